@@ -1,5 +1,5 @@
 /**
- * Receivers whose clock is moved, and that check timestamps: what is sent is stamped by their clock.
+ * Receivers that check timestamps and whose clock is moved. The suite stamps its requests by the receiver's clock.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
@@ -31,8 +31,8 @@ const tried = Effect.fnUntraced(function* (change: Change, ...only: ReadonlyArra
 
 const changeOf = (name: string): Change => faults.find((fault) => fault.name === name)?.change ?? (() => ({}))
 
-describe("a receiver that checks timestamps, when its clock was moved", () => {
-  it.live("passes where it is correct, whatever else is tried", () =>
+describe("a receiver that checks timestamps and whose clock is moved", () => {
+  it.live("passes if it is correct", () =>
     Effect.gen(function* () {
       const report = yield* tried(() => ({}), "R-DUP-0*", "R-SIG-*", "R-LOS-*")
       for (const { id, observed, verdict } of report.requirements.filter(({ profile }) => profile !== "tenant")) {
@@ -41,7 +41,7 @@ describe("a receiver that checks timestamps, when its clock was moved", () => {
     })
   )
 
-  it.live("is found out to have forgotten what it knew, or to refuse what is late", () =>
+  it.live("fails if it forgets ids or refuses late events", () =>
     Effect.gen(function* () {
       for (const [name, why] of [
         ["one-day", /^effects = 2 for event/],

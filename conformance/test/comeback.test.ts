@@ -1,6 +1,6 @@
 /**
- * Receivers that start again after the suite has ended them, by a supervisor, and those that do not: their own fault where
- * what starts them has started them before, and nobody's where that is not known.
+ * Receivers that start again after the suite ended them, and receivers that stay down. Staying down is the receiver's
+ * fault only if what starts it has started it before.
  */
 import { freePort, listen } from "@doorhook/testkit/ListeningServer"
 import { temporaryFolder } from "@doorhook/testkit/Process"
@@ -22,7 +22,7 @@ import { saidAgain } from "./support/stored.ts"
 
 const main = new URL("../src/mutants/main.ts", import.meta.url).pathname
 
-/** A restart by hooks, of a receiver that starts at this try; what it took, and what came of it. */
+/** Restarts a receiver that starts at this try. Returns the outcome and the number of starts. */
 const restarted = (startsAt: number, given: { readonly startsIt?: boolean; readonly down?: string | undefined }) =>
   Effect.gen(function* () {
     let starts = 0
@@ -42,15 +42,15 @@ const restarted = (startsAt: number, given: { readonly startsIt?: boolean; reado
     })
     const restart = executeIn({ v: 1, ops: [{ k: "restart" }] }, setting)
     const fiber = yield* Effect.forkChild(restart)
-    // Until then it is found out that nothing listens there, which takes real time.
+    // The suite first checks that nothing listens there, which takes real time.
     yield* Deferred.await(begun)
     yield* TestClock.adjust("2 minutes")
     const executed = yield* Fiber.join(fiber)
     return { ...executed, starts, startedAfter: setting.startedAfter }
   })
 
-describe("a receiver that is not there after a restart", () => {
-  it.effect("is started for half a minute, and breaks its history by what it said", () =>
+describe("a receiver that is down after a restart", () => {
+  it.effect("is started for half a minute, then fails with its last words", () =>
     Effect.gen(function* () {
       const { broke, starts, trace } = yield* restarted(Infinity, {})
       assert.strictEqual(starts, 9)
@@ -63,7 +63,7 @@ describe("a receiver that is not there after a restart", () => {
     })
   )
 
-  it.effect("and starts at a later try has done nothing wrong", () =>
+  it.effect("does not fail if it starts at a later try", () =>
     Effect.gen(function* () {
       const { broke, startedAfter, starts, trace } = yield* restarted(7, {})
       assert.isNull(broke)
@@ -73,7 +73,7 @@ describe("a receiver that is not there after a restart", () => {
     })
   )
 
-  it.effect("is not blamed where the hook may be at fault: it failed, or has never started anything", () =>
+  it.effect("does not fail if the hook may be at fault: it failed, or does not start the receiver", () =>
     Effect.gen(function* () {
       for (const given of [{ down: undefined }, { startsIt: false }]) {
         const { broke, starts, trace } = yield* restarted(Infinity, given)
@@ -86,15 +86,15 @@ describe("a receiver that is not there after a restart", () => {
   )
 })
 
-/** How a supervised receiver goes and comes, in milliseconds. */
+/** Times of a supervised receiver, in milliseconds. */
 interface Supervised {
-  /** After the kill it goes on for so long, in which it accepts connections and answers nothing. */
+  /** How long after the kill it still accepts connections, without answering. */
   readonly dies: number
-  /** So long after that a supervisor has another in its place. */
+  /** How long after that the supervisor starts it again. */
   readonly down: number
 }
 
-/** A receiver that is killed by a hook and started again by nobody's, and a probe of what it wrote down. */
+/** Starts a receiver that a hook kills and a supervisor starts again, with a probe that counts its effects. */
 const supervised = ({ dies, down }: Supervised) =>
   Effect.gen(function* () {
     const effects = new Map<string, number>()
@@ -141,7 +141,7 @@ const supervised = ({ dies, down }: Supervised) =>
   })
 
 describe("a receiver that is killed by a command and started by a supervisor", () => {
-  it.live("is waited for until it is gone, and is not held to what it did while it died", () =>
+  it.live("is awaited until it is gone, and not judged by what it did while dying", () =>
     Effect.gen(function* () {
       const { hooks, probe, url } = yield* supervised({ dies: 150, down: 300 })
       const report = yield* runSuite({
@@ -161,7 +161,7 @@ describe("a receiver that is killed by a command and started by a supervisor", (
     })
   )
 
-  it.live("costs no more than its death where the supervisor is so quick that nobody sees it gone", () =>
+  it.live("delays the run only briefly if the supervisor starts it before the suite sees it gone", () =>
     Effect.gen(function* () {
       const { hooks, url } = yield* supervised({ dies: 0, down: 0 })
       const { broke, trace } = yield* executeIn({ v: 1, ops: [{ k: "restart" }] }, settingOf(url, { hooks }))
@@ -172,7 +172,7 @@ describe("a receiver that is killed by a command and started by a supervisor", (
   )
 })
 
-/** A run on a bundled receiver as a process of its own. */
+/** Runs the suite on a bundled receiver in its own process. */
 const run = Effect.fnUntraced(function* (command: string, only: ReadonlyArray<string>) {
   const folder = yield* temporaryFolder
   const port = yield* Effect.promise(freePort)
@@ -199,7 +199,7 @@ const bundled = (fault: string): string =>
   `exec env FAULT=${fault} ${process.execPath} --conditions=source --no-warnings ${main}`
 
 describe("a spawned receiver that does not start again after it was killed", () => {
-  it.live("fails the requirements whose history it was, by its last words; what comes after is not tested", () =>
+  it.live("fails the requirements of that history with its last words, and ends the run", () =>
     Effect.gen(function* () {
       const report = yield* run(bundled("stale-lock"), ["R-DUP-02", "R-CRA-*"])
       const verdicts = report.requirements.map(({ id, verdict }) => `${id} ${verdict}`)
@@ -221,7 +221,7 @@ describe("a spawned receiver that does not start again after it was killed", () 
   )
 })
 
-/** What comes of the second start of a spawned receiver that ends with these words. */
+/** Starts a spawned receiver twice; the second start ends with these words. Returns the error. */
 const failedAfter = Effect.fnUntraced(function* (server: string, lastWords: string) {
   const folder = yield* temporaryFolder
   const port = yield* Effect.promise(freePort)
@@ -232,7 +232,7 @@ const failedAfter = Effect.fnUntraced(function* (server: string, lastWords: stri
   )
   const origin = new URL(`http://127.0.0.1:${port}`)
   const command = `if mkdir up; then ${server}; else echo '${lastWords}' >&2; exit 1; fi`
-  // Ready once, so that what lives on is not taken for the second start.
+  // Ready only once, so that a surviving process is not taken for the second start.
   const program = `let asked = 0; require("http").createServer((_, answer) => answer.writeHead(asked++ === 0 ? 200 : 503).end()).listen(${port}, "127.0.0.1")`
   const env = { PROGRAM: program }
   const hooks = yield* spawned(`cd ${folder}; ${command}`, env, origin, origin)
@@ -241,15 +241,15 @@ const failedAfter = Effect.fnUntraced(function* (server: string, lastWords: stri
 
 const serve = `${process.execPath} -e "$PROGRAM"`
 
-describe("a spawned receiver is down", () => {
-  it.live("by its own fault, which its last words show", () =>
+describe("a spawned receiver that ends before it is ready", () => {
+  it.live("is down by its own fault, with its last words", () =>
     Effect.gen(function* () {
       const { down } = yield* failedAfter(serve, "no disk")
       assert.strictEqual(down, "it ended before it was ready: no disk")
     })
   )
 
-  it.live("by last words that are read after its end is known", () =>
+  it.live("is down with last words that arrive after its end is known", () =>
     Effect.gen(function* () {
       const after = "while kill -0 $$ 2>/dev/null; do :; done; echo 'Error: no disk' >&2"
       const origin = new URL(`http://127.0.0.1:${yield* Effect.promise(freePort)}`)
@@ -260,7 +260,7 @@ describe("a spawned receiver is down", () => {
     })
   )
 
-  it.live("though what it started holds its output", () =>
+  it.live("is down even if a process that it started keeps its output open", () =>
     Effect.gen(function* () {
       const origin = new URL(`http://127.0.0.1:${yield* Effect.promise(freePort)}`)
       const holds = `${process.execPath} -e 'setInterval(() => {}, 1000); setTimeout(process.exit, 20000)'`
@@ -269,17 +269,17 @@ describe("a spawned receiver is down", () => {
     })
   )
 
-  it.live("by nobody's where its port is taken", () =>
+  it.live("is not at fault if its port is taken", () =>
     Effect.gen(function* () {
       assert.isUndefined((yield* failedAfter(serve, "Error: listen EADDRINUSE: address already in use")).down)
     })
   )
 })
 
-describe("a spawned receiver that was not ended", () => {
-  it.live("is not taken for one that started again: something of it lives on", () =>
+describe("a spawned receiver that survives the kill", () => {
+  it.live("is not taken for one that started again", () =>
     Effect.gen(function* () {
-      // In a session of its own it outlives its shell, as a container does.
+      // A process in its own session outlives the shell, as a container does.
       const { down, message } = yield* failedAfter(`setsid ${serve} & echo $! > pid; wait`, "the name is taken")
       assert.match(message, /^--spawn: something at http:\S+ still accepts connections after SIGKILL\./)
       assert.isUndefined(down)

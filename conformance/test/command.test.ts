@@ -1,5 +1,5 @@
 /**
- * The command as people and builds call it: exit codes, reports, what is refused.
+ * The command as people and builds call it: exit codes, reports and refusals.
  */
 import * as NodePlatform from "@doorhook/testkit/NodePlatform"
 import { temporaryFolder } from "@doorhook/testkit/Process"
@@ -10,12 +10,12 @@ import { conformance, idsWith, spawnConformance } from "./support/command.ts"
 import { acknowledge, answer, deadPort, receiver } from "./support/receiver.ts"
 import type { Received } from "./support/receiver.ts"
 
-/** Waits for something that another process or server brings about. */
+/** Waits until a condition is true. */
 const until = (condition: () => boolean): Effect.Effect<void> =>
   Effect.sleep(5).pipe(Effect.repeat({ until: () => Effect.sync(condition) }), Effect.asVoid)
 
-describe("as a process", () => {
-  it.live("exits with 0 when everything passes, and says how to do it again", () =>
+describe("the command as a process", () => {
+  it.live("exits with 0 when everything passes, and prints the seed", () =>
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)
       const { ended } = yield* spawnConformance("run", "--url", target.url, "--seed", "3", "--only", "R-ACK-*")
@@ -72,7 +72,7 @@ describe("as a process", () => {
     })
   )
 
-  it.live("exits with 3 on a flag that does not exist", () =>
+  it.live("exits with 3 on an unknown flag", () =>
     Effect.gen(function* () {
       const { ended } = yield* spawnConformance("run", "--url", "http://127.0.0.1:9/", "--prob", "http://127.0.0.1:9/")
       const { exitCode, output } = yield* ended
@@ -82,7 +82,7 @@ describe("as a process", () => {
   )
 })
 
-describe("refuses with exit code 3 and one line", () => {
+describe("the command refuses with exit code 3 and one line", () => {
   const refusals: ReadonlyArray<readonly [what: string, flags: ReadonlyArray<string>, says: RegExp]> = [
     [
       "a public address",
@@ -91,9 +91,17 @@ describe("refuses with exit code 3 and one line", () => {
     ],
     ["a documentation address", ["--url", "http://203.0.113.7/hook"], /--i-own-this-target/],
     ["the metadata address", ["--url", "http://169.254.169.254/"], /--i-own-this-target/],
-    ["what is no URL", ["--url", "localhost:9000"], /^--url: The URL must begin with http:\/\/ or https:\/\/\.$/],
+    [
+      "a text that is not a URL",
+      ["--url", "localhost:9000"],
+      /^--url: The URL must begin with http:\/\/ or https:\/\/\.$/
+    ],
     ["a password in the URL", ["--url", "http://me:you@127.0.0.1/"], /user name or password/],
-    ["level 2", ["--url", "http://127.0.0.1:9/", "--level", "2"], /^--level 2 needs a probe: --probe http:URL/],
+    [
+      "level 2 without a probe",
+      ["--url", "http://127.0.0.1:9/", "--level", "2"],
+      /^--level 2 needs a probe: --probe http:URL/
+    ],
     ["level 3 without a probe", ["--url", "http://127.0.0.1:9/", "--level", "3"], /^--level 3 needs a probe/],
     [
       "level 3 without a hook",
@@ -111,7 +119,7 @@ describe("refuses with exit code 3 and one line", () => {
       /log:FILE:REGEX/
     ],
     [
-      "a probe that is no URL",
+      "a probe that is not a URL",
       ["--url", "http://127.0.0.1:9/", "--level", "2", "--probe", "https:"],
       /^--probe https: /
     ],
@@ -121,12 +129,12 @@ describe("refuses with exit code 3 and one line", () => {
       /^--url was given 3 times: .* give two/
     ],
     [
-      "one URL twice",
+      "the same URL twice",
       ["--url", "http://127.0.0.1:9/hook", "--url", "http://127.0.0.1:9/hook", "--profile", "tenant"],
       /^--url was given twice with one URL: the tenant profile needs /
     ],
     [
-      "a probe that there is not, in a dry run too",
+      "an unknown probe in a dry run",
       ["--url", "http://127.0.0.1:9/", "--dry-run", "--level", "2", "--probe", "sql:x"],
       /^--probe sql:x: there is no such probe; write http:URL/
     ],
@@ -138,24 +146,24 @@ describe("refuses with exit code 3 and one line", () => {
           new RegExp(`^--${name}-cmd: the command is missing$`)
         ] as const
     ),
-    ["nothing to spawn", ["--url", "http://127.0.0.1:9/", "--spawn", ""], /^--spawn: the command is missing$/],
+    ["an empty command to spawn", ["--url", "http://127.0.0.1:9/", "--spawn", ""], /^--spawn: the command is missing$/],
     ["a sink without a port", ["--url", "http://127.0.0.1:9/", "--level", "2", "--probe", "sink:x"], /sink:PORT/],
     ["an unknown profile", ["--url", "http://127.0.0.1:9/", "--profile", "fast"], /no such profile; there are signed/],
     ["signed without a secret", ["--url", "http://127.0.0.1:9/", "--profile", "signed"], /needs the receiver's secret/],
     ["load without a rate", ["--url", "http://127.0.0.1:9/", "--profile", "load"], /needs --peak-rate/],
     ["clock without a hook", ["--url", "http://127.0.0.1:9/", "--profile", "clock"], /needs --advance-cmd/],
     ["tenant without a second URL", ["--url", "http://127.0.0.1:9/", "--profile", "tenant"], /needs a second --url/],
+    ["a malformed rate", ["--url", "http://127.0.0.1:9/", "--peak-rate", "fast"], /write events a second like 50\/s/],
     [
-      "a rate that is none",
-      ["--url", "http://127.0.0.1:9/", "--peak-rate", "fast"],
-      /write events a second like 50\/s/
-    ],
-    [
-      "a pause without an end",
+      "a pause command without a resume command",
       ["--url", "http://127.0.0.1:9/", "--pause-cmd", "x"],
       /--pause-cmd and --resume-cmd go together/
     ],
-    ["a port for nothing", ["--url", "http://127.0.0.1:9/", "--port-env", "PORT"], /--port-env is for --spawn/],
+    [
+      "a port variable without a spawned receiver",
+      ["--url", "http://127.0.0.1:9/", "--port-env", "PORT"],
+      /--port-env is for --spawn/
+    ],
     [
       "two ways to operate the receiver",
       ["--url", "http://127.0.0.1:9/", "--spawn", "x", "--pause-cmd", "y", "--resume-cmd", "z"],
@@ -165,11 +173,11 @@ describe("refuses with exit code 3 and one line", () => {
     [
       "an unknown report",
       ["--url", "http://127.0.0.1:9/", "--report", "pdf=x.pdf"],
-      /no such report; there is json=FILE/
+      /unknown kind of report; accepted: json=FILE/
     ],
     ["a report without a file", ["--url", "http://127.0.0.1:9/", "--report", "json"], /write json=FILE/],
     [
-      "a report in no folder",
+      "a report in a missing folder",
       ["--url", "http://127.0.0.1:9/", "--report", "json=/no/such/x.json"],
       /^--report json=\S+: expected a file that can be written; \S+: there is no such file or folder$/
     ],
@@ -185,32 +193,32 @@ describe("refuses with exit code 3 and one line", () => {
     ],
     ["a deadline too short to time", ["--url", "http://127.0.0.1:9/", "--deadline", "10ms"], /at least 200ms/],
     [
-      "an --only of which one entry is no requirement",
+      "an --only with an unknown requirement",
       ["--url", "http://127.0.0.1:9/", "--only", "R-DUP-01,R-DPU-02"],
       /^--only: R-DPU-02 is no requirement; did you mean R-DUP-02\?$/
     ],
     [
-      "a pattern in a language of another kind",
+      "a pattern with another wildcard than *",
       ["--url", "http://127.0.0.1:9/", "--only", "R-HTTP-0[23],R-DUP-01"],
       /^--only: R-HTTP-0\[23\] is no requirement; only \* is a wildcard, as in R-ACK-\*/
     ],
     [
-      "a --skip that leaves nothing out",
+      "a --skip that matches nothing",
       ["--url", "http://127.0.0.1:9/", "--skip", "R-NOPE-*"],
       /^--skip: R-NOPE-\* is no requirement; there are R-ACK-01, /
     ],
     [
-      "the same in a dry run",
+      "a --skip with an unknown requirement in a dry run",
       ["--url", "http://127.0.0.1:9/", "--dry-run", "--skip", "R-DPU-02"],
       /^--skip: R-DPU-02 is no requirement; did you mean R-DUP-02\?$/
     ],
     [
-      "a report that can't be written, in a dry run too",
+      "a report that can't be written in a dry run",
       ["--url", "http://127.0.0.1:9/", "--dry-run", "--report", "json=/no/such/x.json"],
       /^--report json=\S+: expected a file that can be written/
     ],
     [
-      "a target that may be another's, in a dry run too",
+      "a public target in a dry run",
       ["--url", "http://192.0.2.1/", "--dry-run"],
       /^192\.0\.2\.1 is not a loopback or private address/
     ],
@@ -224,7 +232,7 @@ describe("refuses with exit code 3 and one line", () => {
     ),
     ["a negative seed", ["--url", "http://127.0.0.1:9/", "--seed=-1"], /--seed must be/],
     [
-      "a secret that is none",
+      "a malformed secret",
       ["--url", "http://127.0.0.1:9/", "--secret", "whsec_?"],
       /--secret \(or DOORHOOK_CONFORMANCE_SECRET\) must be/
     ]
@@ -240,7 +248,7 @@ describe("refuses with exit code 3 and one line", () => {
 
   const misread: ReadonlyArray<readonly [what: string, flags: ReadonlyArray<string>]> = [
     ["a missing URL", []],
-    ["a deadline that is no duration", ["--url", "http://127.0.0.1:9/", "--deadline", "soon"]],
+    ["a deadline that is not a duration", ["--url", "http://127.0.0.1:9/", "--deadline", "soon"]],
     ["an unknown way to acknowledge", ["--url", "http://127.0.0.1:9/", "--ack", "3xx"]]
   ]
   it.live.each(misread)("%s", ([, flags]) =>
@@ -252,7 +260,7 @@ describe("refuses with exit code 3 and one line", () => {
 })
 
 describe("run", () => {
-  it.live("exits with 4 when nobody listens", () =>
+  it.live("exits with 4 when nothing listens", () =>
     Effect.gen(function* () {
       const { exitCode, message, report } = yield* conformance(
         "run",
@@ -266,7 +274,7 @@ describe("run", () => {
     })
   )
 
-  it.live("says that a secret may be missing where everything is refused as not genuine, or another one", () =>
+  it.live("notes a missing or wrong secret if every event is refused as not genuine", () =>
     Effect.gen(function* () {
       const target = yield* receiver((_, response) => answer(response, 401))
       const one = ["run", "--url", target.url, "--only", "R-ACK-01"]
@@ -290,7 +298,7 @@ describe("run", () => {
     })
   )
 
-  it.live("says what --only names beyond its level and profiles, and tests the rest", () =>
+  it.live("notes requirements in --only that need another level or profile, and tests the rest", () =>
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)
       const only = "R-ACK-02,R-DUP-*,R-DUP-02,R-SIG-01"
@@ -302,7 +310,7 @@ describe("run", () => {
     })
   )
 
-  it.live("keeps the queries of all its URLs out of what it prints, reports and stores", () =>
+  it.live("keeps the queries of its URLs out of output, reports and traces", () =>
     Effect.gen(function* () {
       const target = yield* receiver(({ duplicate }, response) => answer(response, duplicate ? 409 : 200))
       const trace = `${yield* temporaryFolder}/trace.ndjson`
@@ -322,7 +330,7 @@ describe("run", () => {
       }
       assert.include(
         report?.notes.join(" "),
-        "The queries of URLs may hold secrets and are left out: put them back for"
+        "URL queries may hold secrets and are left out. Before you run a command, replace"
       )
       const fs = yield* FileSystem.FileSystem
       for (const text of [output, JSON.stringify(report), yield* fs.readFileString(trace)])
@@ -330,7 +338,7 @@ describe("run", () => {
     }).pipe(Effect.provide(NodePlatform.layer))
   )
 
-  it.live("tests nothing when nothing is selected: exit code 2", () =>
+  it.live("exits with 2 when nothing is selected", () =>
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)
       const beyond = yield* conformance("run", "--url", target.url, "--only", "R-DUP-02,R-SIG-01")
@@ -350,7 +358,7 @@ describe("run", () => {
     })
   )
 
-  it.live("plans what a run would send, and no case that it would not", () =>
+  it.live("plans only cases that a run would send", () =>
     Effect.gen(function* () {
       const probed = ["--url", "http://127.0.0.1:9/hook", "--probe", "http://127.0.0.1:9/probe", "--dry-run"]
       const planned = (...flags: ReadonlyArray<string>) =>
@@ -372,7 +380,7 @@ describe("run", () => {
     })
   )
 
-  it.live("tests what is selected, and what it presumes", () =>
+  it.live("tests what is selected, and the acknowledgement that it presumes", () =>
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)
       const { exitCode, report } = yield* conformance(
@@ -395,7 +403,7 @@ describe("run", () => {
     })
   )
 
-  it.live("stops with exit code 4 when the receiver goes away, and keeps what it found", () =>
+  it.live("exits with 4 when the receiver goes away, and reports the results so far", () =>
     Effect.gen(function* () {
       const target = yield* receiver(({ index }, response, socket) => {
         if (index < 60) return response.end("ok")
@@ -407,12 +415,12 @@ describe("run", () => {
       assert.include(message, "in 3 tries")
       assert.strictEqual(report?.ended, "target_unusable")
       assert.include(idsWith(report, "INCONCLUSIVE"), "R-FWD-02")
-      assert.deepStrictEqual(idsWith(report, "FAIL"), [], "a receiver that is gone is no list of failures")
+      assert.deepStrictEqual(idsWith(report, "FAIL"), [], "nothing fails because the receiver is gone")
       assert.notStrictEqual(report?.verdict, "pass")
     })
   )
 
-  it.live("says of a history that was cut short no more than that", () =>
+  it.live("says how many cases were done when the receiver went away in a history", () =>
     Effect.gen(function* () {
       const target = yield* receiver(({ index }, response) => {
         response.setHeader("connection", "close").end("ok", () => (index === 2 ? target.die() : undefined))
@@ -426,21 +434,24 @@ describe("run", () => {
     })
   )
 
-  it.live("ends within --max-time, whatever hangs", () =>
+  it.live("ends within --max-time even if the receiver hangs", () =>
     Effect.gen(function* () {
       const target = yield* receiver(({ index }, response) => (index < 3 ? response.end("ok") : undefined))
       const [took, { exitCode, output, report }] = yield* Effect.timed(
         conformance("run", "--url", target.url, "--max-time", "800ms")
       )
       assert.strictEqual(exitCode, 2)
-      assert.match(output, /could not be decided within --max-time 800ms\. Give more, such as --max-time \S+\./)
+      assert.match(
+        output,
+        /could not be decided within --max-time 800ms\. Give the run more time, such as --max-time \S+\./
+      )
       assert.strictEqual(report?.ended, "time_up")
-      // Less than one deadline: the attempt that hangs is given up with the run.
+      // Less than a deadline: the hanging attempt is given up when the run ends.
       assert.isBelow(Duration.toMillis(took), 4_000)
     })
   )
 
-  it.live("keeps to the time of a receiver that is slow but in time, by asking several things at once", () =>
+  it.live("sends several requests at the same time to a receiver that is slow but in time", () =>
     Effect.gen(function* () {
       let open = 0
       let most = 0
@@ -457,7 +468,7 @@ describe("run", () => {
     })
   )
 
-  it.live("sends the same histories for the same seed, under ids of their own", () =>
+  it.live("sends the same histories for the same seed, with new ids", () =>
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)
       const shapeOf = ({ body }: Received): string =>
@@ -470,7 +481,7 @@ describe("run", () => {
       const first = yield* bodies("5")
       const second = yield* bodies("5")
       const third = yield* bodies("6")
-      // Histories that run side by side arrive in any order, but they are alike.
+      // Concurrent histories arrive in any order.
       assert.sameMembers(first.map(shapeOf), second.map(shapeOf))
       assert.notDeepEqual(first.map(shapeOf).toSorted(), third.map(shapeOf).toSorted())
       const ids = new Set(first.map(({ headers }) => headers["webhook-id"]))
@@ -521,7 +532,7 @@ describe("run", () => {
 })
 
 describe("list and explain", () => {
-  it.live("list every requirement in a line", () =>
+  it.live("list each requirement on one line", () =>
     Effect.gen(function* () {
       const { exitCode, output } = yield* conformance("list")
       assert.strictEqual(exitCode, 0)
@@ -531,7 +542,7 @@ describe("list and explain", () => {
     })
   )
 
-  it.live("explain one, in whatever case it is written", () =>
+  it.live("explain a requirement whose id is written in lower case", () =>
     Effect.gen(function* () {
       const { exitCode, output } = yield* conformance("explain", "r-dup-01")
       assert.strictEqual(exitCode, 0)
@@ -540,7 +551,7 @@ describe("list and explain", () => {
     })
   )
 
-  it.live("know of no others", () =>
+  it.live("refuse an unknown requirement", () =>
     Effect.gen(function* () {
       const { exitCode, message } = yield* conformance("explain", "R-DUP-99")
       assert.strictEqual(exitCode, 3)

@@ -1,5 +1,5 @@
 /**
- * A crash right after an acknowledgement: what a slow receiver acknowledged is judged like what a fast one did.
+ * Crashes right after an acknowledgement. Slow receivers are judged like fast ones.
  */
 import { listen } from "@doorhook/testkit/ListeningServer"
 import type { ListeningServer } from "@doorhook/testkit/ListeningServer"
@@ -18,19 +18,19 @@ import { run as runSuite } from "./support/run.ts"
 import { executeIn, settingOf } from "./support/setting.ts"
 
 interface Manners {
-  /** Until it answers, in milliseconds. */
+  /** Time until it answers, in milliseconds. */
   readonly answers: number
-  /** Until an effect is on its disk after the answer, in milliseconds; null: before the answer. */
+  /** Time from the answer until the effect is on disk, in milliseconds; null if it is on disk before the answer. */
   readonly writesLater: number | null
   readonly status?: number
 }
 
-/** A receiver with a disk, and a memory that is gone when it is killed. */
+/** A receiver with a disk, and a memory that is lost when it is killed. */
 const mortal = ({ answers, status = 200, writesLater }: Manners) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       const disk = new Map<string, number>()
-      /** What was answered and when it was killed, in order. */
+      /** Answers and kills, in order. */
       const log: Array<"answered" | "killed"> = []
       let life = 0
       const commit = (id: string): void => void (disk.has(id) || disk.set(id, 1))
@@ -91,7 +91,10 @@ const judged = Effect.fnUntraced(function* (manners: Manners) {
   return { verdict: requirement?.verdict, observed: requirement?.observed ?? "" }
 })
 
-/** A kill counted from the first acknowledgement, and what was answered before it. */
+/**
+ * Kills the receiver soon after the first acknowledgement. Returns answers and kills in order, and the number of
+ * attempts.
+ */
 const killed = Effect.fnUntraced(function* (manners: Manners, deadline: number) {
   const { hooks, log, url } = yield* mortal(manners)
   const { broke, trace } = yield* executeIn(
@@ -102,7 +105,7 @@ const killed = Effect.fnUntraced(function* (manners: Manners, deadline: number) 
   return { log, attempts: trace.attempts.length }
 })
 
-/** What an operation does to a receiver with an event before and after it. */
+/** Executes an operation between an event and its retry, with only these hooks. */
 const operated = Effect.fnUntraced(function* (operation: Operation, leaves: ReadonlyArray<"kill" | "restart">) {
   const { hooks, log, probe, url } = yield* mortal({ answers: 0, writesLater: null })
   const { kill, restart } = hooks
@@ -128,7 +131,7 @@ const operated = Effect.fnUntraced(function* (operation: Operation, leaves: Read
 })
 
 describe("an operation on the receiver itself", () => {
-  it.live("restarts it: what was sent before is on its disk, what comes after finds it ready", () =>
+  it.live("restarts it: earlier effects are on its disk, and it is ready for the next request", () =>
     Effect.gen(function* () {
       const { effects, last, log, trace, ...done } = yield* operated({ k: "restart" }, ["restart"])
       assert.deepInclude(done, { what: "restarted", op: 1, unended: false })
@@ -139,7 +142,7 @@ describe("an operation on the receiver itself", () => {
     })
   )
 
-  it.live("kills it while events come in, and starts it: what was under way may fail, nothing that comes after", () =>
+  it.live("kills it during traffic and starts it: requests in flight may fail, later requests do not", () =>
     Effect.gen(function* () {
       const kill: Operation = { k: "kill_amid", event: accessLog, workers: 2, after: 5, from: "acknowledgement" }
       const { effects, last, log, trace, ...done } = yield* operated(kill, ["kill", "restart"])
@@ -155,15 +158,15 @@ describe("an operation on the receiver itself", () => {
   )
 })
 
-describe("a receiver that takes its time to answer", () => {
-  it.live("passes R-CRA-01 when it writes down what it acknowledges", () =>
+describe("a slow receiver", () => {
+  it.live("passes R-CRA-01 if acknowledged events are on its disk", () =>
     Effect.gen(function* () {
       const { observed, verdict } = yield* judged({ answers: 130, writesLater: null })
       assert.strictEqual(verdict, "PASS", observed)
     })
   )
 
-  it.live("fails it when what it acknowledged was in its memory alone", () =>
+  it.live("fails R-CRA-01 if acknowledged events are only in its memory", () =>
     Effect.gen(function* () {
       const { observed, verdict } = yield* judged({ answers: 130, writesLater: 400 })
       assert.strictEqual(verdict, "FAIL")
@@ -172,8 +175,8 @@ describe("a receiver that takes its time to answer", () => {
   )
 })
 
-describe("a kill that is counted from the first acknowledgement", () => {
-  it.live("comes after it, however long that takes, and before the next", () =>
+describe("a kill that is timed from the first acknowledgement", () => {
+  it.live("happens soon after it, however long the acknowledgement takes", () =>
     Effect.gen(function* () {
       const { log } = yield* killed({ answers: 200, writesLater: null }, 2_000)
       assert.strictEqual(log[0], "answered")
@@ -181,7 +184,7 @@ describe("a kill that is counted from the first acknowledgement", () => {
     })
   )
 
-  it.live("does not wait for one that does not come: where all is refused, or nothing is answered in time", () =>
+  it.live("happens without one if everything is refused or nothing is answered in time", () =>
     Effect.gen(function* () {
       const refusing = yield* killed({ answers: 0, writesLater: null, status: 500 }, 60_000)
       assert.strictEqual(refusing.log.filter((what) => what === "killed").length, 1)

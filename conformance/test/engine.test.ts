@@ -1,6 +1,6 @@
 /**
- * The engine before receivers that are correct, and before whole classes of faults: each must be failed by the requirement
- * that names it, by its directed cases and with little time.
+ * The engine on correct receivers and on whole classes of faults. Each fault must fail the requirement about it, by
+ * fixed cases and in little time.
  */
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"
@@ -16,8 +16,8 @@ import type { Tested } from "./support/run.ts"
 import { evidenceIn, saidAgain } from "./support/stored.ts"
 
 /**
- * The model is in this process: what it does is done when it answers, and its waits may be short. What the run stores of
- * itself must say the same as the run.
+ * Runs the suite on a model in this process. Effects are complete when the model answers, so waits can be short. The
+ * stored evidence of the run must give the same report.
  */
 const run = Effect.fnUntraced(function* (manners: Manners, options: Partial<Tested> = {}) {
   const target = yield* model(manners)
@@ -34,7 +34,7 @@ const run = Effect.fnUntraced(function* (manners: Manners, options: Partial<Test
     seed: 7,
     ...options
   })
-  // Where histories are stored, evidence does not say.
+  // Evidence does not contain where histories are stored.
   if (options.cases === undefined) assert.deepStrictEqual(yield* saidAgain(trace), report)
   return report
 })
@@ -49,7 +49,7 @@ const shown = (report: Report): string =>
     .join("\n")
 
 describe("a correct receiver", () => {
-  it.live("passes all of level 2, but for what nothing shows", () =>
+  it.live("passes all of level 2, except what can't be observed", () =>
     Effect.gen(function* () {
       const report = yield* run({}, { maxTime: 40_000 })
       assert.deepStrictEqual(idsWith(report, "FAIL"), [], shown(report))
@@ -62,15 +62,15 @@ describe("a correct receiver", () => {
     })
   )
 
-  it.live("that gives no digest leaves fidelity unobserved, and passes", () =>
+  it.live("without digests leaves stored data unobserved, and does not fail", () =>
     Effect.gen(function* () {
       const report = yield* run({ digest: false }, { only: ["R-FWD-02", "R-DUP-07"] })
       assert.deepStrictEqual(idsWith(report, "NOT_OBSERVABLE"), ["R-DUP-07", "R-FWD-02"], shown(report))
-      assert.strictEqual(report.verdict, "inconclusive", "nothing was passed")
+      assert.strictEqual(report.verdict, "inconclusive", "nothing passed")
     })
   )
 
-  it.live("may know duplicates by data.id", () =>
+  it.live("may recognise duplicates by data.id", () =>
     Effect.gen(function* () {
       const key: Manners["key"] = ({ dataId, type }) => `${type}:${dataId}`
       const report = yield* run({ key }, { only: ["R-DUP-03", "R-NEW-01", "R-ORD-01"] })
@@ -133,7 +133,7 @@ const faults: ReadonlyArray<readonly [what: string, named: string, manners: () =
   ["by data.id alone", "R-NEW-01", () => ({ key: ({ dataId }) => dataId })],
   ["by a rounded data.id", "R-NEW-01", () => ({ key: ({ dataId, type }) => `${type}${Number(dataId)}` })],
   ["by 32 bits of data.id", "R-NEW-01", () => ({ key: ({ dataId, type }) => `${type}${Number(dataId) % 2 ** 32}` })],
-  ["by the moment", "R-NEW-01", () => ({ key: ({ loggedAt }) => loggedAt })],
+  ["by logged_at", "R-NEW-01", () => ({ key: ({ loggedAt }) => loggedAt })],
   ["by folded ids", "R-NEW-01", () => ({ key: ({ id }) => id.toLowerCase() })],
   ["by short ids", "R-NEW-01", () => ({ key: ({ id }) => id.slice(0, 30) })],
   ["by the end of ids", "R-NEW-01", () => ({ key: ({ id }) => id.slice(-20) })],
@@ -152,13 +152,13 @@ const faults: ReadonlyArray<readonly [what: string, named: string, manners: () =
   ["work dropped with its sender", "R-LATE-01", () => ({ work: 15, dropsAbandoned: true })],
   ["a conflict for duplicates", "R-DUP-01", () => ({ status: (_, known) => (known ? 409 : 200) })],
   ["any method", "R-GET-01", () => ({ anyMethod: true })],
-  ["one turn of its loop between looking and noting", "R-DUP-04", () => ({ notesLater: true })]
+  ["a turn of the event loop between check and record", "R-DUP-04", () => ({ notesLater: true })]
 ]
 
-describe.concurrent("a receiver that remembers or acts in a wrong way is found out", () => {
+describe.concurrent("a receiver with a fault fails the requirement about it", () => {
   it.live.each(faults)("%s: %s", ([, named, manners]) =>
     Effect.gen(function* () {
-      // All of them run beside each other, on whatever the machine has left.
+      // All of them run at the same time, so each may be slow.
       const report = yield* run(manners(), { only: [named], maxTime: 120_000 })
       assert.deepStrictEqual(idsWith(report, "FAIL"), [named], shown(report))
       const [failed] = report.requirements
@@ -168,8 +168,8 @@ describe.concurrent("a receiver that remembers or acts in a wrong way is found o
   )
 })
 
-describe("a receiver that stores nothing of a body in chunks", () => {
-  it.live("fails by the digest of what it stored", () =>
+describe("a receiver that stores nothing of a chunked body", () => {
+  it.live("fails by the digest of its stored data", () =>
     Effect.gen(function* () {
       const stores: Manners["stores"] = (data, { request: { headers } }) =>
         headers["transfer-encoding"] === undefined ? data : "{}"
@@ -180,7 +180,7 @@ describe("a receiver that stores nothing of a body in chunks", () => {
 })
 
 describe("a case whose answer was late", () => {
-  it.live("is judged by the effects of its repeat, too", () =>
+  it.live("is also judged by the effects of its repeat", () =>
     Effect.gen(function* () {
       const unnamed = '"name":""'
       const came: Array<number> = []
@@ -195,7 +195,7 @@ describe("a case whose answer was late", () => {
 })
 
 describe("a receiver that acknowledges nothing", () => {
-  it.live("fails for that, is asked for little more, and is not waited for", () =>
+  it.live("fails R-ACK-01, and the run completes", () =>
     Effect.gen(function* () {
       const report = yield* run({ status: () => 401 })
       assert.strictEqual(report.ended, "complete", shown(report))
@@ -206,10 +206,10 @@ describe("a receiver that acknowledges nothing", () => {
   )
 })
 
-describe("a probe that can't be believed makes the run unusable", () => {
+describe("an unreliable probe makes the run unusable", () => {
   const probes: ReadonlyArray<readonly [what: string, probed: Manners["probed"], says: RegExp]> = [
-    ["says whether there is an effect", (effects) => Math.min(effects, 1), /can't count past 1/],
-    ["counts all events", (_, total) => total, /never sent/],
+    ["says only whether there is an effect", (effects) => Math.min(effects, 1), /can't count past 1/],
+    ["counts all events together", (_, total) => total, /never sent/],
     ["sees nothing", () => 0, /effects = 0 for 3 acknowledged events/]
   ]
   it.live.each(probes)("%s", ([, probed, says]) =>
@@ -222,8 +222,8 @@ describe("a probe that can't be believed makes the run unusable", () => {
   )
 })
 
-describe("a history that may keep the receiver from all others", () => {
-  it.live("is executed alone: others would not reach it", () =>
+describe("a history that may block the receiver", () => {
+  it.live("is executed alone", () =>
     Effect.gen(function* () {
       const { hooks, probe, url } = yield* model()
       const trace = `${yield* temporaryFolder}/trace.ndjson`
@@ -238,7 +238,7 @@ describe("a history that may keep the receiver from all others", () => {
 })
 
 describe("a history that failed", () => {
-  it.live("is stored with how often it failed by itself", () =>
+  it.live("is stored with how often it failed alone", () =>
     Effect.gen(function* () {
       const cases = `${yield* temporaryFolder}/cases`
       const report = yield* run(
@@ -253,10 +253,10 @@ describe("a history that failed", () => {
 })
 
 describe("a random history", () => {
-  it.live("that fails is confirmed, made short and stored without ids", () =>
+  it.live("is confirmed, shortened and stored without ids when it fails", () =>
     Effect.gen(function* () {
       const cases = `${yield* temporaryFolder}/cases`
-      // Duplicates are known no more from some time on, which is when the histories drawn from the seed come.
+      // The model forgets ids from some point on, which is when histories drawn from the seed run.
       const key = ({ id, index }: Delivery): string => (index > 220 ? `${id} ${index}` : id)
       const report = yield* run({ key }, { only: ["R-DUP-02"], cases, maxTime: 120_000 })
       assert.deepStrictEqual(idsWith(report, "FAIL"), ["R-DUP-02"])
@@ -265,7 +265,7 @@ describe("a random history", () => {
       const stored = Schema.decodeUnknownSync(Schema.fromJsonString(StoredCase))(text)
       assert.strictEqual(stored.violates, "R-DUP-02")
       assert.deepStrictEqual(stored.reproduced, { tried: 5, failed: 5 })
-      // As drawn it has three operations at least.
+      // As drawn, it has at least three operations.
       assert.isAtMost(stored.ops.length, 2, text)
       assert.notMatch(text, /evt_[0-9a-z]/)
       assert.deepStrictEqual(report.requirements[0]?.confirmed, { tried: 5, failed: 5 })

@@ -1,5 +1,5 @@
 /**
- * Executing histories: what goes over the wire, what is recorded of what comes back.
+ * Executing histories: what is sent, and what is recorded of the answers.
  */
 import { Crypto, Signature } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
@@ -29,7 +29,7 @@ const verified = ({ body, headers }: Received) => {
 }
 
 describe("retries until an acknowledgement", () => {
-  it.each([200, 2_000, 5_000, 20_000, 60_000])("outlast an attempt before them, at a deadline of %i ms", (deadline) => {
+  it.each([200, 2_000, 5_000, 20_000, 60_000])("outlast an earlier attempt at a deadline of %i ms", (deadline) => {
     const lasts = pausesFor({ ...defaultTerms, deadline }).reduce((sum, pause) => sum + pause, 0)
     assert.isAbove(lasts, deadline + defaultTerms.guard)
     assert.isAtLeast(lasts, 5_650)
@@ -37,7 +37,7 @@ describe("retries until an acknowledgement", () => {
 })
 
 describe("a history", () => {
-  it.live("shows what of it was not done in full", () =>
+  it.live("records what was not done in full", () =>
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)
       const ops: ReadonlyArray<Operation> = [
@@ -53,7 +53,7 @@ describe("a history", () => {
     })
   )
 
-  it.live("is given up after three answers that did not come", () =>
+  it.live("is given up after three missing answers", () =>
     Effect.gen(function* () {
       const target = yield* receiver(() => undefined)
       const ops = [newEvent(accessLog), ...Array.from({ length: 9 }, () => again(0, retry))]
@@ -64,7 +64,7 @@ describe("a history", () => {
     })
   )
 
-  it.live("sends each event as doorhook does, repeated as it says", () =>
+  it.live("sends events as doorhook does, and repeats them as its operations say", () =>
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)
       const { broke, trace } = yield* run(
@@ -101,7 +101,7 @@ describe("a history", () => {
     })
   )
 
-  /** What a row of the table of variations changes of a request, beyond the words. */
+  /** Whether a request shows its variation, by variation. */
   const shown: Readonly<Partial<Record<Variation, (one: Received, plain: Received) => boolean>>> = {
     next_attempt: ({ headers }) => headers["doorhook-attempt"] === "2",
     aged: ({ headers }) => Number(headers["webhook-timestamp"]) * 1_000 < Date.now() - 60_000,
@@ -118,7 +118,7 @@ describe("a history", () => {
     signature_last: ({ headers }) => /^v1,\S+ v1,\S+$/.test(String(headers["webhook-signature"])),
     signature_among_unknown: ({ headers }) => /^v2,.* v1a,.* v1,.* v9,/.test(String(headers["webhook-signature"]))
   }
-  it.live.each(Struct.keys(variations))("sends an event with the variation %s, genuine all the same", (variation) =>
+  it.live.each(Struct.keys(variations))("sends a genuine event with the variation %s", (variation) =>
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)
       const { trace } = yield* run(target.url, newEvent(accessLog), again(0, [variation]))
@@ -133,10 +133,10 @@ describe("a history", () => {
     })
   )
 
-  it.live("does not charge a receiver with the time that the suite takes: it counts from the last byte", () =>
+  it.live("measures the time of an answer from the last byte of the request", () =>
     Effect.gen(function* () {
       const { url } = yield* receiver((_, response) => void setTimeout(() => response.end("ok"), 250))
-      // One that knows nothing of expect: 100-continue, and reads a body when there is one.
+      // A receiver that ignores expect: 100-continue and waits for the body.
       const deaf = yield* socketReceiver((socket) => {
         let got = ""
         socket.on("data", (chunk) => {
@@ -157,7 +157,7 @@ describe("a history", () => {
     })
   )
 
-  it.live("sends copies at once over connections of their own", () =>
+  it.live("sends simultaneous copies over separate connections", () =>
     Effect.gen(function* () {
       const held: Array<() => void> = []
       const target = yield* receiver((_, response) => {
@@ -180,7 +180,7 @@ describe("a history", () => {
     })
   )
 
-  it.live("sends again over a new connection what a closed one did not take, and records both", () =>
+  it.live("repeats a request over a new connection if the old one was closed, and records both", () =>
     Effect.gen(function* () {
       const target = yield* receiver((_, response, socket) => {
         // The next request on this connection is reset.
@@ -199,7 +199,7 @@ describe("a history", () => {
     })
   )
 
-  it.live("ends where the receiver can't be reached any more, with what was done", () =>
+  it.live("ends when the receiver can't be reached, with the attempts so far", () =>
     Effect.gen(function* () {
       const target = yield* receiver((_, response) => {
         response.setHeader("connection", "close").end("ok", () => target.die())
@@ -210,7 +210,7 @@ describe("a history", () => {
     })
   )
 
-  it.live("waits for one that the suite starts itself: it may still be starting, or has ended and says why", () =>
+  it.live("waits for a receiver that the suite starts, or reports why it ended", () =>
     Effect.gen(function* () {
       const ended = new HookFailed({ message: "--spawn ended with code 1: no disk" })
       const late = yield* Effect.acquireRelease(
@@ -232,7 +232,7 @@ describe("a history", () => {
     })
   )
 
-  it.live("any part of one is one: a reference to nothing does nothing", () =>
+  it.live("ignores references to missing events, so that any part of a history is a history", () =>
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)
       const { trace } = yield* run(target.url, again(0, retry), raceAgain(3, 2), newEvent(accessLog))
@@ -240,7 +240,7 @@ describe("a history", () => {
     })
   )
 
-  it.live("serves a receiver that serves one connection at a time", () =>
+  it.live("works with a receiver that serves one connection at a time", () =>
     Effect.gen(function* () {
       const waiting: Array<() => void> = []
       let busy = false
@@ -276,7 +276,7 @@ describe("a history", () => {
     })
   )
 
-  it.live("counts the events that others sent in its time", () =>
+  it.live("counts the events that other histories sent in the meantime", () =>
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)
       const setting = settingOf(new URL(target.url))
@@ -295,7 +295,7 @@ describe("a history", () => {
 })
 
 describe("twins", () => {
-  it.live.each(Struct.keys(twins))("differ as %s says", (kind) =>
+  it.live.each(Struct.keys(twins))("of kind %s have fitting ids", (kind) =>
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)
       const { trace } = yield* run(target.url, { k: "twins", event: accessLog, kind })
@@ -313,7 +313,7 @@ describe("twins", () => {
     })
   )
 
-  it.live("have one short hash, whichever it is", () =>
+  it.live("have equal 32-bit hashes, with each of several hash functions", () =>
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)
       const { trace } = yield* run(target.url, { k: "twins", event: accessLog, kind: "same_hash_32" })
@@ -332,14 +332,14 @@ describe("twins", () => {
 })
 
 describe("a forged request", () => {
-  it.live.each(Struct.keys(carriers))("is refused as one, by the carrier %s, and good when it is sent again", (by) =>
+  it.live.each(Struct.keys(carriers))("by the carrier %s fails verification, and its genuine repeat passes", (by) =>
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)
       const ops: ReadonlyArray<Operation> = [{ k: "forged", event: accessLog, kind: "first_byte", by }, again(0, retry)]
       const { trace } = yield* run(target.url, ...ops)
       const forged = trace.attempts.find(({ kind }) => kind === "forged")
       const received = target.received.find(({ headers }) => headers["webhook-id"] === forged?.webhook_id)
-      if (received === undefined) return assert.fail("no forged request came")
+      if (received === undefined) return assert.fail("no forged request arrived")
       assert.strictEqual(yield* verified(received), "no_matching_signature")
       assert.strictEqual(received.headers["transfer-encoding"] === "chunked", by === "chunked")
       assert.strictEqual(received.body.length > 65_536, by === "large")
@@ -365,7 +365,7 @@ describe("a forged request", () => {
       return trace.attempts[0]?.leaked
     })
   const mac = (good: string): Buffer => Buffer.from(good.slice(3), "base64")
-  it.live("shows an answer that gives away what would have been good, or the secret", () =>
+  it.live("records an answer that leaks the right signature or the secret", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* leaks((good) => `expected ${good}`), "signature")
       assert.strictEqual(yield* leaks((good) => `expected ${good}`, "changed_body"), "signature")
@@ -377,7 +377,7 @@ describe("a forged request", () => {
     })
   )
 
-  it.live("does not count a signature that the request held itself", () =>
+  it.live("does not count a signature that was in the request as a leak", () =>
     Effect.gen(function* () {
       const target = yield* receiver(({ headers }, response) =>
         answer(response, 200, String(headers["webhook-signature"]))
@@ -389,7 +389,7 @@ describe("a forged request", () => {
 })
 
 describe("a sender that goes away", () => {
-  it.live("leaves a request without its end, and is no attempt that counts", () =>
+  it.live("leaves its request incomplete, which does not count as a delivery", () =>
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)
       const storm: Operation = { k: "abort_storm", count: 12, percent: 50 }
@@ -402,7 +402,7 @@ describe("a sender that goes away", () => {
     })
   )
 
-  it.live("keeps nobody else from being served", () =>
+  it.live("does not block later events", () =>
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)
       const { trace } = yield* run(target.url, { k: "stalled", count: 4, percent: 50 }, newEvent(accessLog))
@@ -413,7 +413,7 @@ describe("a sender that goes away", () => {
 })
 
 describe("a load", () => {
-  it.live("charges no receiver with the suite's own want of connections", () =>
+  it.live("does not blame the receiver for the suite's lack of connections", () =>
     Effect.gen(function* () {
       const target = yield* receiver((_, response) => void setTimeout(() => response.end("ok"), 1_000))
       const ops: ReadonlyArray<Operation> = [{ k: "load", factor: 1, ms: 2_000 }]
@@ -423,11 +423,11 @@ describe("a load", () => {
       const [shortfall] = trace.shortfalls
       assert.deepInclude(shortfall, { op: 0, what: "connections", of: 800 })
       const late = trace.attempts.filter(({ exchange }) => classify(exchange, wide) === "late")
-      assert.isAtMost(800 - (shortfall?.done ?? 0), late.length, "none that came at the deadline")
+      assert.isAtMost(800 - (shortfall?.done ?? 0), late.length, "without answers at the deadline")
     })
   )
 
-  it.live("shows a receiver that falls behind a rate it would keep up with, were it as quick as alone", () =>
+  it.live("shows that a receiver falls behind, though it answers single requests fast enough", () =>
     Effect.gen(function* () {
       let last = Promise.resolve()
       const target = yield* receiver((_, response) => {
@@ -445,7 +445,7 @@ describe("a load", () => {
 })
 
 describe("volleys", () => {
-  it.live("send each event in its copies behind other events, and keep to their time", () =>
+  it.live("send the copies of each event behind other events, and stop when their time is up", () =>
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)
       const volleys: Operation = { k: "volleys", event: call, copies: 3, rounds: 2 }
@@ -467,8 +467,8 @@ describe("volleys", () => {
   )
 })
 
-describe("what is done to the receiver", () => {
-  it.live("is noted once for the run, with its times, and is part of every history of its time", () =>
+describe("an action on the receiver", () => {
+  it.live("is recorded once for the run, and is part of every history that runs at that time", () =>
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)
       const advanced: Array<number> = []

@@ -1,5 +1,5 @@
 /**
- * Histories and payloads: what is sent is valid, odd where it should be, and the same for the same seed.
+ * Histories and payloads: valid, unusual where intended, and the same for the same seed.
  */
 import { AccessLogData, bodyOf as coreBodyOf, CallData, Crypto, JsonText } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
@@ -19,7 +19,7 @@ import { requirements } from "../src/requirements/Catalogue.ts"
 const factory = EventFactory.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto))
 const create = (template: EventTemplate) => Effect.flatMap(EventFactory, ({ create }) => create(template))
 
-/** The template with stand-ins for created values, as a body. */
+/** Returns a template as a body, with stand-ins for created values. */
 const bodyWithIds = (template: EventTemplate): string =>
   bodyOf({
     ...template,
@@ -51,7 +51,7 @@ const isDocumented = Schema.is(Body)
 const isEvent = Schema.is(AnyBody)
 
 describe("payloads", () => {
-  it("ordinary events are what doorhook's own schemas describe", () => {
+  it("ordinary events match doorhook's own schemas", () => {
     fc.assert(
       fc.property(ordinary, (template) => {
         assert.isTrue(isDocumented(JSON.parse(bodyWithIds(template))))
@@ -60,7 +60,7 @@ describe("payloads", () => {
     )
   })
 
-  it("events with something unknown are events still, and have something unknown", () => {
+  it("events with unknown content are still events, and say what is unknown", () => {
     fc.assert(
       fc.property(unknown, (template) => {
         const body = bodyWithIds(template)
@@ -77,7 +77,7 @@ describe("payloads", () => {
     )
   })
 
-  it("every kind of the unknown and of the odd comes up", () => {
+  it("every kind of unknown and of odd content occurs", () => {
     const notes = (events: fc.Arbitrary<EventTemplate>) =>
       fc
         .sample(events, { seed: 1, numRuns: 400 })
@@ -100,14 +100,14 @@ describe("payloads", () => {
     }
   })
 
-  it("numbers keep every digit on their way", () => {
+  it("numbers keep every digit", () => {
     const long = "123456789012345678901234567890"
     const body = bodyWithIds({ ...accessLog, data: [...accessLog.data, ["serial", long]] })
     assert.include(body, `"serial":${long}}`)
     const seen = fc.sample(unknown, { seed: 1, numRuns: 400 }).map(bodyOf)
     assert.isTrue(
       seen.some((text) => /:\d{17,}/.test(text)),
-      "numbers longer than a double come up"
+      "numbers longer than a double occur"
     )
   })
 })
@@ -144,7 +144,7 @@ describe("raw JSON", () => {
     )
   })
 
-  it("re-encodes to the same value in other bytes, once", () => {
+  it("re-encodes to the same value in other bytes, and does not change when re-encoded again", () => {
     fc.assert(
       fc.property(fc.oneof(ordinary, unknown, odd), (template) => {
         const body = bodyWithIds(template)
@@ -161,7 +161,7 @@ describe("raw JSON", () => {
     assert.strictEqual(reencode(object([["x", string(text)]])), `{\n "x": ${string(text)}}\n`)
   })
 
-  it("puts values together as they are", () => {
+  it("combines raw values without changing them", () => {
     assert.strictEqual(object([["a", array(["1.0", "null"])]]), '{"a":[1.0,null]}')
   })
 })
@@ -180,7 +180,7 @@ describe("the canonical form of JSON", () => {
 })
 
 describe("samples", () => {
-  it("are the same for the same seed, and others for another", () => {
+  it("are the same for the same seed, and differ for another", () => {
     fc.assert(
       fc.property(
         fc.nat(),
@@ -197,17 +197,17 @@ describe("samples", () => {
 })
 
 describe("random histories", () => {
-  it("hold no operation that would weaken what comes with it", () => {
+  it("contain no operation of strength SHOULD", () => {
     for (const samples of [randomHistories, randomRestarts]) {
       for (const { history } of draw({ ...samples, runs: 200 }, 3)) assert.strictEqual(strengthOf(history.ops), "MUST")
     }
   })
 })
 
-describe("what a receiver is bound to", () => {
+describe("a receiver's bindings", () => {
   const bound = ["call:create"]
   const fitted = (...ops: ReadonlyArray<Operation>) => forBindings(makeCase("state", "", ...ops), bound)?.history.ops
-  it("is all that is sent to it", () => {
+  it("limit the events that are sent to it", () => {
     assert.deepStrictEqual(fitted(newEvent(accessLog)), [newEvent(call)])
     assert.isUndefined(fitted(newEvent({ ...accessLog, note: "odd" })))
     assert.isUndefined(fitted({ k: "twins", event: call, kind: "other_type" }))
@@ -217,7 +217,7 @@ describe("what a receiver is bound to", () => {
 })
 
 describe("the event factory", () => {
-  it.effect("gives a digest with every digit where a double does not hold them, and only there", () =>
+  it.effect("gives a digest with every digit only for numbers that a double can't hold", () =>
     Effect.gen(function* () {
       const of = (value: string) =>
         create({
@@ -245,7 +245,7 @@ describe("the event factory", () => {
     }).pipe(Effect.provide(factory))
   )
 
-  it.effect("gives every event ids of its own", () =>
+  it.effect("gives every event new ids", () =>
     Effect.gen(function* () {
       const some = yield* Effect.all(Array.from({ length: 50 }, () => create(call)))
       assert.strictEqual(new Set(some.map(({ webhook_id }) => webhook_id)).size, 50)
@@ -257,7 +257,7 @@ describe("the event factory", () => {
         assert.match(body, /"guid":"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"/)
         assert.match(body, /"logged_at":"1970-01-01T00:00:00.000Z"/)
         const id = Number(/"id":(\d+)/.exec(body)?.[1])
-        assert.isTrue(id > 100_000_000 && id < 2 ** 31, "as a column of 32 bits holds it")
+        assert.isTrue(id > 100_000_000 && id < 2 ** 31, "fits into a column of 32 bits")
       }
     }).pipe(Effect.provide(factory))
   )

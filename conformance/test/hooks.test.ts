@@ -1,5 +1,5 @@
 /**
- * Commands of the user's that start, operate and look at the receiver, as processes.
+ * The user's commands that start, operate and probe the receiver, as processes.
  */
 import { listen } from "@doorhook/testkit/ListeningServer"
 import { assert, describe, it } from "@effect/vitest"
@@ -16,7 +16,10 @@ import { execProbe, httpProbe } from "../src/probes/Probe.ts"
 import { spawnConformance } from "./support/command.ts"
 import { acknowledge, answer, deadPort, receiver } from "./support/receiver.ts"
 
-/** A command that starts, in the background, what lives as long as its connection; and that connection. `then` is done with it. */
+/**
+ * Returns a command that starts a background process, which lives as long as its connection, and that connection. The
+ * process calls `then` on it.
+ */
 const background = Effect.fnUntraced(function* (then = ".resume()") {
   const connected = Promise.withResolvers<Socket>()
   const server = createServer((socket) => connected.resolve(socket.on("error", () => undefined).resume()))
@@ -34,7 +37,7 @@ const background = Effect.fnUntraced(function* (then = ".resume()") {
 })
 
 describe("a hook", () => {
-  it.live("that is not waited for any longer ends with all that it started", () =>
+  it.live("ends with all processes that it started when it is interrupted", () =>
     Effect.gen(function* () {
       const { command, connected } = yield* background()
       const running = yield* Effect.forkScoped(runHook("--pause-cmd", `${command} wait`))
@@ -45,7 +48,7 @@ describe("a hook", () => {
     })
   )
 
-  it.live("that has ended leaves running what it started", () =>
+  it.live("leaves processes that it started running when it has ended", () =>
     Effect.gen(function* () {
       const { command, connected } = yield* background()
       yield* runHook("--restart-cmd", command)
@@ -55,8 +58,8 @@ describe("a hook", () => {
   )
 })
 
-describe("what a command left running in the background", () => {
-  it.live("ends with the scope, of one that starts a receiver", () =>
+describe("a background process of a command", () => {
+  it.live("ends with the scope if the command starts a receiver", () =>
     Effect.gen(function* () {
       const { command, connected } = yield* background()
       const url = new URL(`http://127.0.0.1:${yield* deadPort}`)
@@ -70,7 +73,7 @@ describe("what a command left running in the background", () => {
     })
   )
 
-  it.live("may take its time to be ready: the end of its shell is not its own", () =>
+  it.live("may become ready after its shell has ended", () =>
     Effect.gen(function* () {
       const port = yield* deadPort
       const url = new URL(`http://127.0.0.1:${port}`)
@@ -87,7 +90,7 @@ describe("what a command left running in the background", () => {
     })
   )
 
-  it.effect("ends with the patience for one that counts effects", () =>
+  it.effect("ends when a probe command times out", () =>
     Effect.gen(function* () {
       const { command, connected } = yield* background()
       const subject = { webhookId: "evt_1", resourceType: "access_log", dataId: "1", endpoint: null }
@@ -102,7 +105,7 @@ describe("what a command left running in the background", () => {
 })
 
 describe("a receiver that is not ready", () => {
-  /** What is said of it, once its ready URL was asked so often and the time was up. */
+  /** Returns the error of waiting until the time is up, after `asked` is true. */
   const said = Effect.fnUntraced(function* (ready: string, asked: () => boolean) {
     const waiting = yield* Effect.forkScoped(Effect.flip(awaitReady(new URL(ready), new URL("/ready", ready))))
     yield* Effect.promise(() => setImmediate()).pipe(
@@ -122,7 +125,7 @@ describe("a receiver that is not ready", () => {
     })
   )
 
-  it.effect("reports that nothing was answered", () =>
+  it.effect("reports that it did not answer", () =>
     Effect.gen(function* () {
       const target = yield* receiver(() => undefined)
       const { down } = yield* said(target.url, () => target.received.length > 0)
@@ -131,8 +134,8 @@ describe("a receiver that is not ready", () => {
   )
 })
 
-describe("what looks at a receiver and operates it by URLs", () => {
-  it.live("keeps no connection, but the probe's for a moment: it would hold up one that serves one at a time", () =>
+describe("requests to the ready, control and probe URLs", () => {
+  it.live("keep no connection open, except the probe's for a moment: a receiver may serve one at a time", () =>
     Effect.gen(function* () {
       const kept: Array<string> = []
       const closed = yield* Deferred.make<void>()
@@ -159,7 +162,7 @@ describe("what looks at a receiver and operates it by URLs", () => {
 })
 
 describe("a run whose terminal is closed", () => {
-  it.live("ends the receiver that it has started, and is interrupted", () =>
+  it.live("ends the receiver that it has started, and exits as interrupted", () =>
     Effect.gen(function* () {
       const { connected, program } = yield* background()
       const port = yield* deadPort

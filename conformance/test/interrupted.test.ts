@@ -1,5 +1,5 @@
 /**
- * A run that is interrupted while it operates the receiver leaves it running: it is the user's, and goes on afterwards.
+ * A run that is interrupted while it operates the receiver leaves the receiver running.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
@@ -12,7 +12,7 @@ import { executeIn, settingOf } from "./support/setting.ts"
 
 type Doing = "pause" | "resume" | "kill" | "restart" | "ready"
 
-/** The calls of hooks, in order, of which one takes until it is let go. */
+/** Records the calls of hooks in order. One hook takes until `letGo`. */
 const slowAt = Effect.fnUntraced(function* (slow: Doing) {
   const done: Array<Doing> = []
   const begun = yield* Deferred.make<void>()
@@ -34,7 +34,7 @@ const executed = Effect.fnUntraced(function* (operation: Operation, hooks: Parti
   )
 })
 
-/** What was done by the end of a run that was interrupted in the middle of one hook. */
+/** Interrupts a run in the middle of a hook. Returns the hooks that were called by its end. */
 const interruptedAt = Effect.fnUntraced(function* (slow: Doing, operation: Operation, has: ReadonlyArray<Doing>) {
   const { act, begun, done, letGo } = yield* slowAt(slow)
   const hooks = { ...Object.fromEntries(has.map((doing) => [doing, act(doing)])), ready: act("ready") }
@@ -50,13 +50,13 @@ const pause: Operation = { k: "pause_during", events: [accessLog] }
 const kill: Operation = { k: "kill_amid", event: accessLog, workers: 1, after: 5 }
 
 describe("a receiver is left running", () => {
-  it.live("by a run that is interrupted while it is stopped", () =>
+  it.live("by a run that is interrupted while pausing it", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* interruptedAt("pause", pause, ["pause", "resume"]), ["pause", "resume"])
     })
   )
 
-  it.live("by a run whose command to stop it fails, perhaps after it has", () =>
+  it.live("by a run whose pause command fails, perhaps after pausing it", () =>
     Effect.gen(function* () {
       let resumed = 0
       const hooks: Partial<Hooks> = {
@@ -69,7 +69,7 @@ describe("a receiver is left running", () => {
     })
   )
 
-  it.live("by a run whose command to kill it fails, perhaps after it has, where something starts it", () =>
+  it.live("by a run whose kill command fails, perhaps after killing it, if a hook can restart it", () =>
     Effect.gen(function* () {
       let restarted = 0
       const { broke } = yield* executed(kill, {
@@ -81,13 +81,13 @@ describe("a receiver is left running", () => {
     })
   )
 
-  it.live("by a run that is interrupted while it is killed, where something starts it", () =>
+  it.live("by a run that is interrupted while killing it, if a hook can restart it", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* interruptedAt("kill", kill, ["kill", "restart"]), ["kill", "restart"])
     })
   )
 
-  it.live("by a run that is interrupted while it is restarted", () =>
+  it.live("by a run that is interrupted while restarting it", () =>
     Effect.gen(function* () {
       for (const operation of [kill, { k: "restart" } as const]) {
         assert.deepStrictEqual(yield* interruptedAt("restart", operation, ["restart"]), ["restart"])

@@ -22,7 +22,7 @@ import { answered, attemptOf, counted, traceOf } from "./support/traces.ts"
 
 const judgeOf = (id: string): Judge => {
   const found = requirements.find((one) => one.id === id)
-  if (found === undefined) throw new Error(`${id} is no requirement`)
+  if (found === undefined) throw new Error(`${id} is not a requirement`)
   return found.judge
 }
 
@@ -40,11 +40,11 @@ const reset = failed("connection_reset")
 const endless: Exchange = { ...answered(200), ending: "unfinished", elapsed: 5_060 }
 const cutOff: Exchange = { ...answered(200), ending: "cut_off" }
 
-/** Events sent once each. */
+/** A trace of events that are sent once each. */
 const each = (...exchanges: ReadonlyArray<Exchange>): Trace =>
   traceOf(exchanges.map((exchange, index) => attemptOf({ exchange, op: index, event: index })))
 
-/** One event sent again and again. */
+/** A trace of one event that is sent repeatedly. */
 const repeated = (...exchanges: ReadonlyArray<Exchange>): Trace =>
   traceOf(exchanges.map((exchange, op) => attemptOf({ exchange, op, number: op + 1, first: op === 0 })))
 
@@ -53,7 +53,7 @@ const stored = (digest: string, first: Exchange): Trace => ({
   effects: [{ ...counted(1), digest }]
 })
 
-/** An event with a number longer than a double, in a member that is documented or not, of which the probe shows this. */
+/** A trace of an event with a number longer than a double, in a documented or an unknown member, with this reading. */
 const longNumber = (member: "access_point" | "serial", shown: Partial<Effects>): Trace => {
   const number: Member = [member, "9007199254740993"]
   const event = member === "serial" ? withUnknown(accessLog, number) : withMember(accessLog, ...number)
@@ -65,11 +65,11 @@ const longNumber = (member: "access_point" | "serial", shown: Partial<Effects>):
 }
 const [exact, rounded] = ['{"a":9007199254740993}', '{"a":9.007199254740992e15}'] as const
 
-/** An attempt of one of these kinds, with what the probe says of its event. */
+/** A trace of one attempt with these properties, and the effects that the probe reports for its event. */
 const special = (over: Partial<Attempt>, effects: number, ops: Trace["history"]["ops"] = []): Trace =>
   traceOf([attemptOf(over)], { history: { v: 1, ops }, effects: [counted(effects)] })
 
-/** One event at one or both URLs, of which the probe says this. */
+/** A trace of one event that is sent to one or both URLs, with the effects that the probe reports at each. */
 const urls = (sent: 1 | 2, here: number, there: number, blindToUrls = false): Trace =>
   traceOf([attemptOf(), attemptOf({ endpoint: "http://127.0.0.1:1/other", first: false })].slice(0, sent), {
     effects: [counted(here)],
@@ -83,7 +83,7 @@ const loaded = (heldUp: number, ...exchanges: ReadonlyArray<Exchange>): Trace =>
     { shortfalls: [{ op: 0, what: "connections", done: exchanges.length - heldUp, of: exchanges.length }] }
   )
 
-/** Two events whose ids differ in case, of which the probe counts this. */
+/** A trace of two events whose ids differ only in case, with the effects that the probe reports for each. */
 const caseTwins = (counts: readonly [number, number], foldsCase: boolean): Trace => {
   const trace = traceOf([attemptOf(), attemptOf({ op: 0, event: 1 })], {
     history: { v: 1, ops: [{ k: "twins", event: accessLog, kind: "letter_case" }] },
@@ -99,7 +99,7 @@ const caseTwins = (counts: readonly [number, number], foldsCase: boolean): Trace
 const killed: Trace["interventions"] = [{ op: 0, what: "killed", by: "", from: 500, until: 900 }]
 const restarted: Trace["interventions"] = [{ op: 1, what: "restarted", by: "", from: 500, until: 900 }]
 
-/** What a trace is found to be, by its strength where it breaks the requirement. */
+/** The expected finding for each trace, with its strength if it is a failure. */
 const rows: ReadonlyArray<readonly [what: string, judge: Judge, trace: Trace, found: string]> = [
   ["an acknowledged event", judgeOf("R-ACK-01"), traceOf([attemptOf()]), "PASS"],
   ["a refused event", judgeOf("R-ACK-01"), traceOf([attemptOf({ exchange: answered(500) })]), "FAIL MUST"],
@@ -133,7 +133,12 @@ const rows: ReadonlyArray<readonly [what: string, judge: Judge, trace: Trace, fo
   ["a load with a refusal", judgeOf("R-ACK-05"), loaded(1, answered(200), answered(503)), "FAIL MUST"],
   ["a duplicate acknowledged after a refusal", judgeOf("R-DUP-01"), repeated(answered(500), answered(200)), "PASS"],
   ["a refused duplicate", judgeOf("R-DUP-01"), repeated(answered(200), answered(409)), "FAIL MUST"],
-  ["a duplicate refused like its first", judgeOf("R-DUP-01"), repeated(answered(202), answered(202)), "INCONCLUSIVE"],
+  [
+    "a duplicate refused like its first attempt",
+    judgeOf("R-DUP-01"),
+    repeated(answered(202), answered(202)),
+    "INCONCLUSIVE"
+  ],
   ["a duplicate refused after a late answer", judgeOf("R-DUP-01"), repeated(late, answered(409)), "INCONCLUSIVE"],
   [
     "copies of which one is refused",
@@ -150,11 +155,11 @@ const rows: ReadonlyArray<readonly [what: string, judge: Judge, trace: Trace, fo
   ["a refusal while an earlier attempt may run", everyAttempt, repeated(late, answered(409)), "FAIL MUST timing"],
   ["two effects", atMostOnce, traceOf([attemptOf(), attemptOf(again)], { effects: [counted(2)] }), "FAIL MUST"],
   ["two effects for a while", atMostOnce, traceOf([attemptOf()], { effects: [counted(1, 2)] }), "FAIL MUST"],
-  ["no effect of what was acknowledged", exactlyOnce, traceOf([attemptOf()], { effects: [counted(0)] }), "FAIL MUST"],
+  ["no effect of an acknowledged event", exactlyOnce, traceOf([attemptOf()], { effects: [counted(0)] }), "FAIL MUST"],
   ["one effect", exactlyOnce, traceOf([attemptOf(), attemptOf(again)], { effects: [counted(1)] }), "PASS"],
   ["effects that were not read", exactlyOnce, traceOf([attemptOf()]), "INCONCLUSIVE"],
   ["a dropped event of a load", acknowledgedHasEffect, special({ kind: "load" }, 0), "FAIL MUST"],
-  ["an effect of what was forged", noPhantom, special({ kind: "forged" }, 1), "FAIL MUST"],
+  ["an effect of a forgery", noPhantom, special({ kind: "forged" }, 1), "FAIL MUST"],
   ["an effect of half a body", noPhantom, special({ kind: "cut" }, 1, [cutNew(accessLog, inBody(50))]), "FAIL MUST"],
   [
     "an effect of a body whose sender did not wait",
@@ -162,11 +167,11 @@ const rows: ReadonlyArray<readonly [what: string, judge: Judge, trace: Trace, fo
     special({ kind: "cut" }, 1, [cutNew(accessLog, inAnswer(0))]),
     "INCONCLUSIVE"
   ],
-  ["what was stored as sent", storedAsSent, stored("sha256:0", answered(200)), "PASS"],
-  ["what was stored otherwise", storedAsSent, stored("sha256:1", answered(200)), "FAIL MUST"],
+  ["data stored as sent", storedAsSent, stored("sha256:0", answered(200)), "PASS"],
+  ["data stored differently", storedAsSent, stored("sha256:1", answered(200)), "FAIL MUST"],
   ["another version stored after the first", firstStays, stored("sha256:1", answered(200)), "FAIL MUST"],
-  ["another version stored where the first was refused", firstStays, stored("sha256:1", answered(503)), "INCONCLUSIVE"],
-  ["what was stored after a late answer", storedAsSent, stored("sha256:1", late), "INCONCLUSIVE"],
+  ["another version stored after the first was refused", firstStays, stored("sha256:1", answered(503)), "INCONCLUSIVE"],
+  ["data stored differently after a late answer", storedAsSent, stored("sha256:1", late), "INCONCLUSIVE"],
   ["a number stored with every digit", storedAsSent, longNumber("access_point", { digest: "sha256:2" }), "PASS"],
   ["a number stored as a double", storedAsSent, longNumber("access_point", { digest: "sha256:0" }), "FAIL SHOULD"],
   ["a number stored as another", storedAsSent, longNumber("access_point", { digest: "sha256:1" }), "FAIL MUST"],
@@ -180,7 +185,7 @@ const rows: ReadonlyArray<readonly [what: string, judge: Judge, trace: Trace, fo
     "FAIL SHOULD"
   ],
   ["an unknown member that is not stored", storedAsSent, longNumber("serial", { digest: "sha256:1" }), "INCONCLUSIVE"],
-  ["ids that differ in case, both done", judgeOf("R-NEW-01"), caseTwins([1, 1], false), "PASS"],
+  ["ids that differ in case, both handled", judgeOf("R-NEW-01"), caseTwins([1, 1], false), "PASS"],
   ["ids that differ in case, one dropped", judgeOf("R-NEW-01"), caseTwins([1, 0], false), "FAIL MUST"],
   [
     "ids that differ in case, seen by a probe that folds it",
@@ -188,32 +193,32 @@ const rows: ReadonlyArray<readonly [what: string, judge: Judge, trace: Trace, fo
     caseTwins([1, 1], true),
     "INCONCLUSIVE"
   ],
-  ["the same seen as double effects", atMostOnce, caseTwins([2, 2], true), "INCONCLUSIVE"],
+  ["ids that differ in case, seen as double effects", atMostOnce, caseTwins([2, 2], true), "INCONCLUSIVE"],
   ["one effect at each URL", judgeOf("R-DUP-08"), urls(2, 1, 1), "PASS"],
   ["the second URL's delivery dropped", judgeOf("R-DUP-08"), urls(2, 1, 0), "FAIL MUST"],
   ["URLs that are counted together", judgeOf("R-DUP-08"), urls(2, 2, 2, true), "PASS"],
-  ["one of URLs that are counted together dropped", judgeOf("R-DUP-08"), urls(2, 1, 1, true), "FAIL MUST"],
+  ["a dropped delivery at URLs that are counted together", judgeOf("R-DUP-08"), urls(2, 1, 1, true), "FAIL MUST"],
   ["an effect at a URL that nothing was sent to", judgeOf("R-DUP-08"), urls(1, 1, 1), "FAIL MUST"],
   [
-    "what was acknowledged and lost in a crash",
+    "an acknowledged event lost in a crash",
     judgeOf("R-CRA-01"),
     traceOf([attemptOf({ kind: "amid" })], { interventions: killed, effects: [counted(0)] }),
     "FAIL MUST"
   ],
   [
-    "what was acknowledged and lost in a restart",
+    "an acknowledged event lost in a restart",
     judgeOf("R-CRA-01"),
     traceOf([attemptOf()], { interventions: restarted, effects: [counted(0)] }),
     "FAIL MUST"
   ],
   [
-    "a receiver that others ended",
+    "a receiver that other cases ended",
     judgeOf("R-CRA-01"),
     traceOf([attemptOf()], { interventions: [{ op: null, what: "killed", by: "", from: 500, until: 900 }] }),
     "INCONCLUSIVE"
   ],
   [
-    "a crash that did an event twice",
+    "an event with two effects after a crash",
     judgeOf("R-CRA-02"),
     traceOf([attemptOf({ kind: "amid", exchange: reset }), attemptOf(again)], {
       interventions: killed,
@@ -240,7 +245,7 @@ const rows: ReadonlyArray<readonly [what: string, judge: Judge, trace: Trace, fo
     "PASS"
   ],
   [
-    "data of another request stored beside others",
+    "data of another request stored under concurrency",
     judgeOf("R-FWD-02"),
     traceOf([attemptOf({ inFlight: 10 })], {
       history: { v: 1, ops: [{ k: "filler", count: 40 }] },
@@ -262,7 +267,7 @@ const rows: ReadonlyArray<readonly [what: string, judge: Judge, trace: Trace, fo
     special({ kind: "forged", exchange: answered(401), leaked: "signature" }, 0),
     "FAIL MUST"
   ],
-  ["a deed for a question", judgeOf("R-GET-01"), special({ kind: "method" }, 1), "FAIL MUST"]
+  ["an effect of a GET", judgeOf("R-GET-01"), special({ kind: "method" }, 1), "FAIL MUST"]
 ]
 
 describe("a judgement", () => {
@@ -275,7 +280,7 @@ describe("a judgement", () => {
     })
   }
 
-  it("says of what was no event that it was never sent as one, whatever was answered", () => {
+  it("says of an acknowledged malformed event that it was never sent as a genuine event", () => {
     const finding = noPhantom(special({ kind: "malformed" }, 1), defaultTerms)
     assert.strictEqual(
       finding.verdict === "FAIL" ? finding.observed : "",
@@ -304,14 +309,14 @@ describe("an exchange", () => {
     assert.strictEqual(classify(exchange, defaultTerms), reading)
   })
 
-  it("counts on a machine that times badly, and by the rule of the run", () => {
+  it("is classified despite a wide guard, and by the run's rule about statuses", () => {
     assert.strictEqual(classify(answered(200, 3_750), { ...defaultTerms, guard: 6_000 }), "acknowledged")
     assert.strictEqual(classify(answered(204), { ...defaultTerms, rule: "2xx" }), "acknowledged")
     assert.strictEqual(classify(answered(302), { ...defaultTerms, rule: "2xx" }), "refused")
   })
 })
 
-it("of findings on one trace, proof comes before accidents, a MUST before what is open, that before a SHOULD", () => {
+it("findings on one trace are ranked: proven failures, late answers, open findings, broken SHOULDs, passes", () => {
   const [lateOne, twice, weak] = [
     fail(0, "late", { timing: true }),
     fail(1, "twice"),
@@ -324,7 +329,7 @@ it("of findings on one trace, proof comes before accidents, a MUST before what i
   assert.strictEqual(both(weak, pass([0])), weak)
 })
 
-describe("a breach shows of a genuine event", () => {
+describe("the symptom of a failure", () => {
   const forgery = attemptOf({ kind: "forged", exchange: answered(401) })
   const [refusal, acknowledged] = [attemptOf({ ...again, exchange: answered(409) }), attemptOf()]
   const withEffects = (count: number, ...attempts: ReadonlyArray<Attempt>): Trace =>
@@ -339,7 +344,7 @@ describe("a breach shows of a genuine event", () => {
     ["doubled_at_once", exactlyOnce, withEffects(2, acknowledged, attemptOf({ started: 2 }))],
     [null, noPhantom, withEffects(2, forgery)]
   ]
-  it.each(rows)("%s", (shows, judge, trace) => {
+  it.each(rows)("is %s", (shows, judge, trace) => {
     const finding = judge(trace, defaultTerms)
     assert.strictEqual(finding.verdict === "FAIL" ? finding.symptom : "passed", shows)
   })

@@ -1,9 +1,9 @@
 /**
- * The receivers of the documentation, in every language and framework that this machine has: none of them is failed.
+ * The documentation's receivers, in every language and framework that this machine has: none of them fails.
  *
- * They run at the same time, each as a process of its own: most of a run is waiting. None of them has code for
- * the suite, which counts the rows they write.
- * Usually some requirements of each kind are tested; `CONFORMANCE_SEEDS=20` tests all of them, that many times.
+ * They run at the same time in their own processes, since most of a run is waiting. They contain no code for the suite,
+ * which counts the rows that they write. By default some requirements of each kind are tested; `CONFORMANCE_SEEDS=20`
+ * tests all of them, with 20 seeds.
  */
 import { Shell } from "@doorhook/core"
 import { temporaryFolder } from "@doorhook/testkit/Process"
@@ -29,7 +29,7 @@ const examples = fileURLToPath(new URL("../../docs/examples/receivers", import.m
 const { CONFORMANCE_SEEDS } = process.env
 const seeds = Array.from({ length: Number(CONFORMANCE_SEEDS ?? 1) }, (_, index) => index + 1)
 
-/** What is tested where no number of seeds is asked for. */
+/** The requirements that are tested without CONFORMANCE_SEEDS. */
 const some = [
   "R-ACK-02",
   "R-DUP-04",
@@ -44,12 +44,12 @@ const some = [
 
 const setting = CONFORMANCE_SEEDS === undefined ? { only: some, maxTime: 60_000, pace: 0.05 } : { maxTime: 360_000 }
 
-/** Lines of a shell in the example's folder. */
+/** Shell commands that run in the example's folder. */
 interface Example {
   readonly folder: string
-  /** Ends well where all that the example needs is installed. */
+  /** Succeeds if everything that the example needs is installed. */
   readonly needs: string
-  /** Makes `$BUILT`, a folder, ready: what else would be compiled, or migrated, at each start. */
+  /** Prepares the folder `$BUILT`, so that nothing is compiled or migrated at each start. */
   readonly build?: string
   readonly run: string
 }
@@ -57,7 +57,7 @@ interface Example {
 const ends = (command: string, folder = "."): boolean =>
   spawnSync("sh", ["-c", command], { cwd: join(examples, folder) }).status === 0
 
-/** The first Python that has these modules: the one on the path may not be the one that the system's packages serve. */
+/** Returns the first Python that has these modules. The Python on the path may not have the system's packages. */
 const python = (modules: string): string =>
   ["python3", "/usr/bin/python3"].find((one) => ends(`${one} -c 'import ${modules}'`)) ?? "python3"
 
@@ -121,7 +121,7 @@ const built = (command: string, cwd: string, env: Readonly<Record<string, string
     assert.strictEqual(code, 0, complaints)
   })
 
-/** What the page's probe counts, without a process for each event: they would take most of the time. */
+/** Counts what the page's probe counts, but without a process for each event, which would take most of the time. */
 const read = Effect.fnUntraced(function* (file: string): Effect.fn.Return<Probe, never, Scope.Scope> {
   const database = yield* Effect.acquireRelease(
     Effect.sync(() => new DatabaseSync(file, { timeout: 5_000 })),
@@ -158,7 +158,7 @@ const tried = Effect.fnUntraced(function* ({ build, folder, run: command }: Exam
   })
 }, Effect.scoped)
 
-it("one of them is shown in full", () => {
+it("the page shows one of them in full", () => {
   const page = readFileSync(fileURLToPath(new URL("../../docs/write-a-receiver.md", import.meta.url)), "utf8")
   assert.include(page, `\`\`\`python\n${readFileSync(join(examples, "flask/receiver.py"), "utf8")}\`\`\``)
 })
@@ -170,7 +170,7 @@ const probed = (database: string, id: string): string =>
   }).stdout.trim()
 
 it.effect.skipIf(!ends("sqlite3 -version"))(
-  "the probe of the page counts the rows of an id, whatever the id holds",
+  "the page's probe counts the rows of an id, whatever characters the id has",
   () =>
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "receiver.db")
@@ -187,14 +187,14 @@ it.effect.skipIf(!ends("sqlite3 -version"))(
     })
 )
 
-describe("the receivers of the documentation", () => {
+describe("the documentation's receivers", () => {
   const here = all.filter(({ folder, needs }) => ends(needs, folder))
   const missing = all.filter((example) => !here.includes(example)).map(({ folder }) => folder)
   if (missing.length > 0)
     process.stderr.write(`\n!!! NOT ON THIS MACHINE, SKIPPED: receivers in ${missing.join(", ")}\n\n`)
 
   it.live(
-    `in ${here.map(({ folder }) => folder).join(", ")} are not failed at any level`,
+    `in ${here.map(({ folder }) => folder).join(", ")} do not fail at any level`,
     () =>
       Effect.gen(function* () {
         for (const seed of seeds) {
@@ -202,7 +202,7 @@ describe("the receivers of the documentation", () => {
           for (const [index, report] of reports.entries()) {
             const story = `${here[index]?.folder}, seed ${seed}: ${render(report)}`
             const verdicts = report.requirements.map(({ verdict }) => verdict)
-            // Where the machine is busy, not everything can be decided in the time; but nothing may be found wrong.
+            // On a busy machine, not everything may be decided in time, but nothing may fail.
             for (const wrong of ["FAIL", "WARN", "ERROR"] as const) assert.notInclude(verdicts, wrong, story)
             assert.notStrictEqual(report.ended, "target_unusable", story)
             assert.include(verdicts, "PASS", story)

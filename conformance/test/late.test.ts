@@ -1,5 +1,5 @@
 /**
- * Effects that come when an event has long had its one, and been looked at.
+ * Second effects that appear long after the first effect was read.
  */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -7,7 +7,7 @@ import type { Probe } from "../src/probes/Probe.ts"
 import { acknowledge, receiver } from "./support/receiver.ts"
 import { run as runSuite } from "./support/run.ts"
 
-/** Each duplicate takes effect again, but not before the suite has looked at all that was sent. */
+/** Runs the suite. With `doubles`, each duplicate has another effect, but only after the suite has read all events. */
 const judged = Effect.fnUntraced(function* (doubles: boolean) {
   const target = yield* receiver(acknowledge)
   let late = false
@@ -35,7 +35,7 @@ const judged = Effect.fnUntraced(function* (doubles: boolean) {
   return report.requirements.map(({ id, observed, verdict }) => `${id} ${verdict} ${observed}`)
 })
 
-it.live("effects of duplicates that come late are looked for once more, at the end of a run", () =>
+it.live("late effects of duplicates are found by another reading at the end of a run", () =>
   Effect.gen(function* () {
     const [duplicates = "", losses = ""] = yield* judged(true)
     assert.match(duplicates, /^R-DUP-02 FAIL effects = \d+ for event/)

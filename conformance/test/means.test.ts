@@ -1,6 +1,6 @@
 /**
- * Probes and hooks as the command makes them, on a receiver that is a process of its own: started, killed and held still
- * by the suite, and looked at in every way there is.
+ * Probes and hooks as the command makes them, on a receiver in its own process. The suite starts, kills and pauses the
+ * receiver, and counts its effects in every way.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -13,7 +13,7 @@ import { answer, deadPort, receiver } from "./support/receiver.ts"
 const main = new URL("../src/mutants/main.ts", import.meta.url).pathname
 const folder = mkdtempSync(join(tmpdir(), "conformance-means-"))
 
-/** How to start the bundled receiver, perhaps with a fault. */
+/** Returns flags that start the bundled receiver, perhaps with a fault. */
 const started = (name: string, fault = ""): ReadonlyArray<string> => [
   "--url",
   "http://127.0.0.1:0/hook",
@@ -28,7 +28,7 @@ const started = (name: string, fault = ""): ReadonlyArray<string> => [
 const probed = ["--level", "2", "--probe", "http://127.0.0.1:0/probe"]
 
 describe("a spawned receiver", () => {
-  it.live("is killed, held still and started again: level 3", () =>
+  it.live("is killed, paused and started again at level 3", () =>
     Effect.gen(function* () {
       const { exitCode, output, report } = yield* conformance(
         "run",
@@ -53,7 +53,7 @@ describe("a spawned receiver", () => {
     })
   )
 
-  it.live("is what doctor looks at, and says what is there", () =>
+  it.live("is examined by doctor, which says what can be tested", () =>
     Effect.gen(function* () {
       const all = yield* conformance("doctor", ...started("doctor"), "--probe", "http:http://127.0.0.1:0/probe")
       assert.strictEqual(all.exitCode, 0, all.output)
@@ -70,7 +70,7 @@ describe("a spawned receiver", () => {
     })
   )
 
-  it.live("is not started for a probe that there is not", () =>
+  it.live("is not started if the probe is unknown", () =>
     Effect.gen(function* () {
       const file = join(folder, "was-started")
       const { exitCode } = yield* conformance(
@@ -87,7 +87,7 @@ describe("a spawned receiver", () => {
     })
   )
 
-  it.live("has both of its URLs at the port that was found for it", () =>
+  it.live("has both of its URLs at the free port that the suite chose", () =>
     Effect.gen(function* () {
       const { exitCode, output, report } = yield* conformance(
         "run",
@@ -123,7 +123,7 @@ describe("a spawned receiver", () => {
     })
   )
 
-  it.live("at a port where something answers already is exit code 4: that would be tested instead", () =>
+  it.live("makes the command exit with 4 if something else already listens at its port", () =>
     Effect.gen(function* () {
       const other = yield* receiver((_, response) => answer(response, 200))
       const { exitCode, message } = yield* conformance("run", "--url", other.url, "--spawn", "exec sleep 60")
@@ -133,7 +133,7 @@ describe("a spawned receiver", () => {
     })
   )
 
-  it.live("that does not start is exit code 4, with its last words", () =>
+  it.live("makes the command exit with 4, with its last words, if it does not start", () =>
     Effect.gen(function* () {
       const { exitCode, message } = yield* conformance(
         "run",
@@ -149,7 +149,7 @@ describe("a spawned receiver", () => {
 })
 
 describe("effects are counted", () => {
-  /** A receiver that writes a line for each effect, and doubles them on request. */
+  /** Starts a receiver that writes a line for each effect, and has two effects for a duplicate if `doubles`. */
   const logging = (file: string, doubles: boolean) => {
     const seen = new Set<string>()
     writeFileSync(file, "")
@@ -161,7 +161,7 @@ describe("effects are counted", () => {
     })
   }
   const only = ["--only", "R-DUP-02", "--level", "2"]
-  /** A run of some requirements, and of what a probe shows of them. */
+  /** Runs some requirements with a probe. */
   const counting = (url: string, ids: string, probe: string, ...more: ReadonlyArray<string>) =>
     conformance("run", "--url", url, "--level", "2", "--only", ids, "--settle", "1s", "--probe", probe, ...more)
 
@@ -185,7 +185,7 @@ describe("effects are counted", () => {
     })
   )
 
-  it.live("at two URLs together, which a log does not distinguish", () =>
+  it.live("at two URLs together in a log, which does not distinguish URLs", () =>
     Effect.gen(function* () {
       const ways = [
         ["each", (path: string, id: string) => `${path} ${id}`, { pass: ["R-DUP-02", "R-DUP-08"], fail: [] }],
@@ -252,7 +252,7 @@ describe("effects are counted", () => {
     })
   )
 
-  it.live("by a command that matches whole ids, and by none that counts those that begin alike together", () =>
+  it.live("by a command that matches whole ids, but not by one that matches only their beginning", () =>
     Effect.gen(function* () {
       const file = join(folder, "effects-whole.log")
       const target = yield* logging(file, false)
@@ -292,7 +292,7 @@ describe("effects are counted", () => {
     })
   )
 
-  it.live("in a log, to the last of many events", () =>
+  it.live("in a log for each of many events", () =>
     Effect.gen(function* () {
       const file = join(folder, "many.log")
       writeFileSync(file, "")
@@ -302,7 +302,7 @@ describe("effects are counted", () => {
         const id = String(headers["webhook-id"])
         const count = (counts.get(socket) ?? 0) + 1
         counts.set(socket, count)
-        // So many come over one connection only where there are hundreds.
+        // Only hundreds of events bring this many over one connection.
         if (count === 22 && lost === "") lost = id
         else if (!duplicate) writeFileSync(file, `done ${id}\n`, { flag: "a" })
         answer(response, 200)
@@ -327,11 +327,11 @@ describe("effects are counted", () => {
     })
   )
 
-  /** A receiver that writes down `data.id`, and knows duplicates by that and another part of the event. */
+  /** Starts a receiver that logs `data.id` and recognises duplicates by `keyOf`. */
   const byDataId = (shown: (id: string) => void, keyOf: (type: string, id: string, webhookId: string) => string) => {
     const seen = new Set<string>()
     return receiver(({ body, headers, method }, response) => {
-      // Those of units and panels are short.
+      // The ids of units and panels are shorter.
       const id = /"id":\s*(\d{6,})/.exec(body)?.[1] ?? ""
       const key = keyOf(/"resource_type":\s*"(\w+)"/.exec(body)?.[1] ?? "", id, String(headers["webhook-id"]))
       if (method === "POST" && !seen.has(key)) shown(id)
@@ -340,7 +340,7 @@ describe("effects are counted", () => {
     })
   }
 
-  it.live("by data.id, which events of two types may share, and for which they have one effect each", () =>
+  it.live("by data.id, which events of two types may share with one effect each", () =>
     Effect.gen(function* () {
       const ways = [
         ["webhook-id", (_type: string, _id: string, webhookId: string) => webhookId, 0],
@@ -358,7 +358,7 @@ describe("effects are counted", () => {
     })
   )
 
-  it.live("by data.id as a log shows it that a double has rounded, which hides no event that vanished", () =>
+  it.live("by data.id in a log that rounds it to a double, without hiding lost events", () =>
     Effect.gen(function* () {
       const ways = [
         ["rounded in the log", (_type: string, _id: string, webhookId: string) => webhookId, Number, 0],
@@ -366,7 +366,7 @@ describe("effects are counted", () => {
         ["rounded in both", (type: string, id: string) => `${type} ${Number(id)}`, Number, 1],
         ["rounded in the memory", (type: string, id: string) => `${type} ${Number(id)}`, String, 1]
       ] as const
-      // Most of it is waiting.
+      // Most of the time is waiting.
       yield* Effect.forEach(
         ways,
         Effect.fnUntraced(function* ([name, keyOf, shownAs, expected]) {
@@ -381,7 +381,7 @@ describe("effects are counted", () => {
     })
   )
 
-  it.live("by data.id alone, where events that have none are not asked for", () =>
+  it.live("by data.id alone, without reading events that have none", () =>
     Effect.gen(function* () {
       const file = join(folder, "effects-number.log")
       writeFileSync(file, "")
@@ -390,7 +390,7 @@ describe("effects are counted", () => {
         (_type, _id, webhookId) => webhookId
       )
       const probed = (probe: string) => counting(target.url, "R-FWD-01,R-DUP-02", `exec:${probe}`, "--max-time", "30s")
-      // As a database does that is asked for something else than a number.
+      // Fails like a database query for something that is not a number.
       const { output, report } = yield* probed(
         `case "$DATA_ID" in ""|*[!0-9]*) echo "not a number: $DATA_ID" >&2; exit 1;; esac; grep -cw "done $DATA_ID" ${file}`
       )
@@ -401,7 +401,7 @@ describe("effects are counted", () => {
     })
   )
 
-  it.live("by nobody who is not there: exit code 4", () =>
+  it.live("only by a probe that answers; without one the command exits with 4", () =>
     Effect.gen(function* () {
       const target = yield* receiver((_, response) => answer(response, 200))
       const gone = yield* conformance(
@@ -419,8 +419,8 @@ describe("effects are counted", () => {
   )
 })
 
-describe("what failed", () => {
-  it.live("and can't be stored or read is reported with what to do, and keeps its verdict", () =>
+describe("a history that failed", () => {
+  it.live("keeps its verdict if it can't be stored, and a message says what to do", () =>
     Effect.gen(function* () {
       const file = join(folder, "a-file")
       writeFileSync(file, "")
@@ -448,7 +448,7 @@ describe("what failed", () => {
     })
   )
 
-  it.live("is stored, replayed, and taken away when it fails no more; a baseline knows it", () =>
+  it.live("is stored, replayed and deleted when it no longer fails, and a baseline can list it", () =>
     Effect.gen(function* () {
       const cases = join(folder, "cases")
       let fixedIt = false

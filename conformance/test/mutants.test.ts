@@ -1,6 +1,6 @@
 /**
- * The suite before receivers whose faults are known. The whole table is made by `doorhook conformance mutants`; here is one
- * or two of each family, and what makes the table worth something.
+ * The suite on receivers with known faults. `doorhook conformance mutants` tries all of them. These tests try one or
+ * two of each family, and check what makes the results meaningful.
  */
 import * as NodePlatform from "@doorhook/testkit/NodePlatform"
 import { assert, describe, it } from "@effect/vitest"
@@ -18,7 +18,7 @@ import { runSuite } from "../src/run/RunSuite.ts"
 import { conformance } from "./support/command.ts"
 import { sampleReport } from "./support/sampleReport.ts"
 
-/** Soon found out, by their own requirement alone. */
+/** Faults that their own requirement alone finds quickly. */
 const quick = [
   "ack-202",
   "redirect-308",
@@ -61,20 +61,20 @@ const faultNamed = (name: string): Fault => {
   return found
 }
 
-describe("the wrong receivers", () => {
-  it("are 100 at least, each with a name of its own", () => {
+describe("the faulty receivers", () => {
+  it("are at least 100, with unique names", () => {
     assert.isAtLeast(faults.length, 100)
     assert.strictEqual(new Set(faults.map(({ name }) => name)).size, faults.length)
   })
 
-  it("are two or more for each requirement, and none is named for what does not exist", () => {
+  it("are at least two for each requirement, and none is for an unknown requirement", () => {
     const ids = requirements.map(({ id }) => id)
     const few = ids.filter((id) => Object.keys(rows[id] ?? {}).length < 2)
     assert.deepStrictEqual(few, [])
     assert.sameMembers(Object.keys(rows), ids)
   })
 
-  it.live("are found out, each by the requirement it is named for", () =>
+  it.live("fail, each by the requirement that it is listed for", () =>
     Effect.gen(function* () {
       const kills = yield* Effect.forEach(
         quick.map(faultNamed),
@@ -88,7 +88,7 @@ describe("the wrong receivers", () => {
   )
 })
 
-describe("a probe that can't be believed", () => {
+describe("an unreliable probe", () => {
   const tried = Effect.fnUntraced(function* (change: Change, controlled: boolean, only: ReadonlyArray<string>) {
     const origin = yield* inProcess({ change, secret: null })
     const [url, probe] = [new URL("/hook", origin), httpProbe(new URL("/probe", origin))]
@@ -103,10 +103,10 @@ describe("a probe that can't be believed", () => {
     )
   })
 
-  /** As SELECT EXISTS does. */
+  /** Counts as SELECT EXISTS does. */
   const capped: Change = ({ count }) => ({ count: (...given) => Math.min(1, count(...given)) })
 
-  it.live("because it never counts past one is found out with a control URL", () =>
+  it.live("that never counts past one is detected with a control URL", () =>
     Effect.gen(function* () {
       const report = yield* tried(capped, true, ["R-DUP-02"])
       assert.strictEqual(report.ended, "probe_unusable")
@@ -114,7 +114,7 @@ describe("a probe that can't be believed", () => {
     })
   )
 
-  it.live("is named in a note, where there is no control URL", () =>
+  it.live("that never counts past one gets a note if there is no control URL", () =>
     Effect.gen(function* () {
       const { notes, requirements: reported } = yield* tried(capped, false, ["R-DUP-02"])
       assert.strictEqual(reported[0]?.verdict, "PASS")
@@ -122,7 +122,7 @@ describe("a probe that can't be believed", () => {
     })
   )
 
-  it.live("because it takes ids in another case for the same leaves open whether the receiver does", () =>
+  it.live("that ignores the case of ids leaves open whether the receiver does", () =>
     Effect.gen(function* () {
       const folded: Change = ({ count }, { ledger }) => ({
         identify: ({ id }) => id.toLowerCase(),
@@ -140,35 +140,35 @@ describe("a probe that can't be believed", () => {
   )
 })
 
-describe("what came of a wrong receiver", () => {
+describe("the result for a faulty receiver", () => {
   const report = { ...sampleReport, requirements: sampleReport.requirements.filter(({ id }) => id === "R-DUP-01") }
   const killed = killOf(faultNamed("duplicate-409"), report)
   const other = killOf(faultNamed("ack-202"), report)
   const survivor = killOf(faultNamed("ack-202"), { ...sampleReport, requirements: [] })
 
-  it("is a weakness of the suite where another requirement, or none, finds it out", () => {
+  it("is a weakness of the suite if only another requirement fails, or none", () => {
     assert.deepStrictEqual(weaknesses([killed], ["R-DUP-01"]), [])
     assert.match(weaknesses([other], [])[0] ?? "", /^ack-202 did not get FAIL from R-ACK-02, but failed R-DUP-01/)
     assert.match(weaknesses([survivor], [])[0] ?? "", /^ack-202 did not get FAIL from R-ACK-02 \(/)
   })
 
-  it("is a weakness where it is found out less strongly, or more, than it must be", () => {
+  it("is a weakness if the verdict is stronger or weaker than expected", () => {
     const weak = killOf({ ...faultNamed("duplicate-409"), found: "WARN" }, report)
     assert.match(weaknesses([weak], [])[0] ?? "", /^duplicate-409 did not get WARN from R-DUP-01/)
   })
 
-  it("is a weakness where a requirement finds out none", () => {
+  it("is a weakness if a requirement fails no faulty receiver", () => {
     assert.match(weaknesses([killed], ["R-DUP-01", "R-ACK-02"])[0] ?? "", /^R-ACK-02 fails no faulty receiver/)
   })
 
-  it("is one line, with what else it broke", () => {
+  it("is printed on one line, with other requirements that failed", () => {
     assert.match(killLine(killed), /^FAIL {6}duplicate-409 +R-DUP-01 +level 1 /)
     assert.match(killLine(other), /^SURVIVED {2}ack-202 +R-ACK-02 +level 1 .* also R-DUP-01$/)
   })
 })
 
 describe("conformance mutants", () => {
-  it.live("exits with 1 when one gets by: there was no time to find it out", () =>
+  it.live("exits with 1 when a faulty receiver survives, here for lack of time", () =>
     Effect.gen(function* () {
       const { exitCode, message, output } = yield* conformance(
         "mutants",
@@ -184,7 +184,7 @@ describe("conformance mutants", () => {
     })
   )
 
-  it.live("exits with 0 when all are found out, and says what is wrong with a flag", () =>
+  it.live("exits with 0 when no faulty receiver survives, and with 3 on a wrong flag", () =>
     Effect.gen(function* () {
       const found = yield* conformance("mutants", "--only", "R-ACK-02", "--narrow", "--jobs", "3", "--max-time", "30s")
       assert.strictEqual(found.exitCode, 0, found.output)

@@ -10,7 +10,7 @@ const url = (): URL => new URL(`http://127.0.0.1:${port++}/hook`)
 
 const quietly = (): Effect.Effect<void> => Effect.void
 
-/** Another process that listens where a run of this URL does. */
+/** Starts another process that listens where a run on this URL would. */
 const other = (target: URL) => {
   const script = `require("node:net").createServer((asking) => asking.end("process of a test"))
     .listen(${JSON.stringify(socketOf(target))}, () => console.log("there"))`
@@ -39,7 +39,7 @@ describe("one run at a time against one receiver", () => {
     })
   )
 
-  it.live("fails when the other does not end, which keeps the receiver", () =>
+  it.live("fails if the other run does not end, and leaves the receiver to it", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const target = url()
@@ -52,7 +52,7 @@ describe("one run at a time against one receiver", () => {
     )
   )
 
-  it.live("takes over from a process that was killed, though it let go of nothing", () =>
+  it.live("takes over from a process that was killed without releasing the receiver", () =>
     Effect.gen(function* () {
       const target = url()
       const child = yield* other(target)
@@ -66,7 +66,7 @@ describe("one run at a time against one receiver", () => {
     })
   )
 
-  it.live("lets go of all its URLs when it does not get one of them", () =>
+  it.live("releases all its URLs if it does not get one of them", () =>
     Effect.gen(function* () {
       const [free, taken] = [url(), url()].toSorted((a, b) => socketOf(a).localeCompare(socketOf(b)))
       if (free === undefined || taken === undefined) return assert.fail("two URLs")
@@ -80,7 +80,7 @@ describe("one run at a time against one receiver", () => {
     })
   )
 
-  it("takes all names of this machine for one, and paths for several", () => {
+  it("treats all names of this machine as one, and different paths as different receivers", () => {
     const at = (text: string): string => socketOf(new URL(text))
     assert.strictEqual(at("http://localhost:80/a"), at("http://127.0.0.1/a?secret=1"))
     assert.strictEqual(at("http://[::1]/a"), at("http://127.0.0.1/a"))

@@ -1,5 +1,5 @@
 /**
- * Settings: flags, the command that repeats a run and the evidence say the same.
+ * Settings: flags, the command that repeats a run, and the evidence agree.
  */
 import { CommandFailure } from "@doorhook/core"
 import { wordsOf } from "@doorhook/testkit/Bash"
@@ -11,7 +11,7 @@ import { checkFlags, runFlags, targetFlags } from "../src/command/Flags.ts"
 import { defaults, Options, repeatCommand, rows } from "../src/record/Options.ts"
 import type { Options as Settings } from "../src/record/Options.ts"
 
-/** What a command line means, or what is wrong with it. */
+/** Reads a command line. Returns its settings, or what is wrong with it. */
 const read = Effect.fnUntraced(function* (...words: ReadonlyArray<string>) {
   const found: Array<Settings> = []
   const command = Command.make(
@@ -47,14 +47,11 @@ const cases: ReadonlyArray<readonly [what: string, Partial<Settings>]> = [
   ],
   ["a spawned receiver", { level: 3, probe: "sink:9", spawn: "node server.js", portEnv: "PORT" }],
   ["two URLs", { url: [url, "http://127.0.0.1:9000/other"], level: 2, probe: "sink:9", profile: ["tenant"] }],
-  [
-    "a target of one's own",
-    { owned: true, readyUrl: "http://127.0.0.1:9000/ready", controlUrl: "http://127.0.0.1:9/c" }
-  ]
+  ["an owned target", { owned: true, readyUrl: "http://127.0.0.1:9000/ready", controlUrl: "http://127.0.0.1:9/c" }]
 ]
 
 describe("the command that repeats a run", () => {
-  it.live.each(cases)("says what its flags said: %s", ([, over]) =>
+  it.live.each(cases)("gives the same settings: %s", ([, over]) =>
     Effect.gen(function* () {
       const options = { ...usual, ...over }
       const [npx, doorhook, conformance, replay, ...words] = wordsOf(repeatCommand(options, "R-ACK-01"))
@@ -63,7 +60,7 @@ describe("the command that repeats a run", () => {
     })
   )
 
-  it("leaves out what is usual, and queries and secrets", () => {
+  it("leaves out defaults, queries and secrets", () => {
     assert.strictEqual(
       repeatCommand(usual, "R-ACK-01"),
       `npx doorhook conformance replay R-ACK-01 --url ${url} --seed 7`
@@ -77,7 +74,7 @@ describe("the command that repeats a run", () => {
 })
 
 describe("a setting", () => {
-  it("has one flag of the same name, and each flag that is none is a way to give a secret, a report or a dry run", () => {
+  it("has a flag of the same name; other flags only give a secret, a report or a dry run", () => {
     const named = Object.keys(runFlags)
     assert.deepStrictEqual(
       Object.keys(rows).filter((name) => !named.includes(name)),
@@ -89,7 +86,7 @@ describe("a setting", () => {
     )
   })
 
-  it("is in evidence as it is", () => {
+  it("is stored in evidence unchanged", () => {
     const json = Schema.fromJsonString(Options)
     for (const [, over] of cases) {
       const options = { ...usual, ...over }
@@ -98,7 +95,7 @@ describe("a setting", () => {
   })
 })
 
-describe("refuses", () => {
+describe("the command refuses", () => {
   const refusals: ReadonlyArray<readonly [flags: ReadonlyArray<string>, says: string]> = [
     [
       ["--binding", "visit:create"],

@@ -1,5 +1,5 @@
 /**
- * Probes before what receivers and logs are like: wrong, long, and full of other people's text.
+ * Probes on awkward receivers and logs: wrong, long, and full of unrelated text.
  */
 import { freePort } from "@doorhook/testkit/ListeningServer"
 import { temporaryFolder } from "@doorhook/testkit/Process"
@@ -15,7 +15,7 @@ import { answer, receiver } from "./support/receiver.ts"
 const webhookId = "evt_0mgw7k2x0q8r5t3v9y1b4d6f8h0"
 const subject = { webhookId, resourceType: "access_log", dataId: "123456789", endpoint: null }
 
-describe("an address that is no probe", () => {
+describe("an address that is not a probe", () => {
   it.live("is refused with the request and the expected answer", () =>
     Effect.gen(function* () {
       const target = yield* receiver(({ path }, response) => answer(response, path.includes("broken") ? 500 : 404))
@@ -34,7 +34,7 @@ describe("an address that is no probe", () => {
 })
 
 describe("an address that does not answer", () => {
-  it.effect("is asked once, and given up with the patience", () =>
+  it.effect("is read once, and given up when the time is up", () =>
     Effect.gen(function* () {
       const asked = Promise.withResolvers<void>()
       const target = yield* receiver(() => asked.resolve())
@@ -48,13 +48,13 @@ describe("an address that does not answer", () => {
   )
 })
 
-describe("an address that is asked often", () => {
-  it.live("is asked over connections that are kept, and again where one of them was closed", () =>
+describe("an address that is read often", () => {
+  it.live("is read over kept connections, and again if one of them was closed", () =>
     Effect.gen(function* () {
       const sockets = new Set<Socket>()
       const target = yield* receiver(({ index }, response, socket) => {
         sockets.add(socket)
-        // As a receiver that is ended in the middle.
+        // Like a receiver that is ended during a request.
         if (index === 30) socket.resetAndDestroy()
         else answer(response, 200, '{"effects":1}')
       })
@@ -70,7 +70,7 @@ describe("an address that is asked often", () => {
     })
   )
 
-  it.live("is left alone afterwards, so that one at a time can be served", () =>
+  it.live("has its connections closed afterwards, so that a receiver can serve one at a time", () =>
     Effect.gen(function* () {
       const closed = Promise.withResolvers<void>()
       const target = yield* receiver((_, response, socket) => {
@@ -91,7 +91,7 @@ describe("a digest", () => {
       return yield* httpProbe(new URL("/probe", target.url)).read(subject)
     })
 
-  it.live("is one and the same in either case of its hex digits, and may be left out", () =>
+  it.live("is the same in either case of its hex digits, and may be left out", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* read(`sha256:${hex}`)).digest, `sha256:${hex}`)
       assert.strictEqual((yield* read(`sha256:${hex.toUpperCase()}`)).digest, `sha256:${hex}`)
@@ -100,7 +100,7 @@ describe("a digest", () => {
     })
   )
 
-  it.live("that is none says nothing of the receiver: the probe is unusable", () =>
+  it.live("makes the probe unusable if it is malformed", () =>
     Effect.gen(function* () {
       for (const wrong of ["", hex, `sha256:${hex}0`, `sha256:${hex.slice(1)}`, `sha512:${hex}`, "sha256:n/a"]) {
         const { _tag, message } = yield* Effect.flip(read(wrong))
@@ -118,7 +118,7 @@ describe("a number of effects", () => {
       ({ message }) => message
     )
 
-  it.live("shows stored data with every digit that it sent", () =>
+  it.live("comes with the stored data, with all digits", () =>
     Effect.gen(function* () {
       const body = '{"effects":1,"data":{"reading":-12345678901234567890.12345678901234567890e-3,"name":"7"}}'
       const target = yield* receiver((_, response) => response.end(body))
@@ -127,7 +127,7 @@ describe("a number of effects", () => {
     })
   )
 
-  it.effect("is whole: anything else that a program gives is quoted", () =>
+  it.effect("must be whole; anything else is quoted in the error", () =>
     Effect.gen(function* () {
       for (const [effects, shown] of [
         ["0", '"0", a text'],
@@ -150,7 +150,7 @@ describe("a number of effects", () => {
     })
   )
 
-  it.live("over HTTP as well", () =>
+  it.live("must be whole over HTTP as well", () =>
     Effect.gen(function* () {
       for (const [answered, told] of [
         ['{"effects":"0"}', 'answered effects: "0", a text; give a whole number'],
@@ -168,7 +168,7 @@ describe("a command", () => {
   const ask = (command: string) => execProbe(command).read(subject)
   const said = (command: string) => Effect.map(Effect.flip(ask(command)), ({ message }) => message)
 
-  it.live("that prints a number and nothing else is believed, whatever code it ends with", () =>
+  it.live("that prints only a number is accepted, whatever its exit code", () =>
     Effect.gen(function* () {
       const file = `${yield* temporaryFolder}/effects.log`
       writeFileSync(file, "done evt_other\n")
@@ -178,7 +178,7 @@ describe("a command", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that fails is reported with its code, its output, and what helps", () =>
+  it.live("that fails is reported with its exit code, its output and advice", () =>
     Effect.gen(function* () {
       assert.match(
         yield* said("echo 0; echo 'no such table' >&2; exit 4"),
@@ -197,7 +197,7 @@ describe("a command", () => {
 })
 
 describe("a sink", () => {
-  it.live("counts requests that mention an event, and outlives every other", () =>
+  it.live("counts requests that mention an event, and survives all others", () =>
     Effect.gen(function* () {
       const port = yield* Effect.promise(freePort)
       const probe = yield* sinkProbe(port)
@@ -213,7 +213,7 @@ describe("a sink", () => {
       yield* call("/", { method: "POST", body: `{"event":"${webhookId}","again":"${webhookId}","id":123456789}` })
       yield* call("/unlock?event=123456789")
       assert.strictEqual(yield* effects, 4)
-      // Another event of the same data.id.
+      // Another event with the same data.id.
       yield* call("/", { method: "POST", body: `{"event":"evt_another","id":${subject.dataId}}` })
       assert.strictEqual(yield* effects, 4)
       assert.sameMembers([...(yield* probe.seen ?? Effect.succeed([]))], [webhookId, `${webhookId}0`])
@@ -222,7 +222,7 @@ describe("a sink", () => {
 })
 
 describe("a sink that is called again", () => {
-  it.live("sees one effect in all requests with one Idempotency-Key, and one in each without", () =>
+  it.live("counts one effect for all requests with one Idempotency-Key, and one for each request without", () =>
     Effect.gen(function* () {
       const port = yield* Effect.promise(freePort)
       const probe = yield* sinkProbe(port)
@@ -246,7 +246,7 @@ describe("a sink that is called again", () => {
 })
 
 describe("a log", () => {
-  it.effect("may be long, and is read on from where it had come to", () =>
+  it.effect("may be long, and is read on from the last position", () =>
     Effect.gen(function* () {
       const file = `${yield* temporaryFolder}/effects.log`
       const pattern = /^done (?<id>\S+)$/gu
@@ -259,7 +259,7 @@ describe("a log", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("may come into being at the first effect, in a folder that is there", () =>
+  it.effect("may be created at the first effect, in an existing folder", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const probeOf = (file: string) => logProbe(file, /^done (?<id>\S+)$/gu)
@@ -273,7 +273,7 @@ describe("a log", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("that is overwritten may have lost lines: the probe is unusable", () =>
+  it.effect("makes the probe unusable if it is overwritten", () =>
     Effect.gen(function* () {
       const file = `${yield* temporaryFolder}/effects.log`
       const begin = Effect.gen(function* () {
@@ -284,8 +284,8 @@ describe("a log", () => {
       })
       const ways: ReadonlyArray<readonly [string, () => void]> = [
         ["shorter", () => writeFileSync(file, "done evt_2\n")],
-        ["longer than it was", () => writeFileSync(file, `done evt_2\ndone ${webhookId}\n`.repeat(9))],
-        ["not there any more", () => unlinkSync(file)]
+        ["longer than before", () => writeFileSync(file, `done evt_2\ndone ${webhookId}\n`.repeat(9))],
+        ["deleted", () => unlinkSync(file)]
       ]
       for (const [name, change] of ways) {
         const probe = yield* begin
@@ -296,7 +296,7 @@ describe("a log", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("has colons in its name, or in its expression", () =>
+  it.effect("may have colons in its name or in its expression", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       writeFileSync(`${folder}/a:b.log`, "")

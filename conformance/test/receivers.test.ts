@@ -1,6 +1,6 @@
 /**
- * The suite against real receivers: good ones pass, whatever their manners; each faulty one is failed by the requirement
- * that names its fault.
+ * The suite on real receivers. Correct receivers pass, whatever their style. Each faulty receiver fails the requirement
+ * about its fault.
  */
 import { Crypto, Signature } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
@@ -10,7 +10,7 @@ import { conformance, idsWith } from "./support/command.ts"
 import { acknowledge, answer, receiver, socketReceiver } from "./support/receiver.ts"
 import type { Behaviour, Received } from "./support/receiver.ts"
 
-/** What level 1 can show: a GET without effect takes a probe to see, but does not fail without. */
+/** The requirements that can pass at level 1. R-GET-01 needs a probe to see effects, but can pass without one. */
 const proven = requirements.filter(({ level, profile }) => level === 1 && profile === null).map(({ id }) => id)
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -46,21 +46,21 @@ const checking: Behaviour = ({ body, headers }, response) => {
 }
 
 describe("a correct receiver passes", () => {
-  it.live("whatever level 1 asks for", () =>
+  it.live("all requirements of level 1", () =>
     Effect.gen(function* () {
       const { exitCode, output, report, target } = yield* run(acknowledge, "--seed", "3")
       assert.sameMembers([...idsWith(report, "PASS")], [...proven], output)
       assert.strictEqual(exitCode, 0)
       assert.strictEqual(report?.verdict, "pass")
       assert.strictEqual(report?.seed, 3)
-      // Some are given up before they have arrived.
+      // Some attempts are given up before they have arrived.
       assert.isAtLeast(report?.attempts ?? 0, target.received.filter(({ method }) => method === "POST").length)
     })
   )
 
   const manners: ReadonlyArray<readonly [name: string, behave: Behaviour, ...flags: ReadonlyArray<string>]> = [
     ["that closes each connection, and says so", (_, response) => response.setHeader("connection", "close").end("ok")],
-    ["that closes each connection without a word", (_, response, socket) => response.end("ok", () => socket.end())],
+    ["that closes each connection without saying so", (_, response, socket) => response.end("ok", () => socket.end())],
     [
       "that answers in chunks",
       (_, response) => {
@@ -76,9 +76,9 @@ describe("a correct receiver passes", () => {
       }
     ],
     ["that answers late, but in time", (_, response) => setTimeout(() => response.end("ok"), 20)],
-    ["that answers 204, where any 2xx will do", (_, response) => answer(response, 204), "--ack", "2xx"],
+    ["that answers 204, if any 2xx is accepted", (_, response) => answer(response, 204), "--ack", "2xx"],
     [
-      "that wants what doorhook sends",
+      "that accepts only what doorhook sends",
       (received, response) => {
         const { headers, method } = received
         const isDoorhook =
@@ -107,7 +107,7 @@ describe("a correct receiver passes", () => {
     })
   )
 
-  it.live("that checks signatures, given its secret, and fails without", () =>
+  it.live("that checks signatures, if the suite has its secret, and fails without", () =>
     Effect.gen(function* () {
       const signed = yield* run(checking, "--secret", secret, "--only", "R-ACK-*,R-DUP-*,R-HTTP-*")
       assert.strictEqual(signed.exitCode, 0, signed.output)
@@ -173,13 +173,13 @@ describe("a correct receiver passes", () => {
   )
 })
 
-/** A fault, the flags it is looked for with, and the requirements that name it. */
+/** A fault, the flags of the run, and the requirements that it breaks. */
 interface Fault {
   readonly name: string
   readonly behave: Behaviour
   readonly flags?: ReadonlyArray<string>
   readonly named: ReadonlyArray<string>
-  /** WARN where only a SHOULD is broken; FAIL by default. */
+  /** WARN if only a SHOULD is broken; FAIL by default. */
   readonly found?: "WARN"
 }
 
@@ -191,7 +191,7 @@ const faults: ReadonlyArray<Fault> = [
   { name: "answers 201", behave: (_, response) => answer(response, 201), named: ["R-ACK-02"] },
   { name: "answers 204", behave: (_, response) => answer(response, 204), named: ["R-ACK-02"] },
   {
-    name: "fails now and then at first",
+    name: "refuses a first attempt now and then",
     behave: ({ duplicate, index }, response) => answer(response, !duplicate && index % 5 === 3 ? 500 : 200),
     named: ["R-ACK-01"]
   },
@@ -331,16 +331,16 @@ const faults: ReadonlyArray<Fault> = [
     named: ["R-ACK-04"]
   },
   {
-    name: "answers what is not HTTP",
+    name: "answers something that is not HTTP",
     behave: (_, _response, socket) => socket.end("OK\r\n\r\n"),
     named: ["R-ACK-01", "R-ACK-04"]
   }
 ]
 
-describe.concurrent("a faulty receiver is failed by the requirement that names its fault", () => {
+describe.concurrent("a faulty receiver fails the requirement about its fault", () => {
   it.live.each(faults)("$name", ({ behave, flags = [], found = "FAIL", named }) =>
     Effect.gen(function* () {
-      // With one beside it that passes: a run in which nothing passes is inconclusive.
+      // R-ACK-02 passes: a run in which nothing passes is inconclusive.
       const only = found === "WARN" ? [...named, "R-ACK-02"] : named
       const { exitCode, output, report } = yield* run(behave, "--seed", "11", "--only", only.join(","), ...flags)
       assert.deepStrictEqual(idsWith(report, found), named, output)
@@ -349,7 +349,7 @@ describe.concurrent("a faulty receiver is failed by the requirement that names i
     })
   )
 
-  it.live("redirects to a page that answers 200, which is never asked for", () =>
+  it.live("redirects to a page that answers 200, which the suite never requests", () =>
     Effect.gen(function* () {
       const redirecting: Behaviour = ({ path }, response) => {
         if (path !== "/hook") return answer(response, 200)
@@ -367,7 +367,7 @@ describe.concurrent("a faulty receiver is failed by the requirement that names i
     })
   )
 
-  it.live("what is late once, and not again, is not a failure", () =>
+  it.live("an answer that is late once, but not in a repeat, is not a failure", () =>
     Effect.gen(function* () {
       const { exitCode, report } = yield* run(
         ({ index }, response) => (index === 1 ? undefined : response.end("ok")),
@@ -382,7 +382,7 @@ describe.concurrent("a faulty receiver is failed by the requirement that names i
     })
   )
 
-  it.live("a receiver that acknowledges nothing is not asked for more than that", () =>
+  it.live("a receiver that acknowledges nothing gets few requests", () =>
     Effect.gen(function* () {
       const [silent, endless] = yield* Effect.all(
         [run(() => undefined, ...shortest), run((_, response) => void response.writeHead(200).write("o"), ...shortest)],

@@ -1,6 +1,5 @@
 /**
- * `conformance replay` of stored histories: a history is taken away on the proof that it fails no more, and on nothing
- * less.
+ * `conformance replay` of stored histories. A history is deleted only when it is proven that it no longer fails.
  */
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"
@@ -18,7 +17,9 @@ import { answer, receiver } from "./support/receiver.ts"
 
 const encode = Schema.encodeSync(Schema.fromJsonString(StoredCase))
 
-/** A stored history that failed so often of five times by itself; null: never was tried, or never failed so. */
+/**
+ * Stores a history that failed this often in five tries alone; null if it was never tried alone, or never failed alone.
+ */
 const storedAs = (failed: number | null, violates: string, lane: Lane, ...ops: ReadonlyArray<Operation>) =>
   Effect.map(temporaryFolder, (folder) => {
     const file = `${folder}/${violates}.json`
@@ -27,10 +28,10 @@ const storedAs = (failed: number | null, violates: string, lane: Lane, ...ops: R
     return file
   })
 
-/** A stored history that fails every time. */
+/** Stores a history that failed in every try alone. */
 const stored = (violates: string, lane: Lane, ...ops: ReadonlyArray<Operation>) => storedAs(5, violates, lane, ...ops)
 
-/** A receiver with a probe at the same URL, which does with an event what it is told to. */
+/** Starts a receiver that handles events by `take`, with a probe at the same URL. */
 const probed = (take: (id: string, response: ServerResponse, act: () => void) => void) => {
   const effects = new Map<string, number>()
   return receiver(({ headers, method, path }, response) => {
@@ -44,7 +45,7 @@ const probed = (take: (id: string, response: ServerResponse, act: () => void) =>
 const seeing = (url: string): ReadonlyArray<string> => ["--url", url, "--probe", url, "--settle", "400ms"]
 
 describe("a stored history", () => {
-  it.live("is kept while nothing is proven, and says why", () =>
+  it.live("is kept while nothing is proven, with the reason", () =>
     Effect.gen(function* () {
       let refuses = true
       const seen = new Set<string>()
@@ -73,7 +74,7 @@ describe("a stored history", () => {
     })
   )
 
-  it.live("that passes, and never failed by itself, stays open: what it takes to fail, others did", () =>
+  it.live("stays open if it passes but never failed alone: other cases may have made it fail", () =>
     Effect.gen(function* () {
       const seen = new Set<string>()
       const target = yield* probed((id, response, act) => {
@@ -97,7 +98,7 @@ describe("a stored history", () => {
     })
   )
 
-  it.live("that failed now and then is done as often as it takes to believe that it does not any more", () =>
+  it.live("is repeated often enough to prove the fix if it failed only now and then", () =>
     Effect.gen(function* () {
       let posted = 0
       const seen = new Set<string>()
@@ -110,12 +111,12 @@ describe("a stored history", () => {
       const file = yield* storedAs(3, "R-DUP-02", "state", newEvent(accessLog), again(0, retry))
       const { exitCode, output } = yield* conformance("replay", file, ...seeing(target.url))
       assert.strictEqual(exitCode, 0, output)
-      // Four times two requests: a failure in three of five tries is missed so one time in twenty.
+      // Four times two requests: this misses a failure in three of five tries one time in twenty.
       assert.isAtLeast(posted, 8)
     })
   )
 
-  it.live("of another version of the suite is refused, with what to do", () =>
+  it.live("of another version of the suite is refused, with advice", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = `${folder}/old.json`
@@ -126,7 +127,7 @@ describe("a stored history", () => {
     })
   )
 
-  it.live("is kept when it was cut short, or there was no time for it", () =>
+  it.live("is kept if it was cut short or there was no time for it", () =>
     Effect.gen(function* () {
       const target = yield* receiver(({ duplicate }, response) => (duplicate ? undefined : answer(response, 200)))
       const late = again(0, retry)
@@ -142,10 +143,10 @@ describe("a stored history", () => {
     })
   )
 
-  it.live("about a time is done at that time: some way into a wait as long as the receiver's own", () =>
+  it.live("gives up an attempt at its share of the time that the receiver takes to answer", () =>
     Effect.gen(function* () {
       const known = new Set<string>()
-      // Notes the id in the middle of its work, and drops the rest when the sender goes away.
+      // Records the id in the middle of its work, and drops the rest when the sender hangs up.
       const target = yield* probed((id, response, act) => {
         if (known.has(id)) return answer(response, 200)
         setTimeout(() => known.add(id), 20)
@@ -155,7 +156,7 @@ describe("a stored history", () => {
           answer(response, 200)
         }, 120)
       })
-      // One of its tries comes in time, however busy the machine is.
+      // One of the tries hits the moment, however busy the machine is.
       const file = yield* storedAs(2, "R-LATE-01", "disturbed", cutNew(accessLog, inAnswer(0.4)), retried(0))
       const { exitCode, output } = yield* conformance("replay", file, ...seeing(target.url))
       assert.strictEqual(exitCode, 1, output)
@@ -163,7 +164,7 @@ describe("a stored history", () => {
     })
   )
 
-  it.live("has no report: one that is asked for is refused before anything is sent", () =>
+  it.live("has no report: --report is refused before anything is sent", () =>
     Effect.gen(function* () {
       const target = yield* receiver((_, response) => answer(response, 200))
       const file = yield* stored("R-DUP-01", "state", newEvent(accessLog), again(0, retry))
@@ -182,7 +183,7 @@ describe("a stored history", () => {
     })
   )
 
-  it.live("is not replayed with less than the run had", () =>
+  it.live("is not replayed without the hooks that its run had", () =>
     Effect.gen(function* () {
       const target = yield* receiver((_, response) => answer(response, 200))
       const file = yield* stored("R-CRA-01", "operated", newEvent(accessLog), { k: "restart" }, again(0, retry))

@@ -1,5 +1,5 @@
 /**
- * The catalogue: every requirement is listed once, has all its texts, and asks for no more than a run has time for.
+ * The catalogue: every requirement is listed once, has all its texts, and takes no more time than a run has.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
@@ -15,7 +15,7 @@ import type { Requirement } from "../src/requirements/Requirement.ts"
 import { timeOfAll } from "../src/run/Schedule.ts"
 import { traceOf } from "./support/traces.ts"
 
-/** How many requirements of each family this version must have: people put their ids in their builds. */
+/** Number of requirements of each family in this version. Builds refer to their ids. */
 const catalogue = { ACK: 5, DUP: 8, NEW: 1, LOS: 3, LATE: 3, CRA: 4, ORD: 1, FWD: 2, HTTP: 9, SIG: 9, GET: 1 }
 
 const ids = Object.entries(catalogue).flatMap(([family, count]) =>
@@ -24,14 +24,14 @@ const ids = Object.entries(catalogue).flatMap(([family, count]) =>
 
 const always = requirements.filter(({ profile }) => profile === null)
 
-/** What a level 3 run without profiles must do. */
+/** The cases that a level 3 run without profiles must execute. */
 const given = [
   ...new Map(
     always.flatMap((one) => casesOf(one, "both", true)).map((one) => [keyOf(one.history), one] as const)
   ).values()
 ]
 
-/** Whether a judgement asks for the effects of an event that was sent. */
+/** Whether a judgement reads the effects of events. */
 const looksAtEffects = ({ judge }: Requirement): boolean => {
   let isAsked = false
   const trace = {
@@ -49,7 +49,7 @@ const looksAtEffects = ({ judge }: Requirement): boolean => {
 }
 
 describe("requirements", () => {
-  it("are all listed, each once, by families", () => {
+  it("are all listed once, by family", () => {
     assert.deepStrictEqual<ReadonlyArray<string>>(
       requirements.map(({ id }) => id),
       ids
@@ -58,7 +58,7 @@ describe("requirements", () => {
     assert.strictEqual(find("r-dup-01")?.id, "R-DUP-01")
   })
 
-  it("need effects where their judgement looks at them", () => {
+  it("need effects if their judgement reads them", () => {
     const saying = requirements.filter(({ needs, provenBy }) =>
       [...needs, ...provenBy].some((need) => need === "effects" || need === "digest")
     )
@@ -68,10 +68,10 @@ describe("requirements", () => {
     )
   })
 
-  it("presuppose others without a circle", () => {
+  it("do not presuppose each other in a circle", () => {
     const reach = (id: string, way: ReadonlyArray<string>): void => {
       assert.notInclude(way, id)
-      for (const next of find(id)?.presupposes ?? assert.fail(`${id} is no requirement`)) reach(next, [...way, id])
+      for (const next of find(id)?.presupposes ?? assert.fail(`${id} is not a requirement`)) reach(next, [...way, id])
     }
     for (const { id } of requirements) reach(id, [])
   })
@@ -94,7 +94,7 @@ describe("requirements", () => {
     }
   })
 
-  it("keep what a verdict takes within the time of a run, with 300 ms for each answer", () => {
+  it("take no more time for a verdict than a run has, with 300 ms for each answer", () => {
     assert.isAtMost(given.length, 150)
     const time = lanes
       .filter((lane) => lane !== "last" && lane !== "aged")
@@ -113,7 +113,7 @@ describe("requirements", () => {
     )
   })
 
-  it("send at most ten requests at once", () => {
+  it("send at most ten requests at the same time", () => {
     const atOnce = requirements.flatMap(everyCaseOf).flatMap(({ history }) =>
       history.ops.map((op) => {
         if (op.k === "race_new" || op.k === "race_again") return op.copies
@@ -123,13 +123,13 @@ describe("requirements", () => {
     assert.strictEqual(Math.max(...atOnce), 10)
   })
 
-  it("rest a MUST on no operation that is a SHOULD among those that are", () => {
+  it("do not rest a MUST on operations of strength SHOULD", () => {
     for (const { given: own, id, strength } of requirements) {
       if (strength === "SHOULD") continue
       const weak = own.filter(({ history }) => strengthOf(history.ops) === "SHOULD")
       assert.isBelow(weak.length, own.length, id)
       for (const { history } of weak) {
-        // Such operations stand by themselves: beside others they would weaken what those show.
+        // Such operations have their own cases, because they would weaken the findings about others.
         assert.isAtMost(history.ops.filter(({ k }) => k === "forged").length, 1, id)
       }
     }
@@ -138,7 +138,7 @@ describe("requirements", () => {
     }
   })
 
-  it("have cases for a receiver that is bound to access logs alone, and send it nothing else", () => {
+  it("have cases for a receiver that is bound only to access logs, and send it nothing else", () => {
     for (const requirement of requirements) {
       const left = casesOf(requirement, "both", true).flatMap((one) => forBindings(one, ["access_log:create"]) ?? [])
       assert.isNotEmpty(left, requirement.id)
@@ -151,7 +151,7 @@ describe("requirements", () => {
   })
 })
 
-it("the page of requirements in docs is made from them", () => {
+it("the page of requirements in docs is up to date", () => {
   const page = readFileSync(new URL("../../docs/requirements.md", import.meta.url), "utf8")
   assert.strictEqual(page, requirementsPage(), "run conformance/src/requirements/Page.ts and write its output there")
 })
@@ -171,7 +171,7 @@ describe("selection", () => {
     assert.isFalse(matches("R-DUP-01", "R.DUP.01"))
   })
 
-  it("knows all, some, and what is left out of some", () => {
+  it("selects by level, profile, --only and --skip", () => {
     const [level1 = []] = idsOf({})
     assert.notInclude(level1.join(), "R-DUP-02", "of another level")
     assert.notInclude(level1.join(), "R-SIG-01", "of a profile")
@@ -181,7 +181,7 @@ describe("selection", () => {
     assert.deepStrictEqual(idsOf({ only: ["R-NOPE"] }), [[], [], []])
   })
 
-  it("lists what a run without its profile would pass over in silence, unless it is skipped or asked for alone", () => {
+  it("lists a requirement whose profile is missing, unless it is skipped or the only one asked for", () => {
     assert.deepStrictEqual(idsOf({ level: 2 })[2], ["R-DUP-06"])
     assert.deepStrictEqual(idsOf({ level: 1 })[2], [])
     assert.deepStrictEqual(idsOf({ level: 2, skip: ["R-DUP-06"] })[2], [])
@@ -190,7 +190,7 @@ describe("selection", () => {
     assert.deepStrictEqual(outOfReach({ ...asked, level: 2, only: ["R-DUP-06"] }), ["R-DUP-06 (--profile clock)"])
   })
 
-  it("says of an id that does not exist what may be meant", () => {
+  it("suggests an id for an unknown one", () => {
     assert.isNull(selectionFlaw({ only: ["R-DUP-*"], skip: [] }))
     assert.include(selectionFlaw({ only: ["R-DPU-01"], skip: [] }) ?? "", "R-DUP-01")
   })

@@ -1,6 +1,6 @@
 /**
- * Receivers that are right but different: nothing is found wrong with them. Usually what meets the difference is tested;
- * `CONFORMANCE_SEEDS=20` tests all of level 3, this many times.
+ * Receivers that are correct but unusual must not fail. By default only requirements that touch the difference are
+ * tested; `CONFORMANCE_SEEDS=20` tests all of level 3, with 20 seeds.
  */
 import * as NodePlatform from "@doorhook/testkit/NodePlatform"
 import { handlingReceiver } from "@doorhook/testkit/Receiver"
@@ -38,14 +38,14 @@ const assertRight = (report: Report, warned: ReadonlyArray<string>): void => {
   )
 }
 
-describe.concurrent("a receiver that is right but different is not failed", () => {
+describe.concurrent("a correct but unusual receiver does not fail", () => {
   it.live.each<RightReceiver>([...rightReceivers])("$name", (receiver) =>
     Effect.gen(function* () {
       for (const seed of seeds) assertRight(yield* tryRight(receiver, { quick, seed }), receiver.warned)
     }).pipe(Effect.provide(NodePlatform.layer))
   )
 
-  it.live("behind a reverse proxy, which sends requests on over connections and in a form of its own", () =>
+  it.live("behind a reverse proxy, which forwards requests over other connections and in another form", () =>
     Effect.gen(function* () {
       const origin = yield* inProcess({ change: () => ({}), secret: null })
       const proxy = yield* handlingReceiver(({ body, headers, method }, response) => {

@@ -14,18 +14,18 @@ const options = { ...defaults, url: ["http://127.0.0.1/"], seed: 1, level: 3 } a
 const sight = new Set<Need>(["effects", "digest", "stop", "kill", "pause"])
 const plans = plansOf(options, sight)
 const batches = scheduleOf(plans)
-/** Lanes that have a place of their own, whatever the step. */
+/** Lanes with their own place in a run, independent of the step. */
 const apart: ReadonlySet<Lane> = new Set(["last", "quiet", "aged"])
 
 describe("the schedule of a run", () => {
-  it("has each history once", () => {
+  it("contains each history once", () => {
     const keys = batches.flatMap(({ cases }) => cases.map(({ history }) => keyOf(history)))
     assert.strictEqual(new Set(keys).size, keys.length)
     const asked = plans.flatMap(({ further, given, sampled }) => [...given, ...further, ...sampled])
     assert.deepStrictEqual(new Set(keys), new Set(asked.map(({ history }) => keyOf(history))))
   })
 
-  it("does all that is given before what is further, and that before what is drawn", () => {
+  it("runs given cases before further ones, and those before drawn ones", () => {
     const ordered = batches.filter(({ lane, movesClock: moves }) => !apart.has(lane) && !moves)
     const order = ordered.map(({ step }) => ["given", "further", "sampled"].indexOf(step))
     assert.deepStrictEqual(
@@ -34,7 +34,7 @@ describe("the schedule of a run", () => {
     )
   })
 
-  it("takes one case of each requirement before it takes a second one", () => {
+  it("runs one case of each requirement before a second one", () => {
     const late: Array<string> = []
     for (const { cases, firsts, step } of batches) {
       const keysIn = cases.map(({ history }) => keyOf(history))
@@ -47,7 +47,7 @@ describe("the schedule of a run", () => {
     assert.deepStrictEqual(late, [])
   })
 
-  it("parts what ends the receiver from what does not, and moves its clock last", () => {
+  it("separates cases that end the receiver from others, and moves the clock last", () => {
     const every = plansOf({ ...options, profile: ["clock"] }, new Set(Struct.keys(needs)))
     const all = scheduleOf(every)
     for (const batch of all) {
@@ -63,7 +63,7 @@ describe("the schedule of a run", () => {
     assert.isFalse(all.slice(0, -1).some((batch, place) => batch.movesClock && all[place + 1]?.movesClock === false))
   })
 
-  it("has time for every given case of a receiver that takes 300 ms for each answer, in two minutes", () => {
+  it("has time for every given case in two minutes, with a receiver that takes 300 ms for each answer", () => {
     let time = 0
     const given = batches.filter(({ lane, step }) => step === "given" && !apart.has(lane))
     for (const [place, batch] of given.entries()) {
@@ -74,7 +74,7 @@ describe("the schedule of a run", () => {
     }
   })
 
-  it("leaves out what does not fit, but never the only case of a requirement", () => {
+  it("leaves out cases that do not fit, but never the first of a requirement", () => {
     const [batch] = batches.filter(({ lane, step }) => lane === "state" && step === "given")
     assert.isDefined(batch)
     const few: ReadonlyArray<Case> = fitting(batch, 0, 5_000, 1)
@@ -82,13 +82,13 @@ describe("the schedule of a run", () => {
     assert.isAbove(batch.cases.length, few.length)
   })
 
-  it("is quiet once, after all else but what waits for that and what moves the clock", () => {
+  it("ends with the lanes quiet and last, before cases that move the clock", () => {
     const lanes = batches.filter(({ movesClock: moves }) => !moves).map(({ lane }) => lane)
     assert.deepStrictEqual(lanes.slice(-2), ["quiet", "last"])
     assert.strictEqual(lanes.filter((lane) => lane === "quiet").length, 1)
   })
 
-  it("kills the receiver before it holds it still, which takes longer", () => {
+  it("kills the receiver before it pauses it, which takes longer", () => {
     const operated = batches.filter(({ lane, step }) => lane === "operated" && step === "given")
     assert.deepStrictEqual(
       operated.map(({ endsReceiver: ends }) => ends),
@@ -96,14 +96,14 @@ describe("the schedule of a run", () => {
     )
   })
 
-  it("begins what waits longest first, where others run beside it, and leaves what runs alone in its order", () => {
+  it("begins the cases with the longest waits first in a concurrent lane, and keeps the order in others", () => {
     const waiting = makeCase("state", "waits", newEvent(accessLog), { k: "idle", ms: 500 })
     const quick = makeCase("state", "is quick", newEvent(accessLog))
     assert.deepStrictEqual(longestFirst("state", [quick, waiting]), [waiting, quick])
     assert.deepStrictEqual(longestFirst("timing", [quick, waiting]), [quick, waiting])
   })
 
-  it("gives many events between an event and its duplicate 12 seconds, a tenth of a long run, and some time in any case", () => {
+  it("gives the lane last 12 seconds, a tenth of a long run, and some time in any case", () => {
     const ends = [
       [1_000, 40_000],
       [30_000, 40_000],

@@ -8,7 +8,9 @@ import { drawn, readAgain, settle } from "../src/run/Settle.ts"
 import type { Reader } from "../src/run/Settle.ts"
 import { attemptOf, counted, traceOf } from "./support/traces.ts"
 
-/** A probe that answers what `effectsOf` says at its n-th reading of an event, and what was asked. */
+/**
+ * Makes a probe that returns what `effectsOf` says at its n-th reading of an event, and the number of readings by id.
+ */
 const probeOf = (kind: Probe["kind"], effectsOf: (id: string, reading: number) => number) => {
   const asked = new Map<string, number>()
   const probe: Probe = {
@@ -51,7 +53,7 @@ const events = (count: number): Trace =>
 const inBulk = (trace: Trace): Trace => ({ ...trace, events: trace.events.map((one) => ({ ...one, bulk: true })) })
 
 describe("settling", () => {
-  it.live("waits for an effect that comes late, and for a second one behind the first", () =>
+  it.live("waits for a late effect, and for a second effect after the first", () =>
     Effect.gen(function* () {
       const { probe } = probeOf("http", (_, reading) => (reading < 3 ? 0 : reading < 4 ? 1 : 2))
       const { complete, traces } = yield* settle([events(1)], readerOf(probe), 5_000)
@@ -61,7 +63,7 @@ describe("settling", () => {
     })
   )
 
-  it.live("gives up after its time, and says that something is missing", () =>
+  it.live("gives up when the time is up, and says that an effect is missing", () =>
     Effect.gen(function* () {
       const { probe } = probeOf("http", (id) => (id === "evt_1" ? 1 : 0))
       const { complete, traces } = yield* settle([events(2)], readerOf(probe), 120)
@@ -70,7 +72,7 @@ describe("settling", () => {
     })
   )
 
-  it.live("remembers the most of all readings", () =>
+  it.live("keeps the highest count of all readings", () =>
     Effect.gen(function* () {
       const { probe } = probeOf("http", (_, reading) => (reading === 1 ? 2 : 1))
       const { traces } = yield* settle([events(1)], readerOf(probe), 1_000)
@@ -78,7 +80,7 @@ describe("settling", () => {
     })
   )
 
-  /** A probe that takes this long for each answer, at which no event has had a second effect. */
+  /** Makes a probe that takes this long for each reading and counts one effect for every event. */
   const slowProbe = (milliseconds: number) => {
     const { asked, probe } = probeOf("exec", () => 1)
     return { asked, probe: { ...probe, read: (of: Subject) => Effect.delay(probe.read(of), milliseconds) } }
@@ -90,7 +92,7 @@ describe("settling", () => {
       return yield* Fiber.join(fiber)
     })
 
-  it.effect("looks at as many of many events as a short time suffices for, and at every other event", () =>
+  it.effect("reads as many bulk events as a short time allows, and every other event", () =>
     Effect.gen(function* () {
       const counts: Array<number> = []
       for (const each of [1, 200, 5_000]) {
@@ -104,7 +106,7 @@ describe("settling", () => {
     })
   )
 
-  it.effect("looks again within the time that it is given, first at what was sent again", () =>
+  it.effect("reads again within a time limit, events that were sent again first", () =>
     Effect.gen(function* () {
       const { asked, probe } = slowProbe(200)
       const again = attemptOf({ event: 49, webhook_id: "evt_50", first: false })
@@ -115,7 +117,7 @@ describe("settling", () => {
     })
   )
 
-  it("draws at no stride", () => {
+  it("draws a sample without a fixed stride", () => {
     const some = drawn([...Array(600).keys()], 60, 1)
     const strides = new Set(some.slice(1).map((place, index) => place - (some[index] ?? 0)))
     assert.strictEqual(some.length, 60)
@@ -124,7 +126,7 @@ describe("settling", () => {
     assert.notDeepEqual(drawn([...Array(600).keys()], 60, 2), some)
   })
 
-  it.live("takes from a later look what has come since, and never less than was there", () =>
+  it.live("adds effects that a later reading finds, and never lowers a count", () =>
     Effect.gen(function* () {
       const { probe } = probeOf("http", (id) => (id === "evt_1" ? 2 : 0))
       const before = { ...events(2), effects: [counted(1), counted(1)] }

@@ -1,5 +1,5 @@
 /**
- * What a failing history is made shorter to, and that nothing of it goes on when it is not waited for.
+ * How a failing history is shortened, and that shortening stops when it is interrupted.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
@@ -43,7 +43,7 @@ const shortened = Effect.fnUntraced(function* (history: History, fails: (history
 })
 
 describe("a failing history", () => {
-  it.effect("is left with the operations that it takes, each as usual as it can be", () =>
+  it.effect("keeps only the operations that it needs, each as simple as possible", () =>
     Effect.gen(function* () {
       const fails = ({ ops }: History) => ops.some(({ k }) => k === "race_new") && ops.some(({ k }) => k === "idle")
       const { result } = yield* shortened(long, fails)
@@ -51,7 +51,7 @@ describe("a failing history", () => {
     })
   )
 
-  it.effect("keeps the variations that it takes, and no others", () =>
+  it.effect("keeps only the variations that it needs", () =>
     Effect.gen(function* () {
       const fails = ({ ops }: History) => ops.some((one) => one.k === "again" && one.how.includes("new_connection"))
       const { result } = yield* shortened(long, fails)
@@ -59,7 +59,7 @@ describe("a failing history", () => {
     })
   )
 
-  it.effect("is tried no more once the time is up, however long a text is left in it", () =>
+  it.effect("is not tried again once the time is up, however long a text is left in it", () =>
     Effect.gen(function* () {
       let made = 0
       const text = string("x".repeat(1_000) + "ß")
@@ -84,7 +84,7 @@ describe("a failing history", () => {
     })
   )
 
-  it.live("that was drawn from a seed is shrunk by its path, values alike", () =>
+  it.live("is shrunk by its path if it was drawn from a seed", () =>
     Effect.gen(function* () {
       const fails = ({ ops }: History) =>
         ops.some((one) => (one.k === "race_new" || one.k === "race_again") && one.copies > 3)
@@ -105,7 +105,7 @@ describe("a failing history", () => {
     })
   )
 
-  it.effect("is tried no more when it is not waited for any longer", () =>
+  it.effect("is not tried again after an interruption", () =>
     Effect.gen(function* () {
       const begun = yield* Deferred.make<void>()
       const ended = yield* Deferred.make<void>()
@@ -142,7 +142,7 @@ describe("an event that fails", () => {
 
   const many = Array.from({ length: 255 }, (_, at) => "añжם字"[at % 5]).join("")
   it.effect.each([`${many.slice(0, 200)}ß${many.slice(200, 254)}`, `${everyPlane} ß`, "ßßß", "Weiß"])(
-    "by one letter of «%s» is reported with that letter",
+    "because of one letter of «%s» is reported with that letter",
     (text) =>
       Effect.gen(function* () {
         const { result, tries } = yield* simpler(named(string(text)), (body) => body.includes("ß"))
@@ -152,7 +152,7 @@ describe("an event that fails", () => {
       })
   )
 
-  it.effect("by its length alone is reported with the least length that fails", () =>
+  it.effect("because of its length is reported with the shortest length that fails", () =>
     Effect.gen(function* () {
       const { result, tries } = yield* simpler(
         named(string(many)),
@@ -164,14 +164,14 @@ describe("an event that fails", () => {
     })
   )
 
-  it.effect("keeps its escapes where it takes them", () =>
+  it.effect("keeps its escapes if it needs them to fail", () =>
     Effect.gen(function* () {
       const { result } = yield* simpler(named(escapedString("Dana ß")), (body) => body.includes(String.raw`\u00df`))
       assert.strictEqual(nameOf(result), escapedString("ß"))
     })
   )
 
-  it.effect("keeps of what is unusual what it takes", () =>
+  it.effect("keeps only the unusual parts that it needs to fail", () =>
     Effect.gen(function* () {
       const event = {
         ...withUnknown(noted(withMember(call, "image_url", "null"), "odd"), ["x", "1"], ["y", '{"deep":["xy","z"]}']),
@@ -189,7 +189,7 @@ describe("an event that fails", () => {
     })
   )
 
-  it.effect("whatever it holds is plain in the end", () =>
+  it.effect("becomes plain if it fails whatever it contains", () =>
     Effect.gen(function* () {
       for (const event of fc.sample(fc.oneof(ordinary, odd), { seed: 1, numRuns: 50 })) {
         const { result } = yield* simpler(event, () => true)
@@ -199,18 +199,18 @@ describe("an event that fails", () => {
   )
 })
 
-describe("what is stored of a failure", () => {
+describe("the stored history of a failure", () => {
   const ops: ReadonlyArray<Operation> = [newEvent(accessLog), { k: "age", ms: 9_000 }, again(0, retry)]
   const attempts = [attemptOf(), attemptOf({ op: 2, started: 10_000 })]
   const killed = { op: null, what: "killed", by: "another case", from: 4_000, until: 5_000 } as const
   const conditions = (over: Parameters<typeof traceOf>[1]) => withConditions(traceOf(attempts, { ops, ...over })).ops
 
-  it("is the history itself where nobody else did anything", () => {
+  it("is the history itself if other cases did nothing", () => {
     const { history } = traceOf(attempts, { ops })
     assert.strictEqual(withConditions(traceOf(attempts, { history })), history)
   })
 
-  it("holds what others did to the receiver, where it fell, after what they sent, and waits for nobody", () => {
+  it("contains actions of other cases in their places, after filler for their events, and no wait", () => {
     const restarted = { ...killed, what: "restarted", from: 6_000 } as const
     assert.deepStrictEqual(conditions({ interventions: [killed, restarted], otherEvents: 30 }), [
       newEvent(accessLog),
@@ -221,7 +221,7 @@ describe("what is stored of a failure", () => {
     ])
   })
 
-  it("holds what happened after all was sent at its end, and what others sent before the second request", () => {
+  it("contains later actions at its end, and filler for other events before the second request", () => {
     assert.deepStrictEqual(conditions({ interventions: [{ ...killed, what: "restarted", from: 11_000 }] }), [
       newEvent(accessLog),
       again(0, retry),
@@ -234,7 +234,7 @@ describe("what is stored of a failure", () => {
     ])
   })
 
-  it("leaves out what the history did itself, what does not end the receiver, and more than three ends", () => {
+  it("leaves out its own actions, actions that do not end the receiver, and all but three that do", () => {
     const own = { ...killed, op: 1 }
     const paused = { ...killed, what: "paused" } as const
     assert.deepStrictEqual(conditions({ interventions: [own, paused] }), ops)

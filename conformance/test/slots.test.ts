@@ -1,5 +1,5 @@
 /**
- * The cap of ten requests at once, and refusals of a receiver that has a limit of its own.
+ * The cap of ten concurrent requests, and refusals by a receiver with its own limit.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
@@ -14,7 +14,7 @@ import { answer, receiver } from "./support/receiver.ts"
 import { executed, services, settingOf, terms } from "./support/setting.ts"
 
 describe("slots", () => {
-  it.live("let ten of fourteen workers send at once, and one alone among them", () =>
+  it.live("let ten of fourteen workers send at the same time, and a request alone when asked", () =>
     Effect.gen(function* () {
       const slots = yield* Slots
       const seen: Array<number> = []
@@ -39,7 +39,7 @@ describe("slots", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("count the most at once while a request is under way, also those that began after it", () =>
+  it.live("count the most concurrent requests during a request, including those that began after it", () =>
     Effect.gen(function* () {
       const slots = yield* Slots
       const [begun, over] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
@@ -55,7 +55,7 @@ describe("slots", () => {
   )
 })
 
-/** A receiver that takes this many requests at once; what it takes at first is not answered before one is refused. */
+/** Starts a receiver that takes this many concurrent requests. It answers none before it has refused one. */
 const limited = (limit: number, status = 503) => {
   const counts = { atOnce: 0, most: 0 }
   const held: Array<() => void> = []
@@ -81,7 +81,7 @@ const limited = (limit: number, status = 503) => {
   )
 }
 
-/** Histories beside each other, as in a run. */
+/** Executes histories concurrently, as in a run. */
 const beside = (url: string, ...histories: ReadonlyArray<ReadonlyArray<Operation>>) =>
   Effect.suspend(() => {
     const setting = settingOf(new URL(url))
@@ -92,8 +92,8 @@ const beside = (url: string, ...histories: ReadonlyArray<ReadonlyArray<Operation
     )
   }).pipe(Effect.provide(services))
 
-describe("a receiver with a limit of its own", () => {
-  it.live.each([503, 429])("of five that answers %i beyond it is asked again alone", (status) =>
+describe("a receiver with its own limit", () => {
+  it.live.each([503, 429])("gets a request again alone if it answered %i beyond its limit", (status) =>
     Effect.gen(function* () {
       const { counts, url } = yield* limited(5, status)
       const ops = [newEvent(accessLog), newEvent(accessLog)]
@@ -116,7 +116,7 @@ describe("a receiver with a limit of its own", () => {
     })
   )
 
-  it.live("is not excused where it refuses one that comes alone", () =>
+  it.live("is not excused if it refuses a single request", () =>
     Effect.gen(function* () {
       const { url } = yield* limited(0)
       const { trace } = yield* executed(url, [newEvent(accessLog)])
@@ -127,7 +127,7 @@ describe("a receiver with a limit of its own", () => {
     })
   )
 
-  it.live("is asked again alone for a few refusals in a run, not for all", () =>
+  it.live("gets only a few of its refusals again alone in a run", () =>
     Effect.gen(function* () {
       const { url } = yield* limited(0)
       const ops = Array.from({ length: 10 }, () => newEvent(accessLog))
@@ -147,7 +147,7 @@ describe("a receiver with a limit of its own", () => {
     })
   )
 
-  it.live("sees no more than ten, whatever histories do beside each other", () =>
+  it.live("gets at most ten concurrent requests, whatever the histories do", () =>
     Effect.gen(function* () {
       const { counts, url } = yield* limited(Infinity)
       const filler: Operation = { k: "filler", count: 30 }

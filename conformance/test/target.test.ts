@@ -1,5 +1,5 @@
 /**
- * Where the suite may go.
+ * The targets that the suite may send to.
  */
 import { NameResolver, UrlPolicy } from "@doorhook/core"
 import { listening } from "@doorhook/testkit/ListeningServer"
@@ -41,7 +41,7 @@ describe("an address", () => {
     "::ffff:8.8.8.8",
     "64:ff9b::7f00:1",
     "not an address"
-  ])("%s is not", (address) => assert.isFalse(isLocal(address)))
+  ])("%s is not local", (address) => assert.isFalse(isLocal(address)))
 })
 
 describe("a name", () => {
@@ -60,7 +60,7 @@ describe("a name", () => {
     })
   )
 
-  it.effect("is allowed anywhere when it is owned", () =>
+  it.effect("is allowed with a public address if it is owned", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* outcome(["8.8.8.8"], true), "allowed")
     })
@@ -74,7 +74,7 @@ describe("a name", () => {
     })
   )
 
-  it.effect("of the public kind is refused when it does not resolve here", () =>
+  it.effect("is refused if it is public and does not resolve here", () =>
     Effect.gen(function* () {
       assert.match(yield* outcome([], false, "hooks.acme.com"), /^hooks\.acme\.com \(unresolved\) is not a loopback/)
     })
@@ -82,13 +82,13 @@ describe("a name", () => {
 })
 
 describe("a URL", () => {
-  it("is not what a report shows of one: its query was left out", () => {
+  it("is refused if it was copied from a report, which leaves out its query", () => {
     const shown = UrlPolicy.shownUrl(new URL("http://127.0.0.1:9000/hook?key=hush"))
     const read = parse(shown)
     assert.isTrue(Result.isFailure(read) && /stands for a query that reports leave out/.test(read.failure.message))
   })
 
-  it("is http or https, without user, fragment or spaces", () => {
+  it("must be http or https, without user, fragment or spaces", () => {
     for (const text of ["http://127.0.0.1:9/hook", "https://receiver.test/a?b=c"]) {
       assert.isTrue(Result.isSuccess(parse(text)), text)
     }
@@ -98,18 +98,18 @@ describe("a URL", () => {
   })
 })
 
-describe("a receiver that no connection comes about to", () => {
+describe("a receiver that accepts no connection", () => {
   const said = (url: string, code: string): string =>
     unusable(new URL(url), failedOf(Object.assign(new Error("it failed"), { code }), false, 1)).message
 
-  it("is reported with what may help", () => {
+  it("is reported with advice", () => {
     assert.match(said("http://receiver.test/", "ECONNREFUSED"), /in 3 tries \(it failed\)\. Is the receiver/)
     assert.match(said("http://receiver.test/", "ENOTFOUND"), /Does the name resolve on this machine\? Correct --url/)
     assert.match(said("https://receiver.test/", "CERT_HAS_EXPIRED"), /Its certificate must be valid now/)
     assert.match(said("http://receiver.test/", "UND_ERR_CONNECT_TIMEOUT"), /Is the receiver still running\?$/)
   })
 
-  it.live("for its certificate says how to add its authority, and passes with it", () =>
+  it.live("is reported with how to trust its certificate's authority, and passes with it", () =>
     Effect.gen(function* () {
       const authority = makeAuthority()
       const file = `${yield* temporaryFolder}/authority.pem`

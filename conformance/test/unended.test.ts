@@ -1,6 +1,6 @@
 /**
- * Receivers that were to be ended, or held still: whether they were is seen, also behind a proxy, and what passes after
- * an end that was none is left open.
+ * Whether a receiver was really ended or paused is detected, also behind a proxy. If it was not ended, requirements
+ * stay open instead of passing.
  */
 import { listen } from "@doorhook/testkit/ListeningServer"
 import { temporaryFolder } from "@doorhook/testkit/Process"
@@ -29,7 +29,9 @@ const pauseDuring: Operation = { k: "pause_during", events: [accessLog, accessLo
 
 const executed = (operation: Operation, setting: Setting) => executeIn({ v: 1, ops: [operation] }, setting)
 
-/** What an operation shows of the receiver's end, and what it is known to have been started after. */
+/**
+ * Executes an operation. Returns the finding about the receiver's end, and after what the receiver was started again.
+ */
 const ended = Effect.fnUntraced(function* (url: string, operation: Operation, hooks: Partial<Hooks>) {
   const setting = settingOf(new URL(url), { hooks: { ...noHooks, ...hooks } })
   const { broke, trace } = yield* executed(operation, setting)
@@ -37,12 +39,12 @@ const ended = Effect.fnUntraced(function* (url: string, operation: Operation, ho
   return { finding: startsAgain(trace, terms), startedAfter: [...setting.startedAfter] }
 })
 
-/** Nothing is said against an end that was seen, nor for it. */
+/** Asserts that the end was seen: there is no finding about it. */
 const assertSeen = ({ finding }: Effect.Success<ReturnType<typeof ended>>): void =>
   assert.isTrue(finding.verdict === "INCONCLUSIVE" && finding.empty, JSON.stringify(finding))
 
-describe("a receiver that goes on", () => {
-  it.live("was not ended, whichever command should have done it", () =>
+describe("a receiver that keeps running", () => {
+  it.live("is known not to have ended, whichever command should have ended it", () =>
     Effect.gen(function* () {
       const { url } = yield* receiver(acknowledge)
       const names = { kill: "--kill-cmd", restart: "--restart-cmd" }
@@ -55,12 +57,12 @@ describe("a receiver that goes on", () => {
         if (finding.verdict !== "INCONCLUSIVE") return assert.fail(finding.verdict)
         assert.isFalse(finding.empty)
         assert.match(finding.observed, new RegExp(`^the receiver still answered after --${by}-cmd: does it end`))
-        assert.deepStrictEqual(startedAfter, [], "it was started after nothing")
+        assert.deepStrictEqual(startedAfter, [], "it was not started again")
       }
     })
   )
 
-  it.live("passes nothing of what outlives an end: exit code 2, from the stored trace, too", () =>
+  it.live("does not pass requirements about its end: exit code 2, also from the stored trace", () =>
     Effect.gen(function* () {
       const { hooks, probe, url } = yield* model({})
       const trace = `${yield* temporaryFolder}/trace.ndjson`
@@ -85,7 +87,7 @@ describe("a receiver that goes on", () => {
 })
 
 describe("the end of a receiver is seen", () => {
-  it.live("behind a proxy, which goes on and answers 502 in the meantime", () =>
+  it.live("behind a proxy that answers 502 in the meantime", () =>
     Effect.gen(function* () {
       for (const by of ["kill", "restart"] as const) {
         let up = true
@@ -107,7 +109,7 @@ describe("the end of a receiver is seen", () => {
     })
   )
 
-  it.live("by what was under way and is cut off, however soon there is another", () =>
+  it.live("by a request in flight that is cut off, even if it starts again immediately", () =>
     Effect.gen(function* () {
       const begun = yield* Deferred.make<void>()
       const held: Array<Socket> = []
@@ -125,7 +127,7 @@ describe("the end of a receiver is seen", () => {
     })
   )
 
-  it.live("where it takes no more connections and waits until those it has are closed", () =>
+  it.live("if it takes no more connections and waits until its open ones are closed", () =>
     Effect.gen(function* () {
       const server = createServer((request, response) => void request.resume().on("end", () => response.end()))
       const { port, url } = yield* Effect.acquireRelease(
@@ -142,8 +144,8 @@ describe("the end of a receiver is seen", () => {
   )
 })
 
-describe("a receiver that answers while it is held still", () => {
-  it.live("is not: nothing can be said of it, and it is let go on", () =>
+describe("a receiver that should be paused", () => {
+  it.live("is reported as not paused if it still answers, and is resumed", () =>
     Effect.gen(function* () {
       const { url } = yield* receiver(acknowledge)
       let resumed = 0
@@ -158,7 +160,7 @@ describe("a receiver that answers while it is held still", () => {
     })
   )
 
-  it.live("is held still where a proxy answers for it", () =>
+  it.live("counts as paused if only a proxy answers for it", () =>
     Effect.gen(function* () {
       const { url } = yield* receiver((_, response) => answer(response, 504))
       const { broke } = yield* executed(

@@ -10,10 +10,10 @@ import { acknowledge, receiver } from "./support/receiver.ts"
 import { run as runSuite } from "./support/run.ts"
 import { saidAgain } from "./support/stored.ts"
 
-/** How many effects an event has at a path, by the paths it came to and how many events came before it. */
+/** Returns the effects of an event at a path, by the paths it was sent to and the number of earlier events. */
 type EffectsAt = (came: ReadonlyArray<string>, path: string, before: number) => number
 
-/** The report of a run, and the URLs as they are shown; what is stored must say the same. */
+/** Runs the suite. Returns the report, and the URLs as reports show them. Stored evidence must give the same report. */
 const judged = Effect.fnUntraced(function* (effectsAt: EffectsAt, first = "", second = "/other") {
   const target = yield* receiver(acknowledge)
   const [url, other] = [new URL(`${target.url}${first}`), new URL(`${target.url}${second}`)]
@@ -55,11 +55,11 @@ const judged = Effect.fnUntraced(function* (effectsAt: EffectsAt, first = "", se
 const perUrl: EffectsAt = (came, path) => (came.includes(path) ? 1 : 0)
 
 describe("two URLs", () => {
-  it.live("have one effect each, and none of an event that did not come there", () =>
+  it.live("have one effect each, and none for an event that was not sent there", () =>
     Effect.gen(function* () {
       const right = yield* judged(perUrl)
       assert.strictEqual(right.requirement.verdict, "PASS", right.requirement.observed)
-      // The third to the fifth event are those that the probe is calibrated with.
+      // The probe is calibrated with the third to the fifth event.
       const leaking = yield* judged((came, path, before) =>
         came.length === 0 || (before >= 2 && before < 5) ? perUrl(came, path, before) : 1
       )
@@ -68,7 +68,7 @@ describe("two URLs", () => {
     })
   )
 
-  it.live("are each named where an event came to it, but for their queries", () =>
+  it.live("are each named for the requests to them, without their queries", () =>
     Effect.gen(function* () {
       for (const [first, second] of [
         ["", "/other"],

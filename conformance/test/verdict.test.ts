@@ -1,5 +1,6 @@
 /**
- * From evidence to verdicts: what counts, how much, what must be repeated, what is left open, what follows from what.
+ * From evidence to verdicts: which findings count, what must be repeated, what stays open, and which failure causes
+ * which.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
@@ -41,7 +42,7 @@ const runOf = (one: Case, changes: Partial<CaseRun> = {}): CaseRun => ({
   ...changes
 })
 
-/** A plan whose requirement finds what it is given, trace by trace, and passes every other. */
+/** Makes a plan whose requirement has these findings by trace, and passes all other traces. */
 const planned = (
   found: ReadonlyArray<readonly [Trace, Finding]>,
   about: Partial<Requirement> = {},
@@ -98,7 +99,7 @@ const outcomeOf = (
 const [one, two, drawn] = [runOf(first), runOf(second), runOf(third)] as const
 const late = fail(0, "late", { timing: true })
 const weak = fail(0, "weak", { strength: "SHOULD" })
-/** Plans that find the same in the second case, or in both. */
+/** Make plans with a finding in the second case, or in both. */
 const found = (finding: Finding, about?: Partial<Requirement>): Plan => planned([[two.trace, finding]], about)
 const foundTwice = (finding: Finding, other = finding): Plan =>
   planned([
@@ -137,8 +138,8 @@ const stalled = runOf(second, {
   trace: traced(second, { attempts: [attemptOf({ exchange: { ...answered(200, 5_100), stalled: 400 } })] })
 })
 const stalledAgain = { ...stalled, repeats: [stalled.trace, stalled.trace] }
-const stoodStill = planned([[stalled.trace, inconclusive(0, "held up")]])
-const stoodStillThenLate = planned([
+const heldUp = planned([[stalled.trace, inconclusive(0, "held up")]])
+const heldUpThenLate = planned([
   [stalled.trace, inconclusive(0, "held up")],
   [repeat, late]
 ])
@@ -152,13 +153,13 @@ const unseen: Plan = { ...fine, missing: "effects" }
 const manyInPart =
   /PASS the effects of 2 events; a sample of 1 of 3 events sent in bulk; 1 of 3 histories left out; CUT SHORT case 2: 40 of 300 events$/
 
-/** What is found, under which conditions, and what the verdict says. */
+/** The situation, what the verdict says, and the evidence. */
 const rows: ReadonlyArray<readonly [what: string, says: RegExp, ...given: Parameters<typeof outcomeOf>]> = [
   ["all given cases pass", /PASS/, fine, both],
   ["all given and drawn cases pass", /PASS/, fine, [...both, drawn]],
   ["one trace breaks it", /FAIL broken/, broken, both],
   ["one trace breaks a SHOULD", /WARN broken/, found(fail(0, "broken"), { strength: "SHOULD" }), both],
-  ["it is broken and then interrupted", /FAIL/, broken, [two], "interrupted"],
+  ["the run is interrupted after a failure", /FAIL/, broken, [two], "interrupted"],
   ["the finding is a SHOULD", /WARN/, found(weak), both],
   ["the case is a SHOULD", /WARN/, withStrength(broken, second, "SHOULD"), both],
   ["an operation is a SHOULD", /WARN/, broke(forged, { examines: "all" }), [...both, forged]],
@@ -192,38 +193,38 @@ const rows: ReadonlyArray<readonly [what: string, says: RegExp, ...given: Parame
   ["a connection broke as the receiver died", /INCONCLUSIVE/, broke(gone), [one, gone], "stayed_down"],
   ["a trace held nothing to judge", /PASS/, found(nothing("nothing")), both],
   ["no trace held anything to judge", /INCONCLUSIVE/, foundTwice(nothing("nothing")), both],
-  ["it is broken while others sent events", /INCONCLUSIVE/, broken, both, "complete", strangers],
-  ["all passes while others sent events", /PASS/, fine, both, "complete", strangers],
+  ["it is broken while other senders sent events", /INCONCLUSIVE/, broken, both, "complete", strangers],
+  ["all passes while other senders sent events", /PASS/, fine, both, "complete", strangers],
   ["there is no probe", /NOT_OBSERVABLE not seen: a probe \(--probe\)/, unseen, []],
-  ["there is no probe in a test", /OBSERVABLE not seen: `probe` of/, unseen, [], "complete", { repeatable: false }],
+  ["there is no probe in a test", /OBSERVABLE not seen: a `probe` that/, unseen, [], "complete", { repeatable: false }],
   ["there is no digest", /NOT_OBSERVABLE/, { ...fine, unproven: "digest" }, both],
   ["it is broken without a digest", /FAIL/, { ...broken, unproven: "digest" }, both],
   ["no binding selects its events", /OBSERVABLE .*bound to call:create gets/, { ...fine, unsent: ["call:create"] }, []],
-  ["many events were looked at in part", manyInPart, planned([[filled.trace, pass([], 2)]]), [one, filled]],
+  ["only a sample of many events was read", manyInPart, planned([[filled.trace, pass([], 2)]]), [one, filled]],
   ["a late answer was not repeated", /INCONCLUSIVE .*not confirmed by a repeat$/, lateOnce, both],
-  ["a late answer came again in a repeat", /FAIL/, lateAgain, [one, repeatedTwice]],
-  ["a late answer came in no repeat", /INCONCLUSIVE .*seen once/, lateOnce, [one, repeatedTwice]],
+  ["an answer was late again in a repeat", /FAIL/, lateAgain, [one, repeatedTwice]],
+  ["an answer was not late in any repeat", /INCONCLUSIVE .*seen once/, lateOnce, [one, repeatedTwice]],
   ["another case alone was late too", /FAIL/, foundTwice(late), both],
-  ["another case beside others was late too", /INCONCLUSIVE/, foundTwice(late), [{ ...one, alone: false }, two]],
-  ["a late answer came beside others, another alone", /INCONCLUSIVE/, foundTwice(late), [one, beside]],
-  ["a late answer came beside others", /INCONCLUSIVE/, lateOnce, [one, beside]],
-  ["a late answer came beside others and not alone", /PASS/, lateOnce, [one, { ...beside, repeats: [repeat] }]],
-  ["a wrong answer came beside others", /FAIL/, broken, [one, beside]],
-  ["an answer came while the suite stood still", /INCONCLUSIVE .*not confirmed/, stoodStill, [one, stalled]],
-  ["the repeat of such an answer was in time", /PASS/, stoodStill, [one, { ...stalled, repeats: [repeat] }]],
-  ["the suite stood still in each repeat too", /INCONCLUSIVE held up$/, stoodStill, [one, stalledAgain]],
-  ["a repeat of such an answer was late", /FAIL/, stoodStillThenLate, [one, { ...stalled, repeats: [repeat] }]]
+  ["another case was late under concurrency", /INCONCLUSIVE/, foundTwice(late), [{ ...one, alone: false }, two]],
+  ["one answer was late under concurrency, another alone", /INCONCLUSIVE/, foundTwice(late), [one, beside]],
+  ["an answer was late under concurrency", /INCONCLUSIVE/, lateOnce, [one, beside]],
+  ["an answer was late under concurrency and not alone", /PASS/, lateOnce, [one, { ...beside, repeats: [repeat] }]],
+  ["an answer was wrong under concurrency", /FAIL/, broken, [one, beside]],
+  ["an answer arrived while the suite stalled", /INCONCLUSIVE .*not confirmed/, heldUp, [one, stalled]],
+  ["the suite stalled, and a repeat was in time", /PASS/, heldUp, [one, { ...stalled, repeats: [repeat] }]],
+  ["the suite stalled in each repeat as well", /INCONCLUSIVE held up$/, heldUp, [one, stalledAgain]],
+  ["the suite stalled, and a repeat was late", /FAIL/, heldUpThenLate, [one, { ...stalled, repeats: [repeat] }]]
 ]
 
 describe("a verdict", () => {
   for (const [what, says, ...given] of rows) {
-    it(`where ${what}`, () => {
+    it(`when ${what}`, () => {
       const { lacksTime, observed, verdict } = outcomeOf(...given)
       assert.match(`${verdict} ${observed}${lacksTime ? " (lacks time)" : ""}`, says)
     })
   }
 
-  it("names the plainest of histories as short, and its case's own reason", () => {
+  it("names the plainest of equally short histories, and its case's own reason", () => {
     const odd = { ...makeCase("state", "odd", newEvent(accessLog, ["chunked"])), because: "for chunks" }
     const oddRun = runOf(odd)
     const plan = planned([oddRun, one].map(({ trace }) => [trace, fail(0, "broken")] as const))
@@ -238,7 +239,7 @@ describe("a verdict", () => {
     assert.strictEqual(outcomeOf(withOdd, [oddRun]).decisive?.because, "for chunks")
   })
 
-  it("shows the shortest history that failed by itself", () => {
+  it("shows the shortest history that failed alone", () => {
     const reproduced = traced(third)
     const plan = planned([
       [two.trace, fail(0, "long")],
@@ -252,7 +253,7 @@ describe("a verdict", () => {
     assert.deepStrictEqual(outcome.confirmed, confirmed)
   })
 
-  it("asks for a repeat of what may be an accident, unless another case alone showed the same", () => {
+  it("needs a repeat of what may be an accident, unless another case alone showed the same", () => {
     assert.isTrue(assess(lateOnce, two, [one, two], defaultTerms).suspect)
     assert.isFalse(assess(foundTwice(late), two, [one, two], defaultTerms).suspect)
   })
@@ -265,13 +266,13 @@ describe("plans", () => {
   const planOf = (id: string, over: Partial<Options> = {}, sight: ReadonlySet<Need> = everything): Plan =>
     plansOf({ ...options, ...over }, sight).find((plan) => plan.requirement.id === id) ?? assert.fail(id)
 
-  it("list what is not looked at without its profile, with the way to look", () => {
+  it("list a requirement whose profile is missing, with what it needs", () => {
     assert.strictEqual(planOf("R-DUP-06").missing, "advance")
     assert.strictEqual(planOf("R-DUP-06", {}, new Set([...everything, "advance" as const])).missing, "advance")
     assert.isEmpty(planOf("R-DUP-06").given)
   })
 
-  it("send nothing that no declared binding selects, and say so where nothing is left", () => {
+  it("send only events that a declared binding selects, and say so if nothing is left", () => {
     const types = (plan: Plan): ReadonlyArray<string> =>
       [...plan.given, ...plan.further, ...plan.sampled].flatMap(({ history }) =>
         history.ops.flatMap((op) => ("event" in op ? [op.event.resource_type] : []))
@@ -286,7 +287,7 @@ describe("plans", () => {
     assert.isTrue(drawn.every(({ path }) => /^\d+$/.test(path)))
   })
 
-  it("hold each history once, with its strength", () => {
+  it("contain each history once, with its strength", () => {
     const plan = planOf("R-FWD-01")
     assert.strictEqual(plan.strengths.size, plan.given.length + plan.further.length + plan.sampled.length)
     const [weak] = only("SHOULD", [first])
@@ -294,7 +295,7 @@ describe("plans", () => {
   })
 })
 
-/** What a run of these cases was, all else as usual. */
+/** Returns the evidence of a run, with defaults except for `over`. */
 const evidenceOf = (over: Partial<Evidence>): Evidence => ({
   suite: "0",
   options: { ...options, level: 2, only: ["R-DUP-02", "R-DUP-05"] },
@@ -314,7 +315,7 @@ const evidenceOf = (over: Partial<Evidence>): Evidence => ({
   ...over
 })
 
-describe("what a pass rests on", () => {
+describe("the evidence of a pass", () => {
   const control = { expected: 1, observed: 1 }
   const calibration: Evidence["calibration"] = {
     kind: "http",
@@ -342,17 +343,17 @@ describe("what a pass rests on", () => {
     assert.deepStrictEqual(memoryOf({ runs: [remembered], terms: defaultTerms }), { seconds: 42, ids: 1_586 })
     const plan: Plan = { ...planned([], {}, "R-DUP-05"), given: [], strengths: new Map() }
     assert.match(outcomeOf(plan, [remembered]).observed, /ids were remembered for 42 s and 1,586 other events$/)
-    assert.isNull(memoryOf({ runs: [one], terms: defaultTerms }), "nothing came again")
+    assert.isNull(memoryOf({ runs: [one], terms: defaultTerms }), "nothing was sent again")
     const twice = { ...remembered, trace: { ...remembered.trace, effects: [counted(2)] } }
-    assert.isNull(memoryOf({ runs: [twice], terms: defaultTerms }), "it was not known again")
+    assert.isNull(memoryOf({ runs: [twice], terms: defaultTerms }), "it was not recognised")
   })
 
-  it("is that the probe counts past one, where that was not seen", () => {
+  it("shows whether the probe was seen to count past one", () => {
     assert.isFalse(countsPastOne({ runs: [remembered], calibration }))
     assert.isTrue(countsPastOne({ runs: [], calibration: { ...calibration, double: { expected: 2, observed: 2 } } }))
   })
 
-  it("is judged from the evidence alone", () => {
+  it("is enough to judge a run again", () => {
     const outcomes = outcomesOf(evidenceOf({ calibration, runs: [remembered] }))
     assert.deepStrictEqual(
       outcomes.map(({ requirement: { id }, verdict }) => [id, verdict]),
@@ -364,7 +365,7 @@ describe("what a pass rests on", () => {
   })
 })
 
-describe("what follows from what", () => {
+describe("the cause of a failure", () => {
   const broken = (id: string, trace: Trace, symptom: Symptom | null = null, isOrdinary = false): Outcome => ({
     requirement: find(id) ?? assert.fail(id),
     verdict: "FAIL",
@@ -387,7 +388,7 @@ describe("what follows from what", () => {
   const refused = (status: number): Trace => ({ ...plain, attempts: [attemptOf({ exchange: answered(status) })] })
   const causesIn = (...all: ReadonlyArray<Outcome>) => all.map((outcome) => causesOf(outcome, all))
 
-  it("is what shows no more than ordinary events do, whatever else its histories hold", () => {
+  it("is the basic requirement if ordinary events break it with the same symptom", () => {
     const lossy = broken("R-LOS-01", plain, "lost", true)
     assert.deepStrictEqual(causesIn(lossy, broken("R-SIG-02", lost, "lost")), [[], ["R-LOS-01"]])
     assert.deepStrictEqual(causesIn(lossy, broken("R-SIG-02", lost)), [[], []], "a forgery took effect")
@@ -398,7 +399,7 @@ describe("what follows from what", () => {
     assert.deepStrictEqual(causesIn(refusing, forgery(409), forgery(500)), [[], ["R-DUP-01"], []])
   })
 
-  it("is the signature where ordinary events are not lost", () => {
+  it("is the signature requirement if ordinary events are not lost", () => {
     const forgery = makeCase("state", "", { k: "forged", event: accessLog, kind: "random", by: "plain" }, again(0, []))
     const attempts = [attemptOf({ kind: "forged", exchange: answered(401) }), attemptOf({ op: 1, first: false })]
     const gone = traceOf(attempts, { history: forgery.history, effects: [counted(0)] })
@@ -406,7 +407,7 @@ describe("what follows from what", () => {
     assert.deepStrictEqual(all, [["R-SIG-02"], []])
   })
 
-  it("is the race where copies at once have two effects, and a lost memory where all duplicates have", () => {
+  it("is the race if only simultaneous copies have two effects, and R-DUP-02 if all duplicates do", () => {
     const race = broken("R-DUP-04", lost, "doubled_at_once")
     assert.deepStrictEqual(causesIn(broken("R-DUP-02", lost, "doubled_at_once"), race), [["R-DUP-04"], []])
     assert.deepStrictEqual(causesIn(broken("R-DUP-02", plain, "doubled", true), race), [[], ["R-DUP-02"]])
@@ -418,7 +419,7 @@ describe("what follows from what", () => {
     assert.deepStrictEqual(causesIn({ ...crash, verdict: "PASS" }, broken("R-CRA-03", lost, "lost")), [[], []])
   })
 
-  it("is what examines all, of the requirement whose own cases broke it", () => {
+  it("is the requirement whose own cases broke one that examines all runs", () => {
     const all = [broken("R-LOS-01", lost), broken("R-CRA-01", lost)]
     assert.deepStrictEqual(
       all.map((outcome) => causesOf(outcome, all)),
@@ -426,7 +427,7 @@ describe("what follows from what", () => {
     )
   })
 
-  it("is nothing of what passed, or of what stands by itself", () => {
+  it("is missing for a pass and for an independent failure", () => {
     const passed: Outcome = { ...broken("R-LOS-01", plain, "lost", true), verdict: "PASS", decisive: null }
     const all = [passed, broken("R-LATE-01", lost)]
     assert.deepStrictEqual(
@@ -436,7 +437,7 @@ describe("what follows from what", () => {
   })
 })
 
-it("strangers are ids that are not made of the run's own", () => {
+it("strangers are ids that are not derived from the run's own", () => {
   const own = "evt_01jdm2c3c4d5e6f7g8h9jkmnpq"
   assert.isEmpty(strangersAmong([own, own.toUpperCase(), own.slice(0, 24), own.slice(-20)], [own]))
   assert.deepStrictEqual(strangersAmong(["evt_other"], [own]), ["evt_other"])

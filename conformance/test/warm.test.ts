@@ -1,6 +1,6 @@
 /**
- * From a failure to its end, as a user goes: a run finds out a receiver that reads back only its latest ids after a
- * restart, and the command that the report gives says FIXED once it is, and not before.
+ * A failure and its fix, as a user sees them. A run fails a receiver that loads only its latest ids after a restart.
+ * The command in the report says FIXED when the receiver is fixed, and not before.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { temporaryFolder } from "@doorhook/testkit/Process"
@@ -13,7 +13,7 @@ import { conformance, idsWith } from "./support/command.ts"
 const receiver = new URL("../src/mutants/main.ts", import.meta.url).pathname
 const node = `${process.execPath} --conditions=source --no-warnings`
 
-/** Runs a line of a report in a shell; answers its exit code and all that it printed. */
+/** Runs a line of a report in a shell. Returns its exit code and everything that it printed. */
 const paste = (line: string) =>
   Effect.callback<{ readonly exitCode: number; readonly output: string }>((resume) => {
     const child = execFile(
@@ -23,8 +23,8 @@ const paste = (line: string) =>
     )
   })
 
-describe("a receiver that reads back its latest hundred ids after a restart", () => {
-  it.live("is found out, never said to be fixed while it is not, and said so once it is", () =>
+describe("a receiver that loads only its latest hundred ids after a restart", () => {
+  it.live("fails, and is reported as fixed when it is, not before", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const fault = `${folder}/fault`
@@ -54,16 +54,16 @@ describe("a receiver that reads back its latest hundred ids after a restart", ()
       const replay = failed?.replay ?? assert.fail(output)
       const stored = failed?.stored ?? assert.fail(output)
 
-      const unmended = yield* paste(replay)
-      assert.match(unmended.output, /^(FAILS|OPEN) /m)
-      assert.notInclude(unmended.output, "FIXED")
-      assert.include([1, 2], unmended.exitCode)
+      const unfixed = yield* paste(replay)
+      assert.match(unfixed.output, /^(FAILS|OPEN) /m)
+      assert.notInclude(unfixed.output, "FIXED")
+      assert.include([1, 2], unfixed.exitCode)
       assert.isTrue(existsSync(stored), "it is kept")
 
       writeFileSync(fault, "")
-      const mended = yield* paste(replay)
-      assert.match(mended.output, /^FIXED /m, mended.output)
-      assert.strictEqual(mended.exitCode, 0)
+      const fixed = yield* paste(replay)
+      assert.match(fixed.output, /^FIXED /m, fixed.output)
+      assert.strictEqual(fixed.exitCode, 0)
       assert.isFalse(existsSync(stored))
     })
   )

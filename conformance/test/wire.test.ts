@@ -1,6 +1,6 @@
 /**
- * The suite's HTTP client: what is seen of an answer, what reaches a receiver of a request that is given up, what becomes
- * of a connection.
+ * The suite's HTTP client: what it records of an answer, what a receiver gets of a request that is given up, and when a
+ * connection is reused.
  */
 import { listening } from "@doorhook/testkit/ListeningServer"
 import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
@@ -22,7 +22,7 @@ import { acknowledge, deadPort, receiver, socketReceiver } from "./support/recei
 const request: HttpRequest = { method: "POST", headers: { "x-name": "here" }, body: "{}" }
 const plain = plainSending(2_000)
 
-/** One request over a connection of its own. */
+/** Sends one request over its own connection. */
 const exchanged = (url: string, sending = plain, sent = request) =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -31,7 +31,7 @@ const exchanged = (url: string, sending = plain, sent = request) =>
     })
   )
 
-/** One request, answered with these bytes. */
+/** Sends one request that is answered with these bytes. */
 const answeredWith = (bytes: string | ((socket: Socket) => void), limit = 2_000) =>
   Effect.gen(function* () {
     const url = yield* socketReceiver((socket) => {
@@ -41,7 +41,7 @@ const answeredWith = (bytes: string | ((socket: Socket) => void), limit = 2_000)
   })
 
 describe("an exchange", () => {
-  it.live("is seen whole", () =>
+  it.live("is recorded completely", () =>
     Effect.gen(function* () {
       const exchange = yield* answeredWith(
         "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 302 Found\r\nlocation: /x\r\nretry-after: 7\r\ncontent-length: 2\r\n\r\nno"
@@ -79,13 +79,13 @@ describe("an exchange", () => {
     ["followed by another answer", "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n".repeat(2)],
     ["chunked wrongly", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n"]
   ]
-  it.live.each(broken)("is seen to be %s", ([, bytes]) =>
+  it.live.each(broken)("is malformed if the answer is %s", ([, bytes]) =>
     Effect.gen(function* () {
       assert.deepInclude(yield* answeredWith(bytes), { status: 200, ending: "malformed" })
     })
   )
 
-  it.live("is seen to be cut off, unfinished, reset or not HTTP", () =>
+  it.live("is recorded as cut off, unfinished, reset or not HTTP", () =>
     Effect.gen(function* () {
       const head = "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nok"
       assert.deepInclude(yield* answeredWith((socket) => socket.end(head)), { ending: "cut_off", bytes: 2 })
@@ -94,21 +94,21 @@ describe("an exchange", () => {
       assert.deepInclude(yield* answeredWith((socket) => socket.end()), { outcome: "connection_reset" })
       assert.deepInclude(yield* answeredWith("hello\r\n\r\n"), { outcome: "invalid_response", connected: true })
       assert.deepInclude(yield* answeredWith(() => undefined, 100), { outcome: "timeout", connected: true })
-      // What only announces an answer is none.
+      // Early hints are not an answer.
       assert.deepInclude(yield* answeredWith("HTTP/1.1 103 Early Hints\r\n\r\n", 100), { outcome: "timeout" })
     })
   )
 
-  /** Keeps this process from all else. */
-  const standStill = (milliseconds: number): void => {
+  /** Blocks this process. */
+  const block = (milliseconds: number): void => {
     const until = performance.now() + milliseconds
     while (performance.now() < until);
   }
 
-  it.live("is waited for as much longer as the suite itself stood still, and says how long that was", () =>
+  it.live("gets as much more time as the suite itself stalled, and records how long that was", () =>
     Effect.gen(function* () {
       const { url } = yield* receiver((_, response) => {
-        standStill(400)
+        block(400)
         setTimeout(() => response.end("ok"), 150)
       })
       const exchange = yield* exchanged(url, plainSending(250))
@@ -118,16 +118,16 @@ describe("an exchange", () => {
     })
   )
 
-  it.live("that does not come runs out of time though the suite stood still", () =>
+  it.live("times out without an answer, even if the suite stalled", () =>
     Effect.gen(function* () {
-      const { url } = yield* receiver(() => standStill(400))
+      const { url } = yield* receiver(() => block(400))
       const exchange = yield* exchanged(url, plainSending(250))
       assert.deepInclude(exchange, { _tag: "Failed", outcome: "timeout" })
       assert.isAtLeast(leastElapsed(exchange), 250)
     })
   )
 
-  it.live("that runs out of time, or is interrupted, closes its connection", () =>
+  it.live("closes its connection if it times out or is interrupted", () =>
     Effect.gen(function* () {
       let arrived = 0
       let closed = 0
@@ -147,14 +147,14 @@ describe("an exchange", () => {
     })
   )
 
-  it.live("with nobody there never began", () =>
+  it.live("never begins if nothing listens", () =>
     Effect.gen(function* () {
       const exchange = yield* exchanged(`http://127.0.0.1:${yield* deadPort}/`)
       assert.deepInclude(exchange, { outcome: "connection_refused", connected: false })
     })
   )
 
-  it.live("whose certificate nobody trusts never came", () =>
+  it.live("never begins if the certificate is not trusted", () =>
     Effect.gen(function* () {
       const { port } = yield* listening(createServer(makeAuthority().issue("127.0.0.1")))
       const exchange = yield* exchanged(`https://127.0.0.1:${port}/hook`)
@@ -184,7 +184,7 @@ describe("a connection", () => {
     })
   )
 
-  it.live("carries no more once its receiver has closed it, or has sent what nobody asked for", () =>
+  it.live("is not reused after its receiver has closed it or sent unexpected bytes", () =>
     Effect.gen(function* () {
       const answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
       for (const then of [(socket: Socket) => socket.end(), (socket: Socket) => socket.write("x")]) {
@@ -201,7 +201,7 @@ describe("a connection", () => {
     })
   )
 
-  it.live("is seen to break under a request that it carried before", () =>
+  it.live("is recorded as reset when it breaks under a later request", () =>
     Effect.gen(function* () {
       const target = yield* receiver((_, response, socket) => {
         socket.once("data", () => socket.resetAndDestroy())
@@ -215,7 +215,7 @@ describe("a connection", () => {
     })
   )
 
-  it.live("sends names of headers as they are written", () =>
+  it.live("sends header names as they are written", () =>
     Effect.gen(function* () {
       let got = ""
       const url = yield* socketReceiver((socket) => {
@@ -237,7 +237,7 @@ describe("a connection", () => {
   )
 })
 
-/** An authority that this process trusts for as long as the scope lives. */
+/** An authority that this process trusts until the scope is closed. */
 const trusted = Effect.acquireRelease(
   Effect.sync(() => {
     const before = getCACertificates("default")
@@ -251,14 +251,14 @@ const trusted = Effect.acquireRelease(
 describe("a request that is broken off before its body", () => {
   const beforeTheBody = (limit: number) => ({ ...plainSending(limit), cut: { bytes: 0, stalls: false } })
 
-  it.live("is not given up while its connection does not stand, however long that takes", () =>
+  it.live("is not given up before its connection is established, but times out", () =>
     Effect.gen(function* () {
       const { url } = yield* serve(stopsInHandshake, { scheme: "https" })
       assert.deepInclude(yield* exchanged(url, beforeTheBody(300)), { outcome: "timeout", connected: false })
     })
   )
 
-  it.live("reaches a receiver behind TLS, and is given up there", () =>
+  it.live("reaches a receiver behind TLS before it is given up", () =>
     Effect.gen(function* () {
       const { authority } = yield* trusted
       const name = yield* Deferred.make<unknown>()
@@ -275,7 +275,7 @@ describe("a request that is broken off before its body", () => {
 })
 
 describe("a barrier", () => {
-  it.live("lets all go on in one turn, in the order of their places, once all are there", () =>
+  it.live("releases all in one turn of the event loop, in the order of their places, once all have arrived", () =>
     Effect.callback<void>((resume) => {
       const barrier = makeBarrier(3)
       const went: Array<number> = []
@@ -286,7 +286,7 @@ describe("a barrier", () => {
         assert.isFalse(turned, "a turn of the event loop lay between")
         if (went.length < 3) return
         assert.deepStrictEqual(went, [0, 1, 2])
-        // One that is late goes on at once.
+        // A late arrival is released immediately.
         barrier.arrive(3, () => resume(Effect.void))
       }
       for (const place of [2, 0, 1]) barrier.arrive(place, goOn(place))
@@ -294,7 +294,7 @@ describe("a barrier", () => {
     })
   )
 
-  it.live("does not wait forever for one that does not come", () =>
+  it.live("does not wait forever for a missing arrival", () =>
     Effect.callback<void>((resume) => {
       makeBarrier(2).arrive(0, () => resume(Effect.void))
     })
@@ -321,7 +321,7 @@ describe("a barrier", () => {
   )
 })
 
-describe("a question to a probe", () => {
+describe("a request to a probe", () => {
   it.live("is answered with status and body, or fails within its time", () =>
     Effect.gen(function* () {
       const target = yield* receiver(({ index }, response) => {

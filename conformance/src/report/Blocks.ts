@@ -1,6 +1,6 @@
 /**
- * The explanation of one requirement, in blocks. The forms only lay them out: console, HTML, Markdown and JUnit have no words of
- * their own.
+ * Explains one requirement in blocks. The console, HTML, Markdown and JUnit reports only lay the blocks out, so their
+ * wording is the same.
  */
 import { shownText } from "@doorhook/core"
 import { Predicate } from "effect"
@@ -25,15 +25,15 @@ export interface StepBlock {
   readonly attempts: ReadonlyArray<{
     readonly sent: string
     readonly got: string
-    /** Whether it decided the verdict. */
+    /** Whether this attempt decided the verdict. */
     readonly decides: boolean
     readonly attempt: ReportedAttempt
   }>
-  /** The number of attempts that are left out, in words; empty for none. */
+  /** Says how many attempts are left out; empty if none are. */
   readonly more: string
 }
 
-/** A text on one line, shortened and without secrets: it may quote the receiver. */
+/** Returns a text on one line, shortened and without secrets, because it may quote the receiver. */
 export const oneLine = (text: string, most = 400): string => shownText(safeText(text), most)
 
 const line = (label: string, text: string): Block => ({ kind: "line", label, text, important: false })
@@ -64,7 +64,7 @@ const attemptBlock = (
   }
 }
 
-/** How many attempts of a step are shown; the JSON report and the HTTP archive have more. */
+/** Most attempts shown per step. The JSON report and the HTTP archive contain more. */
 const mostAttempts = 6
 
 const stepBlocks = (requirement: ReportedRequirement): ReadonlyArray<StepBlock> => {
@@ -86,7 +86,7 @@ const stepBlocks = (requirement: ReportedRequirement): ReadonlyArray<StepBlock> 
   })
 }
 
-/** How many events with effects are listed, and how many members of stored data. */
+/** Most events whose effects are listed, and most differing members of stored data. */
 const mostEffects = 5
 const mostMembers = 8
 
@@ -99,7 +99,7 @@ const effectsInWords = ({ digestMatches, effects, event, most, webhookId }: Repo
   return `event ${event} ${did}${before}${digestMatches === false ? ", and the stored data differs from what was sent" : ""} (webhook-id ${webhookId})`
 }
 
-/** The wrong effects, and a summary of the others. */
+/** Lists the wrong effects and summarizes the others. */
 export const notableEffects = ({ effects }: Pick<ReportedRequirement, "effects">): ReadonlyArray<string> => {
   const notable = effects.filter(isNotable)
   const shown = notable.length === 0 ? effects : notable
@@ -111,7 +111,7 @@ export const notableEffects = ({ effects }: Pick<ReportedRequirement, "effects">
   ].map((one) => oneLine(one, 300))
 }
 
-/** The different members of the first event whose stored data the probe shows. */
+/** Returns the differing members of the first event that was stored differently than it was sent. */
 const differencesIn = ({ effects, history }: ReportedRequirement): ReadonlyArray<Difference> => {
   const sent = history.flatMap(({ attempts }) => attempts)
   for (const { stored, webhookId } of effects) {
@@ -148,7 +148,10 @@ const effectBlocks = (requirement: ReportedRequirement): ReadonlyArray<Block> =>
   ]
 }
 
-/** How often a repeated failure came back. One that does not come back is usually a race, but still proof. */
+/**
+ * Says how often the history failed again when repeated. A failure that does not recur is usually a race, but still
+ * proof.
+ */
 export const confirmedInWords = ({ failed, tried }: NonNullable<ReportedRequirement["confirmed"]>): string => {
   const done = `${times(tried)}${tried === 1 ? "" : ", one at a time"}: it`
   if (failed === 0) return `${done} did not fail again, so it probably depends on timing or on concurrent requests`
@@ -166,7 +169,7 @@ const curlBlock = (curl: string): Block =>
     ? line("By hand", "the request is long: see `curl` in the JSON report (--report json=FILE)")
     : { kind: "code", label: "By hand", text: safeText(curl) }
 
-/** The blocks about a requirement, in order. */
+/** Returns the blocks about a requirement, in display order. */
 export const blocksOf = (requirement: ReportedRequirement): ReadonlyArray<Block> => {
   const { because, confirmed, curl, cutShort, expected, follows = [], history, known } = requirement
   const { observed, replay, source, strength, verdict } = requirement
@@ -203,7 +206,7 @@ export interface Difference {
 const longest = 300
 const missing = "(missing)"
 
-/** A value on one line. Invisible and combining characters are shown as their codes. */
+/** Renders a value on one line, with invisible and combining characters as their codes. */
 const shown = (value: unknown): string => {
   const visible = exactText(value).replaceAll(/[\u007f-\u00a0]|\p{Cf}|\p{Mn}/gu, (one) => {
     const code = one.codePointAt(0) ?? 0
@@ -212,10 +215,10 @@ const shown = (value: unknown): string => {
   return shownText(safeText(visible), longest)
 }
 
-/** Characters that are shown on either side of the first difference of two long texts. */
+/** Number of characters shown before the first difference of two long texts; twice as many are shown from there on. */
 const around = 20
 
-/** Two texts. Of long ones, the part around the first difference, and their lengths. */
+/** Renders two texts. Long ones are cut to the part around the first difference, with their lengths. */
 const shownTexts = (sent: string, stored: string): Omit<Difference, "path"> => {
   const [before, after] = [Array.from(sent), Array.from(stored)]
   if (Math.max(before.length, after.length) <= 4 * around) return { sent: shown(sent), stored: shown(stored) }
@@ -255,13 +258,16 @@ const between = (path: string, sent: unknown, stored: unknown): ReadonlyArray<Di
   })
 }
 
-/** The different members of two JSON texts, by their paths, with every digit kept; none if one of them is no JSON. */
+/**
+ * Returns the members that differ between two JSON texts, with their paths and all digits; none if either text isn't
+ * JSON.
+ */
 export const differencesOf = (sent: string, stored: string): ReadonlyArray<Difference> => {
   const [before, after] = [parseExact(sent), parseExact(stored)]
   return before === undefined || after === undefined ? [] : between("data", before, after)
 }
 
-/** The data of the event in a body, as JSON text; null if the body is no event. */
+/** Returns the data of the event in a body as JSON text; null if the body isn't an event. */
 export const dataOf = (body: string): string | null => {
   const parsed = parseExact(body)
   const event = Predicate.hasProperty(parsed, "event") ? parsed.event : null

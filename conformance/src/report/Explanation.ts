@@ -1,7 +1,7 @@
 /**
- * What a report says, in words: the conclusion (exit code, headline, claim and its gaps), root causes first with their followers, a
- * line for each requirement, and the notes. Every form that people read lays this out. The exit codes 3 (wrong usage) and 130
- * (interrupted) belong to the command.
+ * Puts a report into words: the conclusion (exit code, headline, claim and its gaps), the failures with root causes
+ * first, a line for each requirement, and the notes. All reports for people are laid out from this. The command itself
+ * sets the exit codes 3 (wrong usage) and 130 (interrupted).
  */
 import { Array as Arrays } from "effect"
 import { verdicts } from "../judgement/Verdict.ts"
@@ -24,11 +24,14 @@ export const exitCodeByVerdict = {
 const isUnusable = ({ ended }: Pick<Report, "ended">): boolean =>
   ended === "target_unusable" || ended === "probe_unusable"
 
-/** An unusable receiver or probe outweighs what was found before. */
+/** Returns the exit code. An unusable receiver or probe takes precedence over the verdict. */
 export const exitCodeOf = (report: Pick<Report, "ended" | "verdict">): number =>
   isUnusable(report) ? exitCodes.unusable : exitCodeByVerdict[report.verdict]
 
-/** The verdict of a run. Known failures do not count; a stale baseline does. An incomplete run can't pass. */
+/**
+ * Returns the verdict of a run. Known failures do not fail it; a stale baseline does. A run that was broken off can't
+ * pass.
+ */
 export const verdictOf = (
   requirements: ReadonlyArray<ReportedRequirement>,
   ended: Report["ended"],
@@ -41,31 +44,31 @@ export const verdictOf = (
     : "pass"
 }
 
-/** Whether nothing could be sent: one reason then explains every untested requirement. */
+/** Whether nothing could be sent, so that one reason explains every untested requirement. */
 export const neverBegan = (report: Report): boolean => report.attempts === 0 && isUnusable(report)
 
-/** Whether it fails the run: a known failure does not. */
+/** Whether a requirement fails the run. Known failures do not. */
 export const isFailure = ({ known, verdict }: Pick<ReportedRequirement, "known" | "verdict">): boolean =>
   verdict === "FAIL" && !known
 
-/** Whether it makes the run inconclusive. */
+/** Whether a requirement makes the run inconclusive. */
 export const isUndecided = ({ strength, verdict }: Pick<ReportedRequirement, "strength" | "verdict">): boolean =>
   strength === "MUST" && (verdict === "INCONCLUSIVE" || verdict === "ERROR")
 
 const idsOf = (requirements: ReadonlyArray<ReportedRequirement>): string => requirements.map(({ id }) => id).join(", ")
 
-const soFar = "these are the results until then. "
+const soFar = "these are the results up to that point. "
 
 const endings: Readonly<Record<Report["ended"], string>> = {
   complete: "",
-  time_up: "The time was up (--max-time) before everything was done. ",
+  time_up: "The run reached --max-time before everything was done. ",
   interrupted: `Interrupted: ${soFar}`,
-  target_unusable: `The receiver could not be reached or operated any more: ${soFar}`,
-  probe_unusable: `The probe could not be used any more: ${soFar}`,
+  target_unusable: `The receiver could no longer be reached or operated: ${soFar}`,
+  probe_unusable: `The probe could no longer be used: ${soFar}`,
   stayed_down: `The receiver was killed and did not start again: ${soFar}`
 }
 
-/** What ended an incomplete run, as a sentence and a space; empty for a complete run. */
+/** Says what ended an incomplete run, in a sentence with a trailing space; empty for a complete run. */
 const endingOf = (report: Report): string => {
   if (!neverBegan(report)) return endings[report.ended]
   return report.ended === "probe_unusable"
@@ -79,7 +82,7 @@ const whyOpen = (report: Report): string => {
   return `Inconclusive: ${ids === "" ? "nothing passed" : `${ids} could not be decided`}. ${endingOf(report)}`.trimEnd()
 }
 
-/** Why a run did not pass, in one line; null when it did. */
+/** Says in one line why a run did not pass; null if it passed. */
 export const shortcomingOf = (report: Report): string | null => {
   const failed = idsOf(report.requirements.filter(isFailure))
   switch (exitCodeOf(report)) {
@@ -98,7 +101,9 @@ export const shortcomingOf = (report: Report): string | null => {
 
 const levels: Readonly<Record<Report["level"], string>> = { 1: "L1 acknowledges", 2: "L2 once", 3: "L3 durable" }
 
-/** The gaps of a pass: untested requirements of the level, and known failures. Empty for none. */
+/**
+ * Counts the gaps of a pass, in words: untested requirements of its level, and known failures. Empty if there are none.
+ */
 export const gapsOf = ({ level, profiles, requirements }: Report): string => {
   const whole = new Set<string>(select({ level, profile: profiles, only: [], skip: [] }).selected.map(({ id }) => id))
   const tested = requirements.filter(({ id, verdict }) => whole.has(id) && verdict !== "SKIPPED").length
@@ -109,14 +114,14 @@ export const gapsOf = ({ level, profiles, requirements }: Report): string => {
   ].join(", ")
 }
 
-/** What a pass claims: the level, the profiles and the bindings, with the gaps. */
+/** Says what a pass claims: the level, the profiles and the bindings, with the gaps. */
 export const claimOf = (report: Report): string => {
   const { bindings, level, profiles } = report
   const gaps = gapsOf(report)
   return `${[levels[level], ...profiles].join(" + ")}${bindings === undefined ? "" : ` for ${bindings.join(" and ")}`}${gaps === "" ? "" : ` (${gaps})`}`
 }
 
-/** The claim, with how long ids were remembered, unless R-DUP-06 tested that. */
+/** Returns the claim, with how long ids were seen to be remembered unless R-DUP-06 tested that. */
 const claimWithHorizon = (report: Report): string => {
   const { level, memory, requirements, verdict } = report
   const isTested = requirements.some((one) => one.id === "R-DUP-06" && one.verdict === "PASS")
@@ -124,16 +129,16 @@ const claimWithHorizon = (report: Report): string => {
   return [claimOf(report), ...(horizon === "" ? [] : [horizon])].join(", ")
 }
 
-/** The verdict as a headline. */
+/** Returns the verdict as a headline. */
 const headlineOf = (report: Report): string => {
   if (report.verdict === "inconclusive") return "Inconclusive"
   if (report.verdict === "fail") return "The receiver does not conform"
   return gapsOf(report) === "" ? "The receiver conforms" : "The receiver conforms in part"
 }
 
-/** A requirement that did not pass, with those that probably follow from it. */
+/** A requirement that did not pass, with the failures that it probably caused. */
 export interface Explained {
-  /** Several for requirements that are open for the same reason. */
+  /** One id, or several if the requirements are open for the same reason. */
   readonly ids: ReadonlyArray<string>
   readonly verdict: Verdict
   readonly headline: string
@@ -143,13 +148,13 @@ export interface Explained {
 
 /** A family of requirements. */
 export interface Summary {
-  /** The middle of their ids: `DUP`. */
+  /** Middle part of the requirements' ids, such as `DUP`. */
   readonly key: string
   readonly name: string
   readonly lines: ReadonlyArray<{
     readonly id: string
     readonly verdict: Verdict
-    /** Its level, its profile, and whether it is a SHOULD. */
+    /** Level, profile, and whether the requirement is a SHOULD. */
     readonly scope: string
     readonly statement: string
     /** The evidence of a pass; empty for other verdicts. */
@@ -161,7 +166,7 @@ export interface Summary {
 export interface Explanation {
   readonly headline: string
   readonly claim: string
-  /** The number of each verdict. */
+  /** Number of requirements with each verdict, such as `12 PASS, 1 FAIL`. */
   readonly counts: string
   /** How an incomplete run ended, and why; empty for a complete one. */
   readonly ending: string
@@ -170,7 +175,7 @@ export interface Explanation {
   readonly notes: ReadonlyArray<string>
 }
 
-/** One requirement alone: for JUnit's test cases and vitest's tests. */
+/** Explains one requirement alone, for a JUnit test case or a vitest test. */
 export const explainRequirement = (requirement: ReportedRequirement): Explained => ({
   ids: [requirement.id],
   verdict: requirement.verdict,
@@ -181,7 +186,7 @@ export const explainRequirement = (requirement: ReportedRequirement): Explained 
 
 const order: ReadonlyArray<Verdict> = ["FAIL", "ERROR", "WARN", "INCONCLUSIVE", "NOT_OBSERVABLE"]
 
-/** By id, the cause under which a requirement is shown: one that is no less severe. Without cycles. */
+/** Maps the id of a requirement to the cause it is shown under. A cause is at least as severe; there are no cycles. */
 const parentsOf = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyMap<string, string> => {
   const byId = new Map(requirements.map((one) => [one.id, one]))
   const parents = new Map<string, string>()
@@ -201,11 +206,11 @@ const parentsOf = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyMa
   return parents
 }
 
-/** Why a requirement is open, without its progress, which differs between requirements. */
+/** Returns why a requirement is open, without its number of cases done, which differs between requirements. */
 const reasonOf = ({ observed }: ReportedRequirement): string =>
   observed.replace(/[:,]? (?:with )?\d+ of \d+ cases done$/, "")
 
-/** One entry for requirements that are open for the same reason, so that they do not hide a failure. */
+/** Merges requirements that are open for the same reason into one entry, to keep failures visible. */
 const together = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyArray<Explained> =>
   Object.values(Arrays.groupBy(requirements, (one) => (one.history.length > 0 ? one.id : reasonOf(one)))).map(
     ([first, ...others]) =>
@@ -220,7 +225,7 @@ const together = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyArr
           }
   )
 
-/** The requirements that did not pass: the worst verdict first, then those with the most followers. */
+/** Returns the requirements that did not pass, sorted by severity of the verdict, then by number of followers. */
 const explainedOf = (report: Report): ReadonlyArray<Explained> => {
   if (neverBegan(report)) return []
   const open = report.requirements.filter(isOpen)
@@ -258,7 +263,7 @@ const summaryOf = ({ requirements }: Report): ReadonlyArray<Summary> =>
     lines: members.map(lineOf)
   }))
 
-/** The number of each verdict that occurs. */
+/** Counts the requirements by verdict, without verdicts that do not occur. */
 export const countsOf = ({ requirements }: Report): ReadonlyArray<readonly [verdict: Verdict, count: number]> =>
   verdicts.flatMap((verdict) => {
     const count = requirements.filter((one) => one.verdict === verdict).length

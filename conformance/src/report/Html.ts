@@ -1,6 +1,6 @@
 /**
- * The report as one HTML file: no network and no script, so that a build can keep it and it opens years later. The filters of the
- * style sheet hide rows by `:has`; a browser without `:has` shows all.
+ * The report as one HTML file without scripts or external resources, so that an archived copy still opens years later.
+ * The filters are style rules with `:has`; a browser without `:has` shows all rows and no filters.
  */
 import { Html } from "@doorhook/core"
 import { verdicts } from "../judgement/Verdict.ts"
@@ -85,7 +85,7 @@ pre { background: var(--code); border-radius: .4rem; padding: .6rem .75rem; marg
 @media print { fieldset { display: none } details { break-inside: avoid } body { background: none } }
 `
 
-/** HTML of texts without secrets. Invisible characters and those that change the writing direction are shown as their codes. */
+/** Builds HTML with secrets removed from its texts. Control characters and direction marks are shown as their codes. */
 const html = Html.templateWith((text) =>
   safeText(text)
     .toWellFormed()
@@ -96,10 +96,10 @@ const html = Html.templateWith((text) =>
 
 const when = (condition: boolean, content: () => Html.Html): Html.Html => (condition ? content() : Html.nothing)
 
-/** The colour of a verdict. */
+/** Style that sets the colour of a verdict. */
 const colour = (verdict: Verdict): string => `--v: var(--${verdict})`
 
-/** A verdict as a word. */
+/** Returns a verdict in lower-case words. */
 const named = (verdict: Verdict): string => verdict.toLowerCase().replace("_", " ")
 
 const colours: Readonly<Record<Report["verdict"], Verdict>> = {
@@ -132,7 +132,7 @@ const headOf = (report: Report, { claim, counts, ending, headline, notes }: Expl
     ${[...(ending === "" ? [] : [ending]), ...notes].map((note) => html`<p class="note">${note}</p>`)}`
 }
 
-/** Length of the shown part of a body, in characters. */
+/** Most characters of a body that are shown. */
 const longestBody = 600
 
 const attemptOf = ({ attempt, decides, got, sent }: StepBlock["attempts"][number]): Html.Html => {
@@ -198,7 +198,7 @@ const cardOf = ({ blocks, followers, headline, ids, verdict }: Explained, isFold
       followers.length > 0,
       () =>
         html`<details class="followers">
-          <summary>Probably from this: ${followers.flatMap((one) => one.ids).join(", ")}</summary>
+          <summary>Probably caused by this: ${followers.flatMap((one) => one.ids).join(", ")}</summary>
           ${followers.map((one) => cardOf(one, true))}
         </details>`
     )}
@@ -208,7 +208,7 @@ const cardOf = ({ blocks, followers, headline, ids, verdict }: Explained, isFold
 const idsIn = (explained: ReadonlyArray<Explained>): ReadonlyArray<string> =>
   explained.flatMap(({ followers, ids }) => [...ids, ...idsIn(followers)])
 
-/** Every requirement with its verdict, and boxes that show or hide verdicts. */
+/** Lists every requirement with its verdict, with check boxes to show or hide verdicts. */
 const requirementsOf = (report: Report, { explained, summary }: Explanation): Html.Html => {
   const linked = new Set(idsIn(explained))
   const box = ([verdict, count]: readonly [Verdict, number]): Html.Html =>
@@ -258,7 +258,7 @@ const timesOf = (report: Report): Html.Html => {
       <td>≤ ${inUnits(upToMs)}</td>
       <td><span class="bar" style="width:${Math.round((count / most) * 75)}%"></span> ${count}</td>
     </tr>`
-  return html`<h2 id="times">How long answers took</h2>
+  return html`<h2 id="times">Answer times</h2>
     <div class="card">
       <p>
         ${timing.attempts} answers to single requests: half within ${inUnits(timing.p50Ms)}, 90 % within

@@ -1,7 +1,7 @@
 /**
- * The report as JUnit XML, as Jenkins (junit-10.xsd), GitHub and GitLab read it: a suite for each family, a case for each
- * requirement. An undecided requirement is skipped with its reason, so that no build takes it for passed. Readers only count
- * cases: if a run did not pass and no case shows that, one more case has an error.
+ * The report as JUnit XML for Jenkins (junit-10.xsd), GitHub and GitLab: a suite for each family, a case for each
+ * requirement. An undecided requirement is reported as skipped with its reason, so that no build takes it for passed.
+ * CI systems look only at cases: if a run did not pass and no case shows it, an extra case reports an error.
  */
 import { Html } from "@doorhook/core"
 import { oneLine } from "./Blocks.ts"
@@ -18,7 +18,9 @@ import { safeText } from "./Report.ts"
 import type { Report, ReportedRequirement } from "./Report.ts"
 import { linesOf } from "./Text.ts"
 
-/** XML without secrets. XML 1.0 can't hold most control characters, nor half a surrogate pair. */
+/**
+ * Builds XML with secrets removed. Replaces what XML 1.0 does not allow: most control characters, and lone surrogates.
+ */
 const xml = Html.templateWith((text) =>
   safeText(text)
     .toWellFormed()
@@ -28,7 +30,7 @@ const xml = Html.templateWith((text) =>
 /** `time` attributes are in seconds. */
 const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed(3)
 
-/** How long the history took; 0 for a requirement that passed, which has none. */
+/** Returns the duration of the history in milliseconds; 0 without a history, as after a pass. */
 const durationOf = ({ history }: ReportedRequirement): number =>
   Math.max(0, ...history.flatMap(({ attempts }) => attempts.map(({ elapsedMs, startedMs }) => startedMs + elapsedMs)))
 
@@ -43,7 +45,7 @@ const resultOf = ({ cutShort, known, verdict }: ReportedRequirement): Result => 
     case "ERROR":
       return "error"
     case "WARN":
-      // A SHOULD fails no build.
+      // A broken SHOULD must not fail a build.
       return "system-out"
     case "INCONCLUSIVE":
     case "NOT_OBSERVABLE":
@@ -96,7 +98,7 @@ const suiteOf = (key: string, name: string, requirements: ReadonlyArray<Reported
   }
 }
 
-/** The run as a case: why it did not pass, if no other case shows that. */
+/** Returns an extra case that says why the run did not pass, if no other case shows it. */
 const suiteOfRun = (report: Report): ReadonlyArray<Suite> => {
   const message = shortcomingOf(report)
   const exitCode = exitCodeOf(report)

@@ -1,5 +1,5 @@
 /**
- * From the evidence of a run and its verdicts to a report, with its notes and with the failure that each failure follows from.
+ * Makes a report from the evidence and the verdicts of a run. Adds notes, and the likely cause of each failure.
  */
 import { DurationText, UrlPolicy } from "@doorhook/core"
 import { keyOf } from "../history/History.ts"
@@ -19,13 +19,13 @@ import { verdictOf } from "./Explanation.ts"
 import type { Calibration, Report, ReportedRequirement, TimingLane } from "./Report.ts"
 import { curlCommand, decidedBy, effectsOf, round, stepsOf } from "./Steps.ts"
 
-/** The files of stored histories by requirement id, and why others could not be stored. */
+/** Files of stored histories by requirement id, and why any could not be stored. */
 export interface StoredFiles {
   readonly files: ReadonlyMap<string, string>
   readonly problem: string | null
 }
 
-/** How to repeat a stored history or a requirement: a command, or options of a test. */
+/** Says how to repeat a stored history or a requirement: with a command, or with options of a test. */
 const replayOf = ({ options, repeatable }: Evidence, what: string): string =>
   repeatable
     ? repeatCommand(options, what)
@@ -82,7 +82,7 @@ const reportRequirement = (
   }
 }
 
-/** The probe and its calibration so far. */
+/** Describes the probe and its calibration as far as the run got; null without a probe. */
 const probeOf = (evidence: Evidence): Calibration["probe"] => {
   const { calibration, options } = evidence
   const text = options.probe ?? ""
@@ -104,7 +104,7 @@ const probeOf = (evidence: Evidence): Calibration["probe"] => {
 
 type Seen = Pick<Evidence, "calibration" | "given" | "hooks" | "options" | "repeatable">
 
-/** What meets each need, in words. */
+/** Names what meets each need in this run. */
 const howOf = ({ calibration, hooks, options }: Seen): Readonly<Record<Need, string>> => ({
   effects:
     calibration === null ? `the probe ${options.probe ?? ""}` : `the ${calibration.kind} probe ${calibration.name}`,
@@ -118,7 +118,7 @@ const howOf = ({ calibration, hooks, options }: Seen): Readonly<Record<Need, str
   rate: `${options.peakRate ?? 0} events a second`
 })
 
-/** What the suite could see and do in a run: by what, or what would allow it. */
+/** Lists what the suite could and could not see and do in a run, with what allowed it or would allow it. */
 export const observabilityOf = (evidence: Seen): Report["observability"] => {
   const { hooks, repeatable } = evidence
   const sight = sightOf(evidence)
@@ -186,8 +186,8 @@ type Decisive = NonNullable<Outcome["decisive"]>
 
 const isBroken = ({ verdict }: Outcome): boolean => verdict === "FAIL" || verdict === "WARN"
 
-/** The basic requirement about each symptom, for ordinary events or for copies at once. */
-const asksForJust: Readonly<Record<Symptom, Requirement["id"]>> = {
+/** The basic requirement for each symptom, tested with ordinary events or with simultaneous copies. */
+const basicRequirement: Readonly<Record<Symptom, Requirement["id"]>> = {
   unacknowledged: "R-ACK-01",
   duplicate_refused: "R-DUP-01",
   lost: "R-LOS-01",
@@ -195,37 +195,43 @@ const asksForJust: Readonly<Record<Symptom, Requirement["id"]>> = {
   doubled_at_once: "R-DUP-04"
 }
 
-/** The result of the decisive attempt: a status, or how it failed. */
+/** Returns the status of the decisive attempt, or how the attempt failed. */
 const answerOf = ({ attempt, trace }: Decisive): number | string | undefined => {
   const exchange = trace.attempts[attempt ?? -1]?.exchange
   return exchange?._tag === "Answered" ? exchange.status : exchange?.outcome
 }
 
-/** Whether the failure has the symptom that the cause is about. */
+/** Whether a failure has the symptom that the cause's requirement is about. */
 const isSymptomOf = ({ decisive: found }: Outcome, { decisive, requirement: { id } }: Outcome): boolean => {
   if (found === null || found.symptom === null || decisive === null) return false
   const { symptom } = found
   switch (symptom) {
     case "unacknowledged":
     case "duplicate_refused":
-      return decisive.isOrdinary && asksForJust[symptom] === id && answerOf(found) === answerOf(decisive)
+      return decisive.isOrdinary && basicRequirement[symptom] === id && answerOf(found) === answerOf(decisive)
     case "lost":
     case "doubled":
-      return decisive.isOrdinary && asksForJust[symptom] === id
+      return decisive.isOrdinary && basicRequirement[symptom] === id
     case "doubled_at_once":
       return decisive.isOrdinary
-        ? asksForJust.doubled === id
-        : asksForJust[symptom] === id && decisive.symptom === symptom
+        ? basicRequirement.doubled === id
+        : basicRequirement[symptom] === id && decisive.symptom === symptom
   }
 }
 
-/** The unusual operations of the decisive history, by kind. All that end the receiver count as one kind. */
+/**
+ * Returns the kinds of unusual operations in the decisive history. All operations that end the receiver count as one
+ * kind.
+ */
 const specialsOf = ({ decisive }: Outcome): ReadonlyArray<string> =>
   decisive === null
     ? []
     : decisive.trace.history.ops.filter((op) => !isPlain(op)).map((op) => (endsReceiver(op) ? "end" : op.k))
 
-/** Whether a requirement that examines all runs was broken by the same kind of history as the cause's own cases. */
+/**
+ * Whether a requirement that examines all runs failed on a history that breaks the cause as well and shares a kind of
+ * unusual operation with it.
+ */
 const isOfKind = (outcome: Outcome, cause: Outcome): boolean => {
   const { decisive, requirement } = outcome
   if (
@@ -243,7 +249,7 @@ const isOfKind = (outcome: Outcome, cause: Outcome): boolean => {
   )
 }
 
-/** Whether the cause is presupposed, and was broken by ordinary events, by the same history, or with the same symptom. */
+/** Whether the cause is presupposed, and failed on ordinary events, on the same history, or with the same symptom. */
 const isPresupposed = ({ decisive, requirement }: Outcome, cause: Outcome): boolean =>
   requirement.presupposes.includes(cause.requirement.id) &&
   decisive !== null &&
@@ -253,9 +259,9 @@ const isPresupposed = ({ decisive, requirement }: Outcome, cause: Outcome): bool
     (decisive.symptom !== null && decisive.symptom === cause.decisive.symptom))
 
 /**
- * Ids of the broken requirements from which another probably follows. First the basic requirement about its symptom, if ordinary
- * events break that; else presupposed requirements, and those whose kind of history broke one that examines all runs. For the
- * order of reports: changes no verdict.
+ * Returns the ids of the broken requirements that probably caused a failure: the basic requirement for its symptom if
+ * that is broken, else presupposed requirements and those that the same kind of history breaks. Affects the order in
+ * reports, not the verdicts.
  */
 export const causesOf = (outcome: Outcome, all: ReadonlyArray<Outcome>): ReadonlyArray<Requirement["id"]> => {
   if (!isBroken(outcome)) return []
@@ -268,7 +274,9 @@ export const causesOf = (outcome: Outcome, all: ReadonlyArray<Outcome>): Readonl
 
 const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 10_000, 30_000, 60_000]
 
-/** The upper bounds of a histogram. The deadline is one, so that each entry is either in time or late. */
+/**
+ * Returns the upper bounds of a histogram. The deadline is one of them, so that each entry is either in time or late.
+ */
 const endsFor = (deadline: number, longest: number): ReadonlyArray<number> => {
   const ends = [...new Set([...steps, deadline])].toSorted((a, b) => a - b)
   return longest > (ends.at(-1) ?? 0) ? [...ends, Math.ceil(longest)] : ends
@@ -304,16 +312,19 @@ const onTime = (outcomes: ReadonlyArray<Outcome>, { maxTime }: Options): Readonl
   return [
     ...unless(
       open.length === 0,
-      `${idsOf(open)} could not be decided within --max-time ${span}. Give more, such as --max-time ${DurationText.format(2 * maxTime)}.`
+      `${idsOf(open)} could not be decided within --max-time ${span}. Give the run more time, such as --max-time ${DurationText.format(2 * maxTime)}.`
     ),
     ...unless(
       short.length === 0,
-      `${idsOf(short)} passed with cases that --max-time ${span} cut short; each says by how much.`
+      `${idsOf(short)} passed, but --max-time ${span} cut some of their cases short. Each requirement lists which, and by how much.`
     )
   ]
 }
 
-/** Requirements in --only beyond the level and the profiles. If there are no others, the run fails with that message. */
+/**
+ * Notes requirements in --only that need another level or profile. If --only names no others, the run fails with that
+ * message.
+ */
 const onSelection = (options: Options): ReadonlyArray<string> => {
   const wants = outOfReach(options)
   return unless(
@@ -322,7 +333,7 @@ const onSelection = (options: Options): ReadonlyArray<string> => {
   )
 }
 
-/** If a receiver refuses every signature, all failures have one cause. */
+/** Notes that the receiver refused every event, probably because of signatures: all failures then have one cause. */
 const onSecret = ({ options, runs }: Evidence): ReadonlyArray<string> => {
   const statuses = new Set(
     runs
@@ -345,7 +356,10 @@ const onSecret = ({ options, runs }: Evidence): ReadonlyArray<string> => {
     : []
 }
 
-/** How long ids were seen to be remembered: a memory that is too short may pass in the time of a run. */
+/**
+ * Notes how long ids were seen to be remembered, since a run may be too short to show that the receiver forgets them
+ * too soon.
+ */
 const onMemory = (evidence: Evidence, outcomes: ReadonlyArray<Outcome>): ReadonlyArray<string> => {
   const memory = memoryOf(evidence)
   const lasts = outcomes.some(({ requirement, verdict }) => requirement.id === "R-DUP-05" && verdict === "PASS")
@@ -360,7 +374,7 @@ const onMemory = (evidence: Evidence, outcomes: ReadonlyArray<Outcome>): Readonl
 const hidesQuery = ({ controlUrl, probe, readyUrl, url }: Options): boolean =>
   [...url, probe, readyUrl, controlUrl].some((text) => text?.endsWith(UrlPolicy.hiddenQuery) ?? false)
 
-/** What limits the verdicts, and what to change. `problem` says why histories could not be stored. */
+/** Returns notes on what limits the verdicts and what to change. `problem` says why histories could not be stored. */
 const notesOf = (
   evidence: Evidence,
   outcomes: ReadonlyArray<Outcome>,
@@ -379,7 +393,7 @@ const notesOf = (
     ...onMemory(evidence, outcomes),
     ...unless(
       !hidesQuery(options),
-      `The queries of URLs may hold secrets and are left out: put them back for ${UrlPolicy.hiddenQuery} before you run a command.`
+      `URL queries may hold secrets and are left out. Before you run a command, replace ${UrlPolicy.hiddenQuery} with the query.`
     ),
     ...unless(
       strangers.length === 0,
@@ -387,11 +401,11 @@ const notesOf = (
     ),
     ...unless(
       evidence.suite === suite,
-      `Run by ${evidence.suite} and judged by ${suite}: cases that only one of them knows count as not executed.`
+      `Run by ${evidence.suite} and judged by ${suite}: cases that only one of these versions has count as not executed.`
     ),
     ...unless(
       calibration === null || countsPastOne(evidence),
-      `The probe's upper range is unverified: a probe that can't count past one would hide every double effect. ${evidence.repeatable ? "--control-url" : "`double` of what `start` returns"} lets the suite verify it.`
+      `The probe's upper range is unverified: a probe that can't count past one would hide every double effect. ${evidence.repeatable ? "--control-url" : "A `double` that `start` returns"} lets the suite verify it.`
     ),
     ...unless(options.dedupKey === "both", `Only the ${options.dedupKey} deduplication key was stressed.`),
     ...unless(options.ack === "200", "Any 2xx status counted as an acknowledgement; the interface accepts only 200.")

@@ -1,5 +1,5 @@
 /**
- * The report of a run as data: the JSON form, and the source of all others.
+ * The report of a run as data. This is the JSON report, and all other forms are made from it.
  */
 import { DurationText, UrlPolicy } from "@doorhook/core"
 import { Schema, Struct } from "effect"
@@ -14,24 +14,24 @@ import { profiles } from "../requirements/Requirement.ts"
 /** One request and its answer. Times in milliseconds. */
 const ReportedAttempt = Schema.Struct({
   number: Schema.Int,
-  /** The answer in words. */
+  /** The answer, or how the attempt failed, in words. */
   got: Schema.String,
   webhookId: Schema.String,
-  /** Since the history began. */
+  /** Start of the attempt, from the start of the history. */
   startedMs: Schema.Finite,
   connection: Schema.Literals(["new", "reused"]),
   status: Schema.NullOr(Schema.Int),
-  /** When the headers had arrived; null without an answer. */
+  /** Time until the answer's headers arrived; null without an answer. */
   headersMs: Schema.NullOr(Schema.Finite),
-  /** When the exchange was over. */
+  /** Time until the exchange ended. */
   elapsedMs: Schema.Finite,
-  /** `complete`, or the failure. */
+  /** How the exchange ended: `complete`, or the failure. */
   ended: Schema.String,
-  /** Of the answer's body. */
+  /** Length of the answer's body. */
   bytes: Schema.Int,
   excerpt: Schema.String,
   error: Schema.NullOr(Schema.String),
-  /** Without its signature. */
+  /** The request, without its signature. */
   request: Schema.Struct({
     method: Schema.String,
     url: Schema.String,
@@ -46,24 +46,24 @@ export type ReportedAttempt = typeof ReportedAttempt.Type
 
 /** One operation of the history, in words and as data, and its attempts. */
 const Step = Schema.Struct({
-  /** In words, with what other cases did to the receiver in that time. */
+  /** The operation in words, with the actions of other cases on the receiver in that time. */
   did: Schema.String,
   op: Operation,
   attempts: Schema.Array(ReportedAttempt),
-  /** How many attempts are left out. */
+  /** Number of attempts left out of `attempts`. */
   moreAttempts: Schema.Int
 })
 export type Step = typeof Step.Type
 
 /** The probe's answer about an event of the history. */
 const ReportedEffects = Schema.Struct({
-  /** Events are counted from 1, as in the words of the history. */
+  /** Number of the event, from 1, as in the words of the history. */
   event: Schema.Int,
   webhookId: Schema.String,
   dataId: Schema.String,
-  /** At the latest reading. */
+  /** Number of effects at the latest reading. */
   effects: Schema.Int,
-  /** The most at any reading; missing if not above the latest. */
+  /** Highest number of effects at any reading; missing unless above `effects`. */
   most: Schema.optionalKey(Schema.Int),
   /** Whether the stored data is what was sent; null if the probe gives no digest. */
   digestMatches: Schema.NullOr(Schema.Boolean),
@@ -74,9 +74,9 @@ export type ReportedEffects = typeof ReportedEffects.Type
 
 const ReportedRequirement = Schema.Struct({
   id: Schema.String,
-  /** The lowest level that tests it. */
+  /** The lowest level that tests the requirement. */
   level: Schema.Literals(levels),
-  /** The profile it belongs to; null if it needs none. */
+  /** The profile that the requirement needs; null if it needs none. */
   profile: Schema.NullOr(Schema.Literals(Struct.keys(profiles))),
   strength: Schema.Literals(["MUST", "SHOULD"]),
   verdict: Schema.Literals(verdicts),
@@ -85,36 +85,36 @@ const ReportedRequirement = Schema.Struct({
   because: Schema.String,
   expected: Schema.String,
   observed: Schema.String,
-  /** The history that decided the verdict; empty when it passed. */
+  /** The history that decided the verdict; empty if the requirement passed. */
   history: Schema.Array(Step),
   /** When the history began, ISO 8601, UTC; missing without a history. */
   historyStartedAt: Schema.optionalKey(Schema.String),
-  /** Effects of the events of the history; empty without a probe, or when it passed. */
+  /** Effects of the events of the history; empty without a probe, or if the requirement passed. */
   effects: Schema.Array(ReportedEffects),
-  /** How often the history was repeated to confirm the failure, and how often it failed; null if not repeated. */
+  /** How often the history was repeated to confirm the failure, and how often it failed again; null if not repeated. */
   confirmed: Schema.NullOr(Confirmed),
-  /** Fixed cases, how many of them were executed, and how many random ones. */
+  /** Number of fixed cases, of fixed cases executed, and of random cases executed. */
   cases: Schema.Struct({ directed: Schema.Int, directedDone: Schema.Int, randomDone: Schema.Int }),
-  /** Cases that were not executed in full, and how far they came. */
+  /** Cases that were not executed in full, and how far each got. */
   cutShort: Schema.Array(Schema.String),
   /** The file with the history, for `replay`; null if none was written. */
   stored: Schema.NullOr(Schema.String),
   /** Ids of broken requirements that probably cause this one; missing if none. */
   follows: Schema.optionalKey(Schema.Array(Schema.String)),
-  /** Whether the baseline lists it as failing. */
+  /** Whether the baseline lists the requirement as failing. */
   known: Schema.Boolean,
   /** Indexes, in `history`, of the step and the attempt that decided the verdict; null if no single attempt did. */
   decidedBy: Schema.NullOr(Schema.Struct({ step: Schema.Int, attempt: Schema.Int })),
   /** What was sent, as a curl command; null if one command can't reproduce it. */
   curl: Schema.NullOr(Schema.String),
-  /** How to repeat it: a command, or options of a test. */
+  /** How to repeat the history or the requirement: a command, or options of a test. */
   replay: Schema.String
 })
 export type ReportedRequirement = typeof ReportedRequirement.Type
 
-/** Measured before the first case. */
+/** Measurements taken before the first case. */
 const Calibration = Schema.Struct({
-  /** How long an exchange with an echo server in the suite's own process takes. */
+  /** 99th percentile of the time that an exchange with an echo server in the suite's own process takes. */
   echoP99Ms: Schema.Finite,
   guardMs: Schema.Int,
   /** Null without a probe. */
@@ -122,37 +122,37 @@ const Calibration = Schema.Struct({
     Schema.Struct({
       kind: Schema.Literals(probeKinds),
       name: Schema.String,
-      /** Control readings; null if the run did not come that far. */
+      /** Control readings; null if the run did not get that far. */
       neverSent: Schema.NullOr(Control),
       one: Schema.NullOr(Control),
       two: Schema.NullOr(Control),
-      /** After the control URL made the receiver record one more effect; null without a control URL. */
+      /** Reading after the control URL made the receiver record one more effect; null without a control URL. */
       double: Schema.NullOr(Control),
       /** Whether the probe was seen to count past one. */
       upperRangeVerified: Schema.Boolean,
       digest: Schema.Boolean,
-      /** From the acknowledgement to the effect. */
+      /** Time from the acknowledgement to the effect. */
       lagMs: Schema.Finite
     })
   )
 })
 export type Calibration = typeof Calibration.Type
 
-/** An ability of the suite in this run: what gave it, or what would. */
+/** Something that the suite could or could not see or do in this run, and what allowed it or would allow it. */
 const Observation = Schema.Struct({
   what: Schema.String,
   available: Schema.Boolean,
   how: Schema.String
 })
 
-/** How long answers took in the timing lane, where nothing else runs. Times in milliseconds. */
+/** Answer times in the timing lane, where nothing else runs. In milliseconds. */
 const TimingLane = Schema.Struct({
   attempts: Schema.Int,
   p50Ms: Schema.Finite,
   p90Ms: Schema.Finite,
   p99Ms: Schema.Finite,
   maxMs: Schema.Finite,
-  /** Attempts by duration: each entry counts those above the one before, up to `upToMs`. */
+  /** Attempts by duration. Each entry counts the attempts above the previous entry's `upToMs`, up to its own. */
   histogram: Schema.Array(Schema.Struct({ upToMs: Schema.Finite, count: Schema.Int }))
 })
 export type TimingLane = typeof TimingLane.Type
@@ -176,15 +176,17 @@ export const Report = Schema.Struct({
   calibration: Calibration,
   observability: Schema.Array(Observation),
   timing: TimingLane,
-  /** The longest time, and the most other ids, over which the receiver recognised an event; missing if neither was seen. */
+  /**
+   * Longest time and most other ids after which the receiver still recognised an event; missing if neither was seen.
+   */
   memory: Schema.optionalKey(Schema.Struct({ seconds: Schema.Int, ids: Schema.Int })),
-  /** Ids in the baseline, and those of them that passed; null without a baseline. */
+  /** Ids in the baseline, and which of these passed; null without a baseline. */
   baseline: Schema.NullOr(Schema.Struct({ known: Schema.Array(Schema.String), stale: Schema.Array(Schema.String) })),
   notes: Schema.Array(Schema.String),
   verdict: Schema.Literals(["pass", "fail", "inconclusive"]),
   /** What ended the run. */
   ended: Ended.fields.how,
-  /** Why the target or the probe is unusable, or nothing was tested; empty otherwise. */
+  /** Why the target or the probe is unusable, or why nothing was tested; empty otherwise. */
   endedBecause: Schema.String,
   /** Which statuses acknowledge. */
   ack: Terms.fields.rule,
@@ -204,15 +206,15 @@ const redacted = "(left out)"
 
 const secretName = /signature|authorization|cookie|secret|token|api-?key|password/i
 
-/** Headers without the values that may be secrets. */
+/** Returns headers with values that may be secrets replaced. */
 export const safeHeaders = (headers: Readonly<Record<string, string>>): ReadonlyArray<readonly [string, string]> =>
   Object.entries(headers).map(([name, value]) => [name, secretName.test(name) ? redacted : value])
 
-/** A text without signing secrets and signatures. */
+/** Returns a text with signing secrets and signatures replaced. */
 export const safeText = (text: string): string =>
   text
     .replaceAll(/(whs(?:ec|k)_)[A-Za-z0-9+/=]{8,}/g, `$1${redacted}`)
     .replaceAll(/\b(v1a?,)[A-Za-z0-9+/]{40,}={0,2}/g, `$1${redacted}`)
 
-/** A URL without user information and without the values of its query. */
+/** Returns a URL without user information and query values. */
 export const safeUrl = (text: string): string => (URL.canParse(text) ? UrlPolicy.shownUrl(new URL(text)) : text)

@@ -1,5 +1,5 @@
 /**
- * `--report`: the forms that can be written to a file. Here also the two small ones: the HTTP archive and the badge.
+ * The report forms that `--report` can write to a file, and the code of two small ones: the HTTP archive and the badge.
  */
 import { checkDifferent, checkWritable, CommandFailure, writeNamed } from "@doorhook/core"
 import type { NamedFile } from "@doorhook/core"
@@ -50,7 +50,7 @@ const entryOf = (attempt: ReportedAttempt, startedAt: number, comment: string) =
       bodySize: request.bodyBytes
     },
     response: {
-      // In HAR, status 0 means that no answer came.
+      // In HAR, status 0 means that no answer arrived.
       status: status ?? 0,
       statusText: status === null ? (error ?? "") : "",
       httpVersion: "HTTP/1.1",
@@ -107,7 +107,7 @@ type Kind = keyof typeof kinds
 
 const isKind = (text: string): text is Kind => Object.hasOwn(kinds, text)
 
-/** A report to be written. */
+/** A report to write. */
 export interface Request {
   readonly kind: Kind
   readonly file: string
@@ -122,7 +122,7 @@ const parseOne = (text: string): Result.Result<Request, CommandFailure> => {
   const kind = split === -1 ? text : text.slice(0, split)
   const file = split === -1 ? "" : text.slice(split + 1)
   if (!isKind(kind))
-    return Result.fail(CommandFailure.usage(`--report ${text}: there is no such report; there is ${accepted}`))
+    return Result.fail(CommandFailure.usage(`--report ${text}: unknown kind of report; accepted: ${accepted}`))
   if (file === "") return Result.fail(CommandFailure.usage(`--report ${text}: the file is missing; write ${kind}=FILE`))
   return Result.succeed({ kind, file })
 }
@@ -131,7 +131,10 @@ const parseOne = (text: string): Result.Result<Request, CommandFailure> => {
 export const parse = (texts: ReadonlyArray<string>): Result.Result<ReadonlyArray<Request>, CommandFailure> =>
   Result.all(texts.flatMap((text) => text.split(/,(?=[a-z]+=)/)).map(parseOne))
 
-/** Checks before a run that the reports and the files `beside` them can be written, each to its own file and to none that is `read`. */
+/**
+ * Checks before a run that the reports and the files `beside` can be written, all to different files and over none of
+ * `read`.
+ */
 export const check = (
   requests: ReadonlyArray<Request>,
   beside: ReadonlyArray<NamedFile> = [],
@@ -144,6 +147,5 @@ export const check = (
   )
 }
 
-/** Writes the reports. */
 export const write = (requests: ReadonlyArray<Request>, report: Report) =>
   Effect.forEach(requests, ({ file, kind }) => writeNamed("--report", file, kinds[kind](report)), { discard: true })

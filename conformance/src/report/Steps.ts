@@ -1,6 +1,6 @@
 /**
- * A trace as a report shows it: the operations with their attempts, what other cases did to the receiver in that time, the effects,
- * and a curl command that repeats the requests by hand.
+ * A trace as a report shows it: the operations with their attempts, the actions of other cases on the receiver in that
+ * time, the effects, and a curl command that repeats the requests.
  */
 import { Shell, Signature, UrlPolicy } from "@doorhook/core"
 import type { HttpRequest } from "../evidence/Exchange.ts"
@@ -19,7 +19,7 @@ import type { ReportedAttempt, ReportedEffects, ReportedRequirement, Step } from
 const longestExcerpt = 1_000
 /** Length of the reported part of a request's body, in characters. */
 const longestBody = 4_096
-/** How many attempts of a step are reported. */
+/** Most attempts of a step that are reported. */
 const mostAttempts = 40
 
 export const round = (value: number): number => Math.round(value * 1_000) / 1_000
@@ -69,17 +69,19 @@ const reportAttempt = (attempt: Attempt): ReportedAttempt => {
 
 type Decisive = NonNullable<Outcome["decisive"]>
 
-/** The attempt that decided; none if no single attempt did. */
+/** Returns the attempt that decided the verdict; undefined if no single attempt did. */
 const decisiveOf = ({ attempt, trace }: Pick<Decisive, "attempt" | "trace">): Attempt | undefined =>
   attempt === null ? undefined : trace.attempts[attempt]
 
-/** The first attempts of a step, and those of the event that decided. */
+/** Returns the first attempts of a step, and all attempts of the decisive event. */
 const chosen = (trace: Trace, op: number, decisive: Attempt | undefined): ReadonlyArray<Attempt> =>
   trace.attempts
     .filter((attempt) => attempt.op === op)
     .filter(({ event }, place) => place < mostAttempts || event === decisive?.event)
 
-/** The step at a time: one without attempts, if there is one between the attempts before and after. */
+/**
+ * Returns the step that ran at a time. Prefers a step without attempts between the attempts before and after that time.
+ */
 const stepAt = ({ attempts, history: { ops } }: Trace, at: number): number => {
   const before = Math.max(-1, ...attempts.filter(({ started }) => started <= at).map(({ op }) => op))
   const after = Math.min(ops.length, ...attempts.filter(({ started }) => started > at).map(({ op }) => op))
@@ -93,7 +95,7 @@ const acts = {
   clock_moved: (whom: string) => `moved the clock of ${whom}`
 } as const
 
-/** The actions of other cases on the receiver, in words. */
+/** Describes the actions of other cases on the receiver. */
 const doneByOthers = (interventions: ReadonlyArray<TraceIntervention>): ReadonlyArray<string> => {
   const kinds = [...new Set(interventions.map(({ what }) => what))]
   return kinds.map((kind, place) => {
@@ -106,7 +108,7 @@ const doneByOthers = (interventions: ReadonlyArray<TraceIntervention>): Readonly
 export const listed = (parts: ReadonlyArray<string>): string =>
   parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`
 
-/** Why actions of other cases may have a part in the failure; null if they can't. */
+/** Says why actions of other cases may have contributed to the failure; null if they can't have. */
 const partInWords = (decisive: Decisive): string | null => {
   const { isOrdinary, symptom } = decisive
   if (isOrdinary) return null
@@ -115,7 +117,7 @@ const partInWords = (decisive: Decisive): string | null => {
   return decisiveOf(decisive)?.exchange._tag === "Failed" ? "which leaves requests in flight without an answer" : null
 }
 
-/** For each step, words to append: the actions of other cases during it, and why they matter. */
+/** Returns a text to append to each step: the actions of other cases during the step, and why they matter. */
 const doneBesides = (decisive: Decisive, follows: boolean): ReadonlyArray<string> => {
   const part = follows ? null : partInWords(decisive)
   const { trace } = decisive
@@ -132,7 +134,7 @@ const doneBesides = (decisive: Decisive, follows: boolean): ReadonlyArray<string
   })
 }
 
-/** The history, step by step. If the failure follows from another, the actions of other cases are left out. */
+/** Returns the history step by step. If the failure follows from another, leaves out the actions of other cases. */
 export const stepsOf = (decisive: Decisive, follows: boolean): ReadonlyArray<Step> => {
   const { trace } = decisive
   const words = inWords(trace.history.ops)
@@ -154,7 +156,9 @@ export const decidedBy = (decisive: Decisive): ReportedRequirement["decidedBy"] 
   return { step: attempt.op, attempt: chosen(decisive.trace, attempt.op, attempt).indexOf(attempt) }
 }
 
-/** The effects of the events, the decisive one first; of many events, only the wrong effects. */
+/**
+ * Returns the effects of the events, the decisive event first. If there are many events, returns only wrong effects.
+ */
 export const effectsOf = ({
   event: decisive,
   trace
@@ -184,7 +188,10 @@ export const effectsOf = ({
         .slice(0, mostAttempts)
 }
 
-/** A longer command is left to the JSON report: that of an ordinary event that came twice is not. */
+/**
+ * Length of the longest curl command shown outside the JSON report, in characters. Enough for an ordinary event sent
+ * twice.
+ */
 export const longestCurl = 3_000
 
 /** One request of a command, and its variations. */
@@ -205,7 +212,7 @@ const commandOf = (url: string, { how, request: { body, headers, method } }: ByH
     `--data-binary ${Shell.quote(body)}`
   ].join(" ")
 
-/** The command that sends these requests in sequence. The deadline is in milliseconds. */
+/** Returns the command that sends these requests in sequence. The deadline is in milliseconds. */
 export const curlOf = (sent: ReadonlyArray<ByHand>, deadline: number): string => {
   const urls = sent.map(({ url }) => Shell.quote(UrlPolicy.shownUrl(url)))
   const [one = "", ...others] = new Set(sent.map((each) => commandOf('"$url"', each, deadline)))
@@ -219,16 +226,16 @@ export const curlOf = (sent: ReadonlyArray<ByHand>, deadline: number): string =>
 
 const howOf = (op: Operation | undefined): ReadonlyArray<Variation> => (op !== undefined && "how" in op ? op.how : [])
 
-/** Whether a request is signed. Reports leave signatures out, so a command could not show it. */
+/** Whether a request is signed. Reports leave signatures out, so no command can repeat such a request. */
 const isSigned = ({ request: { headers } }: Attempt): boolean => (headers[Signature.headerNames.signature] ?? "") !== ""
 
-/** Whether it was sent in a way that curl can't repeat. */
+/** Whether an operation sends in a way that curl can't repeat. */
 const isBeyondCurl = (op: Operation | undefined): boolean => op !== undefined && "by" in op && op.by !== "plain"
 
 /**
- * The curl command that sends what decided a verdict. Null if no request decided, or if the command would show something other
- * than the suite saw because it leaves out a signature, other events or actions on the receiver. (The reported history is the
- * shortest that failed, so everything in it counts.)
+ * Returns the curl command that sends the requests that decided a verdict. Null if no request decided it, or if the
+ * command would have to leave out a signature, another event or an action on the receiver. (The reported history is the
+ * shortest that failed, so everything in it matters.)
  */
 export const curlCommand = (
   decisive: Pick<NonNullable<Outcome["decisive"]>, "attempt" | "terms" | "trace">

@@ -37,7 +37,7 @@ const blockLines = (block: Block): ReadonlyArray<string> => {
   }
 }
 
-/** A follower in short: the observation, and how to repeat it. */
+/** Describes a follower in short: what was observed, and how to repeat it. */
 const followerLines = ({ blocks, followers, headline, ids, verdict }: Explained): ReadonlyArray<string> => [
   `    ${verdict}  ${ids.join(", ")}: ${headline}`,
   ...blocks
@@ -47,15 +47,15 @@ const followerLines = ({ blocks, followers, headline, ids, verdict }: Explained)
   ...followers.flatMap(followerLines)
 ]
 
-/** The explanation of a requirement. */
+/** Returns the explanation of a requirement, line by line. */
 export const linesOf = ({ blocks, followers, headline, ids, verdict }: Explained): ReadonlyArray<string> => [
   `${verdict}  ${ids.join(", ")}`,
   labelled("The rule", headline),
   ...blocks.flatMap(blockLines),
-  ...(followers.length === 0 ? [] : ["  Probably from this", ...followers.flatMap(followerLines)])
+  ...(followers.length === 0 ? [] : ["  Probably caused by this", ...followers.flatMap(followerLines)])
 ]
 
-/** The first lines of a run. */
+/** Returns the lines that are printed when a run starts. */
 export const opening = (
   report: Pick<Report, "ack" | "deadlineMs" | "guardMs" | "level" | "seed" | "suite" | "target">
 ): string =>
@@ -86,13 +86,13 @@ export const render = (report: Report): string => {
     ...notes.map((note) => `Note: ${note}`),
     ...(notes.length === 0 ? [] : [""]),
     ...(ending === "" ? [] : [ending]),
-    // The command fails with why a run did not pass.
+    // If the run did not pass, the command says why when it fails.
     ...(report.verdict === "pass" ? [`${headline}: ${claim}.`] : []),
     `${counts}; ${report.attempts} attempts, deadline ${deadlineInWords(report)}.`
   ].join("\n")
 }
 
-/** A text without Markdown or HTML of its own. */
+/** Escapes Markdown and HTML in a text. */
 const plain = (text: string): string =>
   text
     .replaceAll(/[\\`*_[\]|<>~@&]/g, (one) => `\\${one}`)
@@ -100,7 +100,7 @@ const plain = (text: string): string =>
     .replaceAll("\\&", "&amp;")
     .replaceAll("\\@", "&#64;")
 
-/** A text between fences longer than any in it. */
+/** Puts a text into a code block, with fences longer than any in the text. */
 const fenced = (text: string): string => {
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(({ length }) => length))
   const fence = "`".repeat(longest + 1)
@@ -136,7 +136,7 @@ const folded = (summary: string, content: ReadonlyArray<string>): ReadonlyArray<
 const explain = ({ blocks, followers, headline, ids, verdict }: Explained): ReadonlyArray<string> => [
   `#### ${verdict} ${ids.join(", ")}: ${plain(headline)}`,
   ...blocks.map(blockText),
-  ...folded(`Probably from this: ${followers.flatMap((one) => one.ids).join(", ")}`, followers.flatMap(explain))
+  ...folded(`Probably caused by this: ${followers.flatMap((one) => one.ids).join(", ")}`, followers.flatMap(explain))
 ]
 
 const isDecided = ({ verdict }: Explained): boolean => verdict === "FAIL" || verdict === "WARN" || verdict === "ERROR"

@@ -1,5 +1,5 @@
 /**
- * R-ACK: what an acknowledgement is, on events of any day and under load.
+ * R-ACK: what counts as an acknowledgement, for everyday events and under load.
  */
 import { DurationText } from "@doorhook/core"
 import type { Trace } from "../evidence/Trace.ts"
@@ -18,7 +18,7 @@ import type { Finding } from "../judgement/Verdict.ts"
 import { requirement, symptoms } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
-/** The simplest cases: nothing more can be tested with a receiver that does not acknowledge them. */
+/** The simplest cases. If a receiver does not acknowledge these, nothing else can be tested. */
 export const simplestCases: ReadonlyArray<Case> = [
   makeCase("timing", "an unlocked door", newEvent(accessLog)),
   makeCase("timing", "a video call", newEvent(call))
@@ -36,7 +36,7 @@ export const ordinaryCases: ReadonlyArray<Case> = [
   )
 ]
 
-/** Enough events, ten at once, to meet a fault that is rare. */
+/** Enough events, ten at once, to hit a rare fault. */
 export const manyEvents: Case = makeCase("state", "many ordinary events, ten at once", { k: "filler", count: 300 })
 
 const large = noted(withUnknown(accessLog, ["transcript", string("All quiet. ".repeat(9_000))]), "99 kB")
@@ -44,15 +44,15 @@ const large = noted(withUnknown(accessLog, ["transcript", string("All quiet. ".r
 export const largeEvent: Case = makeCase("timing", "a large event", newEvent(large))
 
 /**
- * The quiet time, in milliseconds. Receivers close idle connections after whole seconds, so this is in between: no connection
- * closes just when it is used.
+ * The quiet time, in milliseconds. Receivers close idle connections after whole seconds. A time in between avoids using
+ * a connection at the moment it closes.
  */
 const quiet = 3_600
 
-/** Nothing is sent for a while; then events over the kept connection, and over a new one. */
+/** Sends nothing for a while, then events over the kept connection and over a new one. */
 export const quietCase: Case = makeCase(
   "quiet",
-  "events after a quiet while",
+  "events after a quiet time",
   newEvent(accessLog),
   { k: "idle", ms: quiet },
   newEvent(accessLog, ["kept"]),
@@ -60,7 +60,7 @@ export const quietCase: Case = makeCase(
   again(0, retry)
 )
 
-/** Cases that may take longer than the simplest event. */
+/** Cases whose answers may take longer than those to the simplest events. */
 const slowerCases: ReadonlyArray<Case> = [
   makeCase("timing", "a duplicate", newEvent(accessLog), again(0, retry)),
   largeEvent,
@@ -70,7 +70,10 @@ const slowerCases: ReadonlyArray<Case> = [
 const at = (event: EventTemplate, time: string, what: string): Case =>
   makeCase("state", `an event ${what}`, newEvent(noted(withMember(event, "logged_at", string(time)), what)))
 
-/** UTC in ISO 8601 has several forms, and a controller that was offline, or has a wrong clock, sends any time. */
+/**
+ * Times in several ISO 8601 forms of UTC, and times far from now, as from a controller that was offline or has a wrong
+ * clock.
+ */
 const timeCases: ReadonlyArray<Case> = [
   at(accessLog, "2026-03-02T08:00:00Z", "of a whole second"),
   at(call, "2026-03-02T08:00:00.5Z", "of half a second"),
@@ -84,7 +87,10 @@ const samples = single("timing", "events of a day", ordinary, 8)
 
 const inTimeShare = 0.999
 
-/** No event is refused or broken off, and 99.9 % are answered in time, counted from when they were due. */
+/**
+ * Requires that no event is refused or broken off, and that 99.9 % are answered in time, counted from when they were
+ * due.
+ */
 const underLoad = (trace: Trace, terms: Terms): Finding => {
   const loaded = trace.attempts.flatMap((attempt, index) =>
     attempt.kind === "load" ? [{ attempt, index, answer: classify(attempt.exchange, terms) }] : []
@@ -102,7 +108,7 @@ const underLoad = (trace: Trace, terms: Terms): Finding => {
   if (heldUp > allowed)
     return inconclusive(
       first,
-      `${heldUp} of ${loaded.length} events were sent too late, because all of the suite's connections were busy: nothing can be said of this rate`
+      `${heldUp} of ${loaded.length} events were sent too late, because all of the suite's connections were busy, so this rate can't be judged`
     )
   return late.length + borderline.length > allowed
     ? inconclusive(first, `${late.length + borderline.length} of ${loaded.length} answers came at the deadline`)
@@ -126,7 +132,7 @@ export const ackRequirements: ReadonlyArray<Requirement> = [
     statement: "The status of the answer is exactly 200: 201, 202, 204 and redirects do not acknowledge.",
     source: "interface document, section 6, rule 3",
     because:
-      "The interface knows one acknowledgement, 200 OK. Redirects are not followed: a redirected POST may arrive as a GET, or at another receiver.",
+      "The interface has one acknowledgement, 200 OK. Redirects are not followed: a redirected POST may arrive as a GET, or at another receiver.",
     expected: (terms) => `every answer has ${statusInWords(terms)}`,
     presumesAcknowledgement: false,
     given: [...ordinaryCases, manyEvents],
@@ -137,7 +143,7 @@ export const ackRequirements: ReadonlyArray<Requirement> = [
     statement: "The answer comes within 5 seconds of the start of the request, connecting included.",
     source: "interface document, section 6, rule 3, and section 8",
     because:
-      "A later answer does not count: the event is sent again although it was handled. Put the work into a queue and answer at once.",
+      "A later answer does not count: the event is sent again although it was handled. Put the work into a queue and answer immediately.",
     expected: ({ deadline }) => `the status of every answer arrives within ${DurationText.format(deadline)}`,
     presumesAcknowledgement: false,
     given: [...ordinaryCases, ...slowerCases],

@@ -1,5 +1,5 @@
 /**
- * Every requirement of this version, and the selection of a run.
+ * Every requirement of this version, and which of them a run tests.
  */
 import { didYouMean } from "@doorhook/core"
 import { ackRequirements } from "./Acknowledgement.ts"
@@ -17,7 +17,7 @@ export const entriesOf = (texts: ReadonlyArray<string>): ReadonlyArray<string> =
     .map((text) => text.trim())
     .filter((text) => text !== "")
 
-/** In the order of reports. */
+/** All requirements, in the order of reports. */
 export const requirements: ReadonlyArray<Requirement> = [
   ...ackRequirements,
   ...duplicateRequirements,
@@ -32,7 +32,7 @@ export const requirements: ReadonlyArray<Requirement> = [
   ...methodRequirements
 ]
 
-/** The requirement with an id, in upper or lower case. */
+/** Returns the requirement with an id, in upper or lower case. */
 export const find = (id: string): Requirement | undefined =>
   requirements.find((requirement) => requirement.id === id.toUpperCase())
 
@@ -40,7 +40,7 @@ export interface Selection {
   readonly selected: ReadonlyArray<Requirement>
   /** Selected, but left out by `--skip`. */
   readonly skipped: ReadonlyArray<Requirement>
-  /** Not selected, because their profile is not, but listed as not observed. */
+  /** Not selected because their profile is not, but reported as not observable. */
   readonly listed: ReadonlyArray<Requirement>
 }
 
@@ -52,16 +52,18 @@ export const matches = (id: string, pattern: string): boolean => {
   return new RegExp(`^${parts.join(".*")}$`, "i").test(id)
 }
 
-/** The selection of requirements, by flags. */
+/** The flags that select requirements. */
 export interface SelectionOptions {
   readonly level: Level
-  /** Ids or patterns like `R-DUP-*`, or lists of them; empty for all. */
+  /** Ids or patterns like `R-DUP-*`, or comma-separated lists of these; empty for all. */
   readonly only: ReadonlyArray<string>
   readonly skip: ReadonlyArray<string>
   readonly profile: ReadonlyArray<Profile>
 }
 
-/** Selects the requirements up to the level and of the profiles; only those in `only`, without those in `skip`. */
+/**
+ * Selects the requirements up to the level that need no profile or a given one, limited to `only` and without `skip`.
+ */
 export const select = ({ level, only, profile: profiles, skip }: SelectionOptions): Selection => {
   const wanted = entriesOf(only)
   const unwanted = entriesOf(skip)
@@ -81,7 +83,7 @@ export const select = ({ level, only, profile: profiles, skip }: SelectionOption
   }
 }
 
-/** The message about an unknown entry, with a suggestion. */
+/** Returns the message about an unknown entry, with a suggestion. */
 const unmatched = (entry: string): string => {
   const meant = /[^\w*-]/.test(entry)
     ? "; only * is a wildcard, as in R-ACK-*, and commas separate several"
@@ -90,8 +92,8 @@ const unmatched = (entry: string): string => {
 }
 
 /**
- * What is wrong with the selection: an entry that matches no requirement of this version, at any level and in any profile. A run
- * that ignored it would pass without testing what was asked for.
+ * Returns a message about an entry that matches no requirement of this version, at any level and in any profile; null
+ * if all match. A run that ignored such an entry would pass without testing what was asked for.
  */
 export const selectionFlaw = ({ only, skip }: Pick<SelectionOptions, "only" | "skip">): string | null => {
   const wrongIn = (texts: ReadonlyArray<string>): string | undefined =>
@@ -102,14 +104,14 @@ export const selectionFlaw = ({ only, skip }: Pick<SelectionOptions, "only" | "s
   return unwanted === undefined ? null : `--skip: ${unmatched(unwanted)}`
 }
 
-/** The flags that a requirement needs and a run lacks. */
+/** Returns the flags that a requirement needs and the run lacks. */
 const lackingFor = ({ level, profile: profiles }: SelectionOptions, { level: least, profile }: Requirement): string =>
   [
     ...(least > level ? [`--level ${least}`] : []),
     ...(profile !== null && !profiles.includes(profile) ? [`--profile ${profile}`] : [])
   ].join(" ")
 
-/** Requirements that `only` names but the run does not test, each with the flags that it needs. */
+/** Lists requirements that `only` names but the run does not test, each with the flags that it needs. */
 export const outOfReach = (asked: SelectionOptions): ReadonlyArray<string> => {
   const { selected, skipped } = select(asked)
   const has = [...selected, ...skipped]
@@ -119,7 +121,7 @@ export const outOfReach = (asked: SelectionOptions): ReadonlyArray<string> => {
     .map((requirement) => `${requirement.id} (${lackingFor(asked, requirement)})`)
 }
 
-/** Why nothing is selected, and what would change that. */
+/** Says why nothing is selected, and what would change that. */
 export const whyNothing = (asked: SelectionOptions): string => {
   const { only } = asked
   const { skipped } = select(asked)
@@ -133,5 +135,5 @@ export const whyNothing = (asked: SelectionOptions): string => {
   return `Nothing was tested: this run does not include what --only names. It needs more: ${wants.join(", ")}.`
 }
 
-/** Every id, for a message about one that does not exist. */
+/** Lists every id, for a message about an unknown id. */
 export const ids = (): string => allIds.join(", ")

@@ -17,7 +17,7 @@ import type { Requirement } from "./Requirement.ts"
 /** An event and what is unusual about it. */
 type Unusual = readonly [event: EventTemplate, note: string]
 
-/** Each in a case of its own. */
+/** Makes a case for each event. */
 const each = (...events: ReadonlyArray<Unusual>): ReadonlyArray<Case> =>
   events.map(([event, note]) => state(note, newEvent(noted(event, note))))
 
@@ -65,7 +65,7 @@ const moreUnknownMembers: ReadonlyArray<Case> = each(
   [withUnknown(call, ["tree", nested(48)]), "an unknown value 48 levels deep"],
   [
     withUnknown(accessLog, ["tags", array(Array.from({ length: 2_000 }, (_, at) => String(at)))]),
-    "an unknown list of 2,000"
+    "an unknown list of 2,000 elements"
   ],
   [
     withUnknown(accessLog, ...Array.from({ length: 300 }, (_, at): Member => [`extra_${at}`, "null"])),
@@ -85,13 +85,13 @@ const moreUnknownMembers: ReadonlyArray<Case> = each(
   ]
 )
 
-/** Parsers that guard against prototype pollution refuse such a body. */
+/** Members whose names make some parsers refuse the body, as a guard against prototype pollution. */
 const dangerousMembers: ReadonlyArray<Case> = each(
   [withUnknown(accessLog, ["__proto__", object([["admin", "true"]])]), "an unknown member called __proto__"],
   [withUnknown(call, ["constructor", object([["prototype", "{}"]])]), "an unknown member called constructor"]
 )
 
-/** No binding selects them, so doorhook never sends them today: a SHOULD. */
+/** Events of unknown types and actions. No binding selects them, so doorhook never sends them today: a SHOULD. */
 const unknownKinds: ReadonlyArray<Case> = each(
   [{ ...accessLog, resource_type: "intercom_status" }, "an unknown resource type"],
   [{ ...accessLog, resource_type: "door.forced:v2/alarm" }, "an unknown resource type with other characters"],
@@ -110,7 +110,7 @@ const unknownKinds: ReadonlyArray<Case> = each(
 
 const named = (name: string): EventTemplate => withMember(accessLog, "name", name)
 
-/** A call of a unit or at a panel. */
+/** Returns a call with this unit or panel. */
 const callWith = (member: "unit" | "panel", id: string, labelled: "label" | "name", text: string): EventTemplate =>
   withMember(
     call,
@@ -122,8 +122,8 @@ const callWith = (member: "unit" | "panel", id: string, labelled: "label" | "nam
   )
 
 /**
- * Events with values of one kind, one after the other with nothing else in flight, so that a failure is due to the value and not
- * to other requests.
+ * Makes a case of events with unusual values of one kind. They are sent one by one with nothing else in flight, so that
+ * only the value can cause a failure.
  */
 const values = (title: string, because: string, ...events: ReadonlyArray<Unusual>): Case => ({
   ...makeCase("timing", title, ...events.map(([event, note]) => newEvent(noted(event, note)))),
@@ -157,7 +157,7 @@ const oddValues: ReadonlyArray<Case> = [
     [named(escapedString(everyPlane)), "a name with characters of every Unicode plane, each escaped"]
   ),
   values(
-    "names with signs of other languages",
+    "names with quotes, markup and line breaks",
     "Quotes, markup and line breaks in a name are text. A receiver that puts them into SQL, HTML or CSV unescaped, or removes them, stores another name, or does worse.",
     [
       named(string('O\'Neill "Bob"; DROP TABLE doors; -- %s {{7*7}} <b>&amp;</b> C:\\temp')),
@@ -221,7 +221,7 @@ const oddValues: ReadonlyArray<Case> = [
   {
     ...state("different events at once", filler(40)),
     because:
-      "An event was stored with the data of another request that came at the same time. Requests share something that each should have for itself: a global variable, a connection, a prepared statement."
+      "An event was stored with the data of another request that arrived at the same time. Requests share something that should be separate for each: a global variable, a connection or a prepared statement."
   }
 ]
 
@@ -249,7 +249,7 @@ const limits: ReadonlyArray<Case> = only("SHOULD", [
   ...each(longNumber, manyDigits).map((one) => ({ ...one, because: limit }))
 ])
 
-/** The answer is right, and the stored data, if the probe shows it. */
+/** Requires the right answer, and the right stored data if the probe shows it. */
 const answeredAndStored: Judge = (trace, terms) => {
   // R-ACK-01 judges whether ordinary events are acknowledged.
   const isOrdinary = trace.effects.length > 0 && trace.history.ops.every(({ k }) => k === "filler")

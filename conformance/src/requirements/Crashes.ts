@@ -1,5 +1,5 @@
 /**
- * R-CRA: crashes and restarts, in traffic and after it.
+ * R-CRA: crashes and restarts, during traffic and after it.
  */
 import type { Trace } from "../evidence/Trace.ts"
 import { accessLog, call } from "../history/Events.ts"
@@ -31,10 +31,13 @@ const crash = (after: number, workers: number, event: EventTemplate = accessLog,
     retryOpen
   )
 
-/** Milliseconds after an acknowledgement: a write in the background has hardly begun. */
+/** Milliseconds from an acknowledgement to the kill. A background write has hardly begun by then. */
 const soon = 5
 
-/** Crashes at several moments: some events are acknowledged by then, some in work, some incomplete. */
+/**
+ * Crashes at several moments, when some events are acknowledged, some are being handled and some have not fully
+ * arrived.
+ */
 const crashes: ReadonlyArray<Case> = [
   operated(
     `killed ${soon} ms after the first acknowledgement of 6 workers' traffic, access_log`,
@@ -51,13 +54,13 @@ const crashes: ReadonlyArray<Case> = [
 ]
 const crashesFurther: ReadonlyArray<Case> = [crash(5, 8), crash(90, 4), crash(40, 5, accessLog, 2)]
 
-/** A graceful restart must lose no more than a crash, but may end a worker with its queue. */
+/** A graceful restart must lose no more than a crash does, but may stop a worker that still has a queue. */
 const restartAfterAnswers = operated("restarted right after acknowledgements", newLog, newCall, newLog, restart)
 
 const endings = ({ interventions }: Trace) =>
   interventions.flatMap(({ op, until, what }) => (op === null || what === "paused" ? [] : [{ op, until }]))
 
-/** The attempts that were sent before the receiver was ended. */
+/** Returns the attempts that were sent before the receiver was stopped. */
 const before = ({ attempts }: EventStory, trace: Trace): EventStory["attempts"] => {
   const [first] = endings(trace)
   return attempts.filter(
@@ -68,14 +71,14 @@ const before = ({ attempts }: EventStory, trace: Trace): EventStory["attempts"] 
 const wasAcknowledged = (story: EventStory, trace: Trace, terms: Terms): boolean =>
   before(story, trace).some(([, { exchange }]) => classify(exchange, terms) === "acknowledged")
 
-/** An event that was acknowledged before the receiver was stopped has exactly one effect afterwards. */
+/** Requires exactly one effect, after a stop, of each event that was acknowledged before it. */
 const acknowledgedSurvives = (trace: Trace, terms: Terms): Finding =>
   eachEvent(trace, terms, "nothing was acknowledged before the receiver was stopped", (story) => {
     if (story.last === null || !story.owed || !wasAcknowledged(story, trace, terms)) return null
     return story.last === 1 && story.most === 1 ? true : "acknowledged before the receiver was stopped"
   })
 
-/** An event that was in flight when the receiver died is acknowledged at the retry and has one effect. */
+/** Requires that an event that was in flight when the receiver died is acknowledged at the retry and has one effect. */
 const retriedAfterCrash = (trace: Trace, terms: Terms): Finding =>
   eachEvent(trace, terms, "nothing was in flight when the receiver died", (story) => {
     if (story.last === null || story.most === null) return null
@@ -84,7 +87,7 @@ const retriedAfterCrash = (trace: Trace, terms: Terms): Finding =>
     return story.last === 1 && story.most === 1 ? true : "in flight when the receiver died, and sent again"
   })
 
-/** The attempts after a restart are acknowledged. */
+/** Requires that attempts after a restart are acknowledged. */
 const afterRestart = acknowledged("nothing was sent after a restart", ({ kind, started }, _, trace) => {
   const last = endings(trace).at(-1)
   return kind === "delivery" && last !== undefined && trace.began + started >= last.until
@@ -112,7 +115,7 @@ export const crashRequirements: ReadonlyArray<Requirement> = [
     statement: "An event that a crash interrupted is acknowledged when it is sent again, and has one effect.",
     source: "interface document, section 6, rules 3 and 4",
     because:
-      "If recording the id and the effect are not one transaction, a crash between them leaves one without the other: the event is lost, or handled twice.",
+      "If the id and the effect are not recorded in one transaction, a crash between them leaves one without the other: the event is lost, or handled twice.",
     becauses: {
       doubled_at_once: symptoms.doubled_at_once,
       duplicate_refused:
@@ -129,9 +132,9 @@ export const crashRequirements: ReadonlyArray<Requirement> = [
     statement: "An event that was handled before a restart is recognised as a duplicate after it.",
     source: "interface document, section 6, rule 4",
     because:
-      "A memory of ids that lives in the process is empty after each deployment, which is when duplicates arrive. One that loads only the latest ids again is too short.",
+      "Ids that are kept only in the process are gone after each deployment, which is when duplicates arrive. Loading only the latest ids again is not enough.",
     becauses: {
-      lost: "The effect was gone after the restart and the id was not, so that the duplicate brought nothing back.",
+      lost: "The restart lost the effect but not the id, so the duplicate did not restore the effect.",
       doubled_at_once: symptoms.doubled_at_once,
       duplicate_refused: symptoms.duplicate_refused
     },

@@ -1,5 +1,6 @@
 /**
- * R-DUP: events that come again, in every form, at once, late, and at another URL. R-NEW: events that are nearly the same.
+ * R-DUP: events that are sent again: in every form, at the same time, late, and to another URL. R-NEW: nearly equal
+ * events.
  */
 import { builtInTypes, RetryPolicy } from "@doorhook/core"
 import type { Trace } from "../evidence/Trace.ts"
@@ -50,7 +51,7 @@ import type { Requirement } from "./Requirement.ts"
 
 const overNew = retryOf(0, "new_connection")
 
-/** How duplicates come about: judged by the answers (level 1) and by the effects (level 2). */
+/** Ways in which duplicates arise. Judged by the answers (level 1) and by the effects (level 2). */
 const repeated: ReadonlyArray<Case> = [
   state("two retries", newLog, retryOf(0), retryOf(0)),
   state("a retry over a new connection", newCall, overNew),
@@ -93,7 +94,7 @@ const everyWay = (event: EventTemplate): Case =>
     ...ways.map(([, how]) => again(0, how))
   )
 
-/** If `data.id` is the stressed key: events that share it have one effect together. */
+/** Requires one effect in total for events that share a `data.id`, if that is the stressed key. */
 const onceAcrossTwins = (trace: Trace, terms: Terms): Finding => {
   const none = nothing("no events shared a data.id")
   if (terms.dedupKey !== "body" || !trace.history.ops.some((op) => op.k === "twins" && op.kind === "same_data_id"))
@@ -101,7 +102,7 @@ const onceAcrossTwins = (trace: Trace, terms: Terms): Finding => {
   const counts = storiesOf(trace, terms).map(({ last }) => last)
   const read = counts.filter((count) => count !== null)
   if (read.length < counts.length) return none
-  // A probe that counts by `data.id` reports the sum for each.
+  // A probe that counts by `data.id` reports the sum for each of these events.
   const total = trace.sight.byDataId ? Math.max(...read) : read.reduce((sum, count) => sum + count, 0)
   return total === 1
     ? pass([], counts.length)
@@ -111,23 +112,25 @@ const onceAcrossTwins = (trace: Trace, terms: Terms): Finding => {
 const races = (event: EventTemplate, copies: number): Case =>
   state(`${copies} copies of a new ${event.resource_type} at once`, raceNew(event, copies), retried(0))
 
-/** Other events that the receiver's memory should outlast, as far as time allows. */
+/** Number of other events after which the receiver should still recognise an event. Fewer are sent if time is short. */
 const manyOthers = 5_500
 
 const [first, second] = builtInTypes.access_log.retry.delays
 
-/** From the first attempt of an access log to its second retry at the latest, in milliseconds. */
+/** Longest time from the first attempt of an access log to its second retry, in milliseconds. */
 const secondRetry = Math.ceil((first + second) * (1 + RetryPolicy.maxJitter))
 
 const hour = 3_600_000
 
-/** From the first attempt to the last retry, jitter included, and an hour more. */
+/** Longest time from the first attempt of an access log to its last retry, plus an hour, in milliseconds. */
 const horizon =
   builtInTypes.access_log.retry.delays.reduce((sum, delay) => sum + delay, 0) * (1 + RetryPolicy.maxJitter) + hour
 
 const clockMoved = (ms: number, title: string): Case => operated(title, newLog, newCall, { k: "advance", ms }, retryAll)
 
-/** Each event has one effect at each URL that it was sent to. Some probes count the effects at all URLs together. */
+/**
+ * Requires one effect of an event at each URL that it was sent to. Some probes count the effects at all URLs together.
+ */
 const oncePerEndpoint = (trace: Trace, terms: Terms): Finding => {
   const { blindToUrls } = trace.sight
   let good = 0
@@ -151,7 +154,10 @@ const oncePerEndpoint = (trace: Trace, terms: Terms): Finding => {
 
 const elsewhere: Operation = { k: "elsewhere", ref: 0 }
 
-/** If no attempt of the first version was acknowledged, the receiver may have stored the other version. */
+/**
+ * Requires that the first version stays stored. If none of its attempts was acknowledged, the other version may be
+ * stored.
+ */
 export const firstStays: Judge = (trace, terms) =>
   trace.attempts.some(({ exchange, op }) => op === 0 && classify(exchange, terms) === "acknowledged")
     ? storedAsSent(trace, terms)
@@ -235,7 +241,8 @@ export const duplicateRequirements: ReadonlyArray<Requirement> = [
       )
     ],
     further: [races(call, 2), ...[3, 8].flatMap((copies) => [races(accessLog, copies), races(call, copies)])],
-    // With the events ahead of them, no more than doorhook sends to one integration at once.
+    // Including the events ahead of them, the copies stay within doorhook's limit of requests in flight to one
+    // integration.
     givenWithEffects: [
       makeCase("load", "races to the last byte, 6 copies each", volleys(call, 6, 12)),
       makeCase("load", "races to the last byte, 2 copies each", volleys(accessLog, 2, 12))
@@ -311,8 +318,8 @@ export const duplicateRequirements: ReadonlyArray<Requirement> = [
 const alike = (kind: TwinKind, event: EventTemplate = accessLog, lane: Lane = "state"): Case =>
   makeCase(lane, `${event.resource_type} events with ${twins[kind].words}`, { k: "twins", event, kind })
 
-/** A probe that ignores the case of ids counts two events as one, so the effects of neither are known. */
-const caseTold = ({ history, sight }: Trace): Finding =>
+/** Undecided if the probe ignores the case of ids: it counts two events as one, so the effects of neither are known. */
+const caseDistinguished = ({ history, sight }: Trace): Finding =>
   sight.foldsCase && history.ops.some((op) => op.k === "twins" && op.kind === "letter_case")
     ? inconclusive(
         null,
@@ -354,13 +361,13 @@ export const identityRequirements: ReadonlyArray<Requirement> = [
       alike("prefix", call),
       alike("punctuation", call),
       alike("leading_zero", call),
-      // Such ids take long to find, so this comes after cases that may fail first.
+      // Ids with equal hashes take long to find, so this case follows those that may fail sooner.
       alike("same_hash_32", accessLog, "disturbed")
     ],
     givenFor: {
       header: [alike("same_data_id")],
       body: [alike("same_webhook_id")]
     },
-    judge: all(caseTold, everyAttempt, exactlyOnce)
+    judge: all(caseDistinguished, everyAttempt, exactlyOnce)
   })
 ]

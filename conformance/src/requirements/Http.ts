@@ -1,5 +1,6 @@
 /**
- * R-HTTP: requests in every form that HTTP allows, connections, large bodies, and senders that go away. R-GET: other methods.
+ * R-HTTP: requests in every form that HTTP allows, connections, large bodies, and senders that hang up. R-GET: other
+ * methods.
  */
 import { accessLog, call, placeholders, noted, withMember, withUnknown } from "../history/Events.ts"
 import type { EventTemplate } from "../history/Events.ts"
@@ -15,18 +16,21 @@ import { quietCase } from "./Acknowledgement.ts"
 import { requirement, symptoms } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
-/** One event in each of these ways. */
+/** Makes a case of one event that is sent with these variations. */
 const sent = (title: string, event: EventTemplate, ...how: ReadonlyArray<Variation>): Case =>
   state(`${event.resource_type} ${title}`, newEvent(event, how))
 
-/** An event, and its duplicate, in this way. */
+/** Makes a case of an event and its duplicate, both sent with this variation. */
 const twice = (title: string, event: EventTemplate, how: Variation): Case =>
   state(`${event.resource_type} ${title}, twice`, newEvent(event, [how]), retryOf(0, how))
 
-/** Characters of three and four bytes, enough that pieces end in the middle of some. */
+/** Enough characters of three and four bytes for pieces of the body to end within some. */
 const wide = noted(withMember(accessLog, "name", string("字🔑".repeat(100))), "a name of wide characters")
 
-/** New events of both types in turn, with variations; with duplicates, every third repeats an event. */
+/**
+ * Returns new events of alternating types, sent with variations. With duplicates, every third operation repeats an
+ * event.
+ */
 const byTurns = (count: number, how: ReadonlyArray<Variation>, withDuplicates = false): ReadonlyArray<Operation> =>
   Array.from({ length: count }, (_, index) =>
     withDuplicates && index % 3 === 2 ? retryOf(index) : newEvent(index % 2 === 0 ? accessLog : call, how)
@@ -38,11 +42,11 @@ const longest: Readonly<Record<string, string>> = {
   [placeholders.now]: string("2026-03-02T08:00:00.000Z")
 }
 
-/** The most bytes that the data of an event takes. */
+/** Returns the largest size of an event's data, in bytes. */
 const sizeOf = ({ data }: EventTemplate): number =>
   Buffer.byteLength(object(data.map(([name, value]) => [name, longest[value] ?? value])))
 
-/** The event with a text that makes its data this long: to the byte, or one less if its id is short. */
+/** Adds a text that makes the event's data exactly this long, or a byte shorter if its id is short. */
 const longText = (kib: number, event: EventTemplate): EventTemplate => {
   const left = kib * 1_024 - sizeOf(withUnknown(event, ["transcript", string("")]))
   return noted(withUnknown(event, ["transcript", string("x".repeat(left))]), `${kib} KiB in one text`)
@@ -53,7 +57,7 @@ const entry = object([
   ["state", string("open")]
 ])
 
-/** The event with a list that makes its data about this long; a KiB is left for the documented members. */
+/** Adds a list that makes the event's data about this long. A KiB is left for the documented members. */
 const longList = (kib: number, event: EventTemplate): EventTemplate => {
   const count = Math.floor(((kib - 1) * 1_024) / (entry.length + 1))
   return noted(
@@ -102,7 +106,7 @@ export const httpRequirements: ReadonlyArray<Requirement> = [
     statement: "An event is acknowledged even if its sender sends expect: 100-continue before the body.",
     source: "RFC 9110, section 10.1.1",
     because:
-      "Clients and proxies send it before large bodies. A receiver that answers 417, or nothing, gets none of them.",
+      "Clients and proxies send this header before large bodies. A receiver that answers 417, or nothing, never gets these bodies.",
     expected: (terms) => `an event sent after expect: 100-continue is answered with ${inWords(terms)} of its last byte`,
     given: [sent("after expect: 100-continue", accessLog, "expect")],
     further: [sent("after expect: 100-continue", call, "expect")],
@@ -168,7 +172,7 @@ export const httpRequirements: ReadonlyArray<Requirement> = [
     statement: "An event whose data has up to 256 KiB is acknowledged.",
     source: "the largest event data that doorhook publishes: 256 KiB",
     because:
-      "Hosts decide what data holds, up to 256 KiB; the body is a little longer. Many frameworks refuse bodies above a default limit such as 64 KiB or 100 kB (413). A large event is then refused at every retry, and lost.",
+      "Hosts decide what data contains, up to 256 KiB; the body is a little longer. Many frameworks refuse bodies above a default limit such as 64 KiB or 100 kB (413). A large event is then refused at every retry, and lost.",
     expected: (terms) => `events with data of ${sizes.join(", ")} KiB are answered with ${inWords(terms)}`,
     given: [
       large(65),
@@ -188,11 +192,11 @@ export const httpRequirements: ReadonlyArray<Requirement> = [
     statement: "Requests that stop, are broken off or hold no event do not block other requests.",
     source: "RFC 9112, section 8; RFC 8259, section 2",
     because:
-      "A handler that waits forever for the rest of a body holds a worker, a lock or a transaction. One that throws on an unreadable body may end its process. After enough of such requests, none is answered.",
+      "A handler that waits forever for the rest of a body holds a worker, a lock or a transaction. One that throws on an unreadable body may end its process. After enough such requests, the receiver no longer answers.",
     expected: (terms) => `events after many broken requests are answered with ${inWords(terms)}`,
     given: [
       disturbed(
-        "events after bodies that are no JSON",
+        "events after bodies that are not JSON",
         malformed(accessLog, "truncated"),
         malformed(call, "single_quotes"),
         newLog,
@@ -200,8 +204,8 @@ export const httpRequirements: ReadonlyArray<Requirement> = [
       ),
       disturbed("events after 30 broken requests", storm(30, 90), newLog, newCall),
       disturbed("events after requests without a body", storm(16, 0), newLog, newCall),
-      makeCase("blocking", "events beside four that have stopped", stalled(4, 0), newCall, newLog),
-      makeCase("blocking", "events beside a request that has stopped", stalled(1, 50), newLog, newCall)
+      makeCase("blocking", "events beside four stalled requests", stalled(4, 0), newCall, newLog),
+      makeCase("blocking", "events beside a stalled request", stalled(1, 50), newLog, newCall)
     ],
     further: [
       disturbed("events after eight broken requests", storm(8, 50), newLog, newCall),

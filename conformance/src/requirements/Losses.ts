@@ -1,6 +1,6 @@
 /**
- * R-LOS: what was acknowledged has its effect, a failure leaves nothing behind, and nothing takes effect that was not sent.
- * R-LATE: answers that are lost or late, and the attempts that follow. R-ORD: events arrive in any order.
+ * R-LOS: acknowledged events have their effect, failures leave nothing behind, and only what was sent has an effect.
+ * R-LATE: lost or late answers, and the attempts that follow. R-ORD: events arrive in any order.
  */
 import type { Trace } from "../evidence/Trace.ts"
 import { accessLog, call, noted, withMember } from "../history/Events.ts"
@@ -48,7 +48,7 @@ const neverWhole = (percent: number): Case =>
 const noEvent = (kind: Malformation): Case =>
   disturbed(`an event ${malformationInWords(kind)}`, malformed(accessLog, kind))
 
-/** A receiver that acknowledged a malformed event owes no effect for it. */
+/** Requires one effect after the retry, unless the receiver acknowledged the malformed event: it then owes none. */
 const oneUnlessMalformedAccepted = (trace: Trace, terms: Terms): Finding => {
   const isOwed = trace.attempts.every(
     ({ exchange, kind }) => kind !== "malformed" || exchange._tag === "Failed" || exchange.status >= 300
@@ -198,7 +198,8 @@ export const lateRequirements: ReadonlyArray<Requirement> = [
   requirement("R-LATE-03", 1, {
     statement: "A receiver acknowledges further attempts of an event that it has handled but answered too late.",
     source: "interface document, section 6, rule 3",
-    because: "If it refuses them, the event is retried for days and then reported as failed, although it was handled.",
+    because:
+      "If the receiver refuses them, the event is retried for days and then reported as failed, although it was handled.",
     expected: (terms) => `each attempt after one that the sender gave up is answered with ${inWords(terms)}`,
     given: [
       disturbed(
@@ -208,7 +209,7 @@ export const lateRequirements: ReadonlyArray<Requirement> = [
         retryOf(0),
         retryOf(0)
       ),
-      disturbed("retries of a call that was given up at once", cutNew(call, inAnswer(0)), retried(0), retryOf(0))
+      disturbed("retries of a call that was given up immediately", cutNew(call, inAnswer(0)), retried(0), retryOf(0))
     ],
     further: [
       disturbed(

@@ -1,5 +1,6 @@
 /**
- * A requirement: one block with its texts, its histories and its judgement. And `needs`: what a run must see or do for it.
+ * The type of requirements, each with its texts, histories and judgement in one block; and `needs`: what a run must be
+ * able to see or do to test them.
  */
 import { Struct } from "effect"
 import { keyOf } from "../history/History.ts"
@@ -14,12 +15,12 @@ import type { Symptom } from "../judgement/Verdict.ts"
 /** What a receiver must let the suite see: 1 its URL alone, 2 a probe, 3 a way to restart or kill it. */
 export type Level = 1 | 2 | 3
 
-/** What a run may see and do, in all wordings. The only such table. */
+/** Everything that a run may be able to see or do, in all wordings that messages use. */
 export const needs = {
   effects: {
     seen: "effects of events",
     toGive: "a probe (--probe) counts the effects of an event",
-    inTest: "`probe` of what `start` returns counts the effects of an event"
+    inTest: "a `probe` that `start` returns counts the effects of an event"
   },
   digest: {
     seen: "what was stored",
@@ -29,22 +30,22 @@ export const needs = {
   stop: {
     seen: "stopping and starting the receiver",
     toGive: "--restart-cmd, --kill-cmd or --spawn lets the suite stop the receiver",
-    inTest: "`restart` or `kill` of what `start` returns lets the suite stop the receiver"
+    inTest: "a `restart` or `kill` that `start` returns lets the suite stop the receiver"
   },
   kill: {
-    seen: "killing the receiver at once",
-    toGive: "--kill-cmd or --spawn lets the suite kill the receiver at once; a restart command may stop it gracefully",
-    inTest: "`kill` of what `start` returns lets the suite kill the receiver at once"
+    seen: "killing the receiver abruptly",
+    toGive: "--kill-cmd or --spawn lets the suite kill the receiver abruptly; a restart command may stop it gracefully",
+    inTest: "a `kill` that `start` returns lets the suite kill the receiver abruptly"
   },
   pause: {
     seen: "pausing the receiver",
     toGive: "--pause-cmd with --resume-cmd, or --spawn, lets the suite pause the receiver",
-    inTest: "`pause` and `resume` of what `start` returns let the suite pause the receiver"
+    inTest: "a `pause` and a `resume` that `start` returns let the suite pause the receiver"
   },
   advance: {
     seen: "moving the receiver's clock",
     toGive: "--profile clock with --advance-cmd lets the suite move the receiver's clock",
-    inTest: '`profiles: ["clock"]` with `advance` of what `start` returns lets the suite move the receiver\'s clock'
+    inTest: '`profiles: ["clock"]` with an `advance` that `start` returns lets the suite move the receiver\'s clock'
   },
   endpoints: {
     seen: "a second URL",
@@ -86,20 +87,20 @@ export const families = {
 type Family = keyof typeof families
 
 export interface Requirement {
-  /** Never changes: builds refer to it. */
+  /** Stable, because builds refer to it. */
   readonly id: `R-${Family}-${string}`
   readonly level: Level
-  /** Tested only with this profile; null for always. */
+  /** The profile without which the requirement is not tested; null if it is always tested. */
   readonly profile: Profile | null
   /**
-   * Whether a run without its profile lists it as NOT_OBSERVABLE, with the way to test it.
+   * Whether a run without the profile lists the requirement as NOT_OBSERVABLE, and says how to test it.
    */
   readonly listedWithoutProfile: boolean
   /** The strength of its cases, unless they have their own. A breach of a MUST is FAIL, of a SHOULD WARN. */
   readonly strength: Strength
   /** What is required, in one sentence. */
   readonly statement: string
-  /** The document that asks for it. */
+  /** The document that states the requirement. */
   readonly source: string
   /** The consequence of a breach. */
   readonly because: string
@@ -107,24 +108,24 @@ export interface Requirement {
   readonly becauses: Partial<Readonly<Record<Symptom, string>>>
   /** What the suite expects to see, under the terms of a run. */
   readonly expected: (terms: Terms) => string
-  /** Whether it can't be judged if the receiver acknowledges nothing at all. */
+  /** Whether the requirement can't be judged if the receiver acknowledges nothing at all. */
   readonly presumesAcknowledgement: boolean
   /**
-   * Requirements that its cases presuppose, besides those about ordinary events and duplicates. If one of them is broken, this one
-   * probably breaks, too.
+   * Requirements that the cases presuppose, besides those about ordinary events and duplicates. If one of them is
+   * broken, this one probably is too.
    */
   readonly presupposes: ReadonlyArray<Requirement["id"]>
-  /** It can't be tested without these. */
+  /** Needs without which the requirement can't be tested. */
   readonly needs: ReadonlyArray<Need>
-  /** Without these it can fail from level 2 on, but not pass. */
+  /** Needs without which, from level 2 on, the requirement can fail but not pass. */
   readonly provenBy: ReadonlyArray<Need>
-  /** Whether it is judged by its own cases, or by all that were executed. */
+  /** Whether the requirement is judged by its own cases, or by all cases that were executed. */
   readonly examines: "own" | "all"
-  /** The cases that a verdict needs. Slow receivers take long for each, so keep to those that differ in kind. */
+  /** The cases that a verdict needs. Slow receivers take long for each, so include only cases that differ in kind. */
   readonly given: ReadonlyArray<Case>
-  /** More directed cases, after the given ones of all requirements. */
+  /** More fixed cases, executed after the given cases of all requirements. */
   readonly further: ReadonlyArray<Case>
-  /** Given cases that only show anything with a probe. */
+  /** Given cases that show nothing without a probe. */
   readonly givenWithEffects: ReadonlyArray<Case>
   /** Given cases for one stressed deduplication key. */
   readonly givenFor: Partial<Readonly<Record<DedupKey, ReadonlyArray<Case>>>>
@@ -133,7 +134,7 @@ export interface Requirement {
   readonly judge: Judge
 }
 
-/** What most requirements have in common. */
+/** The defaults of a requirement. */
 const usual = {
   profile: null,
   listedWithoutProfile: false,
@@ -174,14 +175,14 @@ export const requirement = (
   own: Omit<Requirement, "id" | "level" | keyof typeof usual> & Partial<Requirement>
 ): Requirement => ({ ...usual, ...own, id, level })
 
-/** The cases that a verdict needs, for a stressed key and with or without a probe. */
+/** Returns the cases that a verdict needs, for a stressed key and with or without a probe. */
 export const casesOf = (
   { given, givenFor, givenWithEffects }: Requirement,
   dedupKey: DedupKey,
   seesEffects: boolean
 ): ReadonlyArray<Case> => [...given, ...(seesEffects ? givenWithEffects : []), ...(givenFor[dedupKey] ?? [])]
 
-/** All directed cases: for pages and `explain`. */
+/** Returns all fixed cases, for the requirements page and `explain`. */
 export const everyCaseOf = ({ further, given, givenFor, givenWithEffects }: Requirement): ReadonlyArray<Case> => [
   ...new Map(
     [...given, ...givenWithEffects, ...Object.values(givenFor).flat(), ...further].map((one) => [

@@ -36,7 +36,10 @@ const forged = (event: EventTemplate, kind: Forgery, by: Carrier = "plain"): Ope
 })
 const forgedAgain = (kind: Forgery, by: Carrier = "plain"): Operation => ({ k: "forged_again", ref: 0, kind, by })
 
-/** A forgery alone; before the genuine request, which must be handled as usual; and about a known event. */
+/**
+ * Makes three cases: a forgery alone, one before its genuine request (which must be handled as usual), one of a known
+ * event.
+ */
 const eachWay = (kind: Forgery): ReadonlyArray<Case> => [
   state(`an event ${forgeryInWords(kind)}`, forged(accessLog, kind), newCall),
   state(`an event ${forgeryInWords(kind)}, then genuine`, forged(call, kind), again(0, [])),
@@ -53,8 +56,9 @@ const harmless =
   "Nobody without the secret can make such a request, so accepting it does no harm. But it shows that the comparison is not exact."
 
 /**
- * The cases of several kinds of forgery: all in sequence, and the first by each carrier; then each kind alone. Kinds of strength
- * SHOULD have cases of their own, so that they don't weaken others.
+ * Makes the cases of several kinds of forgery. The given cases send all kinds in sequence, and the first kind by each
+ * body carrier. The further cases send each kind alone. Kinds of strength SHOULD have their own cases, so that they
+ * don't weaken others.
  */
 const forgedCases = (
   topic: string,
@@ -79,7 +83,7 @@ const forgedCases = (
   }
 }
 
-/** Forged requests are refused: answered with a status that does not acknowledge. */
+/** Requires that forged requests are refused: answered with a status that does not acknowledge. */
 const forgeriesRefused = (trace: Trace, terms: Terms): Finding =>
   eachAttempt(trace, "nothing forged was sent", (attempt, index) => {
     if (attempt.kind !== "forged") return null
@@ -89,7 +93,7 @@ const forgeriesRefused = (trace: Trace, terms: Terms): Finding =>
     return fail(index, exchangeInWords(attempt.exchange), { timing: answer === "late" })
   })
 
-/** Forged requests are refused and have no effect, and the genuine ones are handled as usual. */
+/** Requires that forged requests are refused and have no effect, and that genuine requests are handled as usual. */
 const refusedWithoutTrace = all(forgeriesRefused, noPhantom, everyAttempt, exactlyOnce, storedAsSent, leaksNothing)
 
 const refused = "a status that does not acknowledge, no effect, and the genuine event handled as usual"
@@ -107,7 +111,7 @@ const mustRefuse = {
   provenBy: ["effects"],
   becauses: {
     unacknowledged:
-      "The refused request is genuine. A receiver that refuses it because a forged one came before lets anybody suppress events.",
+      "The refused request is genuine. A receiver that refuses it because a forged one arrived before lets anybody suppress events.",
     duplicate_refused: symptoms.duplicate_refused,
     lost: "A receiver that records an id before it checks the signature takes the genuine event for a duplicate. Anybody can suppress an event by sending its id first.",
     doubled: symptoms.doubled
@@ -126,8 +130,8 @@ const inWay = (event: EventTemplate, title: string, ...how: ReadonlyArray<Variat
   state(`${event.resource_type} ${title}`, newEvent(event, how))
 
 const stamps = [
-  ["old_stamp", "ago"],
-  ["early_stamp", "ahead"]
+  ["old_stamp", "in the past"],
+  ["early_stamp", "in the future"]
 ] as const
 
 const wrongSignatures = forgedCases(
@@ -256,12 +260,12 @@ export const signatureRequirements: ReadonlyArray<Requirement> = [
       "Clocks are not exact, and requests wait in queues. With a tolerance of seconds a receiver refuses genuine requests, most of all when the sender is busy.",
     expected: (terms) =>
       `a timestamp within the tolerance of ${DurationText.format(terms.tolerance)} is answered with ${inWords(terms)}`,
-    given: stamps.map(([stamp, when]) => inWay(accessLog, `stamped within the tolerance ${when}`, stamp)),
+    given: stamps.map(([stamp, when]) => inWay(accessLog, `stamped ${when}, within the tolerance`, stamp)),
     further: stamps.flatMap(([stamp, when]) => [
-      inWay(call, `stamped within the tolerance ${when}`, stamp),
+      inWay(call, `stamped ${when}, within the tolerance`, stamp),
       ...[accessLog, call].map((event) =>
         state(
-          `a retry of ${event.resource_type} stamped within the tolerance ${when}`,
+          `a retry of ${event.resource_type} stamped ${when}, within the tolerance`,
           newEvent(event),
           again(0, ["next_attempt", stamp])
         )

@@ -1,6 +1,6 @@
 /**
- * Everything that was executed in a run, and which requirements it has decided. A decided requirement asks for no more cases, so
- * that a receiver that hangs costs a few deadlines and not one for each case.
+ * Everything that a run has executed, and which requirements are decided. A decided requirement needs no more cases, so
+ * that a receiver that hangs costs a few deadlines instead of one for each case.
  */
 import { keyOf } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
@@ -10,31 +10,31 @@ import type { CaseRun } from "../record/Evidence.ts"
 import { acknowledgesAtAll, assess, concerns } from "../record/Outcome.ts"
 import type { Plan } from "../record/Outcome.ts"
 
-/** After this many open cases, a requirement asks for no more. */
-const patience = 2
+/** Number of inconclusive cases after which a requirement gets no more cases. */
+const mostOpen = 2
 
-/** How many answer times are kept. */
+/** Number of answer times after which no more are recorded. */
 const mostTimes = 400
 
 export interface Ledger {
   readonly runs: () => ReadonlyArray<CaseRun>
   readonly plans: () => ReadonlyArray<Plan>
-  /** Replaces the plans, once the needs that are met are known. */
+  /** Replaces the plans when it is known which needs are met. */
   readonly plan: (plans: ReadonlyArray<Plan>) => void
   readonly add: (run: CaseRun) => void
   readonly replace: (place: number, run: CaseRun) => void
   /** Whether a case was executed. */
   readonly has: (one: Case) => boolean
-  /** Whether some requirement still asks for a case. */
+  /** Whether a requirement still needs a case. */
   readonly isAskedFor: (one: Case) => boolean
-  /** Whether a repeat of a run would help to decide a requirement. */
+  /** Whether repeating a run would help to decide a requirement. */
   readonly isWorthRepeating: (place: number) => boolean
   readonly acknowledges: () => boolean
-  /** The median time of an acknowledgement while nothing else went on, in milliseconds; 0 without any. */
+  /** The median time until an acknowledgement while nothing else ran, in milliseconds; 0 if there was none. */
   readonly typical: () => number
 }
 
-/** How far a requirement is decided: `all` asks for no more cases, `some` for none of less strength. */
+/** How far a requirement is decided. `all`: it needs no more cases. `some`: it needs only cases of its own strength. */
 type Decided = "all" | "some" | "nothing"
 
 export const makeLedger = (terms: Terms): Ledger => {
@@ -44,7 +44,7 @@ export const makeLedger = (terms: Terms): Ledger => {
   const times: Array<number> = []
   let acknowledges = false
   let typical = 0
-  // Changes only when something was executed.
+  // The results of `decide` until something is executed that may change them.
   let known = new Map<Plan, Decided>()
 
   const concerned = (plan: Plan): ReadonlyArray<CaseRun> => runs.filter((run) => concerns(plan, run))
@@ -59,10 +59,10 @@ export const makeLedger = (terms: Terms): Ledger => {
       // A suspect failure is repeated first: more cases may take a deadline each.
       if (finding.verdict === "FAIL" && (suspect || finding.strength === plan.requirement.strength)) return "all"
       if (finding.verdict === "FAIL") decided = "some"
-      // If the receiver acknowledges nothing, empty findings leave a requirement open, too.
+      // If the receiver acknowledges nothing, empty findings count as open, too.
       if (finding.verdict === "INCONCLUSIVE" && (!finding.empty || !acknowledges)) open += 1
     }
-    return open >= patience ? "all" : decided
+    return open >= mostOpen ? "all" : decided
   }
 
   const decidedOf = (plan: Plan): Decided => {
@@ -71,7 +71,7 @@ export const makeLedger = (terms: Terms): Ledger => {
     return decided
   }
 
-  const notificationTimes = ({ alone, trace }: CaseRun): void => {
+  const recordTimes = ({ alone, trace }: CaseRun): void => {
     if (!alone || times.length > mostTimes) return
     for (const { exchange, kind } of trace.attempts) {
       if (kind === "delivery" && classify(exchange, terms) === "acknowledged") times.push(exchange.elapsed)
@@ -97,7 +97,7 @@ export const makeLedger = (terms: Terms): Ledger => {
     add: (run) => {
       runs.push(run)
       executed.add(keyOf(run.trace.history))
-      notificationTimes(run)
+      recordTimes(run)
       const before = acknowledges
       acknowledges ||= acknowledgesAtAll([run], terms)
       if (acknowledges !== before) known = new Map()

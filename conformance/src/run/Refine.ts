@@ -1,8 +1,8 @@
 /**
- * Repeats a failure by itself, one run at a time. If it does not come back, it is repeated with what other cases did to the receiver
- * as operations of its own. Then it is shortened.
+ * Repeats the history of a failure alone, one run at a time. If it does not fail again, the actions of other cases on
+ * the receiver are added to it as operations. Then the history is shortened.
  *
- * A wrong answer or effect seen once is proof. It stays a failure even if it never comes back.
+ * A wrong answer or effect that was seen once is proof. It stays a failure even if it never recurs.
  */
 import type { Crypto } from "@doorhook/core"
 import { Clock, Data, Effect } from "effect"
@@ -21,29 +21,30 @@ import type { Confirmed, Refinement } from "../record/Evidence.ts"
 import type { TryOut } from "./Setup.ts"
 import { repeatsFor } from "./StoredCase.ts"
 
-/** How often a failure is repeated. */
+/** Number of times that a failure is repeated. */
 const confirmations = 5
 
-/** How many actions of others on the receiver, and how many of their events, become operations. */
+/** Most actions of other cases on the receiver, and most of their events, that become operations. */
 const mostEnds = 3
 const mostEvents = 2_000
 
 export interface Failure {
   readonly requirement: string
   readonly trace: Trace
-  /** Where fast-check drew the case from; null for a directed case. */
+  /** How fast-check drew the case; null for a fixed case. */
   readonly drawn: { readonly samples: Samples; readonly seed: number; readonly path: string } | null
   readonly bindings: ReadonlyArray<string> | null
   readonly fails: (trace: Trace) => boolean
 }
 
-/** The operation before which something happened. */
+/** Returns the index of the first operation with an attempt after a time. */
 const placeOf = ({ attempts, began, history }: Trace, at: number): number =>
   attempts.find(({ started }) => began + started > at)?.op ?? history.ops.length
 
 /**
- * The history with the actions of others in its time as operations of its own: each kill or restart in its place, after as many
- * filler events as others sent. A wait for all else to be done is left out. So a stored history is complete by itself.
+ * Adds the actions of other cases during a history to it as operations: each kill or restart in its place, after as
+ * many filler events as other cases sent. Leaves out waits for all other cases. A stored history is then complete by
+ * itself.
  */
 export const withConditions = (trace: Trace): History => {
   const ends = trace.interventions
@@ -68,7 +69,7 @@ export const withConditions = (trace: Trace): History => {
   return { v: 1, ops: [...ops, ...at(trace.history.ops.length)] }
 }
 
-/** Repeats a failure, and shortens it if it comes back. */
+/** Repeats the history of a failure, and shortens it if it fails again. */
 export const refine = Effect.fnUntraced(function* (
   { bindings, drawn, fails, requirement, trace }: Failure,
   tryOut: TryOut,
@@ -76,7 +77,7 @@ export const refine = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Refinement, never, EventFactory | Crypto | Slots> {
   const isTimeLeft = Effect.map(Clock.currentTimeMillis, (now) => now < until)
   let best: Trace | null = null
-  /** Whether a history fails now. If it could not be executed or read, it does not. */
+  /** Whether a history fails now; false if it could not be executed or read. */
   const failsOnce = (history: History) =>
     tryOut(history).pipe(
       Effect.map((again) => {
@@ -109,7 +110,7 @@ export const refine = Effect.fnUntraced(function* (
   let history = trace.history
   const conditioned = withConditions(trace)
   const isAlike = keyOf(conditioned) === keyOf(history)
-  // A history that waited for all else to be done is tried with the actions of others instead.
+  // A history that waits for all other cases is tried with their actions instead.
   const waits = !isAlike && history.ops.some(({ k }) => k === "age")
   let confirmed = waits ? { tried: 0, failed: 0 } : yield* confirm(history)
   if (confirmed.failed === 0) {
@@ -128,10 +129,10 @@ export const refine = Effect.fnUntraced(function* (
   return { requirement, confirmed, reproduced: best }
 })
 
-/** Whether a history still fails; repeats it as often as needed to say. */
+/** Whether a history still fails. Repeats the history as often as needed to decide. */
 export type StillFails<R> = (history: History) => Effect.Effect<boolean, never, R>
 
-/** The case that `path` leads to, as short and plain as fast-check finds one that still fails. */
+/** Shrinks the case at `path` with fast-check. Returns the simplest history found that still fails, or null. */
 export const shrinkDrawn = Effect.fnUntraced(function* <R>(
   { arbitrary }: Samples,
   { path, seed }: { readonly path: string; readonly seed: number },
@@ -154,7 +155,7 @@ export const shrinkDrawn = Effect.fnUntraced(function* <R>(
   return found === undefined ? null : (adapt(found)?.history ?? null)
 })
 
-/** The history without the operations that the failure does not need. */
+/** Removes the operations that the failure does not need. */
 export const dropEach = Effect.fnUntraced(function* <R>(
   history: History,
   fails: StillFails<R>,
@@ -173,7 +174,7 @@ export const dropEach = Effect.fnUntraced(function* <R>(
   return best
 })
 
-/** Strings in a member's raw value; before a colon it is a name. */
+/** Matches strings in a member's raw value. A string before a colon is a name. */
 const quoted = /("(?:[^"\\]|\\.)*")(\s*:)?/gu
 const textsOf = (value: string): ReadonlyArray<string> =>
   Array.from(value.matchAll(quoted)).flatMap(([, raw = "", colon]) => (colon === undefined ? [raw] : []))
@@ -189,7 +190,7 @@ const withText = (value: string, nth: number, letters: ReadonlyArray<string>): s
 
 const lettersOf = (raw: string): ReadonlyArray<string> => Array.from(String(JSON.parse(raw)))
 
-/** The fewest letters that still fail. Removes larger pieces before smaller ones. */
+/** Returns the fewest letters that still fail. Tries to remove larger pieces before smaller ones. */
 const fewestLetters = Effect.fnUntraced(function* <E, R>(
   letters: ReadonlyArray<string>,
   fails: (letters: ReadonlyArray<string>) => Effect.Effect<boolean, E, R>
@@ -223,7 +224,7 @@ const short = (text: string): string => {
   return letters.length > shown ? `${letters.slice(0, shown).join("")}... (${length} characters)` : text
 }
 
-/** The differences between an event and the plain one of its kind, in words. */
+/** Describes how an event differs from the plain event of its kind. */
 const differences = (event: EventTemplate, plain: EventTemplate): string =>
   [
     ...event.data.flatMap(([name, value]) =>
@@ -234,7 +235,7 @@ const differences = (event: EventTemplate, plain: EventTemplate): string =>
     ...event.beside_event.map(([name, value]) => `beside event ${name} ${short(value)}`)
   ].join(", ")
 
-/** The events that are one step nearer to the plain event: one member less, more, or with its plain value. */
+/** Returns the events one step closer to the plain event: with one member removed, added or set to its plain value. */
 const nearer = (event: EventTemplate, plain: EventTemplate): ReadonlyArray<EventTemplate> => {
   const without = (members: ReadonlyArray<Member>, at: number) => members.toSpliced(at, 1)
   const known = new Map(plain.data)
@@ -252,7 +253,7 @@ const nearer = (event: EventTemplate, plain: EventTemplate): ReadonlyArray<Event
   ]
 }
 
-/** The event nearest to the plain one of its kind that still fails. */
+/** Returns the event closest to the plain event of its kind that still fails. */
 export const simplerEvent = Effect.fnUntraced(function* <E, R>(
   event: EventTemplate,
   fails: (event: EventTemplate) => Effect.Effect<boolean, E, R>
@@ -284,7 +285,7 @@ export const simplerEvent = Effect.fnUntraced(function* <E, R>(
   return best
 })
 
-/** Simpler forms of an operation, apart from its event. */
+/** Returns simpler forms of an operation, without changing its event. */
 const simpler = (operation: Operation): ReadonlyArray<Operation> => {
   if ("copies" in operation && operation.copies !== undefined && operation.copies > 2) {
     return [{ ...operation, copies: 2 }]
@@ -293,10 +294,10 @@ const simpler = (operation: Operation): ReadonlyArray<Operation> => {
   return operation.how.map((_, at) => ({ ...operation, how: operation.how.toSpliced(at, 1) }))
 }
 
-/** Stops simplifying: a text of thousands of letters has many parts to try. */
+/** Stops simplifying when the time is up, since a text of thousands of letters has many parts to try. */
 class TimeUp extends Data.TaggedError("TimeUp") {}
 
-/** The history with each operation as simple as still fails. */
+/** Simplifies each operation for as long as the history still fails. */
 export const simplify = Effect.fnUntraced(function* <R>(
   history: History,
   fails: StillFails<R>,

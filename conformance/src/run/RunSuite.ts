@@ -16,10 +16,10 @@ import { makeSession } from "./Session.ts"
 import { measureGuard, services } from "./Setup.ts"
 import { storeCases } from "./StoredCase.ts"
 
-/** Settings as a caller gives them: the others have their defaults, and a seed is drawn. */
+/** Settings that a caller gives. Missing settings have their defaults, and a missing seed is drawn. */
 export type Given = Pick<Options, "url"> & Partial<Options>
 
-/** A prepared run. If it is interrupted, `soFar` is the report of what was done. */
+/** A prepared run. `soFar` reports what was done until then, for a run that is interrupted. */
 export interface PreparedRun {
   readonly options: Options
   readonly guard: number
@@ -36,12 +36,12 @@ const writeEvidence = (file: string, evidence: typeof EvidenceLine.Type): Effect
     Effect.as(null),
     Effect.catch((why) =>
       Effect.succeed(
-        `The evidence could not be written to ${file}: ${typeof why === "string" ? why : why.message}. Name another file by --trace.`
+        `The evidence could not be written to ${file}: ${typeof why === "string" ? why : why.message}. Name another file with --trace.`
       )
     )
   )
 
-/** Prepares a run: measures how exactly this machine can time an answer. Sends nothing yet. */
+/** Prepares a run: measures how accurately this machine can time an answer. Sends nothing yet. */
 export const prepareSuite = Effect.fnUntraced(function* (given: Given, means: Means): Effect.fn.Return<PreparedRun> {
   const startedAt = yield* Clock.currentTimeMillis
   const seed = given.seed ?? (yield* Random.nextIntBetween(0, seedLimit))

@@ -1,9 +1,10 @@
 /**
- * Which cases run, in which order, and with how much of the time: breadth first. Pure data and functions.
+ * Decides which cases run, in which order and for how long: breadth first. Pure data and functions.
  *
- * The given cases of all requirements come first, then further ones, then cases drawn from the seed, then the lanes `quiet` and
- * `last` (as many events between an event and its duplicate as time allows). Within a step, lanes run in the order of `lanes`, and
- * cases take turns by requirement, so that a run that is cut short has tested something of each.
+ * The given cases of all requirements come first, then further cases, then cases drawn from the seed, then the lanes
+ * `quiet` and `last`. (`last` sends as many events between an event and its duplicate as time allows.) Within a step,
+ * lanes run in the order of `lanes`, and requirements take turns, so that a run that is cut short has tested something
+ * of each.
  */
 import { keyOf, lanes } from "../history/History.ts"
 import type { Case, Lane } from "../history/History.ts"
@@ -14,13 +15,13 @@ import type { Plan } from "../record/Outcome.ts"
 const steps = ["given", "further", "sampled"] as const
 export type Step = (typeof steps)[number]
 
-/** The time of the lane `last`, in milliseconds, or as a share of the run's time if that is more. */
+/** Time for the lane `last`: in milliseconds, or as a share of the run's time if that is longer. */
 const lastUsual = 12_000
 const lastShare = 0.1
-/** Its least share, even if everything else took too long. */
+/** Smallest share of the run's time for the lane `last`, even if everything else took too long. */
 const lastLeast = 0.035
 
-/** The share of the run's time until which cases of a step begin. */
+/** Share of the run's time after which no more cases of a step begin. */
 export const until: Readonly<Record<Step | "last" | "beforeClock" | "end", number>> = {
   given: 0.84,
   further: 0.6,
@@ -30,14 +31,14 @@ export const until: Readonly<Record<Step | "last" | "beforeClock" | "end", numbe
   end: 0.95
 }
 
-/** The end of the lane `last` if it begins now, both in milliseconds since the run began. */
+/** Returns the end of the lane `last` if it begins now, both in milliseconds since the run began. */
 export const lastUntil = (now: number, maxTime: number): number =>
   Math.max(
     Math.min(maxTime * until.last, now + Math.max(lastUsual, maxTime * lastShare)),
     Math.min(maxTime * until.end, now + maxTime * lastLeast)
   )
 
-/** How many histories run at once, by lane. Most have one request in flight, and `Slots` caps them all at ten. */
+/** Number of concurrent histories by lane. Most have one request in flight, and `Slots` allows ten requests in all. */
 export const widths: Readonly<Record<Lane, number>> = {
   timing: 1,
   state: 8,
@@ -50,34 +51,37 @@ export const widths: Readonly<Record<Lane, number>> = {
   aged: 8
 }
 
-/** Cases that run together: their effects are read together, too. */
+/** Cases that run together, and whose effects are read together. */
 export interface Batch {
   readonly step: Step
   readonly lane: Lane
-  /** The requirements take turns. */
+  /** The cases in order: requirements take turns. */
   readonly cases: ReadonlyArray<Case>
-  /** How many cases at the beginning are the first of their requirement. */
+  /** Number of cases at the beginning that are the first of their requirement. */
   readonly firsts: number
-  /** Whether it may end the receiver: the effects of earlier cases are read before. */
+  /** Whether a case may end the receiver. The effects of earlier cases are read first. */
   readonly endsReceiver: boolean
-  /** Whether it moves the receiver's clock: only such batches come after it. */
+  /** Whether a case moves the receiver's clock. Only batches that do so may follow. */
   readonly movesClock: boolean
 }
 
 const ends = ({ history }: Case): boolean => history.ops.some(endsReceiver)
 const moves = ({ history }: Case): boolean => history.ops.some(movesClock)
 
-/** The first of each list, then the second of each, and so on; equal histories once. */
+/** Returns the first case of each list, then the second of each, and so on. Equal histories occur once. */
 const byTurns = (lists: ReadonlyArray<ReadonlyArray<Case>>): ReadonlyArray<Case> => {
   const longest = Math.max(0, ...lists.map(({ length }) => length))
   const turns = Array.from({ length: longest }, (_, turn) => lists.flatMap((list) => list[turn] ?? [])).flat()
   return [...new Map(turns.map((one) => [keyOf(one.history), one])).values()]
 }
 
-/** Lanes with their own place in a run, whatever the step. */
+/** Lanes with their own place in a run, independent of the step. */
 export const lanesApart: ReadonlySet<Lane> = new Set(["last", "quiet", "aged"])
 
-/** The batches of a run in order: `aged`, the steps, `quiet` and `last`, and those that move the clock. Equal histories once. */
+/**
+ * Returns the batches of a run in order: the lane `aged`, the steps, the lanes `quiet` and `last`, and batches that
+ * move the clock. Equal histories occur once.
+ */
 export const scheduleOf = (plans: ReadonlyArray<Plan>): ReadonlyArray<Batch> => {
   const known = new Set<string>()
   const batchOf = (step: Step, lane: Lane, isMeant: (one: Case) => boolean): Batch => {
@@ -116,7 +120,10 @@ export const scheduleOf = (plans: ReadonlyArray<Plan>): ReadonlyArray<Batch> => 
   return batches.filter(({ cases }) => cases.length > 0)
 }
 
-/** The least time of a case, in milliseconds, with a receiver that takes this long for an answer. */
+/**
+ * Returns the shortest time that a case takes, in milliseconds, with a receiver that takes `answer` milliseconds to
+ * answer.
+ */
 const timeOf = ({ history }: Case, answer: number, pace: number): number =>
   history.ops.reduce((sum, operation) => {
     const { answers, ms } = costOf(operation)
@@ -125,17 +132,17 @@ const timeOf = ({ history }: Case, answer: number, pace: number): number =>
 
 const waitOf = ({ history }: Case): number => history.ops.reduce((sum, operation) => sum + costOf(operation).ms, 0)
 
-/** The cases with the longest waits first: others run in the meantime. */
+/** Puts the cases with the longest waits first, so that others run in the meantime. */
 export const longestFirst = (lane: Lane, cases: ReadonlyArray<Case>): ReadonlyArray<Case> =>
   widths[lane] === 1 ? cases : cases.toSorted((a, b) => waitOf(b) - waitOf(a))
 
-/** The least time of some cases of a lane, with its width. */
+/** Returns the shortest time that some cases of a lane take, with the lane's concurrency. */
 export const timeOfAll = (lane: Lane, cases: ReadonlyArray<Case>, answer: number, pace: number): number =>
   cases.reduce((sum, one) => sum + timeOf(one, answer, pace), 0) / widths[lane]
 
 /**
- * The cases of a batch that fit into the time that is left, but at least the first of each requirement. The report counts those
- * left out.
+ * Returns the cases of a batch that fit into the time that is left, and at least the first of each requirement. The
+ * report counts the cases left out.
  */
 export const fitting = (batch: Batch, left: number, answer: number, pace: number): ReadonlyArray<Case> => {
   let time = 0
@@ -145,7 +152,7 @@ export const fitting = (batch: Batch, left: number, answer: number, pace: number
   })
 }
 
-/** The time to reserve for later batches of a step: for one case of each of their requirements. */
+/** Returns the time to reserve for later batches of a step: enough for one case of each of their requirements. */
 export const reserveOf = (later: ReadonlyArray<Batch>, step: Step, answer: number, pace: number): number =>
   later
     .filter((batch) => batch.step === step && !lanesApart.has(batch.lane))

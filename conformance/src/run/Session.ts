@@ -1,9 +1,10 @@
 /**
- * A run against one receiver: calibrates, executes batch after batch, waits for effects and reads them, and repeats what may have
- * been an accident. A decided requirement gets no more cases. The run gathers evidence; `record/Outcome.ts` judges it.
+ * A run against one receiver: calibrates, executes batch after batch, waits for effects and reads them, and repeats
+ * failures that may have been accidents. A decided requirement gets no more cases. The run gathers evidence;
+ * `record/Outcome.ts` judges it.
  *
- * Cases that wait for all else to be done begin first and end last. Batches share the wait for effects: they are read before the
- * receiver is ended, and before a lane of another kind.
+ * Cases that wait for all other cases begin first and end last. Batches share the wait for effects. Effects are read
+ * before a batch that ends the receiver, and before a lane of another kind.
  */
 import { isoOf } from "@doorhook/core"
 import type { Crypto } from "@doorhook/core"
@@ -48,7 +49,7 @@ import { reach } from "./Target.ts"
 export interface Session {
   /** Executes until everything is decided, the time is up or the receiver is gone. */
   readonly run: Effect.Effect<Ended, never, EventFactory | Crypto | Slots>
-  /** The evidence so far, for a run that ended like this. */
+  /** Returns the evidence so far, for a run that ended in this way. */
   readonly evidence: (ended: Ended, durationMs: number) => Evidence
 }
 
@@ -62,7 +63,10 @@ type Done<A = void> = Effect.Effect<A, TargetUnusable | ProbeUnusable, EventFact
 /** After this many late answers to parallel histories, histories run one by one. */
 const lateUntilAlone = 3
 
-/** After a settling time in vain, later waits have this share of it, but at least this many milliseconds. */
+/**
+ * After a settling time with effects missing, later waits last only this share of it, but at least this many
+ * milliseconds.
+ */
 const impatience = 0.3
 const leastSettle = 2_000
 
@@ -84,7 +88,7 @@ const settling: Readonly<Record<Lane, number>> = {
   aged: 4
 }
 
-/** All traces of a case: the run and its repeats. */
+/** Returns all traces of a case: those of the run and its repeats. */
 const tracesOf = ({ repeats, trace }: CaseRun): ReadonlyArray<Trace> => [trace, ...repeats]
 
 export const makeSession = Effect.fnUntraced(function* (
@@ -106,7 +110,7 @@ export const makeSession = Effect.fnUntraced(function* (
   let calibration: ProbeCalibration | null = null
   let settleTime = options.settle
   let late = 0
-  /** The events with effects before the run. */
+  /** The ids of events that had effects before the run. */
   let earlier: ReadonlySet<string> = new Set()
   let strangers: ReadonlyArray<string> = []
   const refinements: Array<Refinement> = []
@@ -145,7 +149,7 @@ export const makeSession = Effect.fnUntraced(function* (
     strangers = strangersAmong(now, yield* factory.handedOut)
   })
 
-  /** Replaces traces by those with effects. */
+  /** Replaces traces by the same traces with effects. */
   const keep = (meant: ReadonlyArray<Trace>, seen: ReadonlyArray<Trace>): void => {
     const readOf = new Map(meant.map((trace, index) => [trace, seen[index] ?? trace]))
     for (const [place, run] of ledger.runs().entries()) {
@@ -166,11 +170,11 @@ export const makeSession = Effect.fnUntraced(function* (
     yield* lookForStrangers()
   })
 
-  /** Reads missing effects once more: late is not lost. */
+  /** Reads missing effects once more, since an effect may only be late. */
   const lookAgain = () => observeRuns(({ settled }, trace) => settled && lacksEffects(trace, terms))
 
   /**
-   * Looks for second effects that come late: once, at the end, when the settling time has passed since the given cases were done.
+   * Looks once for late second effects, at the end, when the settling time has passed since the given cases were done.
    * Other cases usually take that long.
    */
   const lookForLate = Effect.fnUntraced(function* (since: number, end: number) {
@@ -269,7 +273,7 @@ export const makeSession = Effect.fnUntraced(function* (
   const isOpen = (one: Case): boolean => !ledger.has(one) && ledger.isAskedFor(one)
   const lacksFirst = ({ cases, firsts }: Batch): boolean => cases.slice(0, firsts).some(isOpen)
 
-  /** Executes a batch. Repeats it for cases that were not asked for while another failure was suspect. */
+  /** Executes a batch. Repeats it for cases that were not needed while another failure was suspect. */
   const runBatch = Effect.fnUntraced(function* (batch: Batch, later: ReadonlyArray<Batch>) {
     const { lane, movesClock, step } = batch
     // If the receiver acknowledges nothing, more cases show nothing and may take a deadline each.
@@ -289,11 +293,11 @@ export const makeSession = Effect.fnUntraced(function* (
     while (more) more = yield* runOnce(batch, cases, { end, reserved })
   })
 
-  /** Begins the cases that end last. */
+  /** Begins the cases of the lane `aged`, which end last. */
   const beginAged = Effect.fnUntraced(function* (aged: ReadonlyArray<Case>, done: Deferred.Deferred<void>) {
     const waiting = yield* Latch.make()
     const busy = new Set(aged)
-    // A case may not be asked for, or may end before it waits.
+    // A case may not be needed, or may end before it waits.
     const waitsOrEnded = (one: Case) =>
       Effect.suspend(() => {
         busy.delete(one)
@@ -308,7 +312,7 @@ export const makeSession = Effect.fnUntraced(function* (
     return fiber
   })
 
-  /** The shortest proven failure of a requirement that does not rest on a measured time. */
+  /** Returns the shortest proven failure of a requirement, except failures that rest on a measured time. */
   const failureOf = (one: Plan) => {
     const concerned = ledger.runs().filter((run) => concerns(one, run))
     const broken = concerned
@@ -355,7 +359,7 @@ export const makeSession = Effect.fnUntraced(function* (
     yield* calibrate()
     const batches = scheduleOf(ledger.plans())
     const once = batches.filter(({ lane }) => lane !== "aged")
-    // Given cases that had to leave time for others come again after them.
+    // Given batches come twice, for cases that had to leave time for others at first.
     const directed = once.filter(
       ({ lane, movesClock, step }) => step === "given" && !lanesApart.has(lane) && !movesClock
     )

@@ -1,9 +1,10 @@
 /**
  * Waits for the effects of a batch's events and reads them, for all its traces together.
  *
- * Events are read until each acknowledged one has its effect and two readings, some time apart, are equal; or until no new effect
- * appears for the settling time. While a receiver works off a backlog the wait goes on, up to a few settling times. A reading may
- * be a slow command. So nothing is read twice without need, and of many events a sample is read.
+ * Events are read until each acknowledged event has its effect and two readings some time apart are equal, or until no
+ * new effect appears for the settling time. While a receiver works through a backlog, the wait goes on for up to a few
+ * settling times. A reading may be a slow command, so nothing is read twice without need, and only a sample of many
+ * events is read.
  */
 import { Clock, Effect } from "effect"
 import type { Effects, Trace } from "../evidence/Trace.ts"
@@ -14,52 +15,52 @@ import { subjectOf } from "../probes/Probe.ts"
 import type { Probe, ProbeReading, ProbeUnusable } from "../probes/Probe.ts"
 import type { ProbeCalibration } from "../record/Evidence.ts"
 
-/** The probe and how to read it. */
+/** A probe and what is needed to read it. */
 export interface Reader {
   readonly probe: Probe
   readonly calibration: ProbeCalibration
   readonly terms: Terms
   /** The receiver's URLs; most events go to the first. */
   readonly endpoints: ReadonlyArray<string>
-  /** The sample of many events is drawn from it. */
+  /** Seed for the sample of many events. */
   readonly seed: number
 }
 
-/** The largest sample of a trace's many events: all of them if a reading costs nothing. */
+/** Size of the largest sample of a trace's many events; unlimited if a reading costs nothing. */
 const mostBulk: Readonly<Record<Probe["kind"], number>> = { log: Infinity, sink: Infinity, http: 300, exec: 300 }
-/** The least sample, however long it takes, and the time for the rest, in milliseconds. */
+/** Size of the smallest sample, which is read however long that takes, and the time for the rest in milliseconds. */
 const leastBulk = 12
 const bulkTime = 1_000
 
-/** The least time between two readings that count as equal, in milliseconds. */
+/** Shortest time between two equal readings for them to count, in milliseconds. */
 const leastQuiet = 100
 const betweenReadings = 50
 
-/** The longest wait for a receiver that still works, in settling times. */
+/** The longest wait for a receiver that still produces effects, in settling times. */
 const mostWaits = 4
 
-/** One event to be read, of one trace. */
+/** An event of a trace whose effects are read. */
 interface Watched {
   readonly trace: number
   readonly story: EventStory
   readonly endpoint: string | null
   readonly elsewhere: boolean
-  /** Whether it is beyond the least sample. */
+  /** Whether the event is outside of the smallest sample. */
   readonly spare: boolean
   /** The watched events of the story's `alike`. */
   readonly alike: Array<Watched>
   reading: ProbeReading | null
   /** The time of the last reading, in milliseconds since the epoch. */
   at: number
-  /** The time of the last reading with another count than before. */
+  /** The time of the last reading that differed from the one before it. */
   changedAt: number
   most: number
 }
 
-/** A sample, drawn from a seed: a fixed stride could miss a fault with the same period. */
+/** Draws a sample from a seed. A fixed stride could miss a fault with the same period. */
 export const drawn = <One>(all: ReadonlyArray<One>, most: number, seed: number): ReadonlyArray<One> => {
   if (all.length <= most) return all
-  // The final mix of MurmurHash3, which spreads near numbers.
+  // The final mix of MurmurHash3, which spreads neighbouring numbers.
   const weight = (place: number): number => {
     let mixed = Math.imul(place + 1, 0x9e3779b1) ^ seed
     mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b)
@@ -70,10 +71,10 @@ export const drawn = <One>(all: ReadonlyArray<One>, most: number, seed: number):
   return all.filter((_, place) => chosen.has(place))
 }
 
-/** A single event for one URL: the control for events at two URLs. */
+/** Whether a trace is a single event sent to one URL, which is the control for events sent to two URLs. */
 const isControl = ({ history }: Trace): boolean => history.ops.length === 1 && history.ops[0]?.k === "new"
 
-/** The events to read. A probe that knows events by `data.id` can't read one without a number. */
+/** Returns the events to read. A probe that finds events by `data.id` can't read an event whose id is not a number. */
 const watchedOf = (traces: ReadonlyArray<Trace>, reader: Reader): ReadonlyArray<Watched> => {
   const { calibration, endpoints, probe, seed, terms } = reader
   return traces.flatMap((trace, place) => {
@@ -141,7 +142,7 @@ const effectsOf = ({ data, digest, effects }: ProbeReading, most: number): Effec
   ...(data === null ? {} : { data })
 })
 
-/** The trace with the effects that were read; `keep` merges them with those before. */
+/** Adds the effects that were read to a trace. `keep` merges them with those of earlier readings. */
 const put = (
   trace: Trace,
   place: number,
@@ -216,13 +217,13 @@ export const settle = Effect.fnUntraced(function* (
   }
 })
 
-/** Events that were sent again first: a second effect is most likely for them. */
+/** Puts events that were sent again first, since a second effect is most likely for them. */
 const byWorth = (a: Watched, b: Watched): number =>
   Number(b.story.attempts.length > 1) - Number(a.story.attempts.length > 1) || Number(a.spare) - Number(b.spare)
 
 /**
- * Reads events once more, as time allows, to find effects that came since. A lower count than before is ignored: a receiver that
- * was ended since may have held it in memory, which other requirements test.
+ * Reads events once more, as time allows, to find effects that appeared since. Ignores a lower count than before: a
+ * receiver that was ended since may have kept effects only in memory, which other requirements test.
  */
 export const readAgain = Effect.fnUntraced(function* (
   traces: ReadonlyArray<Trace>,

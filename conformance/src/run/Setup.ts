@@ -1,6 +1,6 @@
 /**
- * What a run does first, and what a replay and the doctor do alone: measure how exactly this machine can time an answer, reach the
- * receiver, send the simplest events, calibrate the probe. Then a history can be tried by itself.
+ * The preparation of a run, a replay and the doctor: measures how accurately this machine can time an answer, reaches
+ * the receiver, sends the simplest events and calibrates the probe. After that, a history can be tried alone.
  */
 import { Crypto } from "@doorhook/core"
 import { Clock, Effect, Layer, Struct } from "effect"
@@ -34,13 +34,15 @@ import { reach } from "./Target.ts"
 /** The services that histories are executed with. */
 export const services = Layer.mergeAll(EventFactory.layer, Slots.layer).pipe(Layer.provideMerge(Crypto.layerWebCrypto))
 
-/** The largest share of the time for an operation that sends many events; the second if other cases wait for it. */
+/**
+ * Largest share of a run's time for an operation that sends many events. The second applies if other cases wait for it.
+ */
 export const fillerShare = 0.07
 export const fillerShareAlone = 0.035
-/** The same outside of a run. */
+/** The same share outside of a run. */
 const fillerAlone = 0.25
 
-/** The default factor of waiting times, for a run of this many milliseconds. */
+/** Returns the default factor for waiting times, for a run of this many milliseconds. */
 export const paceOf = (maxTime: number): number => Math.min(1, maxTime / defaultMaxTime)
 
 export const termsOf = ({ ack, deadline, dedupKey, tolerance }: Options, { guard }: Guard): Terms => ({
@@ -51,7 +53,7 @@ export const termsOf = ({ ack, deadline, dedupKey, tolerance }: Options, { guard
   tolerance
 })
 
-/** The needs that a run with these options and means meets, apart from the digest. */
+/** Returns the needs that a run with these options and means meets, apart from the digest. */
 export const givenBy = ({ level, peakRate }: Options, { hooks, probe, secret, urls }: Means): ReadonlyArray<Need> => {
   const given: Readonly<Record<Exclude<Need, "digest">, boolean>> = {
     effects: probe !== null && level >= 2,
@@ -66,7 +68,7 @@ export const givenBy = ({ level, peakRate }: Options, { hooks, probe, secret, ur
   return Struct.keys(given).filter((need) => given[need])
 }
 
-/** What the histories of a run share. */
+/** Makes the setting that the histories of a run share. */
 export const settingOf = Effect.fnUntraced(function* (
   options: Options,
   means: Means,
@@ -93,7 +95,7 @@ export const settingOf = Effect.fnUntraced(function* (
   }
 })
 
-/** The simplest cases, for the receiver's bindings. */
+/** Returns the simplest cases, adapted to the receiver's bindings. */
 export const controlsOf = ({ binding }: Options): ReadonlyArray<Case> => {
   const adapted = simplestCases.flatMap((one) => forBindings(one, binding) ?? [])
   return [...new Map(adapted.map((one) => [keyOf(one.history), one])).values()]
@@ -109,7 +111,7 @@ export const readerOf = (
     ? null
     : { probe, calibration, terms, seed, endpoints: urls.map(({ href }) => href) }
 
-/** The trace as of now, when its effects were read, with the actions of others on the receiver until then. */
+/** Extends a trace to now, when its effects were read, with the actions of other cases on the receiver until now. */
 export const upToNow = (trace: Trace, { interventions, now }: Setting): Trace =>
   withInterventions({ ...trace, ended: now() }, interventions)
 
@@ -132,18 +134,20 @@ export const tryOutWith =
       return upToNow(seen, setting)
     })
 
-/** A receiver that was reached and measured, with nothing else going on. */
+/** A receiver that was reached and measured while nothing else ran. */
 export interface PreparedReceiver {
   readonly guard: Guard
   readonly terms: Terms
   /** Null without a probe, or if nothing is acknowledged. */
   readonly calibration: ProbeCalibration | null
-  /** Whether it acknowledges the simplest events. */
+  /** Whether the receiver acknowledges the simplest events. */
   readonly acknowledges: boolean
   readonly tryOut: TryOut
 }
 
-/** Reaches and measures a receiver, ready to execute histories at full length, each alone. */
+/**
+ * Reaches and measures a receiver. Histories can then be executed on it one at a time, with all waits at full length.
+ */
 export const prepareReceiver = Effect.fnUntraced(function* (
   options: Options,
   means: Means
@@ -183,7 +187,7 @@ const warmUp = 10
 const rounds = 100
 const patience = 2_000
 
-/** The URL of a server that answers 200 as soon as it has the body. */
+/** The URL of a server that answers 200 as soon as it has received the body. */
 const echo: Effect.Effect<URL, never, Scope.Scope> = Effect.acquireRelease(
   Effect.callback<Server>((resume) => {
     const server = createServer((request, response) => {
@@ -208,15 +212,15 @@ const echo: Effect.Effect<URL, never, Scope.Scope> = Effect.acquireRelease(
 const percentile99 = (values: ReadonlyArray<number>): number =>
   values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(values.length * 0.99) - 1)] ?? 0
 
-/** The guard band and the timing it follows from, in milliseconds. */
+/** The guard band and the delay it is derived from, in milliseconds. */
 export interface Guard {
   readonly guard: number
   readonly echo: number
 }
 
 /**
- * Times an echo server in the suite's own process, which is the suite's own delay. A receiver is late only if it is late by more
- * than three times the 99th percentile of that.
+ * Measures the suite's own delay with an echo server in its process. An answer counts as late only if it is late by
+ * more than the guard: three times the 99th percentile of that delay, and at least 50 ms.
  */
 export const measureGuard: Effect.Effect<Guard> = Effect.scoped(
   Effect.gen(function* () {
@@ -272,7 +276,7 @@ const checkDouble = Effect.fnUntraced(function* (probe: Probe, { hooks }: Settin
   return { expected: before + 1, observed: effects }
 })
 
-/** Checks that no event counts under the beginning of its id, too: twins have such ids. */
+/** Checks that the beginning of an event's id has no effects: another event may have such an id. */
 const checkWhole = Effect.fnUntraced(function* (
   probe: Probe,
   subjects: ReadonlyArray<Subject>,
@@ -292,13 +296,13 @@ const checkWhole = Effect.fnUntraced(function* (
   }
 })
 
-/** Three events, for these bindings. */
+/** Makes a case of three events for these bindings. */
 const trial = (bindings: ReadonlyArray<string> | null) =>
   forBindings(makeCase("timing", "the probe", newEvent(accessLog), newEvent(call), newEvent(accessLog)), bindings)
 
 /**
- * Checks that the probe counts right: no effect for an event that was never sent, one for one event, two for two, and one more if
- * the receiver can be asked to record it. Null if the receiver acknowledges nothing.
+ * Checks that the probe counts correctly: no effect for an event that was never sent, one for one event, two for two,
+ * and one more if the receiver can be asked to record it. Returns null if the receiver acknowledges nothing.
  */
 export const calibrateProbe = Effect.fnUntraced(function* (
   probe: Probe,
@@ -327,7 +331,7 @@ export const calibrateProbe = Effect.fnUntraced(function* (
   const subjects = acknowledged.flatMap(({ event }) => trace.events[event] ?? []).map((sent) => subjectOf(sent, null))
   if (subjects.length === 0) return null
   const begun = yield* Clock.currentTimeMillis
-  // One effect is enough: a receiver that loses the others must be judged, not given up.
+  // One effect is enough: a receiver that loses the other events must be judged, not called unusable.
   let seen = 0
   while (seen === 0 && (yield* Clock.currentTimeMillis) < begun + settle) {
     const readings = yield* Effect.forEach(subjects, probe.read, { concurrency: probe.concurrency })
@@ -337,7 +341,7 @@ export const calibrateProbe = Effect.fnUntraced(function* (
   const lag = (yield* Clock.currentTimeMillis) - begun
   if (seen === 0) {
     return yield* unusable(
-      `The probe says effects = 0 for ${subjects.length} acknowledged events, after ${settle} ms. Either it looks in the wrong place or the receiver drops what it acknowledges. Ask it for ${subjects[0]?.webhookId} by hand, or give it more time with --settle.`
+      `The probe says effects = 0 for ${subjects.length} acknowledged events, after ${settle} ms. Either it looks in the wrong place or the receiver drops what it acknowledges. Query it for ${subjects[0]?.webhookId} by hand, or give it more time with --settle.`
     )
   }
   const limit = Math.max(1_000, Math.min(settle, 3 * lag))
@@ -350,12 +354,12 @@ export const calibrateProbe = Effect.fnUntraced(function* (
     )
   }
   const [subject = phantom] = subjects
-  // The webhook-id of no event, with the data.id of one that was sent.
+  // An unknown webhook-id with the data.id of an event that was sent.
   const byDataId = (yield* probe.read({ ...subject, webhookId: phantom.webhookId })).effects > 0
   yield* checkWhole(probe, subjects, phantom, byDataId)
   const folded = { ...subject, webhookId: inOtherCase(subject.webhookId), dataId: phantom.dataId }
   const foldsCase = (yield* probe.read(folded)).effects > 0
-  // URLs to which none of them was sent.
+  // URLs that none of the events was sent to.
   const [, ...others] = setting.urls
   const elsewhere = others.flatMap(({ href }) => subjects.map((each) => ({ ...each, endpoint: href })))
   const shownElsewhere = yield* Effect.forEach(elsewhere, probe.read)

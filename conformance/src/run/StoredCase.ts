@@ -1,5 +1,6 @@
 /**
- * Failed histories as files, to be replayed when the receiver has been corrected. They hold no ids: execution creates those.
+ * Stores failed histories as files, for a replay after the receiver is corrected. The files contain no ids: each
+ * execution makes its own.
  */
 import { CommandFailure, eventIdPrefix, fileTroubleOf } from "@doorhook/core"
 import { Effect, Option, Schema } from "effect"
@@ -21,12 +22,12 @@ export const StoredCase = Schema.Struct({
   violates: Schema.String,
   title: Schema.String,
   lane: Schema.Literals(lanes),
-  /** Include the conditions of the failure. */
+  /** The operations, including the conditions of the failure. */
   ops: Schema.Array(Operation),
   observed: Schema.String,
   /**
-   * How often exactly these operations were executed alone, and how often they failed. Null if they never failed alone: then a
-   * pass proves nothing, and a replay says OPEN.
+   * How often exactly these operations were executed alone, and how often they failed. Null if they never failed alone:
+   * a pass then proves nothing, and a replay returns OPEN.
    */
   reproduced: Schema.NullOr(Confirmed)
 })
@@ -35,7 +36,10 @@ export type StoredCase = typeof StoredCase.Type
 /** The result of a replay. */
 export type Replayed = "FAILS" | "FIXED" | "OPEN"
 
-/** How often a history must pass to count as fixed: a failure is then missed one time in twenty. */
+/**
+ * Returns how often a history must pass to count as fixed. A failure is then missed about one time in twenty. Ten
+ * passes always suffice.
+ */
 export const repeatsFor = ({ failed, tried }: Confirmed): number => {
   const share = tried === 0 ? 0 : failed / tried
   if (share >= 0.9) return 1
@@ -43,8 +47,8 @@ export const repeatsFor = ({ failed, tried }: Confirmed): number => {
 }
 
 /**
- * FAILS if it failed. FIXED only if these operations failed alone before and passed often enough now. OPEN otherwise: the file
- * stays.
+ * Returns FAILS if the replay failed, FIXED if these operations failed alone before and passed often enough now, and
+ * OPEN otherwise. If it is OPEN, the file stays.
  */
 export const replayedOf = (
   { reproduced }: Pick<StoredCase, "reproduced">,
@@ -62,13 +66,13 @@ const mentioned = new RegExp(`${eventIdPrefix}[0-9A-Za-z]+`, "g")
 
 const encode = Schema.encodeSync(Schema.fromJsonString(StoredCase))
 
-/** The stored files by requirement id, and why others could not be stored; null for no problem. */
+/** Stored files by requirement id, and why any could not be stored; null if there was no problem. */
 export interface Stored {
   readonly files: ReadonlyMap<string, string>
   readonly problem: string | null
 }
 
-/** Writes a file, and creates its folder; returns why it could not be written, or null. */
+/** Writes a file and creates its folder. Returns why the file could not be written, or null. */
 const write = (folder: string, file: string, text: string): Promise<string | null> =>
   mkdir(folder, { recursive: true })
     .then(() => writeFile(file, text))
@@ -77,13 +81,13 @@ const write = (folder: string, file: string, text: string): Promise<string | nul
       (error: unknown) => (codeOf(error) === "EEXIST" ? "it is a file, not a folder" : fileTroubleOf(error))
     )
 
-/** How often a run itself executed its history alone; null if others acted in that time. */
+/** Returns how often a run itself executed its history alone; null if other cases acted in that time. */
 const byItself = ({ alone, repeats, trace }: CaseRun): Confirmed | null =>
   alone && trace.otherEvents === 0 && trace.interventions.every(({ op }) => op !== null)
     ? { tried: 1 + repeats.length, failed: 1 }
     : null
 
-/** Writes failed histories to a folder. If that fails, verdicts stay. */
+/** Writes failed histories to a folder. A problem with writing changes no verdict. */
 export const storeCases = Effect.fnUntraced(function* (
   folder: string | null,
   seed: number,
@@ -136,21 +140,25 @@ const onDisk = <A>(act: () => Promise<A>, wrong: (trouble: string) => string): E
 export const readCase = Effect.fnUntraced(function* (file: string): Effect.fn.Return<StoredCase, CommandFailure> {
   const text = yield* onDisk(
     () => readFile(file, "utf8"),
-    (trouble) => `${file} can't be read: ${trouble}. Name a stored history, as the report of its run does.`
+    (trouble) => `${file} can't be read: ${trouble}. Name a stored history; the report of its run gives the file.`
   )
   const stored = decode(text)
   if (Option.isSome(stored)) return stored.value
   const version = decodeVersion(text)
   if (Option.isNone(version)) {
-    return yield* CommandFailure.usage(`${file} is no stored history of this suite: JSON with v, violates and ops`)
+    return yield* CommandFailure.usage(
+      `${file} is not a stored history of this suite, which is JSON with v, violates and ops`
+    )
   }
   const { v, violates } = version.value
   const why =
-    v === 2 ? "holds operations that this version does not know" : `was stored by another version of the suite (v ${v})`
+    v === 2
+      ? "has operations that this version does not support"
+      : `was stored by another version of the suite (v ${v})`
   return yield* CommandFailure.usage(`${file} ${why}. Run again: run --only ${violates}`)
 })
 
-/** The files of a folder that hold stored histories; none where there is no such folder yet. */
+/** Returns the files with stored histories in a folder; none if the folder does not exist yet. */
 export const storedIn = (folder: string): Effect.Effect<ReadonlyArray<string>, CommandFailure> =>
   onDisk(
     () => readdir(folder).catch((error: unknown) => (codeOf(error) === "ENOENT" ? [] : Promise.reject(error))),

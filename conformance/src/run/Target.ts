@@ -1,13 +1,13 @@
 /**
- * The receiver under test: whether the suite may send to it, whether something listens there, and that only one run of this machine
- * uses it at a time.
+ * The receiver under test: checks that the suite may send to it and that something listens there, and lets only one run
+ * on this machine use it at a time.
  *
- * The suite sends events that look real, many times. It sends to this machine and private networks, and elsewhere only if
- * `--i-own-this-target` says that the receiver is the user's own.
+ * The suite sends events that look real, many times. It sends to this machine and private networks, and elsewhere only
+ * if `--i-own-this-target` says that the receiver is the user's own.
  *
- * A run listens at a local socket that is named after the URL and answers with its process id. The system closes it with the
- * process. This keeps runs of one machine apart. Another sender is noticed by its events, if the probe shows them
- * (`strangersAmong`).
+ * A run listens at a local socket that is named after the URL and answers with its process id. The system closes the
+ * socket with the process. This keeps runs on one machine apart. Other senders are noticed by their events, if the
+ * probe shows these (`strangersAmong`).
  */
 import { AddressPolicy, CommandFailure, english, NameResolver, UrlPolicy } from "@doorhook/core"
 import { Clock, Data, Effect, Layer, Option, Result } from "effect"
@@ -26,7 +26,7 @@ import { accepts, portOf } from "../http/Ask.ts"
 const networks = (...texts: ReadonlyArray<string>): AddressPolicy.AllowList =>
   texts.flatMap((text) => Option.toArray(AddressPolicy.parseNetwork(text)))
 
-/** Loopback and private networks, and the address of «this machine». */
+/** Loopback and private networks, and the unspecified addresses, which mean this machine. */
 const local = networks(
   "127.0.0.0/8",
   "::1/128",
@@ -40,7 +40,7 @@ const local = networks(
 
 const everywhere = networks("0.0.0.0/0", "::/0")
 
-/** Whether an address is local: one that only the list above allows. */
+/** Whether an address is local: allowed by the list above, but not without it. */
 export const isLocal = (address: string): boolean =>
   AddressPolicy.isAllowedAddress(address, local) && !AddressPolicy.isAllowedAddress(address, [])
 
@@ -67,7 +67,7 @@ export const parse = (text: string): Result.Result<URL, CommandFailure> => {
 const isPrivateName = (host: string): boolean =>
   !host.includes(".") || /\.(?:localhost|local|lan|internal|home\.arpa|test|invalid|example)$/i.test(host)
 
-/** Fails unless the receiver is local, or owned. */
+/** Fails unless the receiver is local or the user owns it. */
 export const authorize = Effect.fnUntraced(function* (
   url: URL,
   owned: boolean
@@ -89,7 +89,7 @@ export const authorize = Effect.fnUntraced(function* (
   )
 })
 
-/** Fails unless something accepts connections there. */
+/** Fails unless something accepts connections at a URL. */
 export const reach = (url: URL, limit: number): Effect.Effect<void, TargetUnusable> =>
   accepts(url).pipe(
     Effect.timeout(limit),
@@ -101,14 +101,14 @@ export const reach = (url: URL, limit: number): Effect.Effect<void, TargetUnusab
     )
   )
 
-/** How often a waiting run checks for the end of the other, and how long that may take to name itself, in milliseconds. */
+/** Milliseconds between checks whether the other run has ended, and for its process to identify itself. */
 const step = 200
 const answerPatience = 1_000
 
 /** Another run still uses the receiver. */
 export class ReceiverTaken extends Data.TaggedError("ReceiverTaken")<{ readonly message: string }> {}
 
-/** The host of a URL, with one name for this machine. */
+/** Returns the host of a URL, with one name for all addresses of this machine. */
 const hostOf = (url: URL): string => {
   const host = UrlPolicy.hostOf(url).toLowerCase()
   return /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|::1|0\.0\.0\.0|::)$/.test(host) ? "localhost" : host
@@ -117,7 +117,7 @@ const hostOf = (url: URL): string => {
 /** Linux has sockets that are not files. Node.js before 20 does not distinguish their names. */
 const hasAbstract = process.platform === "linux" && Number.parseInt(process.versions.node, 10) >= 20
 
-/** The socket for a URL, whatever its scheme and query. A socket that is a file can outlive its process. */
+/** Returns the socket for a URL, whatever its scheme and query. A socket that is a file can outlive its process. */
 export const socketOf = (url: URL): string => {
   const key = hashOf("sha256", `${hostOf(url)}:${portOf(url)}${url.pathname}`).slice(0, 16)
   const name = `doorhook-conformance-${key}`
@@ -137,7 +137,7 @@ const listen = (socket: string): Effect.Effect<Server, Error, Scope.Scope> =>
     (server) => Effect.sync(() => server.close())
   )
 
-/** The run that listens at a socket. Fails if none does. */
+/** Returns the run that listens at a socket. Fails if none does. */
 const holderOf = (socket: string): Effect.Effect<string, Error> =>
   Effect.callback<string, Error>((resume) => {
     let said = ""
@@ -148,14 +148,17 @@ const holderOf = (socket: string): Effect.Effect<string, Error> =>
     return Effect.sync(() => asking.destroy())
   }).pipe(Effect.timeoutOrElse({ duration: answerPatience, orElse: () => Effect.succeed("another process") }))
 
-/** Listens at a socket, or else runs `taken`. Null if it listens, or if no socket can be made, which does not prevent a run. */
+/**
+ * Listens at a socket, or runs `taken` if another process does. Returns null if it listens, or if no socket can be
+ * made, which does not prevent a run.
+ */
 const listenOr = (socket: string, taken: Effect.Effect<string | null, never, Scope.Scope>) =>
   listen(socket).pipe(
     Effect.as(null),
     Effect.catch((error) => (codeOf(error) === "EADDRINUSE" ? taken : Effect.succeed(null)))
   )
 
-/** Takes a socket; returns its holder, or null if it was taken. Removes a file that an ended process left. */
+/** Takes a socket and returns null, or returns its present holder. Removes a socket file that an ended process left. */
 const take = (socket: string): Effect.Effect<string | null, never, Scope.Scope> =>
   listenOr(
     socket,
@@ -168,7 +171,7 @@ const take = (socket: string): Effect.Effect<string | null, never, Scope.Scope> 
 
 type Announce = (message: string) => Effect.Effect<void>
 
-/** Waits for a socket, and takes it. */
+/** Waits for the socket of a URL and takes it. */
 const claimOne = Effect.fnUntraced(function* (
   url: URL,
   patience: number,
@@ -187,7 +190,7 @@ const claimOne = Effect.fnUntraced(function* (
       })
     }
     if (!announced) {
-      yield* announce(`Another run tests ${shown} (${holder}). This run waits for its end, up to ${seconds} s.`)
+      yield* announce(`Another run tests ${shown} (${holder}). This run waits up to ${seconds} s for that run to end.`)
     }
     announced = true
     yield* Effect.sleep(step)
@@ -195,8 +198,8 @@ const claimOne = Effect.fnUntraced(function* (
 })
 
 /**
- * Claims URLs for one run on this machine until the scope is closed. Waits up to `patience` milliseconds for another run, and
- * announces that.
+ * Claims URLs for one run on this machine until the scope is closed. Waits up to `patience` milliseconds for another
+ * run to end, and announces the wait.
  */
 export const claim = (
   urls: ReadonlyArray<URL>,

@@ -18,7 +18,7 @@ export type Treatment =
 
 export const acknowledge: Treatment = { k: "status", status: 200 }
 
-/** The answers to each event until it is acknowledged, in the order in which events come. */
+/** The answers to the attempts of each event until one acknowledges, for events in the order of their arrival. */
 export const plan: ReadonlyArray<ReadonlyArray<Treatment>> = [
   [],
   [{ k: "status", status: 500 }],
@@ -35,17 +35,17 @@ export const plan: ReadonlyArray<ReadonlyArray<Treatment>> = [
   ]
 ]
 
-/** The answer to an attempt, counted from 0, of an event, counted from 0. */
+/** Returns the answer to an attempt of an event, both counted from 0. */
 const treatmentOf = (event: number, attempt: number): Treatment => plan[event % plan.length]?.[attempt] ?? acknowledge
 
-/** Whether the answer acknowledges. */
+/** Whether an answer acknowledges the event. */
 export const acknowledges = (treatment: Treatment): boolean =>
   treatment.k === "status" ? treatment.status === 200 : treatment.k === "after" && treatment.share < 1
 
 /** One request. Times in milliseconds since the host began to listen. */
 export interface SeenAttempt {
   readonly at: number
-  /** By the host's clock, in milliseconds since the epoch. */
+  /** Time of arrival by the host's clock, in milliseconds since the epoch. */
   readonly wallClock: number
   readonly method: string
   readonly path: string
@@ -53,7 +53,7 @@ export interface SeenAttempt {
   readonly body: string
   /** The answer; null for a request that should not have been made. */
   readonly treatment: Treatment | null
-  /** When the sender closed the connection before the answer; null when it did not. */
+  /** How long after the arrival the sender closed the connection without an answer; null if it did not. */
   readonly gaveUpAfter: number | null
 }
 
@@ -82,11 +82,11 @@ export interface HostOptions {
 export interface Host {
   readonly url: string
   readonly observation: () => Observation
-  /** How many events have come. */
+  /** Number of events that have arrived. */
   readonly events: () => number
-  /** Whether each event that came was acknowledged. */
+  /** Whether each event that arrived was acknowledged. */
   readonly allAcknowledged: () => boolean
-  /** Milliseconds since the last request came or was answered. */
+  /** Milliseconds since a request last arrived or was answered. */
   readonly quietFor: () => number
 }
 
@@ -104,7 +104,7 @@ const readBody = async (request: IncomingMessage): Promise<string> => {
   return Buffer.concat(chunks).toString()
 }
 
-/** Listens for as long as the scope lives. */
+/** Listens until the scope is closed. */
 export const host = ({ deadline, host, port }: HostOptions): Effect.Effect<Host, CannotListen, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
@@ -177,7 +177,7 @@ export const host = ({ deadline, host, port }: HostOptions): Effect.Effect<Host,
     }
 
     const server = createServer((request, response) => {
-      // A request that was broken off is no attempt.
+      // A request that was broken off does not count as an attempt.
       receive(request, response).catch(() => response.destroy())
     })
     yield* Effect.acquireRelease(
@@ -227,6 +227,6 @@ const treatmentInWords = (treatment: Treatment, deadline: number): string => {
   }
 }
 
-/** When an attempt came and how it was answered, in words. */
+/** Says when an attempt arrived and how it was answered. */
 export const answerInWords = ({ at, gaveUpAfter, treatment }: SeenAttempt, deadline: number): string =>
   `at ${Math.round(at)} ms, answered ${treatment === null ? "200" : treatmentInWords(treatment, deadline)}${gaveUpAfter === null ? "" : `; the sender gave up after ${Math.round(gaveUpAfter)} ms`}`

@@ -1,5 +1,5 @@
 /**
- * `conformance sender`: hosts a receiver until enough was seen of the sender that uses it, judges the sender and reports.
+ * `conformance sender`: hosts a receiver until it has seen enough of the sender, judges the sender and reports.
  */
 import { checkWritable, columns, CommandFailure, Crypto, Signature, writeNamed } from "@doorhook/core"
 import { Console, Effect, Option, Schedule, Schema } from "effect"
@@ -65,7 +65,7 @@ const verdictOf = (requirements: ReadonlyArray<Reported>): SenderReport["verdict
 
 const attemptsOf = ({ events }: Observation): ReadonlyArray<SeenAttempt> => events.flatMap(({ attempts }) => attempts)
 
-/** The attempts with wrong signatures, and why. */
+/** Returns the attempts with wrong signatures, and what is wrong with each. */
 const signatureProblems = Effect.fnUntraced(function* (
   attempts: ReadonlyArray<SeenAttempt>,
   secret: Redacted.Redacted<string>
@@ -84,19 +84,19 @@ export interface SenderOptions {
   readonly secret: Redacted.Redacted<string> | null
   /** How long the sender should wait for an answer, in milliseconds. */
   readonly deadline: number
-  /** How long nothing may come after the last acknowledgement, in milliseconds. */
+  /** How long to watch for further requests after the last acknowledgement, in milliseconds. */
   readonly quiet: number
   readonly maxTime: number
-  /** Gets the URL to send to, once the host listens. Events may be published from then on. */
+  /** Called with the URL to send to, once the host listens. Events may be published from then on. */
   readonly listening: (url: string, events: number) => Effect.Effect<void>
 }
 
-/** How many events must come for every case of the plan. */
+/** Number of events that the sender must deliver for every case of the plan. */
 export const eventsNeeded = plan.length
 
 /**
- * The measuring error, in milliseconds: a busy machine sees a request late. Half of the time between a slow answer of the plan and
- * the deadline.
+ * Returns the measuring error to allow for, in milliseconds, since a busy machine notices a request late: half of the
+ * time between the plan's slow answer and the deadline, and at least 250.
  */
 const guardOf = (deadline: number): number => Math.max(250, deadline / 10)
 
@@ -131,7 +131,7 @@ export const runSender = (options: SenderOptions): Effect.Effect<SenderReport, C
     } as const
   }).pipe(Effect.scoped, Effect.provide(Crypto.layerWebCrypto))
 
-/** The explanation of a requirement that did not pass. */
+/** Explains a requirement that did not pass. */
 const explained = ({ because, history, id, observed, statement, verdict }: Reported): ReadonlyArray<string> =>
   linesOf({
     ids: [id],
@@ -145,7 +145,7 @@ const explained = ({ because, history, id, observed, statement, verdict }: Repor
     followers: []
   })
 
-/** The report for a terminal. */
+/** Returns the report for a terminal. */
 export const render = ({ attempts, events, requirements }: SenderReport): string =>
   [
     ...columns(
@@ -168,15 +168,15 @@ export interface SenderFlags extends Omit<SenderOptions, "secret" | "listening">
   readonly report: Option.Option<string>
 }
 
-/** The file of `--report json=FILE`; null without. */
+/** Returns the file of `--report json=FILE`; null without a report. */
 const fileOf = (report: string | null): Effect.Effect<string | null, CommandFailure> => {
   const file = report === null ? null : (/^json=(.+)$/s.exec(report)?.[1] ?? "")
   return file === ""
-    ? Effect.fail(CommandFailure.usage(`--report ${report}: a sender has only the report json=FILE`))
+    ? Effect.fail(CommandFailure.usage(`--report ${report}: a report on a sender can only be json=FILE`))
     : Effect.succeed(file)
 }
 
-/** Fails with the exit code and one line when the sender does not pass. */
+/** Runs `conformance sender`. Fails with an exit code and a one-line message if the sender does not pass. */
 export const runSenderCommand = Effect.fnUntraced(function* (flags: SenderFlags) {
   const { port } = flags
   const file = yield* fileOf(Option.getOrNull(flags.report))
@@ -192,7 +192,7 @@ export const runSenderCommand = Effect.fnUntraced(function* (flags: SenderFlags)
     secret,
     listening: (url, events) =>
       Console.log(
-        `Listening on ${url}\nLet the sender deliver ${events} different events there, of a kind that is retried soon.\n`
+        `Listening on ${url}\nLet the sender deliver ${events} different events there. Use a type of event that is retried soon.\n`
       )
   }).pipe(Effect.mapError(({ message }) => CommandFailure.usage(`conformance sender: ${message}`)))
   yield* Console.log(render(report))
@@ -204,6 +204,6 @@ export const runSenderCommand = Effect.fnUntraced(function* (flags: SenderFlags)
     message:
       failed.length > 0
         ? `The sender does not conform: ${failed.join(", ")} failed.`
-        : `Inconclusive: ${report.events} events came, which did not decide everything.`
+        : `Inconclusive: ${report.events} events arrived, which was not enough to decide everything.`
   })
 })

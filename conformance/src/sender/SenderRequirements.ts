@@ -7,7 +7,7 @@ import { acknowledges, webhookIdOf } from "./Host.ts"
 import type { Observation, SeenAttempt, SeenEvent, Treatment } from "./Host.ts"
 
 export interface SenderTerms {
-  /** Milliseconds. */
+  /** How long the sender should wait for an answer, in milliseconds. */
   readonly deadline: number
   /** Times this close to the deadline are not judged, in milliseconds. */
   readonly guard: number
@@ -18,7 +18,7 @@ export interface SenderTerms {
 interface SenderFinding {
   readonly verdict: Verdict
   readonly observed: string
-  /** The event that decided it; null for none. */
+  /** The event that decided the verdict; null if none did. */
   readonly event: SeenEvent | null
 }
 
@@ -36,7 +36,7 @@ const fail = (observed: string, event: SeenEvent | null = null): SenderFinding =
   event
 })
 
-/** Judges attempts one by one: `good`, the failure in words, or null for nothing to judge. */
+/** Judges attempts one by one. `judge` returns `good`, the failure in words, or null if there is nothing to judge. */
 const eachAttempt = (
   nothing: string,
   judge: (attempt: SeenAttempt, event: SeenEvent, index: number, terms: SenderTerms) => string | null
@@ -56,7 +56,7 @@ const eachAttempt = (
   }
 }
 
-/** Another attempt must follow such a treatment. */
+/** Requires that another attempt follows such a treatment. */
 const retried = (isMeant: (treatment: Treatment) => boolean, nothing: string) =>
   eachAttempt(nothing, ({ treatment }, { attempts }, index) => {
     if (treatment === null || !isMeant(treatment)) return null
@@ -70,13 +70,13 @@ const secondsOf = ({ headers }: SeenAttempt): number | null => {
   return /^\d{1,12}$/.test(text) ? Number(text) : null
 }
 
-/** What is wrong with a body; null for nothing. */
+/** Returns what is wrong with a body; null if nothing is. */
 const shapeProblem = (body: string): string | null => {
   let value: unknown
   try {
     value = JSON.parse(body)
   } catch {
-    return "the body is no JSON"
+    return "the body is not JSON"
   }
   const event = Predicate.hasProperty(value, "event") ? value.event : undefined
   if (!Predicate.isObject(event)) return "the body has no object `event`"
@@ -96,9 +96,9 @@ export const senderRequirements: ReadonlyArray<SenderRequirement> = [
   {
     id: "S-BODY-01",
     strength: "MUST",
-    statement: 'An event comes as a POST of application/json with the body {"event":{resource_type, action, data}}.',
-    because: "Receivers read nothing else.",
-    check: eachAttempt("no event came", ({ body, headers, method }) => {
+    statement: 'An event is sent as a POST of application/json with the body {"event":{resource_type, action, data}}.',
+    because: "Receivers accept nothing else.",
+    check: eachAttempt("no event arrived", ({ body, headers, method }) => {
       if (method !== "POST") return `the method is ${method}`
       const type = headers["content-type"] ?? "missing"
       if (!/^application\/json\s*(;|$)/i.test(type)) return `the content type is ${type}`
@@ -108,7 +108,7 @@ export const senderRequirements: ReadonlyArray<SenderRequirement> = [
   {
     id: "S-ID-01",
     strength: "MUST",
-    statement: "Every attempt of an event has the same webhook-id, and there is one.",
+    statement: "Every attempt has a webhook-id, and all attempts of an event have the same one.",
     because: "Receivers drop duplicates by it: with a new id, each retry takes effect again.",
     check: eachAttempt("no event was sent twice", (attempt, { attempts }, index) => {
       const id = webhookIdOf(attempt)
@@ -157,20 +157,20 @@ export const senderRequirements: ReadonlyArray<SenderRequirement> = [
       const drift = Math.abs((attempt.wallClock - first.wallClock) / 1_000 - (seconds - firstSeconds))
       return drift <= clockDrift
         ? "good"
-        : `${Math.round(drift)} s passed since the first attempt that webhook-timestamp does not show`
+        : `webhook-timestamp differs by ${Math.round(drift)} s from the time that passed since the first attempt`
     })
   },
   {
     id: "S-RETRY-01",
     strength: "MUST",
-    statement: "An attempt that is answered 4xx or 5xx is made again.",
-    because: "A receiver that is being deployed would lose every event of that time.",
+    statement: "An attempt that is answered with 4xx or 5xx is retried.",
+    because: "A receiver would lose every event that is sent during a deployment.",
     check: retried((one) => isStatus(one) && one.status >= 400, "no event was answered with an error")
   },
   {
     id: "S-RETRY-02",
     strength: "MUST",
-    statement: "Only 200 acknowledges: after another 2xx the attempt is made again.",
+    statement: "Only 200 acknowledges: an attempt that is answered with another 2xx is retried.",
     because: "The interface says 200 OK; other statuses mean something else.",
     check: retried(
       (one) => isStatus(one) && one.status > 200 && one.status < 300,
@@ -180,7 +180,7 @@ export const senderRequirements: ReadonlyArray<SenderRequirement> = [
   {
     id: "S-RETRY-03",
     strength: "MUST",
-    statement: "An attempt whose connection breaks before the answer is made again.",
+    statement: "An attempt whose connection breaks before the answer is retried.",
     because: "A crash of the receiver looks like this.",
     check: retried((one) => one.k === "reset", "no connection was broken")
   },
@@ -198,7 +198,7 @@ export const senderRequirements: ReadonlyArray<SenderRequirement> = [
   {
     id: "S-LATE-01",
     strength: "MUST",
-    statement: "An answer after the deadline does not acknowledge: the attempt is given up and made again.",
+    statement: "An answer after the deadline does not acknowledge: the attempt is given up and retried.",
     because: "Without a deadline, one receiver that hangs delays the events of all others.",
     check: eachAttempt("no answer was late", ({ gaveUpAfter, treatment }, { attempts }, index, { deadline, guard }) => {
       if (treatment?.k !== "after" || acknowledges(treatment)) return null
@@ -237,11 +237,11 @@ export const senderRequirements: ReadonlyArray<SenderRequirement> = [
     id: "S-SIG-01",
     strength: "MUST",
     statement: "Every attempt is signed by Standard Webhooks 1.0 over the bytes that are sent.",
-    because: "Receivers that check signatures refuse it otherwise.",
+    because: "Receivers that check signatures refuse anything else.",
     check: (observation, terms) =>
       terms.signatures === null
         ? { verdict: "NOT_OBSERVABLE", observed: "--secret was not given", event: null }
-        : eachAttempt("no event came", (attempt) => terms.signatures?.get(attempt)?.replaceAll("_", " ") ?? "good")(
+        : eachAttempt("no event arrived", (attempt) => terms.signatures?.get(attempt)?.replaceAll("_", " ") ?? "good")(
             observation,
             terms
           )

@@ -1,6 +1,6 @@
 /**
- * `@doorhook/conformance/vitest`: the suite as tests of a receiver's own project. The suite runs once before them; each test has
- * the verdict of one requirement.
+ * `@doorhook/conformance/vitest`: the suite as tests in a receiver's own project. The suite runs once before the tests;
+ * each test reports the verdict on one requirement.
  */
 import { Acknowledgement, Signature } from "@doorhook/core"
 import { Console, Effect, Redacted } from "effect"
@@ -24,7 +24,10 @@ import type { ReceiverTaken } from "../run/Target.ts"
 
 type Act = () => void | Promise<void>
 
-/** A reading of the test's probe: `digest` is `sha256:HEX` of the event's data by RFC 8785, `data` the stored data. */
+/**
+ * A reading of the test's probe. `digest` is `sha256:HEX` of the stored data's canonical JSON (RFC 8785), `data` that
+ * data.
+ */
 interface Seen {
   readonly effects: number
   readonly digest?: string
@@ -35,43 +38,46 @@ interface Seen {
 export interface StartedReceiver {
   /** The URL that events are posted to. */
   readonly url: string
-  /** Counts the effects of an event: for levels 2 and 3. */
+  /** Counts the effects of an event. Levels 2 and 3 need this. */
   readonly probe?: (webhookId: string, url: string) => Seen | Promise<Seen>
   /**
    * Ends the receiver with its server and starts it again at the same URL. Data on disk stays. Level 3 needs this or `kill`.
    */
   readonly restart?: Act
-  /** Ends the receiver at once, as SIGKILL does. */
+  /** Ends the receiver abruptly, as SIGKILL does. */
   readonly kill?: Act
   readonly pause?: Act
   readonly resume?: Act
-  /** Moves the receiver's clock forward: for the profile `clock`. */
+  /** Moves the receiver's clock forward. The profile `clock` needs this. */
   readonly advance?: (milliseconds: number) => void | Promise<void>
-  /** Records one more effect on purpose: detects a probe that can't count past one. */
+  /** Records one more effect on purpose, to detect a probe that can't count past one. */
   readonly double?: (webhookId: string) => void | Promise<void>
-  /** Called at the end. */
+  /** Stops the receiver. Called once, at the end. */
   readonly stop?: Act
 }
 
 export interface ReceiverSuiteOptions {
-  /** Starts the receiver, once. */
+  /** Starts the receiver. Called once. */
   readonly start: () => StartedReceiver | Promise<StartedReceiver>
-  /** 1 (the default) needs the URL alone, 2 also a probe, 3 also a way to restart or kill it. Without these, the suite fails. */
+  /**
+   * 1 (the default) needs only the URL, 2 a probe as well, 3 also a way to restart or kill the receiver. The suite
+   * fails if one of these is missing.
+   */
   readonly level?: Level
   readonly profiles?: ReadonlyArray<Profile>
   /** The receiver's bindings, like `access_log:create`; both types by default. */
   readonly bindings?: ReadonlyArray<"access_log:create" | "call:create">
   /** Signs the requests: the receiver's `whsec_` secret, or a `whsk_` private key if it verifies with the public key. */
   readonly secret?: string
-  /** The receiver's URL for another integration, one at most: for the profile `tenant`. */
+  /** The receiver's URL for another integration, at most one. The profile `tenant` needs this. */
   readonly otherUrls?: ReadonlyArray<string>
-  /** Events a second: for the profile `load`. */
+  /** The load that the receiver is made for, in events a second. The profile `load` needs this. */
   readonly peakRate?: number
   /** Which statuses acknowledge; `200` by default. */
   readonly ack?: "200" | "2xx"
   /** How long the receiver has to acknowledge, in milliseconds; 5000 by default. */
   readonly deadline?: number
-  /** How far off a signature's timestamp may be for the receiver, in milliseconds; 300000 by default. */
+  /** How far off a signed timestamp may be for the receiver to accept it, in milliseconds; 300000 by default. */
   readonly tolerance?: number
   /** How long to wait for effects, in milliseconds; 10000 by default. */
   readonly settle?: number
@@ -82,15 +88,15 @@ export interface ReceiverSuiteOptions {
   /** Ids or patterns like `R-DUP-*`. */
   readonly only?: ReadonlyArray<string>
   readonly skip?: ReadonlyArray<string>
-  /** Gets the report, for example to write it to a file. */
+  /** Called with the report, for example to write it to a file. */
   readonly onReport?: (report: Report) => void | Promise<void>
 }
 
-/** What is wrong with the options, before anything is started; null for nothing. */
+/** Returns what is wrong with the options, before anything is started; null if nothing is. */
 const lackingOptions = (options: ReceiverSuiteOptions): string | null => {
   const { level = 1, otherUrls = [], peakRate, profiles = [], secret } = options
   if (otherUrls.length > 1) {
-    return `otherUrls holds ${otherUrls.length} URLs: the tenant profile compares two in all, so give one`
+    return `otherUrls holds ${otherUrls.length} URLs: the tenant profile compares two URLs in all, so give one`
   }
   if (secret !== undefined && Signature.keyOf(Redacted.make(secret)) === null) {
     return "secret must be a Standard Webhooks secret: whsec_ and base64"
@@ -106,7 +112,7 @@ const lackingOptions = (options: ReceiverSuiteOptions): string | null => {
   return lacking === undefined ? null : `profiles: ${lacking} needs ${lacks[lacking]}`
 }
 
-/** What the result of `start` lacks; null for nothing. */
+/** Returns what the result of `start` lacks; null if nothing is missing. */
 const lackingMeans = (
   { level = 1, otherUrls = [], profiles = [] }: ReceiverSuiteOptions,
   { advance, kill, pause, probe, restart, resume, url }: StartedReceiver
@@ -182,7 +188,7 @@ const givenOf = (options: ReceiverSuiteOptions, urls: Means["urls"]): Given => {
   }
 }
 
-/** Runs the suite, after other runs of this machine at the same URL. */
+/** Runs the suite, after any other run on this machine with the same URL has ended. */
 const tested = (options: ReceiverSuiteOptions, started: StartedReceiver): Effect.Effect<Report, ReceiverTaken> => {
   const { level = 1, otherUrls = [], secret } = options
   const urls: Means["urls"] = [new URL(started.url), ...otherUrls.map((url) => new URL(url))]
@@ -229,9 +235,9 @@ export const receiverSuite = (options: ReceiverSuiteOptions): void => {
         if (report === undefined || found === undefined) throw new Error(`the report of the suite lacks ${id}`)
         if (exitCodeOf(report) === exitCodes.unusable) throw new Error(report.endedBecause)
         const { observed, verdict } = found
-        // A broken SHOULD fails no build; `onReport` shows it.
+        // A broken SHOULD must not fail a build; `onReport` shows it.
         if (verdict === "NOT_OBSERVABLE" || verdict === "SKIPPED" || verdict === "WARN") skip(`${verdict}: ${observed}`)
-        // The explanation is the difference that vitest shows.
+        // vitest shows the explanation as the difference.
         expect(verdict === "PASS" ? "" : linesOf(explainRequirement(found)).join("\n")).toBe("")
       })
     }

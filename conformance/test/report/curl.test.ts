@@ -1,5 +1,5 @@
 /**
- * The curl command of a failure: it sends what the suite sent, and is not given where it can't.
+ * The curl command of a failure: it sends what the suite sent, and is left out if it can't.
  */
 import { wordsOf } from "@doorhook/testkit/Bash"
 import { assert, describe, it } from "@effect/vitest"
@@ -34,7 +34,7 @@ describe("a command", () => {
     assert.deepStrictEqual(wordsOf(command), [...curl.split(" "), "http://127.0.0.1:9000/hook", ...request])
   })
 
-  it("says the method where it is none that has a body, and what curl would not send by itself", () => {
+  it("sets a method other than POST, and what curl would not send by default", () => {
     const words = (...each: Parameters<typeof sent>) => wordsOf(curlOf([sent(...each)], 400)).slice(6)
     const headers = { "webhook-id": "evt_1" }
     assert.deepStrictEqual(words({ method: "GET" }), ["-X", "GET", "--data-binary", "{}"])
@@ -43,11 +43,11 @@ describe("a command", () => {
     assert.includeMembers(words({}, ["close"]), ["connection: close"])
     assert.includeMembers(words({ headers }, ["upper_headers"]), ["WEBHOOK-ID: evt_1"])
     assert.includeMembers(words({ headers }, ["title_headers"]), ["Webhook-Id: evt_1"])
-    // Without a value, curl takes a name with a colon for one that is not to be sent.
+    // curl does not send a header that is written with a colon and no value.
     assert.includeMembers(words({ headers: { "webhook-id": "" } }), ["webhook-id;"])
   })
 
-  it("sends again what had been sent: as it was then, and to both URLs where it came to two", () => {
+  it("sends each of several requests: equal ones in a loop, and to both URLs if there are two", () => {
     assert.strictEqual(
       curlOf([sent(), sent()], 400),
       `for attempt in 1 2; do ${curl} ${url.href} --data-binary '{}'; echo; done`
@@ -63,7 +63,10 @@ describe("a command", () => {
   })
 })
 
-/** What there is by hand after these operations, each of which sent one request of an event; the last of them decided. */
+/**
+ * Returns the command after these operations. Each operation sent one request of an event, and the last request
+ * decided.
+ */
 const after = (
   ops: ReadonlyArray<Operation>,
   events: ReadonlyArray<number>,
@@ -84,18 +87,18 @@ const after = (
   return curlCommand({ trace, attempt: attempts.length - 1, terms: { ...defaultTerms, deadline: 400 } })
 }
 
-describe("by hand", () => {
-  it("there is what one event's own requests show", () => {
+describe("the command of a failure", () => {
+  it("is given if the requests of one event show the failure", () => {
     assert.match(after([newEvent(accessLog)], [0]) ?? "", /^curl /)
     assert.match(after([newEvent(accessLog), again(0, retry)], [0, 0]) ?? "", /^for attempt in 1 2; do curl /)
     assert.match(after([newEvent(accessLog), newEvent(call)], [0]) ?? "", /^curl /)
     assert.include(after([newEvent(accessLog, ["chunked"])], [0]), "transfer-encoding: chunked")
   })
 
-  it("there is nothing where the command would leave out what mattered", () => {
+  it("is left out if it would not contain everything that mattered", () => {
     const stalled: Operation = { k: "stalled", count: 4, percent: 50 }
     assert.isNull(after([newEvent(accessLog)], [0], { "webhook-signature": "v1,c2VjcmV0" }), "a signature")
-    assert.isNull(after([stalled, newEvent(accessLog)], [1, 0]), "connections that stand still")
+    assert.isNull(after([stalled, newEvent(accessLog)], [1, 0]), "stalled connections")
     assert.isNull(after([newEvent(accessLog), { k: "restart" }], [0]), "a restart")
     assert.isNull(after([raceNew(accessLog, 3), again(0, retry)], [0, 0]), "copies at once")
     assert.isNull(after([newEvent(accessLog), newEvent(call)], [0, 1]), "another event before")
@@ -105,7 +108,7 @@ describe("by hand", () => {
     assert.isNull(after([newEvent(accessLog)], [0], {}, { interventions: [killed] }), "a kill by another case")
   })
 
-  it.live("a failure of chunks is shown in chunks", () =>
+  it.live("sends chunks if chunks made the receiver fail", () =>
     Effect.gen(function* () {
       const target = yield* receiver(({ headers }, response) =>
         answer(response, headers["transfer-encoding"] === undefined ? 200 : 411)

@@ -1,5 +1,6 @@
 /**
- * The forms of a report, all from one that holds every verdict and the worst that a receiver can write into one.
+ * The forms of a report, all made from a report with every verdict and with the most hostile text that a receiver can
+ * send.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
@@ -26,10 +27,10 @@ const forms = {
 
 const failed = sampleReport.requirements.find(({ id }) => id === "R-DUP-01") ?? assert.fail("no sample")
 
-/** All of level 2. */
+/** All requirements of level 2. */
 const requirements = select({ level: 2, profile: [], only: [], skip: [] }).selected
 
-/** What a report says that passed with these, but for what is said of some of them. */
+/** Parts of a report in which these requirements passed, with changes by id. */
 const passing = (
   tested: ReadonlyArray<Pick<ReportedRequirement, "id">>,
   others: Readonly<Record<string, Partial<ReportedRequirement>>> = {}
@@ -72,9 +73,9 @@ const tagsOf = (xml: string): ReadonlyArray<Tag> => {
 }
 
 describe("every form", () => {
-  it.each(Object.entries(forms))("of a report holds no secret: %s", (form, text) => {
+  it.each(Object.entries(forms))("contains no secret: %s", (form, text) => {
     for (const hidden of [secret, signature, "Bearer hush", "sid=hush", "key=hush"]) assert.notInclude(text, hidden)
-    // An archive keeps bodies as they were; it is read by programs.
+    // An archive keeps bodies unchanged, since programs read it.
     if (form === "har") return
     assert.notMatch(text, /[\u0000-\u0008\u000b-\u001f\u202e]/, "steers a terminal or turns the text around")
   })
@@ -106,10 +107,10 @@ const plain = (text: string): string =>
 const explanation = explanationOf(sampleReport)
 const [root = assert.fail("nothing is explained"), ...others] = explanation.explained
 
-describe("every form that somebody reads", () => {
+describe("every form for people", () => {
   const all = (one: Explained): ReadonlyArray<Explained> => [one, ...one.followers.flatMap(all)]
 
-  it.each(["console", "html", "md"] as const)("has every text of every block: %s", (form) => {
+  it.each(["console", "html", "md"] as const)("contains every text of every block: %s", (form) => {
     const text = plain(forms[form])
     for (const { blocks, headline, ids } of explanation.explained) {
       for (const words of [headline, ...ids, ...blocks.flatMap(textsOf)]) assert.include(text, plain(words))
@@ -118,21 +119,21 @@ describe("every form that somebody reads", () => {
       const seen = blocks.flatMap((block) => (block.kind === "line" && block.important ? [block.text] : []))
       for (const words of [...ids, ...seen]) assert.include(text, plain(words))
     }
-    assert.include(text.toLowerCase(), "probably from this")
+    assert.include(text.toLowerCase(), "probably caused by this")
     for (const words of [explanation.counts, ...explanation.notes]) {
       assert.include(text, plain(words))
     }
   })
 
-  it("has what JUnit has for the same requirement, whose cases are not folded", () => {
+  it("contains the same texts as JUnit, where cases are not folded", () => {
     const text = plain(forms.junit)
     for (const one of [root, ...root.followers])
       for (const words of linesOf({ ...one, followers: [] })) assert.include(text, plain(words))
   })
 })
 
-describe("what is explained", () => {
-  it("begins with root causes; what follows from them is folded under them, and what is open for one reason is one", () => {
+describe("the explanation", () => {
+  it("begins with root causes, folds followers under them, and merges what is open for the same reason", () => {
     assert.deepStrictEqual(
       explanation.explained.map(({ followers, ids, verdict }) => [verdict, ids, followers.flatMap((one) => one.ids)]),
       [
@@ -151,7 +152,7 @@ describe("what is explained", () => {
     ])
   })
 
-  it("never folds a failure under what says less, nor in a circle", () => {
+  it("never folds a failure under a weaker verdict, nor in a circle", () => {
     const rootsOf = (change: (one: ReportedRequirement) => Partial<ReportedRequirement>) =>
       explanationOf({
         ...sampleReport,
@@ -168,7 +169,7 @@ describe("what is explained", () => {
     assert.strictEqual(circle.filter((id) => id === "R-DUP-01" || id === "R-DUP-03").length, 1)
   })
 
-  it("shows every attempt of the event that decided, by the event's number, and says why a MUST is only WARN", () => {
+  it("shows every attempt of the decisive event, with its number, and says why a MUST is only WARN", () => {
     const [step, one, other] = [failed.history[0], failed.effects[0], "evt_other"]
     const [attempt] = step?.attempts ?? []
     if (step === undefined || attempt === undefined || one === undefined) return assert.fail("nothing is sampled")
@@ -197,7 +198,7 @@ describe("what is explained", () => {
     )
   })
 
-  it("shows the member that is stored otherwise, or says how to see it", () => {
+  it("shows the member that is stored differently, or says how to see it", () => {
     const [follower] = root.followers
     assert.deepStrictEqual(
       follower?.blocks.find(({ label }) => label === "Stored data"),
@@ -206,7 +207,7 @@ describe("what is explained", () => {
     assert.include(forms.console, "return `data` beside `digest` in the probe's answer")
   })
 
-  it("says how often a failure came again, and on what one depends that did not", () => {
+  it("says how often a failure recurred, and what it probably depends on if it did not", () => {
     const words = [5, 1, 0].map((failed) => confirmedInWords({ tried: 5, failed }))
     assert.deepStrictEqual(words, [
       "5 times, one at a time: it failed each time",
@@ -215,7 +216,7 @@ describe("what is explained", () => {
     ])
   })
 
-  it("has how far a memory of ids was seen to reach in what a pass claims, unless it was looked at further", () => {
+  it("adds to the claim of a pass how long ids were remembered, unless R-DUP-06 tested that", () => {
     const passed = { ...sampleReport, ...passing(requirements), memory: { seconds: 42, ids: 1_586 } }
     assert.strictEqual(explanationOf(passed).claim, "L2 once, ids were remembered for 42 s and 1,586 other events")
     const further = { ...passed, requirements: [...passed.requirements, ...passing([{ id: "R-DUP-06" }]).requirements] }
@@ -227,7 +228,7 @@ describe("what is explained", () => {
   })
 })
 
-describe("what differs in data", () => {
+describe("differences in data", () => {
   const rows: ReadonlyArray<readonly [sent: string, stored: string, ...ReadonlyArray<string>]> = [
     ['{"a":1,"b":[1,{"c":"x"}]}', '{"b":[1,{"c":"y"}],"a":1.0}', 'data.b[1].c "x" "y"'],
     ['{"n":9007199254740993}', '{"n":9007199254740992}', "data.n 9007199254740993 9007199254740992"],
@@ -255,7 +256,7 @@ describe("what differs in data", () => {
     )
   })
 
-  it("is looked for in the data of the body, with its digits", () => {
+  it("are found in the data of a body, with all digits", () => {
     assert.strictEqual(dataOf('{"event":{"data":{"id":12345678901234567890}}}'), '{"id":12345678901234567890}')
     assert.isNull(dataOf('{"event":'))
   })
@@ -264,8 +265,8 @@ describe("what differs in data", () => {
 describe("the console", () => {
   const story = forms.console
 
-  it("has the rule, what was sent, what came back, how to do it by hand, and how to do it again last", () => {
-    const block = story.slice(story.indexOf("FAIL  R-DUP-01\n"), story.indexOf("  Probably from this"))
+  it("shows the rule, the requests, the answers, the curl command, and last the command that repeats it", () => {
+    const block = story.slice(story.indexOf("FAIL  R-DUP-01\n"), story.indexOf("  Probably caused by this"))
     const order = [
       "The rule",
       "Expected",
@@ -292,7 +293,7 @@ describe("the console", () => {
     assert.match(block.trimEnd(), /--only R-DUP-01 --seed 7$/)
   })
 
-  it("says what makes a verdict less sure", () => {
+  it("says what makes a verdict less certain", () => {
     assert.include(story, "The probe's upper range is unverified.")
     assert.include(story, "The baseline lists requirements that no longer fail: R-ACK-04")
     assert.include(story, "Known      it is in the baseline")
@@ -305,7 +306,7 @@ describe("JUnit XML", () => {
 
   it("has a case for each requirement, and distinguishes undecided from passed", () => {
     assert.strictEqual(count("testcase"), sampleReport.requirements.length)
-    assert.strictEqual(count("failure"), 2, "a known failure is no failure of the build")
+    assert.strictEqual(count("failure"), 2, "a known failure does not fail the build")
     assert.strictEqual(count("error"), 1)
     assert.strictEqual(count("skipped"), 6, "3 INCONCLUSIVE, NOT_OBSERVABLE, SKIPPED and the known failure")
     for (const verdict of ["INCONCLUSIVE", "NOT_OBSERVABLE", "SKIPPED"]) {
@@ -315,7 +316,7 @@ describe("JUnit XML", () => {
     }
   })
 
-  it("counts what it holds", () => {
+  it("counts its cases", () => {
     const suites = tags.filter(({ name }) => name === "testsuite")
     const sum = (key: string): number => suites.reduce((total, { attributes }) => total + Number(attributes[key]), 0)
     assert.deepStrictEqual(["tests", "failures", "errors", "skipped"].map(sum), [12, 2, 1, 6])
@@ -325,7 +326,7 @@ describe("JUnit XML", () => {
     }
   })
 
-  it("has no element or attribute that Jenkins' junit-10.xsd does not know", () => {
+  it("has only elements and attributes of Jenkins' junit-10.xsd", () => {
     const known: Readonly<Record<string, ReadonlyArray<string>>> = {
       testsuites: ["name", "time", "tests", "failures", "errors"],
       testsuite: ["name", "tests", "failures", "errors", "skipped", "time", "timestamp", "id"],
@@ -344,7 +345,7 @@ describe("JUnit XML", () => {
   })
 })
 
-/** The same report with these endings, and no verdict of it an error or a failure. */
+/** Returns the sample report with these changes, and without errors and unknown failures. */
 const without = (change: Partial<Report>): Report => ({
   ...sampleReport,
   baseline: null,
@@ -356,15 +357,15 @@ const probeMessage = "The probe command ended with 2: ./count. It must print the
 const probeGone = without({ verdict: "inconclusive", ended: "probe_unusable", endedBecause: probeMessage })
 
 describe("a run whose probe could not be used", () => {
-  it("says so, and why, in every form that somebody reads, and nothing of a receiver that could not be reached", () => {
+  it("says so, and why, in every form for people, and does not blame the receiver", () => {
     for (const text of [render(probeGone), toMarkdown(probeGone), toHtml(probeGone), toJUnit(probeGone)]) {
-      assert.match(text, /The probe could not be used any more/)
+      assert.match(text, /The probe could no longer be used/)
       assert.include(text, "The probe command ended with 2: ./count.")
       assert.notMatch(text, /could not be reached/)
     }
   })
 
-  it("is one line where nothing could be sent", () => {
+  it("is reported on one line if nothing could be sent", () => {
     assert.strictEqual(render({ ...probeGone, attempts: 0 }), `The probe could not be used. ${probeMessage}`)
     const gone = { ...probeGone, attempts: 0, ended: "target_unusable" } as const
     assert.strictEqual(render(gone), `The receiver could not be reached or operated. ${probeMessage}`)
@@ -372,7 +373,7 @@ describe("a run whose probe could not be used", () => {
   })
 })
 
-describe("JUnit XML of a run that did not pass, and in which no requirement failed", () => {
+describe("JUnit XML of a run that did not pass, without a failed requirement", () => {
   const nothingRun = { ...probeGone, ended: "complete", endedBecause: "Nothing was tested.", requirements: [] } as const
   const errors: ReadonlyArray<readonly [what: string, report: Report, type: string, message: RegExp]> = [
     ["exit code 4, the probe", probeGone, "UNUSABLE", /^The probe command ended with 2/],
@@ -411,7 +412,7 @@ describe("JUnit XML of a run that did not pass, and in which no requirement fail
     assert.strictEqual(whole?.attributes["tests"], String(report.requirements.length + 1))
   })
 
-  it("has none where the file shows it, or all is well", () => {
+  it("has no such error if a case shows the failure, or if the run passed", () => {
     for (const report of [sampleReport, without({ verdict: "pass" })]) {
       assert.notInclude(toJUnit(report), "doorhook.conformance.RUN")
     }
@@ -419,7 +420,7 @@ describe("JUnit XML of a run that did not pass, and in which no requirement fail
 })
 
 describe("Markdown", () => {
-  it("begins with the verdict and lets no text of the receiver be markup", () => {
+  it("begins with the verdict and escapes the receiver's texts", () => {
     assert.match(forms.md, /^### ❌ The receiver does not conform/)
     assert.notInclude(forms.md, "<script>")
     assert.notMatch(forms.md, /(?<![\\;])@team/)
@@ -430,7 +431,7 @@ describe("Markdown", () => {
 
 const Named = Schema.Array(Schema.Struct({ name: Schema.String, value: Schema.String }))
 
-/** What HAR 1.2 asks for, as far as it is used. */
+/** The parts of HAR 1.2 that are used. */
 const Har = Schema.fromJsonString(
   Schema.Struct({
     log: Schema.Struct({
@@ -472,7 +473,7 @@ const Har = Schema.fromJsonString(
 )
 
 describe("HAR", () => {
-  it("has the attempts of what failed, in the shape of HAR 1.2", () => {
+  it("contains the attempts of failures, in the format of HAR 1.2", () => {
     const { log } = Schema.decodeSync(Har)(forms.har)
     assert.deepStrictEqual(
       log.entries.map(({ response }) => response.status),
@@ -485,7 +486,7 @@ describe("HAR", () => {
     assert.include(first?.request.postData?.text ?? "", "Zoë 🔑")
     const after = sampleReport.requirements.map((one) => ({ ...one, historyStartedAt: "2026-11-21T22:15:39.000Z" }))
     const later = Schema.decodeSync(Har)(toHar({ ...sampleReport, requirements: after })).log.entries
-    assert.strictEqual(later[0]?.startedDateTime, "2026-11-21T22:15:39.000Z", "a history of the middle of the run")
+    assert.strictEqual(later[0]?.startedDateTime, "2026-11-21T22:15:39.000Z", "a history from the middle of the run")
     assert.strictEqual(later[1]?.startedDateTime, "2026-11-21T22:15:39.412Z")
     for (const { time, timings } of log.entries)
       assert.closeTo(timings.send + timings.wait + timings.receive, time, 0.001)
@@ -493,7 +494,7 @@ describe("HAR", () => {
 })
 
 describe("a badge", () => {
-  it("claims the level that was passed, and no more", () => {
+  it("claims only the level that passed", () => {
     const said = (change: object): unknown => JSON.parse(toBadge({ ...sampleReport, ...change }))
     assert.deepStrictEqual(said({}), { schemaVersion: 1, label: "webhook receiver", message: "2 failed", color: "red" })
     assert.deepInclude(said(passing(requirements)), { message: "L2 once", color: "brightgreen" })
@@ -505,7 +506,7 @@ describe("a badge", () => {
     assert.deepInclude(said({ verdict: "inconclusive" }), { message: "inconclusive", color: "lightgrey" })
   })
 
-  it("claims no whole level where a part of it was tested, or is known to fail", () => {
+  it("does not claim a whole level if only a part was tested, or a part is known to fail", () => {
     const all = requirements.length
     const others = requirements.slice(1)
     const some = [

@@ -1,5 +1,6 @@
 /**
- * The HTML report in a real browser: it asks for nothing, fits a phone, reads in the dark, and filters without a script.
+ * The HTML report in a real browser: it requests nothing, fits a phone, is readable in dark mode, and filters without a
+ * script.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { chromium } from "playwright-core"
@@ -27,7 +28,7 @@ const contrast = (a: string, b: string): number => {
   return (bright + 0.05) / (dark + 0.05)
 }
 
-/** The colour of each text that has one of its own, and what is behind it. */
+/** Returns the colour of each coloured text, and of its background. */
 const coloursOfTexts = `Array.from(document.querySelectorAll(".v, .soft, .arrow, a"), (element) => {
   let ground = "rgba(0, 0, 0, 0)"
   for (let at = element; at !== null && ground.endsWith(", 0)"); at = at.parentElement) {
@@ -37,7 +38,7 @@ const coloursOfTexts = `Array.from(document.querySelectorAll(".v, .soft, .arrow,
 })`
 
 describe.skipIf(path === null)("the page", () => {
-  it("stands alone, on any screen, in any light, without a script", async () => {
+  it("works offline and without scripts, on wide and narrow screens, in light and dark mode", async () => {
     const browser = await chromium.launch({
       ...(path !== null && { executablePath: path }),
       args: process.getuid?.() === 0 ? ["--no-sandbox"] : []
@@ -54,7 +55,7 @@ describe.skipIf(path === null)("the page", () => {
         assert.deepStrictEqual(complaints, [])
         assert.strictEqual(await page.locator("script").count(), 0)
 
-        // The scripts are texts: this project knows no types of browsers.
+        // Scripts are strings, because this project has no browser types.
         const overflow = await page.evaluate<number>("document.documentElement.scrollWidth - window.innerWidth")
         assert.isAtMost(overflow, 0, "the page is wider than the screen")
 
@@ -77,7 +78,7 @@ describe.skipIf(path === null)("the page", () => {
         await page.locator('a[href="#R-DUP-01"]').click()
         assert.isTrue(await page.locator("#R-DUP-01").isVisible())
         const follower = page.locator("#R-DUP-03")
-        assert.isFalse(await follower.isVisible(), "what follows is folded")
+        assert.isFalse(await follower.isVisible(), "followers are folded")
         await page.locator(".followers > summary").click()
         assert.isTrue(await follower.isVisible())
         assert.match((await page.locator(".bars .deadline").innerText()).trim(), /^5s: the deadline$/)

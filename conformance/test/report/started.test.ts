@@ -1,5 +1,5 @@
 /**
- * When the history of a failure began: each at its own time, in the report and in what is stored of the run.
+ * The start times of failed histories, in the report and in stored evidence.
  */
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { assert, it } from "@effect/vitest"
@@ -12,7 +12,7 @@ import { makeReport } from "../../src/report/MakeReport.ts"
 import { runSuite } from "../../src/run/RunSuite.ts"
 import { model } from "../support/model.ts"
 
-it.live("a history that failed says when it began, which is not when the run did; evidence says the same again", () =>
+it.live("a failed history has its own start time, in the report and in the evidence", () =>
   Effect.gen(function* () {
     const { hooks, probe, url } = yield* model({ key: ({ index }) => String(index) })
     const trace = `${yield* temporaryFolder}/trace.json`

@@ -1,5 +1,5 @@
 /**
- * The story of a history: with what others did to the receiver at the time, where they did it.
+ * The steps of a history in words, with the actions of other cases on the receiver where they happened.
  */
 import { assert, describe, it } from "@effect/vitest"
 import type { Intervention } from "../../src/evidence/Trace.ts"
@@ -28,7 +28,7 @@ interface Situation {
   readonly symptom?: Symptom | null
 }
 
-const toldOf = (
+const textsOf = (
   interventions: ReadonlyArray<ReturnType<typeof at>>,
   otherEvents = 0,
   { follows = false, symptom = "lost" }: Situation = {}
@@ -41,31 +41,31 @@ const toldOf = (
 }
 
 const part = ", which matters if it keeps ids or effects in memory"
-const [first = "", wait = "", last = ""] = toldOf([])
+const [first = "", wait = "", last = ""] = textsOf([])
 
 describe("steps", () => {
   it("say what other cases did while nothing was sent, and how many events they sent", () => {
-    const told = toldOf([at(2_000, "killed"), at(9_000, "killed"), at(30_000, "restarted")], 1_586)
+    const texts = textsOf([at(2_000, "killed"), at(9_000, "killed"), at(30_000, "restarted")], 1_586)
     const others = `; in between, other cases killed the receiver 2 times, restarted it and sent 1,586 other events${part}`
-    assert.deepStrictEqual(told, [first, `${wait}${others}`, last])
+    assert.deepStrictEqual(texts, [first, `${wait}${others}`, last])
   })
 
-  it("say it where it fell, and nothing of what the history did itself", () => {
-    assert.deepStrictEqual(toldOf([at(43_500, "paused")]), [
+  it("say it at the step where it happened, and leave out the history's own actions", () => {
+    assert.deepStrictEqual(textsOf([at(43_500, "paused")]), [
       first,
       wait,
       `${last}; in between, other cases paused the receiver${part}`
     ])
-    assert.deepStrictEqual(toldOf([at(2_000, "killed", 1)]), [first, wait, last])
+    assert.deepStrictEqual(textsOf([at(2_000, "killed", 1)]), [first, wait, last])
   })
 
-  it("say it only where it may have a part in what was found", () => {
+  it("say it only if it may have contributed to the failure", () => {
     const killed = [at(2_000, "killed")]
-    assert.deepStrictEqual(toldOf(killed, 0, { symptom: null }), [first, wait, last], "a wrong answer is wrong without")
-    assert.deepStrictEqual(toldOf(killed, 0, { follows: true }), [first, wait, last], "ordinary events show it too")
+    assert.deepStrictEqual(textsOf(killed, 0, { symptom: null }), [first, wait, last], "a wrong answer is wrong anyway")
+    assert.deepStrictEqual(textsOf(killed, 0, { follows: true }), [first, wait, last], "ordinary events show it too")
   })
 
-  it("say that a refusal beside others was sent again alone", () => {
+  it("say that an event was sent again alone if it was refused with others in flight", () => {
     const attempts = [attemptOf({ exchange: answered(503), crowded: true, inFlight: 10 })]
     const trace = traceOf(attempts, { ops: [newEvent(accessLog)] })
     const run = { title: "", lane: "state", alone: false, trace, whole: true, settled: true, repeats: [] } as const
@@ -78,7 +78,7 @@ describe("steps", () => {
 })
 
 describe("effects", () => {
-  it("are as they were read last, with the most of them where that was more, and with what is stored otherwise", () => {
+  it("are those of the last reading, with a higher earlier count and with data that is stored differently", () => {
     const attempts = [0, 1, 2, 3].map((event) => attemptOf({ event }))
     const effects = [
       counted(1),

@@ -1,12 +1,12 @@
 /**
- * What is read from what a sender did: each requirement on an observation that keeps it and on one that breaks it.
+ * The checks of a sender: each requirement on an observation that keeps it and on one that breaks it.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { acknowledge, plan } from "../../src/sender/Host.ts"
 import type { Observation, SeenAttempt, SeenEvent, Treatment } from "../../src/sender/Host.ts"
 import { senderRequirements } from "../../src/sender/SenderRequirements.ts"
 
-/** As a run judges, with the signatures that do not hold. */
+/** Returns the terms of a run, with the attempts whose signatures are wrong. */
 const termsFor = ({ events }: Observation) => ({
   deadline: 5_000,
   guard: 250,
@@ -35,13 +35,13 @@ const attempt = (event: number, index: number, treatment: Treatment, over: Parti
     },
     body: `{"event":{"resource_type":"call","action":"create","data":{"id":${event}}}}`,
     treatment,
-    // A sender gives up what is late.
+    // A sender gives up an attempt when the answer is late.
     gaveUpAfter: treatment.k === "after" && treatment.share > 1 ? 5_000 : null,
     ...over
   }
 }
 
-/** What a good sender looks like: each event of the plan until it is acknowledged. */
+/** The events of a correct sender: each event of the plan, with attempts until it is acknowledged. */
 const events: ReadonlyArray<SeenEvent> = plan.map((treatments, event) => {
   const slow = treatments.some((one) => one.k === "after" && one.share < 1)
   return {
@@ -51,13 +51,13 @@ const events: ReadonlyArray<SeenEvent> = plan.map((treatments, event) => {
 })
 const good: Observation = { events, strays: [] }
 
-/** The same, with each attempt changed. */
+/** Returns the same events, with each attempt changed. */
 const changed = (change: (seen: SeenAttempt, index: number) => SeenAttempt): Observation => ({
   events: events.map(({ attempts, number }) => ({ number, attempts: attempts.map(change) })),
   strays: []
 })
 
-/** The same, without what follows some treatments. */
+/** Returns the same events, without the attempts that follow some treatments. */
 const endingAfter = (isLast: (treatment: Treatment) => boolean): Observation => ({
   events: events.map(({ attempts, number }) => {
     const last = attempts.findIndex(({ treatment }) => treatment !== null && isLast(treatment))
@@ -128,21 +128,21 @@ const broken: ReadonlyArray<readonly [what: string, id: string, observation: Obs
 ]
 
 describe("the checks of a sender", () => {
-  it("pass what is right", () => {
+  it("pass a correct sender", () => {
     for (const { check, id } of senderRequirements) {
       const { observed, verdict } = check(good, termsFor(good))
       assert.strictEqual(verdict, "PASS", `${id}: ${observed}`)
     }
   })
 
-  it("can't pass what was never seen", () => {
+  it("are inconclusive if nothing was seen", () => {
     for (const { check, id } of senderRequirements) {
       const nothing = { events: [], strays: [] }
       assert.strictEqual(check(nothing, termsFor(nothing)).verdict, "INCONCLUSIVE", id)
     }
   })
 
-  it.each(broken)("tell %s by %s", (_, id, observation) => {
+  it.each(broken)("detect %s with %s", (_, id, observation) => {
     const requirement = senderRequirements.find((one) => one.id === id)
     assert.strictEqual(requirement?.check(observation, termsFor(observation)).verdict, "FAIL")
   })
@@ -152,7 +152,7 @@ describe("the checks of a sender", () => {
     assert.strictEqual(signed?.check(good, { ...termsFor(good), signatures: null }).verdict, "NOT_OBSERVABLE")
   })
 
-  it("have a breach each", () => {
+  it("each detect something", () => {
     assert.deepStrictEqual(
       senderRequirements.map(({ id }) => id).filter((id) => !broken.some(([, breaks]) => breaks === id)),
       []

@@ -1,5 +1,5 @@
 /**
- * The suite on senders: doorhook itself passes as the process that people run; one that takes every shortcut does not.
+ * The suite on senders: doorhook passes, started as people start it. A sender that takes every shortcut fails.
  */
 import { operatorKey, startService } from "@doorhook/testkit/Doorhook"
 import { assert, describe, it } from "@effect/vitest"
@@ -47,7 +47,7 @@ describe("a sender", () => {
         deadline: 400,
         quiet: 200,
         maxTime: 2_000,
-        // It waits for the last answer, so that all of it is seen.
+        // Waits for the last answer, so that every attempt is seen.
         listening: (url) => Effect.promise(() => sendCarelessly(url))
       }).pipe(Effect.timeout("30 seconds"))
       assert.strictEqual(report.verdict, "fail")
@@ -58,12 +58,12 @@ describe("a sender", () => {
     })
   )
 
-  it.live("like doorhook, as a process, passes", () =>
+  it.live("passes if it is doorhook, started as a process", () =>
     Effect.gen(function* () {
       const retry = { access_log: ["200ms", "300ms", "500ms", "1s"] }
       const { url } = yield* startService(yield* configured("memory", { ackTimeout: "3s", lease: "9s", retry }))
       const port = yield* deadPort
-      // The secret is known once the integration is made, and that wants the receiver's URL.
+      // The secret is known once the integration is created, which takes the receiver's URL.
       const created = yield* Effect.promise(async () => {
         const client = await discover(url, "c1", "s1")
         const tokens = await takeTokens(client, "https://client.example/cb", "admin@example.com", "correct horse")
@@ -82,7 +82,7 @@ describe("a sender", () => {
         host: "127.0.0.1",
         port,
         secret: Redacted.make(meta.signing_secret),
-        // A busy machine must be in time, too, with what is due at eight tenths of it.
+        // The plan answers at 80 % of it, which must be in time on a busy machine, too.
         deadline: 3_000,
         quiet: 2_000,
         maxTime: 60_000,
@@ -95,7 +95,7 @@ describe("a sender", () => {
 })
 
 describe("conformance sender", () => {
-  it.live("says in a line what is wrong with its flags", () =>
+  it.live("says on one line what is wrong with its flags", () =>
     Effect.gen(function* () {
       const port = yield* conformance("sender", "--port", "70000")
       assert.strictEqual(port.exitCode, 3)
@@ -111,12 +111,12 @@ describe("conformance sender", () => {
     })
   )
 
-  it.live("exits with 2 when nothing came", () =>
+  it.live("exits with 2 if no event arrives", () =>
     Effect.gen(function* () {
       const { exitCode, message, output } = yield* conformance("sender", "--max-time", "300ms")
       assert.strictEqual(exitCode, 2)
       assert.match(output, /Listening on http:\/\/127\.0\.0\.1:\d+\/hook/)
-      assert.include(message, "0 events came")
+      assert.include(message, "0 events arrived")
     })
   )
 })

@@ -1,5 +1,5 @@
 /**
- * Runs the command, in this process or in one of its own.
+ * Runs the command, in this process or in its own.
  */
 import { conformanceCommand } from "@doorhook/conformance"
 import { CommandFailure } from "@doorhook/core"
@@ -19,13 +19,13 @@ const readReport = Effect.fnUntraced(function* (file: string) {
   return yield* Schema.decodeEffect(Schema.fromJsonString(Report))(yield* fs.readFileString(file))
 })
 
-/** A file that does not exist yet, in a folder that goes with the scope. */
+/** A file that does not exist yet, in a folder that is deleted with the scope. */
 const reportFile = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   return `${yield* fs.makeTempDirectoryScoped()}/report.json`
 })
 
-/** Adds what a run does not ask for: a JSON report, a folder of its own for cases, and little time for waits. */
+/** Adds flags that a run lacks: a JSON report, its own folder for cases, and a short --max-time. */
 const withReport = (args: ReadonlyArray<string>, file: string): ReadonlyArray<string> => {
   const unless = (flag: string, value: string): ReadonlyArray<string> => (args.includes(flag) ? [] : [flag, value])
   return args[0] === "run"
@@ -40,9 +40,9 @@ const withReport = (args: ReadonlyArray<string>, file: string): ReadonlyArray<st
 
 export interface Result {
   readonly exitCode: number
-  /** All that was printed. */
+  /** Everything that was printed. */
   readonly output: string
-  /** What the failure said; empty when there was none or a process of its own printed it. */
+  /** The message of the failure; empty if there was none or if another process printed it. */
   readonly message: string
   /** The JSON report; null when none was written. */
   readonly report: Report | null
@@ -66,11 +66,11 @@ export const conformance = (...args: ReadonlyArray<string>): Effect.Effect<Resul
 
 export interface Process {
   readonly child: ChildProcess
-  /** How it ended, once it has. */
+  /** The result, once the process has ended. */
   readonly ended: Effect.Effect<Result>
 }
 
-/** Runs `conformance ...args` in a process of its own, with a JSON report when it is a run. */
+/** Runs `conformance ...args` in its own process, with a JSON report if it is a run. */
 export const spawnConformance = (...args: ReadonlyArray<string>): Effect.Effect<Process, never, Scope.Scope> =>
   Effect.gen(function* () {
     const file = yield* reportFile

@@ -1,5 +1,5 @@
 /**
- * What a process that mounts the command exits with.
+ * The exit codes of a process that mounts the command.
  */
 import { CommandFailure } from "@doorhook/core"
 import { Cause, Exit } from "effect"
@@ -7,7 +7,7 @@ import { CliError } from "effect/cli"
 
 const defect = 70
 
-/** The exit code of a failure; a wrong command line is as good as a flag with a wrong value. */
+/** Returns the exit code of a failure. A wrong command line has the code of wrong usage. */
 const exitCodeOf = (error: unknown): number => {
   if (error instanceof CommandFailure) return error.exitCode
   if (!CliError.isCliError(error)) return defect

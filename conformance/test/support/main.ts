@@ -1,5 +1,5 @@
 /**
- * The command as a process of its own.
+ * Runs the command as a process.
  */
 import { conformanceCommand } from "@doorhook/conformance"
 import { CommandFailure } from "@doorhook/core"

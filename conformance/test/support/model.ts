@@ -1,6 +1,6 @@
 /**
- * A receiver with a memory of its own making, and a probe that looks straight into it: what the engine is tried on where
- * no process is needed.
+ * A model of a receiver in this process, and a probe that reads its memory directly. The engine is tested on it where
+ * no separate process is needed.
  */
 import { Crypto } from "@doorhook/core"
 import { listen } from "@doorhook/testkit/ListeningServer"
@@ -22,35 +22,35 @@ export interface Delivery {
   readonly timestamp: string
   readonly body: string
   readonly request: IncomingMessage
-  /** How many deliveries came before. */
+  /** Number of earlier deliveries. */
   readonly index: number
 }
 
-/** What a receiver may do otherwise than a correct one. */
+/** Differences from a correct receiver. */
 export interface Manners {
-  /** What it knows a duplicate by. */
+  /** The key by which it recognises a duplicate. */
   readonly key?: (delivery: Delivery) => string
-  /** How many keys it remembers. */
+  /** Number of keys that it remembers. */
   readonly capacity?: number
-  /** For how long, in milliseconds. */
+  /** How long it remembers a key, in milliseconds. */
   readonly remembers?: number
   /** Whether it acts on a delivery at all. */
   readonly accepts?: (delivery: Delivery) => boolean
   /** The status of its answer. */
   readonly status?: (delivery: Delivery, known: boolean) => number
-  /** How long its work takes, in milliseconds; the note is made before, the effect after. */
+  /** How long its work takes, in milliseconds. It records the id before the work, and the effect after it. */
   readonly work?: number | ((delivery: Delivery) => number)
-  /** What it makes of the data that it stores. */
+  /** Changes the data before it is stored. */
   readonly stores?: (data: string, delivery: Delivery) => string
-  /** Whether a turn of the event loop lies between the look whether it is known and the note that it is. */
+  /** Whether a turn of the event loop passes between checking for a duplicate and recording the id. */
   readonly notesLater?: boolean
   /** Whether work is dropped when the sender goes away. */
   readonly dropsAbandoned?: boolean
-  /** Whether a request without POST is worked on like one. */
+  /** Whether a request with another method is handled like a POST. */
   readonly anyMethod?: boolean
-  /** What the probe makes of a number of effects. */
+  /** Changes the number of effects before the probe returns it. */
   readonly probed?: (effects: number, total: number) => number
-  /** Whether the probe gives digests. */
+  /** Whether the probe returns digests. */
   readonly digest?: boolean
 }
 
@@ -66,7 +66,7 @@ const field = (body: string, name: string): string => new RegExp(`"${name}":\\s*
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** The text of an event's data; null when the body holds no event. */
+/** Returns the text of an event's data; null if the body is not an event. */
 const dataOf = (body: string): string | null => {
   try {
     const parsed: unknown = JSON.parse(body)
@@ -78,7 +78,7 @@ const dataOf = (body: string): string | null => {
   }
 }
 
-/** The event's type, however its text is written. */
+/** Returns the event's type, even if it is written with escapes. */
 const typeOf = (body: string): string => {
   const parsed: unknown = JSON.parse(body)
   const event = isRecord(parsed) ? parsed["event"] : null
@@ -118,7 +118,7 @@ export const model = (manners: Manners = {}) =>
           const delivery: Delivery = {
             id,
             type: typeOf(body),
-            // Those of units and panels are short.
+            // The ids of units and panels are shorter.
             dataId: /"id":\s*(\d{6,})/.exec(body)?.[1] ?? "",
             loggedAt: field(body, "logged_at"),
             timestamp: String(request.headers["webhook-timestamp"]),

@@ -1,5 +1,5 @@
 /**
- * Receivers to test the suite on: real HTTP servers, good and faulty, that write down what they get.
+ * Receivers to test the suite on: real HTTP servers, correct and faulty, that record what they receive.
  */
 import { freePort, listening } from "@doorhook/testkit/ListeningServer"
 import { handlingReceiver } from "@doorhook/testkit/Receiver"
@@ -12,23 +12,23 @@ import type { Socket } from "node:net"
 
 /** One request as a receiver sees it. */
 export interface Received extends Request {
-  /** The id seen before. */
+  /** Whether the id was seen before. */
   readonly duplicate: boolean
-  /** How many requests came before this one. */
+  /** Number of earlier requests. */
   readonly index: number
 }
 
-/** Answers a request; the socket is there for those who break it. */
+/** Answers a request. The socket lets a receiver break the connection. */
 export type Behaviour = (received: Received, response: ServerResponse, socket: Socket) => void
 
 export interface Receiver {
   readonly url: string
   readonly received: ReadonlyArray<Received>
-  /** Ends the server and every connection, as a process that dies does. */
+  /** Ends the server and every connection, as the death of a process does. */
   readonly die: () => void
 }
 
-/** A receiver for as long as the scope lives. */
+/** Runs a receiver until the scope is closed. */
 export const receiver = (behave: Behaviour): Effect.Effect<Receiver, never, Scope.Scope> => {
   const received: Array<Received> = []
   const seen = new Set<string>()
@@ -42,7 +42,7 @@ export const receiver = (behave: Behaviour): Effect.Effect<Receiver, never, Scop
   return Effect.map(handlingReceiver(handle), ({ die, url }) => ({ url, received, die: () => void die() }))
 }
 
-/** A receiver at the level of the socket; answers its URL. */
+/** Runs a receiver at socket level. Returns its URL. */
 export const socketReceiver = (connected: (socket: Socket) => void): Effect.Effect<string, never, Scope.Scope> => {
   const server = createSocketServer((socket) => {
     socket.on("error", () => undefined)
@@ -51,10 +51,10 @@ export const socketReceiver = (connected: (socket: Socket) => void): Effect.Effe
   return Effect.map(listening(server), ({ url }) => `${url}/hook`)
 }
 
-/** A port of this machine at which nobody listens. */
+/** A port of this machine at which nothing listens. */
 export const deadPort: Effect.Effect<number> = Effect.promise(freePort)
 
-/** Acknowledges. */
+/** Acknowledges every request. */
 export const acknowledge: Behaviour = (_, response) => {
   response.end("ok")
 }

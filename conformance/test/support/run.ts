@@ -1,5 +1,5 @@
 /**
- * Runs the suite on what a test has in its hands: URLs, a probe, hooks.
+ * Runs the suite with a test's own URLs, probe and hooks.
  */
 import type { Effect, Redacted } from "effect"
 import type { Hooks } from "../../src/hooks/Hooks.ts"
@@ -10,7 +10,7 @@ import type { Report } from "../../src/report/Report.ts"
 import { runSuite } from "../../src/run/RunSuite.ts"
 import type { Given } from "../../src/run/RunSuite.ts"
 
-/** Settings and means in one; what is left out is as usual, but no history is stored. */
+/** Settings and means in one object. Missing ones have their defaults, except that no history is stored. */
 export interface Tested extends Partial<Omit<Options, "url" | "probe">> {
   readonly url: URL
   readonly otherUrls?: ReadonlyArray<URL>

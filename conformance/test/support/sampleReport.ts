@@ -1,5 +1,5 @@
 /**
- * A report with a requirement of every verdict, and with the worst that a receiver can write into one.
+ * A report with a requirement of every verdict, and with the most hostile text that a receiver can send.
  */
 import type { Verdict } from "../../src/judgement/Verdict.ts"
 import type { Report, ReportedAttempt, ReportedRequirement } from "../../src/report/Report.ts"
@@ -107,7 +107,7 @@ const failed = requirement("R-DUP-01", "FAIL", {
   curl: `curl -sS -i --max-time 5 http://127.0.0.1:9000/hook -H 'webhook-id: evt_01JD3X8V6N' --data-binary '{"event":{}}'`
 })
 
-/** Follows from the failure above, and shows what is stored. */
+/** A failure that follows from the one above and shows stored data. */
 const follower = requirement("R-DUP-03", "FAIL", {
   level: 2,
   statement: "An event is stored as it was sent.",

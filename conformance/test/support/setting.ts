@@ -1,5 +1,5 @@
 /**
- * What a history is executed with.
+ * Settings for executing a history.
  */
 import { Effect, Redacted } from "effect"
 import type { Setting } from "../../src/execution/Execution.ts"
@@ -16,7 +16,7 @@ export const terms = { ...defaultTerms, deadline: 2_000 }
 
 export { services }
 
-/** Against a receiver, with nothing besides but what is said. Each has a clock of its own. */
+/** Makes a setting for a receiver, with defaults except for `others`. Each setting has its own clock. */
 export const settingOf = (url: URL, others: Partial<Omit<Setting, "urls">> = {}): Setting => {
   const startedAt = performance.now()
   return {

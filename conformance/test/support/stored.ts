@@ -1,5 +1,5 @@
 /**
- * What stored evidence says when it is judged again.
+ * Judges stored evidence again.
  */
 import { Effect, Schema } from "effect"
 import { readFile } from "node:fs/promises"
@@ -14,7 +14,7 @@ export const evidenceIn = (file: string) =>
     Effect.orDie
   )
 
-/** The report that follows from a file, and from nothing else. */
+/** Returns the report that follows from an evidence file alone. */
 export const saidAgain = (file: string): Effect.Effect<Report> =>
   Effect.map(evidenceIn(file), (evidence) =>
     makeReport(evidence, outcomesOf(evidence), { files: new Map(), problem: null })

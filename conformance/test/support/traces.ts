@@ -1,5 +1,5 @@
 /**
- * Traces as tests need them: attempts by what was answered, effects by what the probe counted.
+ * Makes traces for tests: attempts by their answers, effects by the probe's counts.
  */
 import type { Exchange } from "../../src/evidence/Exchange.ts"
 import type { Attempt, Effects, SentEvent, Trace } from "../../src/evidence/Trace.ts"
@@ -21,7 +21,7 @@ export const answered = (status: number, elapsed = 5): Answered => ({
   headers: {}
 })
 
-/** An attempt of the first event, answered with 200, as far as nothing else is said. */
+/** Makes an attempt of the first event that is answered with 200, except for `over`. */
 export const attemptOf = (over: Partial<Attempt> = {}): Attempt => ({
   kind: "delivery",
   op: 0,
@@ -53,7 +53,7 @@ const eventOf = (place: number): SentEvent => ({
 
 export const counted = (last: number, most = last): Effects => ({ last, most, digest: null })
 
-/** A trace of these attempts; as many events as they name. */
+/** Makes a trace of these attempts and the events that they refer to. */
 export const traceOf = (
   attempts: ReadonlyArray<Attempt>,
   { ops = [], ...over }: Partial<Trace> & { readonly ops?: ReadonlyArray<Operation> } = {}

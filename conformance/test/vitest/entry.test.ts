@@ -1,6 +1,6 @@
 /**
- * The entry for vitest, as the author of a receiver uses it: on one that is good, and in a project of its own on one
- * that is not.
+ * The entry for vitest, as the author of a receiver uses it: on correct receivers here, and on faulty ones in a
+ * separate project.
  */
 import { receiverSuite } from "@doorhook/conformance/vitest"
 import type { ReceiverSuiteOptions, StartedReceiver } from "@doorhook/conformance/vitest"
@@ -25,7 +25,7 @@ const start = async (): Promise<StartedReceiver> => {
       const { digest, effects } = await Effect.runPromise(
         httpProbe(new URL("/probe", origin)).read({ webhookId, resourceType: "", dataId: "", endpoint: null })
       )
-      // Hex is hex in either case.
+      // Hex digits may have either case.
       return { effects, ...(digest === null ? {} : { digest: digest.toUpperCase() }) }
     },
     stop: () => Effect.runPromise(Scope.close(scope, Exit.void))
@@ -40,7 +40,7 @@ receiverSuite({
   only: ["R-ACK-02", "R-DUP-04", "R-HTTP-02", "R-LOS-03"]
 })
 
-/** A receiver that can be killed; a supervisor starts it again some seconds later, at the same port. */
+/** Starts a receiver that can be killed. A supervisor starts it again two seconds later, at the same port. */
 const startSupervised = async (): Promise<StartedReceiver> => {
   const effects = new Map<string, number>()
   const seen = (request: IncomingMessage, response: ServerResponse): void => {
@@ -72,7 +72,7 @@ const startSupervised = async (): Promise<StartedReceiver> => {
   }
 }
 
-describe("a receiver that its supervisor takes seconds to start again", () => {
+describe("a receiver whose supervisor takes seconds to start it again", () => {
   receiverSuite({
     start: startSupervised,
     level: 3,
@@ -82,7 +82,7 @@ describe("a receiver that its supervisor takes seconds to start again", () => {
   })
 })
 
-/** What vitest makes of a file of the project beside this one. */
+/** Runs vitest on a file of the separate project. */
 const runCase = (name: string) => {
   const config = fileURLToPath(new URL("faulty/vitest.config.ts", import.meta.url))
   const bin = fileURLToPath(new URL("../../../node_modules/vitest/vitest.mjs", import.meta.url))
@@ -97,11 +97,11 @@ const runCase = (name: string) => {
 }
 
 describe("receiverSuite", () => {
-  it("refuses a requirement that there is not, and sends nothing", () => {
+  it("refuses an unknown requirement, and sends nothing", () => {
     assert.throws(() => receiverSuite({ start, only: ["R-DPU-02"] }), "only: R-DPU-02 is no requirement; did you mean")
   })
 
-  it("fails the test of the requirement that is broken, with its explanation, and no other", async () => {
+  it("fails only the test of the broken requirement, with its explanation", async () => {
     const { code, stderr, stdout } = await runCase("receiver.case.ts")
     const output = stdout + stderr
     assert.strictEqual(code, 1, output)
@@ -113,17 +113,17 @@ describe("receiverSuite", () => {
     assert.notInclude(output, "npx doorhook")
   })
 
-  it("says what a requirement lacks by the names that a test has for it", () => {
+  it("names what a requirement lacks by the options of a test, not by flags", () => {
     for (const [need, { inTest }] of Object.entries(needs)) assert.notInclude(inTest, "--", need)
   })
 
-  it("says of a probe that gives a text for a number that it does", async () => {
+  it("says that a probe returned a text instead of a number", async () => {
     const { code, stderr, stdout } = await runCase("uncounted.case.ts")
     assert.strictEqual(code, 1)
     assert.include(stdout + stderr, 'the probe of the test gave effects: "0", a text; give a whole number')
   })
 
-  it("fails where the receiver lacks what its level needs, instead of skipping it", async () => {
+  it("fails if the receiver lacks what its level needs, instead of skipping tests", async () => {
     const { code, stderr, stdout } = await runCase("unseen.case.ts")
     const output = stdout + stderr
     assert.strictEqual(code, 1, output)

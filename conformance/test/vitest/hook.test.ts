@@ -1,5 +1,5 @@
 /**
- * What a test gives to operate its receiver.
+ * The functions with which a test operates its receiver.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
@@ -7,7 +7,7 @@ import { TestClock } from "effect/testing"
 import { functionHook } from "../../src/hooks/Commands.ts"
 
 describe("a hook of a test", () => {
-  it.effect("that never settles fails, also when it can't be interrupted", () =>
+  it.effect("fails if it never settles, even if it can't be interrupted", () =>
     Effect.gen(function* () {
       const restart = functionHook("restart", () => new Promise<void>(() => undefined))?.() ?? assert.fail()
       const waiting = yield* Effect.forkChild(Effect.uninterruptible(Effect.flip(restart)))

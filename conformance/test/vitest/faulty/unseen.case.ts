@@ -1,5 +1,5 @@
 /**
- * The suite on receivers that lack what they are to be tested with.
+ * The suite on receivers that lack what their options need.
  */
 import { receiverSuite } from "@doorhook/conformance/vitest"
 import type { ReceiverSuiteOptions, StartedReceiver } from "@doorhook/conformance/vitest"
@@ -8,7 +8,7 @@ import { afterAll } from "vitest"
 let stopped = 0
 afterAll(() => void process.stderr.write(`${stopped} receivers were stopped\n`))
 
-/** Nothing is sent to it. */
+/** A URL that nothing is sent to. */
 const url = "http://127.0.0.1:9/hook"
 const probe = () => ({ effects: 0 })
 

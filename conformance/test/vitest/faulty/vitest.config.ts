@@ -1,5 +1,5 @@
 /**
- * A project of its own, whose receivers are not as they should be: `entry.test.ts` runs it, a file at a time.
+ * A separate project with faulty receivers. `entry.test.ts` runs it, one file at a time.
  */
 import { defineConfig } from "vitest/config"
 
