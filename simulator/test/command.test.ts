@@ -241,7 +241,7 @@ describe("wrong usage", () => {
     { args: ["plan", "--out", "same", "--labels", "./same"], says: "expected another file than that of --out same" },
     { args: ["preview", "--rate-scale", "0"], says: "--rate-scale 0: expected a number above 0" },
     { args: ["preview", "--rate-scale", "1e3"], says: "at most 1000" },
-    { args: [...run, "--speed", "fast"], says: "--speed fast: expected a number of times above 0, like 60x" },
+    { args: [...run, "--speed", "fast"], says: "--speed fast: expected a factor above 0, like 60x" },
     { args: [...run, "--speed", "0x"], says: "--speed 0x" },
     { args: [...run, "--speed", "2x", "--as-fast-as-possible"], says: "exclude each other" },
     { args: [...run, "--max-inflight", "0"], says: "from 1 to 10000" },

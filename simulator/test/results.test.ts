@@ -277,7 +277,7 @@ describe("the account of events", () => {
 
   it("separates what is lost from what breaks a rule", () => {
     const why = (lost: number, broken: number) => failureOf(reportOf(new Measurements(), { lost, broken }))?.message
-    assert.strictEqual(why(0, 3), "A rule of delivery was broken in 3 places; the summary says which")
+    assert.strictEqual(why(0, 3), "A delivery rule was broken in 3 places; the summary says which")
     assert.strictEqual(why(2, 3), "2 deliveries of accepted events are not accounted for")
   })
 

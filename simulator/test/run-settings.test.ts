@@ -273,7 +273,7 @@ describe("a receiver that is not there", () => {
       [],
       "it may check signatures: give its secret with --secret"
     ],
-    ["asks whose secret was given", [401], signing, "it may check signatures: is the secret that was given its own?"],
+    ["asks whose secret was given", [401], signing, "it may check signatures: is the given secret the right one?"],
     ["asks for nothing where it is not", [401, 500], signing, "is the receiver running, and is this its URL?"]
   ] as const)("lists the statuses of one that answers, and %s", ([, statuses, secret, advice]) =>
     Effect.gen(function* () {
@@ -425,7 +425,7 @@ describe("wrong usage of simulate run", () => {
     { args: [...virtual, "--receiver", "fast"], says: "slow:p50=2s,p99=9s" },
     {
       args: [...quiet, "--receiver", "4=down"],
-      says: "--receiver 4=down: it is no integration's; there are 3 integrations: 1 = Mill Lane; 2 = Mill Lane, tenant"
+      says: "--receiver 4=down: no such integration; there are 3 integrations: 1 = Mill Lane; 2 = Mill Lane, tenant"
     },
     { args: [...quiet, "--buildings", "20", "--receiver", "61=flaky:0.1"], says: "; and 50 more" },
     {
@@ -434,16 +434,16 @@ describe("wrong usage of simulate run", () => {
     },
     {
       args: [...quiet, "--receiver", "down:09:00-15:00,on=2026-03-01"],
-      says: "the run does not come to that time: it goes from 2026-03-01T23:00 to 2026-03-06T23:00 UTC"
+      says: "that time is outside the run, which lasts from 2026-03-01T23:00 to 2026-03-06T23:00 UTC"
     },
     {
       args: [...quiet, "--drain", "1h", "--receiver", "down:09:00-15:00,on=2026-03-03"],
-      says: "does not come to that time"
+      says: "that time is outside the run"
     },
-    { args: [...quiet, "--receiver", "gone:after=10d"], says: "does not come to that time" },
+    { args: [...quiet, "--receiver", "gone:after=10d"], says: "that time is outside the run" },
     {
       args: ["run", "--preset", "quiet", "--speed", "60x", "--duration", "1h", "--receiver", "down:09:00-15:00"],
-      says: "does not come to that time"
+      says: "that time is outside the run"
     },
     { args: [...virtual, "--slo", "ack<5s"], says: "there is no metric ack" },
     { args: [...virtual, "--report", "pdf=x"], says: "expected html=FILE, json=FILE or csv=FILE" },
@@ -463,21 +463,24 @@ describe("wrong usage of simulate run", () => {
     { args: [...virtual, "--ack-timeout", "0s"], says: "above 0" },
     { args: [...virtual, "--crash-every", "1ms"], says: "--crash-every 1ms: expected a duration like" },
     { args: [...virtual, "--delete-every", "999ms"], says: "at least 1s" },
-    { args: [...virtual, "--speed", "60x"], says: "--virtual runs as fast as it computes" },
-    { args: [...virtual, "--batch", "2"], says: "--batch is of runs in real time" },
+    { args: [...virtual, "--speed", "60x"], says: "--virtual runs as fast as possible" },
+    { args: [...virtual, "--batch", "2"], says: "--batch applies to runs in real time" },
     { args: ["run", "--batch", "0"], says: "a whole number from 1 to 1000" },
     { args: ["run", "--rate", "50"], says: "--rate 50: expected a rate like 50/s" },
     { args: ["run", "--rate", "0/s"], says: "above 0" },
     { args: ["run", "--stages", "10/s"], says: "--stages 10/s: expected stages like 10/s:1m,200/s:5m" },
     { args: ["run", "--rate", "5/s", "--stages", "5/s:1m"], says: "--rate and --stages exclude each other" },
-    { args: ["run", "--stages", "5/s:1m", "--duration", "1m"], says: "each stage has a length" },
-    { args: ["run", "--rate", "5/s", "--speed", "60x"], says: "--speed does not go with --rate" },
-    { args: ["run", "--rate", "5/s", "--as-fast-as-possible"], says: "--as-fast-as-possible does not go with --rate" },
+    { args: ["run", "--stages", "5/s:1m", "--duration", "1m"], says: "each stage has its own length" },
+    { args: ["run", "--rate", "5/s", "--speed", "60x"], says: "--speed can't be combined with --rate" },
+    {
+      args: ["run", "--rate", "5/s", "--as-fast-as-possible"],
+      says: "--as-fast-as-possible can't be combined with --rate"
+    },
     { args: ["run", "--even"], says: "--even needs --rate or --stages" },
-    { args: ["run", "--generator", "3/2"], says: "a place among several, like 1/3" },
-    { args: ["run", "--events", "x.ndjson", "--preset", "quiet"], says: "--preset makes a plan" },
-    { args: ["run", "--events", "x.ndjson", "--start", "2026-03-03"], says: "--start makes a plan" },
-    { args: ["run", "--warm-up", "24h"], says: "less than the run takes" },
+    { args: ["run", "--generator", "3/2"], says: "a number out of several, like 1/3" },
+    { args: ["run", "--events", "x.ndjson", "--preset", "quiet"], says: "--preset applies to a plan" },
+    { args: ["run", "--events", "x.ndjson", "--start", "2026-03-03"], says: "--start applies to a plan" },
+    { args: ["run", "--warm-up", "24h"], says: "less than the length of the run" },
     { args: ["run", "--stop-on-miss"], says: "--stop-on-miss needs --slo" },
     { args: ["run", "--compare", "/nowhere/report.json"], says: "expected a file that can be read" },
     { args: ["run", "--metrics", "0"], says: "a whole number from 1 to 65535" },
@@ -489,8 +492,8 @@ describe("wrong usage of simulate run", () => {
     { args: [...toService, "--receiver", "prompt"], says: "models receivers" },
     { args: [...virtual, "--to", "http://127.0.0.1:1"], says: "exclude each other" },
     { args: [...virtual, "--buildings", "1000"], says: "--buildings 1000: expected a whole number from 1 to 512" },
-    { args: [...virtual, "--grace", "3s"], says: "--drain says how long" },
-    { args: [...virtual, "--max-inflight", "2"], says: "--max-inflight is of runs in real time" },
+    { args: [...virtual, "--grace", "3s"], says: "with --virtual, use --drain" },
+    { args: [...virtual, "--max-inflight", "2"], says: "--max-inflight applies to runs in real time" },
     { args: ["run", "--drain", "1h"], says: "--drain needs --virtual" },
     { args: ["run", "--crash-every", "6h"], says: "--crash-every needs --virtual" },
     { args: ["run", "--to-receiver", "nowhere"], says: "the URL of a receiver" },

@@ -98,7 +98,7 @@ describe("simulate validate of a file", () => {
         concurrency: "unbounded"
       })
       const text = (yield* TestConsole.logLines).join("\n")
-      assert.match(text, /^-: [\d,]+ events; judged by what no building does/)
+      assert.match(text, /^-: [\d,]+ events; checked only for what happens in no building/)
       assert.match(text, /\/pipe: [\d,]+ events;/)
     }).pipe(Effect.provide(platform))
   )
@@ -294,7 +294,7 @@ describe("simulate validate of an absurd office", () => {
       assert.strictEqual(error.exitCode, 1)
       for (const absurdity of absurdities) assert.include(error.message, absurdity)
       yield* validate(file, ...zone)
-      assert.include((yield* TestConsole.logLines).join("\n"), "--use says what it is for")
+      assert.include((yield* TestConsole.logLines).join("\n"), "--use adds checks")
     }).pipe(Effect.provide(platform))
   )
 
@@ -358,7 +358,7 @@ describe("simulate validate of a scenario", () => {
       ]) {
         const error = yield* Effect.flip(validate(...flag))
         assert.instanceOf(error, CommandFailure)
-        assert.include(error.message, "is for a recorded log")
+        assert.include(error.message, "applies to a recorded log")
       }
     }).pipe(Effect.provide(platform))
   )
