@@ -80,7 +80,7 @@ describe("a retry that is sent later than it was due", () => {
     request(2, 20_000)
     assert.deepStrictEqual(
       ledger.violations.map(({ what }) => what),
-      ["delivery 1 was sent, as attempt 2, 10000 ms after it was due"]
+      ["attempt 2 of delivery 1 was sent 10000 ms after it was due"]
     )
   })
 
@@ -106,15 +106,15 @@ describe("a retry that is sent before it was due", () => {
   })
 
   it("breaks a rule where it was not claimed early", () => {
-    assert.strictEqual(whats(null)[0], "delivery 1 was sent, as attempt 2, 4000 ms before it was due")
+    assert.strictEqual(whats(null)[0], "attempt 2 of delivery 1 was sent 4000 ms before it was due")
   })
 
   it("breaks a rule where it uses up the schedule, or changes when the delivery is due", () => {
     assert.deepStrictEqual(whats(10_000, { early: 0, next_attempt_at: 38_000 }), [
-      "delivery 1 counts attempt 2, which was made early, in its schedule"
+      "delivery 1 counts early attempt 2 in its schedule"
     ])
     assert.deepStrictEqual(whats(10_000, { early: 1, next_attempt_at: 38_000 }), [
-      "delivery 1 is not due when it was before attempt 2, which was made early"
+      "delivery 1 has another due time than before early attempt 2"
     ])
   })
 })
@@ -208,7 +208,7 @@ describe("what is stored as skipped", () => {
     store(2, "skipped")
     finish(ledger)
     assert.deepStrictEqual(whats(), [
-      "delivery 1 was stored as skipped, and integration 1 is neither disabled nor deleted"
+      "delivery 1 was stored as skipped, but integration 1 is neither disabled nor deleted"
     ])
     assert.strictEqual(ledger.brokenIn("nothing-lost"), 2)
   })

@@ -168,13 +168,13 @@ describe("a file of events", () => {
     { lines: [line("2026-03-02T08:00:00Z", { building_id: "x", data: 1 })], says: "/building_id" },
     {
       lines: [line("2026-03-02T08:00:00Z", { resource_type: "door_forced" })],
-      says: "/resource_type must be call or access_log; others are the declared ones of a service"
+      says: "/resource_type must be call or access_log; other types must be declared by a service"
     },
     {
       lines: [line("2026-03-02T08:00:00Z"), line("2026-03-02T07:00:00Z")],
       says: "line 2: /at is earlier than on the line before; sort"
     },
-    { lines: ["", ""], says: "expected events, one on each line; there is none" }
+    { lines: ["", ""], says: "expected events, one per line; the file has none" }
   ])("is refused with the line and what is wrong with it: $says", ({ lines, says }) =>
     Effect.gen(function* () {
       const failure = yield* Effect.flip(read(lines))

@@ -208,7 +208,7 @@ describe("objectives", () => {
     assert.deepStrictEqual(judgeSlo(reportOf(new Measurements()), none), {
       slo: "ack_p99<1s",
       met: false,
-      measured: "there was none of it"
+      measured: "nothing to measure"
     })
   })
 })
@@ -283,7 +283,7 @@ describe("the account of events", () => {
 
   it("says that nothing happens in a time that was played, and not of one that was interrupted", () => {
     const planned = (interrupted: boolean) => summaryText(reportOf(new Measurements(), { interrupted }))
-    assert.match(planned(false), /^planned +0 events: nothing happens in this time\. Give a longer --duration/)
+    assert.match(planned(false), /^planned +0 events in this time\. Try a longer --duration/)
     assert.match(planned(true), /^planned +0 events\n/)
   })
 
@@ -295,7 +295,7 @@ describe("the account of events", () => {
     const report = reportOf(measurements, { facts: { kind: "service" } })
     assert.match(summaryText(report), /^held +12 requests to publish waited for a place: 1,000 were open/m)
     assert.match(summaryText(report), /^sampled +37 deliveries for request times; 3 more look-ups failed \(status 429/m)
-    assert.include(htmlReport(report), "the load was not open then")
+    assert.include(htmlReport(report), "The load was not open then")
     assert.deepStrictEqual(report.sample, { wanted: 40, failed: 3, why: "status 429: slow down" })
   })
 })

@@ -212,7 +212,7 @@ describe("a run whose waiting ends with work open", () => {
       assert.instanceOf(failure, CommandFailure)
       assert.match(failure.message, /^Objectives missed: service_p99<0s \(.*\)$/)
       const said = (yield* TestConsole.logLines).join("\n")
-      assert.match(said, /\nopen +\d+ when the waiting ended; --grace says/)
+      assert.match(said, /\nopen +\d+ when the wait ended, which --grace limits/)
       assert.match(said, /\nmet +lost=0 \(0\)/)
       assert.match(said, /\nsent +in \d+ ms, [\d,]+ events\/s\ntook +[\d.]+ s$/m)
       assert.notMatch(said, /\n(broken|late|rate|intended) /)
@@ -488,7 +488,7 @@ describe("wrong usage of simulate run", () => {
     { args: [...virtual, "--slo", "intended_max<1h"], says: "can't measure it" },
     { args: ["run", "--as-fast-as-possible", "--slo", "late_p99<1s"], says: "keeps no schedule" },
     { args: ["run", "--to-receiver", "http://127.0.0.1:1/", "--slo", "duplicates=0"], says: "only the receiver knows" },
-    { args: [...toService, "--slo", "backlog<9"], says: "only the service sees" },
+    { args: [...toService, "--slo", "backlog<9"], says: "only the service can measure this" },
     { args: [...toService, "--receiver", "prompt"], says: "models receivers" },
     { args: [...virtual, "--to", "http://127.0.0.1:1"], says: "exclude each other" },
     { args: [...virtual, "--buildings", "1000"], says: "--buildings 1000: expected a whole number from 1 to 512" },

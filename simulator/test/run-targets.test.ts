@@ -160,7 +160,7 @@ describe.concurrent("simulate run", () => {
         }).pipe(Effect.provide(platform(environment)))
       const variable = { DOORHOOK_OPERATOR_KEY: "wrong" }
       const refusedKey = (where: string) =>
-        `${origin} refused the operator key of ${where}. Give the key of that service. It answered with status 401: This is not the key.`
+        `${origin} refused the operator key of ${where}. Use the key of that service. It answered with status 401: This is not the key.`
       assert.strictEqual(yield* refusal(variable), refusedKey("DOORHOOK_OPERATOR_KEY"))
       assert.strictEqual(
         yield* refusal(variable, "--operator-key-file", file),

@@ -187,7 +187,7 @@ describe("a run against a service", () => {
       const wrongKey = optionsFor(strict.url, {}, Redacted.make("another"))
       const refused = yield* Effect.flip(run(arrivalsOf(office, hour), wrongKey))
       assert.instanceOf(refused, RunStopped)
-      assert.include(refused.message, "refused the operator key. Give the key")
+      assert.include(refused.message, "refused the operator key. Use the key")
       assert.isEmpty(strict.received)
 
       const changing = yield* service((response, request, number) =>

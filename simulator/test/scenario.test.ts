@@ -150,10 +150,10 @@ describe("a scenario file", () => {
       },
       "the id 3 of another building"
     ],
-    [{ name: "x", buildings: [{ ...house, flows: { guests: {} } }] }, "is of a building with `offices`"],
+    [{ name: "x", buildings: [{ ...house, flows: { guests: {} } }] }, "applies only to a building with `offices`"],
     [{ name: "x", buildings: [{ ...house, holidays: ["25.12."] }] }, "2026-12-25"],
-    [{ name: "x", buildings: [{ ...house, holidays: ["2026-02-29"] }] }, "a day that the calendar has"],
-    [{ name: "x", buildings: [{ ...house, holidays: ["02-29", "04-31"] }] }, "a day that the calendar has"],
+    [{ name: "x", buildings: [{ ...house, holidays: ["2026-02-29"] }] }, "an existing day of the calendar"],
+    [{ name: "x", buildings: [{ ...house, holidays: ["02-29", "04-31"] }] }, "an existing day of the calendar"],
     [
       {
         name: "x",

@@ -103,7 +103,7 @@ const ofFile = Effect.fnUntraced(function* (path: string, texts: Texts) {
   const judgement: Judgement = { scenario, use, zone, rateScale }
   const isCsv = /\.(csv|tsv)$/i.test(path)
   const { checks, count } = yield* isCsv ? ofCsv(path, judgement, texts) : ofLines(path, judgement)
-  if (count === 0) return yield* CommandFailure.usage(`${path}: expected events, one on each line; the file has none`)
+  if (count === 0) return yield* CommandFailure.usage(`${path}: expected events, one per line; the file has none`)
   const against = scenario === null ? "" : ` against ${scenario.name}`
   const by =
     scenario === null && use === null ? "; checked only for what happens in no building: --use adds checks" : ""

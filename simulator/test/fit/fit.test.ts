@@ -128,7 +128,7 @@ it("a fitted house has no more flats than a building can have", () => {
   const crowd = Result.getOrThrow(readLog(`time,person\n${rows.join("")}`, options))
   const { document, notes } = Result.getOrThrow(fit(crowd, { name: "mine", kind: "homes" }))
   assert.strictEqual(document.buildings[0]?.homes?.flats, 400)
-  assert.include(notes.join(), "the log shows about 474 flats; a building has at most 400")
+  assert.include(notes.join(), "the log shows about 474 flats; the scenario has 400")
 })
 
 describe("what a log does not show", () => {
@@ -234,15 +234,15 @@ describe("logs", () => {
 
   it("are refused with the line and what is accepted", () => {
     assert.include(failure(""), "line 1: the file is empty")
-    assert.include(failure("door,person\nA,B\n"), "name it by --columns time=HEADING")
+    assert.include(failure("door,person\nA,B\n"), "name it with --columns time=HEADING")
     assert.include(
       failure("time,person\n2026-03-02 08:00,A\nyesterday,B\n"),
-      'line 3: "yesterday" is no time; expected'
+      'line 3: "yesterday" is not a time; expected'
     )
     assert.include(failure("time,person\n2026-02-30 08:00,A\n"), "line 2")
     assert.include(
       failure('time,person\n"2026-03-02 08:00\n",A\n2026-03-02 08:00\n'),
-      "line 4: has 1 cells, the header has 2"
+      "line 4: has 1 cells, but the header has 2"
     )
     assert.include(failure("time,person\n", {}), "no rows")
     assert.include(

@@ -128,7 +128,7 @@ describe("simulate validate of a file", () => {
       const error = Option.getOrThrow(failure)
       assert.instanceOf(error, CommandFailure)
       assert.strictEqual(error.exitCode, CommandFailure.usageExitCode)
-      assert.include(error.message, `line ${lines.length}: /at must be within 3650d of that of line 1, `)
+      assert.include(error.message, `line ${lines.length}: /at must be within 3650d of that in line 1 `)
     }).pipe(Effect.provide(platform))
   )
 
