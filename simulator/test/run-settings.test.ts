@@ -265,13 +265,13 @@ describe("a receiver that can't be reached", () => {
 
   const signing = ["--secret", `whsec_${"QUFB".repeat(8)}`]
   it.live.each([
+    ["asks for the secret after a refusal", [401, 403], [], "it may check signatures: give its secret with --secret"],
     [
-      "asks for the secret after a refusal",
-      [401, 403],
-      [],
-      "it may check signatures: give its secret with --secret"
+      "asks whether the given secret is right",
+      [401],
+      signing,
+      "it may check signatures: is the given secret the right one?"
     ],
-    ["asks whether the given secret is right", [401], signing, "it may check signatures: is the given secret the right one?"],
     ["does not ask for it otherwise", [401, 500], signing, "is the receiver running, and is this its URL?"]
   ] as const)("lists the statuses of a receiver that answers, and %s", ([, statuses, secret, advice]) =>
     Effect.gen(function* () {
@@ -479,7 +479,7 @@ describe("wrong usage of simulate run", () => {
     { args: ["run", "--events", "x.ndjson", "--preset", "quiet"], says: "--preset applies to a plan" },
     { args: ["run", "--events", "x.ndjson", "--start", "2026-03-03"], says: "--start applies to a plan" },
     { args: ["run", "--warm-up", "24h"], says: "less than the length of the run" },
-    { args: ["run", "--stop-on-miss"], says: "--stop-on-miss needs --slo" },
+    { args: ["run", "--stop-on-miss"], says: "--stop-on-miss needs at least one --slo" },
     { args: ["run", "--compare", "/nowhere/report.json"], says: "expected a file that can be read" },
     { args: ["run", "--metrics", "0"], says: "a whole number from 1 to 65535" },
     { args: [...virtual, "--slo", "rate>=99%"], says: "--slo rate>=99%: this run can't measure it: on virtual time" },
@@ -500,8 +500,8 @@ describe("wrong usage of simulate run", () => {
     { args: ["run", "--to-receiver", "http://127.0.0.1:1/"], says: "no network transport" },
     { args: [...toService, "--retry", "call="], says: "--retry is a setting of the service" },
     { args: [...toService, "--ack-timeout", "2s"], says: "--ack-timeout is a setting of the service" },
-    { args: [...toService, "--tenant-integrations", "0"], says: "--tenant-integrations makes integrations" },
-    { args: [...toService, "--building-integrations", "2"], says: "--building-integrations makes integrations" }
+    { args: [...toService, "--tenant-integrations", "0"], says: "--tenant-integrations adds integrations" },
+    { args: [...toService, "--building-integrations", "2"], says: "--building-integrations adds integrations" }
   ])("$args is refused with what is accepted", ({ args, says }) =>
     Effect.gen(function* () {
       const failure = yield* Effect.flip(simulate(...args))

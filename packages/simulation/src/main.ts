@@ -1,7 +1,7 @@
 /**
- * Runs simulations from the command line. `npm run simulate:seeds -- 10000` runs the seeds 1 to 10000, `-- 10000 --from
- * N` as many from N on, and `-- --seed N` runs seed N alone. `--week` simulates a week under the service's own settings
- * instead of minutes of chaos. `--store sqlite` gives each seed a file instead of a memory that its processes share.
+ * Runs simulations from the command line. `npm run simulate:seeds -- 10000` runs the seeds 1 to 10000. `--from N` starts
+ * at seed N, and `--seed N` runs seed N alone. `--week` simulates a week under the service's own settings instead of
+ * minutes of chaos. `--store sqlite` gives each seed a file instead of a memory that its processes share.
  *
  * Exits with 1 if a check fails and with 3 for invalid arguments.
  */

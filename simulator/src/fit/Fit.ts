@@ -25,7 +25,7 @@ export interface FitOptions {
   readonly kind: Kind | null
 }
 
-/** The log shows too little, or its estimates fit no scenario. */
+/** A log that shows too little, or whose estimates give no valid scenario. */
 export class CannotFit extends Schema.TaggedError<CannotFit>()("CannotFit", { message: Schema.String }) {}
 
 export interface Fitted {
@@ -37,7 +37,7 @@ export interface Fitted {
   readonly days: number
   readonly people: number
   readonly calls: number
-  /** Sentences about what the scenario lacks of the log. */
+  /** Sentences about parts of the log that the scenario doesn't cover. */
   readonly notes: ReadonlyArray<string>
 }
 

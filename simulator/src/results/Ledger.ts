@@ -160,7 +160,7 @@ export class Ledger {
   requested(integration: IntegrationId, webhookId: string, attempt: number, now: number): Tracked | null {
     const tracked = this.#byIntegration.get(integration)?.get(webhookId)
     if (tracked === undefined || this.#ended.has(integration)) {
-      const what = `event ${webhookId} was sent to integration ${integration}, without an open delivery`
+      const what = `event ${webhookId} was sent to integration ${integration} without an open delivery`
       this.report("nothing-after-end", now, what)
       this.#options.measurements.request(this.#options.timeOf(now), null, "cut_off", null)
       return null

@@ -47,10 +47,7 @@ export const noCounts = {
 }
 export type Counters = typeof noCounts
 
-/**
- * Outcome of a request to a receiver. `cut_off`: the sending process died. `in_flight`: the run ended before the
- * request.
- */
+/** Outcome of a request to a receiver. `cut_off`: the sending process died. `in_flight`: the run ended first. */
 export type Outcome = AttemptOutcome | "cut_off" | "in_flight" | "not_sampled"
 
 /** Deliveries that wait because their receiver is down. Each counts from its first refusal to its end. */

@@ -44,7 +44,7 @@ export interface EnginePorts {
   readonly wake?: (wake: WakeSignal["Service"]) => WakeSignal["Service"]
 }
 
-/** Builds the stores of a layer anew. */
+/** Builds new stores from a layer. */
 export const storesOf = <E>(
   layer: Layer.Layer<DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore, E>
 ): Effect.Effect<Stores, E, Scope.Scope> =>

@@ -30,7 +30,7 @@ const problemOf = (
 
 export const disabling: Check = {
   name: "disabling",
-  rule: "An integration is disabled as failing exactly when an attempt fails, no attempt was acknowledged for disableAfter since the first failure, and at least ten have failed.",
+  rule: "An integration is disabled as failing at the first failed attempt that is at least the tenth and at least disableAfter after the first, without an acknowledgement in between. It is not disabled earlier.",
   violations: (trace) =>
     stepsOf(trace).flatMap((step) => {
       const problem = problemOf(trace, step)

@@ -83,11 +83,11 @@ export const leases: Check = {
 }
 
 interface Places {
-  /** Of one process. */
+  /** Most open requests of one process. */
   readonly ofProcess: number
-  /** Of one process, to one integration. */
+  /** Most open requests of one process to one integration. */
   readonly ofProcessToOne: number
-  /** Of all processes, to one integration. Each process has at least one place. */
+  /** Most open requests of all processes to one integration. Each process has at least one place. */
   readonly toOne: number
 }
 
