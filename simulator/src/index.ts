@@ -1,7 +1,7 @@
 /**
- * Door and call traffic that looks like days in real buildings: plans, live streams, and load for a service.
+ * Realistic door and call traffic of buildings: plans, live streams, and load for a service.
  *
- * world -> traffic -> plan -> run: what exists, who moves when, what is written down, where it is sent.
+ * The layers: world (what exists), traffic (who moves when), plan (what is recorded), run (where it is sent).
  */
 // scenarios
 export { demo, demoDirectory } from "./scenario/Demo.ts"

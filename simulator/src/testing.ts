@@ -1,6 +1,4 @@
-/**
- * What the deterministic simulation of the delivery engine shares with runs on virtual time.
- */
+/** Parts that runs on virtual time share with the deterministic simulation of the delivery engine. */
 export { Process } from "./clock/Process.ts"
 export { signatureOf } from "./clock/SeededCrypto.ts"
 export { startOfTime, VirtualTime } from "./clock/VirtualTime.ts"

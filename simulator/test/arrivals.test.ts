@@ -38,7 +38,9 @@ const twoPeaks: DayShape = {
   ]
 }
 
-/** A shape's share of arrivals before a clock time in hours, worked out by the engine's own functions, by the second. */
+/**
+ * Returns a shape's share of arrivals before a clock time in hours, computed per second with the engine's own `Math`.
+ */
 const shareBefore = (shape: DayShape): ((clock: number) => number) => {
   const density = (h: number) =>
     shape.even / (shape.to - shape.from) +
@@ -79,7 +81,7 @@ describe("the inverse of the cumulative intensity", () => {
     )
   })
 
-  it("finds the time by which that share has come", () => {
+  it("finds the time by which a share is reached", () => {
     const cumulative = cumulativeOn(twoPeaks, ordinary)
     const share = shareBefore(twoPeaks)
     for (const clock of [6.5, 7.75, 8, 12, 17, 18.4, 22]) {
@@ -87,7 +89,7 @@ describe("the inverse of the cumulative intensity", () => {
     }
   })
 
-  it("skips the hour that clocks skip and repeats the one they repeat", () => {
+  it("skips and repeats the same hour as the clocks", () => {
     const night: DayShape = { from: 0, to: 6, even: 1, peaks: [] }
     assert.closeTo(cumulativeOn(night, ordinary).at(-1) ?? 0, 1, 1e-9)
     assert.closeTo(cumulativeOn(night, spring).at(-1) ?? 0, 5 / 6, 1e-9)
@@ -95,7 +97,10 @@ describe("the inverse of the cumulative intensity", () => {
   })
 })
 
-/** The gaps between arrivals, in the time of a process of rate one, turned into numbers that chance makes uniform. */
+/**
+ * Rescales gaps between arrivals to those of a Poisson process of rate one, and turns them into numbers that are
+ * uniform by chance.
+ */
 const rescaledGaps = (times: ReadonlyArray<number>, share: (clock: number) => number, mean: number) => {
   const reached = times.map((time) => mean * share(time / hour))
   return reached.map((value, index) => 1 - Math.exp(-(value - (reached[index - 1] ?? 0))))
@@ -106,7 +111,7 @@ describe("arrivals", () => {
   const times = [...arrivals(ordinary, twoPeaks, mean, new Rng(root(5)))]
   const share = shareBefore(twoPeaks)
 
-  it("are as many as expected", () => {
+  it("have the expected number", () => {
     assert.isBelow(Math.abs(times.length - mean), 4 * Math.sqrt(mean))
   })
 
@@ -114,7 +119,7 @@ describe("arrivals", () => {
     assert.isAbove(uniformityPValue(rescaledGaps(times, share, mean)), 0.001)
   })
 
-  it("would be found out if they were evenly spaced along the intensity, or of another shape", () => {
+  it("fail the test if they are evenly spaced or have another shape", () => {
     const cumulative = cumulativeOn(twoPeaks, ordinary)
     const even = Array.from({ length: mean }, (_, n) => invert(cumulative, (n + 0.5) / mean))
     assert.isBelow(uniformityPValue(rescaledGaps(even, share, mean)), 1e-6)
@@ -123,8 +128,8 @@ describe("arrivals", () => {
     assert.isBelow(uniformityPValue(rescaledGaps(other, share, mean)), 1e-6)
   })
 
-  it("reject the test as rarely as chance does", () => {
-    // 400 seeds at 1 %: 4 rejections expected; more than 12 have a probability of 0.03 %.
+  it("fail the test no more often than by chance", () => {
+    // With 400 seeds at 1 %, 4 rejections are expected; more than 12 have a probability of 0.03 %.
     let rejected = 0
     for (let seed = 0; seed < 400; seed++) {
       const day = [...arrivals(ordinary, twoPeaks, 100, new Rng(root(seed)))]
@@ -133,7 +138,7 @@ describe("arrivals", () => {
     assert.isAtMost(rejected, 12)
   })
 
-  it("do not come where none are expected", () => {
+  it("are none if none are expected", () => {
     assert.deepStrictEqual([...arrivals(ordinary, twoPeaks, 0, new Rng(root(1)))], [])
   })
 })

@@ -13,7 +13,10 @@ import { TestConsole } from "effect/testing"
 import { platform, printed, simulate } from "./simulateCli.ts"
 import { scenarioOf, startAt } from "./support.ts"
 
-/** A service that answers as told, made three deliveries of all it takes in, and says which keys it was given. */
+/**
+ * Starts a service that answers with this status and records the keys it got. Everything it accepts has three
+ * deliveries.
+ */
 const service = Effect.fnUntraced(function* (status: number) {
   const keys: Array<string | undefined> = []
   const rows = ["dlv_1", "dlv_2", "dlv_3"].map((id, at) => {
@@ -50,14 +53,14 @@ describe("simulate plan", () => {
     }).pipe(Effect.provide(platform()))
   )
 
-  it.live("throws both away where both are sent to what is no file", () =>
+  it.live("accepts /dev/null for both files", () =>
     Effect.gen(function* () {
       yield* simulate("plan", ...quietDay, "--out", "/dev/null", "--labels", "/dev/null")
       assert.include((yield* TestConsole.errorLines).join("\n"), "events written")
     }).pipe(Effect.provide(platform()))
   )
 
-  it.live("writes nothing but the plan to standard output", () =>
+  it.live("writes only the plan to standard output", () =>
     Effect.gen(function* () {
       let output = ""
       const decoder = new TextDecoder()
@@ -72,7 +75,7 @@ describe("simulate plan", () => {
     }).pipe(Effect.provide(platform()))
   )
 
-  it.live("says which file it can't write", () =>
+  it.live("names the file that it can't write", () =>
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "nowhere", "events.ndjson")
       const failure = yield* Effect.flip(simulate("plan", ...quietDay, "--out", file))
@@ -98,7 +101,7 @@ describe("simulate preview", () => {
       const events = (yield* expectedLines).trim().split("\n")
       const total = hours.reduce((sum, [, calls = 0, accesses = 0]) => sum + calls + accesses, 0)
       assert.strictEqual(total, events.length)
-      // Berlin is an hour ahead of UTC in March.
+      // Berlin is one hour ahead of UTC in March.
       const atSix = events.filter((line) => line.startsWith('{"at":"2026-03-03T17:')).length
       const [, calls = 0, accesses = 0] = hours[18] ?? []
       assert.strictEqual(calls + accesses, atSix)
@@ -107,7 +110,7 @@ describe("simulate preview", () => {
 })
 
 describe("simulate run", () => {
-  it.live("publishes with the key from the environment and sums up", () =>
+  it.live("publishes with the key from the environment and prints a summary", () =>
     Effect.gen(function* () {
       const { keys, url } = yield* service(202)
       yield* simulate("run", ...quietDay, "--to", `${url}/`, "--as-fast-as-possible", "--batch", "1000")
@@ -120,7 +123,7 @@ describe("simulate run", () => {
     }).pipe(Effect.provide(platform({ DOORHOOK_OPERATOR_KEY: "from the environment" })))
   )
 
-  it.live("takes the key from a file, and the flag before both", () =>
+  it.live("takes the key from a file, and prefers the flag to both", () =>
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "key")
       yield* Effect.promise(() => writeFile(file, "from a file\n"))
@@ -135,7 +138,7 @@ describe("simulate run", () => {
     }).pipe(Effect.provide(platform({ DOORHOOK_OPERATOR_KEY: "from the environment" })))
   )
 
-  it.live("takes no file of two lines for a key", () =>
+  it.live("refuses a key file with two lines", () =>
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "key")
       yield* Effect.promise(() => writeFile(file, "old\nnew\n"))
@@ -149,7 +152,7 @@ describe("simulate run", () => {
     }).pipe(Effect.provide(platform()))
   )
 
-  it.live("fails after its summary when events were not taken", () =>
+  it.live("fails after its summary if events were not accepted", () =>
     Effect.gen(function* () {
       const { url } = yield* service(422)
       const failure = yield* Effect.flip(
@@ -164,13 +167,9 @@ describe("simulate run", () => {
 
   const busy = Effect.sync(() => new Response("busy", { status: 503 }))
   it.live.each([
-    ["a defect of what it asks afterwards", Effect.die(new Error("out of order")), "Error: out of order"],
-    [
-      "a service that does not say what became of its events",
-      busy,
-      "accepted events: status 503: busy; a longer --grace"
-    ]
-  ] as const)("fails with %s, and writes its report", ([, afterwards, says]) =>
+    ["a defect in a later request", Effect.die(new Error("out of order")), "Error: out of order"],
+    ["a service that does not report its deliveries", busy, "accepted events: status 503: busy; a longer --grace"]
+  ] as const)("fails after %s, and writes its report", ([, afterwards, says]) =>
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "report.json")
       let published = false
@@ -196,7 +195,7 @@ describe("simulate run", () => {
     }).pipe(Effect.provide(platform()))
   )
 
-  it.live("prints the summary when it is interrupted", () =>
+  it.live("prints the summary after an interrupt", () =>
     Effect.gen(function* () {
       const { keys, url } = yield* service(202)
       const running = yield* Effect.forkChild(
@@ -209,13 +208,13 @@ describe("simulate run", () => {
   )
 })
 
-describe("a command that takes long without sending anything", () => {
+describe("a long command that sends nothing", () => {
   it.live.each(["preview", "validate"])(
-    "%s ends when it is told to",
+    "%s ends when it is interrupted",
     (command) =>
       Effect.gen(function* () {
         const running = yield* Effect.forkChild(simulate(command, "--duration", "3650d", "--preset", "office-1000"))
-        // It has begun, and all the while others have their turns.
+        // The command is running, and lets other fibers take turns.
         for (let turn = 0; turn < 20; turn++) yield* Effect.promise(setImmediate)
         assert.isUndefined(running.pollUnsafe())
         yield* Fiber.interrupt(running)
@@ -241,7 +240,7 @@ describe("wrong usage", () => {
     { args: ["plan", "--out", "same", "--labels", "./same"], says: "expected another file than that of --out same" },
     { args: ["preview", "--rate-scale", "0"], says: "--rate-scale 0: expected a number above 0" },
     { args: ["preview", "--rate-scale", "1e3"], says: "at most 1000" },
-    { args: [...run, "--speed", "fast"], says: "--speed fast: expected a number of times above 0, like 60x" },
+    { args: [...run, "--speed", "fast"], says: "--speed fast: expected a factor above 0, like 60x" },
     { args: [...run, "--speed", "0x"], says: "--speed 0x" },
     { args: [...run, "--speed", "2x", "--as-fast-as-possible"], says: "exclude each other" },
     { args: [...run, "--max-inflight", "0"], says: "from 1 to 10000" },
@@ -252,7 +251,7 @@ describe("wrong usage", () => {
     },
     { args: ["run", "--to", "http://127.0.0.1:1"], says: "DOORHOOK_OPERATOR_KEY" },
     { args: ["run", "--to", "http://127.0.0.1:1", "--operator-key-file", "/nowhere/key"], says: "/nowhere/key" }
-  ])("$args is answered with what is accepted", ({ args, says }) =>
+  ])("refuses $args and says what is accepted", ({ args, says }) =>
     Effect.gen(function* () {
       const failure = yield* Effect.flip(simulate(...args))
       assert.instanceOf(failure, CommandFailure)

@@ -6,7 +6,7 @@ import { Effect, Fiber, Result, Schema } from "effect"
 import { TestClock } from "effect/testing"
 
 describe("the demo directory", () => {
-  it("is one that a service accepts, and fits the demo's buildings", () => {
+  it("is accepted by a service and matches the demo's buildings", () => {
     const read = DirectoryDocument.fromValue(demoDirectory)
     assert.isTrue(Result.isSuccess(read), Result.isFailure(read) ? read.failure.message : "")
     const { clients, users } = demoDirectory
@@ -25,7 +25,7 @@ describe("the demo directory", () => {
 })
 
 describe("demo traffic", () => {
-  it.effect("begins now, comes in time, and is dated now", () =>
+  it.effect("begins now, arrives on time, and has current dates", () =>
     Effect.gen(function* () {
       const now = Date.UTC(2030, 0, 1, 3, 0)
       yield* TestClock.setTime(now)
@@ -52,7 +52,7 @@ describe("demo traffic", () => {
       assert.deepStrictEqual(new Set(seen.map(({ event }) => event.building_id)), new Set([1, 2]))
       assert.isAbove(seen.filter(({ event }) => event.resource_type === "call").length, 6)
       const before = seen.length
-      // Over the end of a day of theirs.
+      // Past the end of a day in the demo.
       yield* TestClock.adjust("13 hours")
       assert.isAbove(seen.length, before * 10)
       yield* Fiber.interrupt(live)

@@ -1,6 +1,4 @@
-/**
- * Devices that are offline and send later, wrong clocks, denied attempts, and what is out of the ordinary.
- */
+/** Devices that are offline and send late, wrong clocks, denied attempts, and anomalies. */
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { readScenario } from "@doorhook/simulator"
@@ -37,16 +35,16 @@ const controllerOf = ({ occurrence }: Recorded): number => {
   return Math.floor(doors.indexOf(id) / doorsPerController)
 }
 
-describe("controllers that are offline", () => {
+describe("offline controllers", () => {
   const usual = all(online)
   const flaky = all(failing)
   const late = flaky.filter(({ at, occurrence }) => at > occurrence.time)
 
-  it("send what they kept when they are back, in a burst, out of order", () => {
+  it("send kept events in a burst, out of order, when they are back", () => {
     assert.isAbove(late.length, 40)
     for (const { at, occurrence, logged_at } of late) {
       assert.strictEqual(occurrence._tag, "Access")
-      // What a clock drifts while it is offline.
+      // Drift of a clock while it is offline.
       assert.closeTo(logged_at, occurrence.time, 2_000)
       assert.isBelow(at - occurrence.time, 6 * 3_600_000)
     }
@@ -59,7 +57,7 @@ describe("controllers that are offline", () => {
     assert.isAbove(disorder, 3)
   })
 
-  it("lose no opening of a member, and place no call", () => {
+  it("keep the openings of members, and place no calls", () => {
     const members = (list: ReadonlyArray<Recorded>) =>
       list
         .filter(
@@ -75,14 +73,14 @@ describe("controllers that are offline", () => {
     for (const { occurrence } of flaky) if (occurrence.cause !== null) assert.isTrue(placed.has(occurrence.cause))
   })
 
-  it.each(["0s", "10m"])("send nothing while they are offline again, with a jitter of %s", (jitter) => {
+  it.each(["0s", "10m"])("send nothing during the next outage, with a jitter of %s", (jitter) => {
     const often = { every: "1h", down: { median: "40m" } }
     const lateOf = (flush: object) =>
       Map.groupBy(
         all({ outages: often, flush }).filter(({ at, occurrence }) => at > occurrence.time),
         controllerOf
       )
-    // Sent at once, events say when they were kept and when the controller was back.
+    // Without a delay, events show when they were kept and when the controller was back.
     const waits = lateOf({ per_second: 10_000, jitter: "0s" })
     for (const [controller, sent] of lateOf({ per_second: 10_000, jitter })) {
       const own = waits.get(controller) ?? []
@@ -92,7 +90,7 @@ describe("controllers that are offline", () => {
     }
   })
 
-  it("keep the order of what they log while they are online", () => {
+  it("log in order while they are online", () => {
     const last = new Map<number, number>()
     for (const record of flaky) {
       const { at, occurrence, logged_at } = record
@@ -104,7 +102,7 @@ describe("controllers that are offline", () => {
     assert.isAbove(last.size, 1)
   })
 
-  it("are the same whichever day a plan begins with", () => {
+  it("have the same outages whatever day a plan begins on", () => {
     const [first, rest] = [
       all(failing, { ...week, duration: 3 * dayMillis }),
       all(failing, { ...week, start: startAt("2026-03-05T00:00"), duration: 4 * dayMillis })
@@ -115,7 +113,7 @@ describe("controllers that are offline", () => {
 })
 
 describe("outages", () => {
-  it("go on past the midnight of UTC, which is in the afternoon in Los Angeles", () => {
+  it("continue past midnight UTC, which is in the afternoon in Los Angeles", () => {
     const house = {
       name: "House",
       time_zone: "America/Los_Angeles",
@@ -131,14 +129,14 @@ describe("outages", () => {
         Math.floor(at / dayMillis) !== Math.floor(occurrence.time / dayMillis) && at % dayMillis > 600_000
     )
     assert.isAbove(over.length, 20)
-    // They end when the controller restarts, between three and five at night by the clock on the wall (UTC-8 or -7).
+    // They end when the controller restarts, between 3:00 and 5:00 local time (UTC-8 or -7).
     const nightly = (time: number) => Math.floor((time - 12 * 3_600_000) / dayMillis)
     for (const { at, occurrence } of late) assert.isAtMost(nightly(at) - nightly(occurrence.time), 1)
   })
 })
 
 describe("clocks", () => {
-  it("that nobody keeps drift from day to day, the others only while they are offline", () => {
+  it("set by hand drift from day to day, the others only while they are offline", () => {
     const skewsOf = (devices: object) =>
       all(devices, { ...week, duration: 20 * dayMillis }).map(({ occurrence, logged_at }) => ({
         controller: controllerOf({ occurrence, logged_at, at: 0 }),
@@ -149,7 +147,7 @@ describe("clocks", () => {
     for (const own of Map.groupBy(loose, ({ controller }) => controller).values()) {
       const byDay = Map.groupBy(own, ({ day }) => day)
       const means = [...byDay.values()].map((some) => some.reduce((sum, { skew }) => sum + skew, 0) / some.length)
-      // A saw: it grows each day but when the clock is set.
+      // A sawtooth: the error grows each day until the clock is set.
       assert.isAbove(means.filter((mean, index) => mean > (means[index - 1] ?? 0)).length, 16)
     }
     const kept = skewsOf({ ...failing, clocks: { drift: 1_000 } })
@@ -157,7 +155,7 @@ describe("clocks", () => {
     assert.isAbove(kept.filter(({ skew }) => skew === 0).length, kept.length / 2)
   })
 
-  it("are wrong by a fixed time for each controller, the panel like its door", () => {
+  it("have a fixed error for each controller, shared by door and panel", () => {
     const skewed = all({ ...online, clocks: { wrong: 1, wrong_deviation: "90s", drift: 0, set_every: "3000d" } })
     const skews = new Set(skewed.map(({ occurrence, logged_at }) => logged_at - occurrence.time))
     assert.isTrue(skews.size >= 1 && skews.size <= 2, `${skews.size}`)
@@ -169,8 +167,8 @@ describe("clocks", () => {
   })
 })
 
-describe("what is out of the ordinary", () => {
-  it("is labelled, and moves nothing else", () => {
+describe("anomalies", () => {
+  it("are labelled, and leave all other events as they were", () => {
     const often = {
       buzzer_spam: 60,
       stuck_button: 30,
@@ -195,7 +193,7 @@ describe("what is out of the ordinary", () => {
     }
   })
 
-  it("has denied attempts as often as stated, most of them followed by another within seconds", () => {
+  it("include denied attempts as often as stated, most of them followed by another within seconds", () => {
     const list = all(online, { ...week, duration: 28 * dayMillis }).map(({ occurrence }) => occurrence)
     const attempts = list.filter(({ flow }) => flow === "residents")
     const denied = attempts.filter(({ label }) => label === "denied")
@@ -215,7 +213,7 @@ describe("what is out of the ordinary", () => {
     assert.closeTo(next.length / denied.length, 0.6, 0.15)
   })
 
-  it.each([0.25, 0.5, 0.9])("has a share of %s of all attempts denied where that is stated", (share) => {
+  it.each([0.25, 0.5, 0.9])("include a share of %s denied attempts if that is stated", (share) => {
     const often = scenario(online, {}, { residents: { denied: { share } } })
     const attempts = [...occurrences(often, { ...week, duration: 28 * dayMillis })].filter(
       ({ flow }) => flow === "residents"
@@ -224,7 +222,7 @@ describe("what is out of the ordinary", () => {
     assert.closeTo(denied.length / attempts.length, share, 0.05)
   })
 
-  it.each([1, 2, 4, 13, 34])("has as large a share denied in an office of %s", (employees) => {
+  it.each([1, 2, 4, 13, 34])("include the same share of denied attempts in an office of %s", (employees) => {
     const share = 0.25
     const flows = { employees: { floor_uses: 0, denied: { share } } }
     const office = { name: "Office", offices: { employees, companies: 1 }, devices: online, flows }

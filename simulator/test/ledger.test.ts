@@ -1,6 +1,4 @@
-/**
- * The ledger by itself, given step by step what becomes of a delivery.
- */
+/** The ledger alone, given the events of a delivery step by step. */
 import type { DeliveryState, Event, Settlement } from "@doorhook/core"
 import {
   BuildingId,
@@ -36,7 +34,7 @@ const emptyLedger = () => {
   return { ledger, measurements, store, whats: () => ledger.violations.map(({ what }) => what) }
 }
 
-/** What a failed attempt makes of the delivery. */
+/** A settlement after a failed attempt. */
 const retrying = (number: number, changes: Partial<Settlement>): Settlement => ({
   delivery_id: delivery,
   integration_id: integration,
@@ -61,7 +59,7 @@ const retrying = (number: number, changes: Partial<Settlement>): Settlement => (
 
 const failed = { _tag: "Failed", outcome: "timeout", detail: "no answer", elapsed: 5_000 } as const
 
-/** A ledger with a delivery that failed after five seconds, whose retry is due after ten. */
+/** Returns a ledger with a delivery that failed after five seconds and is to be retried after ten. */
 const withRetry = () => {
   const { ledger, measurements, store } = emptyLedger()
   const request = (attempt: number, now: number, earlyOf: number | null = null) => {
@@ -74,17 +72,17 @@ const withRetry = () => {
   return { ledger, measurements, request }
 }
 
-describe("a retry that is sent later than it was due", () => {
+describe("a retry sent after its due time", () => {
   it("breaks a rule", () => {
     const { ledger, request } = withRetry()
     request(2, 20_000)
     assert.deepStrictEqual(
       ledger.violations.map(({ what }) => what),
-      ["delivery 1 was sent, as attempt 2, 10000 ms after it was due"]
+      ["attempt 2 of delivery 1 was sent 10000 ms after it was due"]
     )
   })
 
-  it("breaks none where it is known to wait until then, whatever else was waited for before", () => {
+  it("breaks no rule if all places were full until then", () => {
     const { ledger, request } = withRetry()
     ledger.busy(50_000)
     ledger.busy(5_000)
@@ -93,7 +91,7 @@ describe("a retry that is sent later than it was due", () => {
   })
 })
 
-describe("a retry that is sent before it was due", () => {
+describe("a retry sent before its due time", () => {
   const whats = (earlyOf: number | null, changes: Partial<Settlement> = { early: 1 }) => {
     const { ledger, request } = withRetry()
     ledger.responded(request(2, 6_000, earlyOf), failed, "timeout", 8_000)
@@ -101,20 +99,20 @@ describe("a retry that is sent before it was due", () => {
     return ledger.violations.map(({ what }) => what)
   }
 
-  it("breaks no rule where it was claimed early, counts in no schedule and is due again when it was", () => {
+  it("breaks no rule if it was claimed early and changes neither the schedule nor the due time", () => {
     assert.deepStrictEqual(whats(10_000), [])
   })
 
-  it("breaks a rule where it was not claimed early", () => {
-    assert.strictEqual(whats(null)[0], "delivery 1 was sent, as attempt 2, 4000 ms before it was due")
+  it("breaks a rule if it was not claimed early", () => {
+    assert.strictEqual(whats(null)[0], "attempt 2 of delivery 1 was sent 4000 ms before it was due")
   })
 
-  it("breaks a rule where it uses up the schedule, or changes when the delivery is due", () => {
+  it("breaks a rule if it uses up the schedule or changes the due time", () => {
     assert.deepStrictEqual(whats(10_000, { early: 0, next_attempt_at: 38_000 }), [
-      "delivery 1 counts attempt 2, which was made early, in its schedule"
+      "delivery 1 counts early attempt 2 in its schedule"
     ])
     assert.deepStrictEqual(whats(10_000, { early: 1, next_attempt_at: 38_000 }), [
-      "delivery 1 is not due when it was before attempt 2, which was made early"
+      "delivery 1 has another due time than before early attempt 2"
     ])
   })
 })
@@ -136,7 +134,7 @@ describe("a request", () => {
     elapsed: 40
   } as const
 
-  it("counts when it left, also where its process died and nobody has its answer", () => {
+  it("counts when it is sent, even if its process dies without an answer", () => {
     const { ledger, measurements, request } = withRetry()
     const cut = request(2, 10_000)
     ledger.processed(cut, 10_000)
@@ -153,7 +151,7 @@ describe("a request", () => {
     assert.strictEqual(measurements.totals.duplicates, 1)
   })
 
-  it("counts as cut off where it is made again though nobody said so, and as in flight where the run ended before it", () => {
+  it("counts as cut off if it is repeated, and as in flight if the run ends first", () => {
     const { ledger, measurements, request } = withRetry()
     request(2, 10_000)
     request(2, 40_000)
@@ -166,13 +164,13 @@ describe("a request", () => {
     assert.deepStrictEqual(ledger.violations, [])
   })
 
-  it("does not count where it did not leave", () => {
+  it("does not count if it was not sent", () => {
     const { ledger, measurements, request } = withRetry()
     ledger.unsent(request(2, 10_000))
     assert.strictEqual(counted(measurements).requests, 1)
   })
 
-  it("is no acknowledgement where the answer was late or another than 200", () => {
+  it("is not acknowledged by a late answer or by another status than 200", () => {
     for (const change of [{ headers_elapsed: 5_001 }, { status: 204 }]) {
       const { ledger, request } = withRetry()
       ledger.responded(request(2, 10_000), { ...acknowledged, ...change }, "acknowledged", 10_040)
@@ -184,7 +182,7 @@ describe("a request", () => {
     }
   })
 
-  it("breaks a rule where nothing is open for it, and counts", () => {
+  it("breaks a rule without an open delivery, but counts", () => {
     const { ledger, measurements } = withRetry()
     ledger.integrationEnded(integration, 6_000)
     ledger.requested(integration, event.id, 2, 10_000)
@@ -196,24 +194,24 @@ describe("a request", () => {
   })
 })
 
-describe("what is stored as skipped", () => {
+describe("a delivery stored as skipped", () => {
   const finish = (ledger: Ledger) => {
     const states = { ...noDeliveries, skipped: 2 }
     ledger.finish(9_000, { events: 2, states, oldest_due_at: null }, 0)
   }
 
-  it("breaks a rule where the integration was never disabled", () => {
+  it("breaks a rule if the integration was never disabled", () => {
     const { ledger, store, whats } = emptyLedger()
     store(1, "skipped")
     store(2, "skipped")
     finish(ledger)
     assert.deepStrictEqual(whats(), [
-      "delivery 1 was stored as skipped, and integration 1 is neither disabled nor deleted"
+      "delivery 1 was stored as skipped, but integration 1 is neither disabled nor deleted"
     ])
     assert.strictEqual(ledger.brokenIn("nothing-lost"), 2)
   })
 
-  it("breaks none where that is known later", () => {
+  it("breaks no rule if the end of the integration is reported later", () => {
     const { ledger, store, whats } = emptyLedger()
     store(1, "skipped")
     ledger.integrationEnded(integration, 1_000)
@@ -223,7 +221,7 @@ describe("what is stored as skipped", () => {
   })
 })
 
-describe("where an event went", () => {
+describe("an event", () => {
   const told = (...to: ReadonlyArray<number>) => {
     const { ledger, whats } = emptyLedger()
     const ids = (numbers: ReadonlyArray<number>) => numbers.map((number) => IntegrationId.make(number))
@@ -231,7 +229,7 @@ describe("where an event went", () => {
     return { places: ledger.broken, whats: whats() }
   }
 
-  it("is to each that it matches, once", () => {
+  it("goes once to each integration that it matches", () => {
     assert.deepStrictEqual(told(2, 1), { places: 0, whats: [] })
     assert.deepStrictEqual(told(1, 1), { places: 1, whats: [`event ${event.id} went to 1, 1 instead of 1, 2`] })
     assert.deepStrictEqual(told(), { places: 2, whats: [`event ${event.id} went to nobody instead of 1, 2`] })

@@ -1,6 +1,4 @@
-/**
- * What a run sends, and when: rates, stages, files of events, and the shares of several generators.
- */
+/** What a run sends, and when: rates, stages, event files, and the shares of several generators. */
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { CommandFailure } from "@doorhook/core"
@@ -26,7 +24,7 @@ import { scenarioOf, startAt } from "./support.ts"
 const stagesOf = (text: string) => Option.getOrThrow(readStages(text))
 
 describe("rates and stages", () => {
-  it("are read, and everything else is not", () => {
+  it("are read, and other texts are refused", () => {
     assert.deepStrictEqual(
       ["50/s", "120/m", "0.5/s", "0/s", "3600/h"].map((text) => Option.getOrNull(readRate(text))),
       [0.05, 0.002, 0.0005, 0, 0.001]
@@ -38,14 +36,14 @@ describe("rates and stages", () => {
       assert.isTrue(Option.isNone(readStages(text)), text)
   })
 
-  it("are steps: even arrivals come at equal distances, as many as the rate says", () => {
+  it("are steps: with --even, arrivals are equally spaced at the given rate", () => {
     assert.deepStrictEqual(
       [...arrivalTimes(stagesOf("2/s:2s,0/s:1s,4/s:1s"), null)],
       [0, 500, 1_000, 1_500, 3_000, 3_250, 3_500, 3_750]
     )
   })
 
-  it("come as independent people do, where they are not even: counts of seconds vary as much as their mean", () => {
+  it("are Poisson without --even: counts per second vary as much as their mean", () => {
     const times = [...arrivalTimes(stagesOf("50/s:400s"), new Rng(root(5)))]
     assert.approximately(times.length, 20_000, 450)
     const counts = Array.from({ length: 400 }, () => 0)
@@ -57,13 +55,13 @@ describe("rates and stages", () => {
   })
 })
 
-/** The events of a plan as a run sends them. */
+/** Returns the events of a plan as a run sends them. */
 const arrivals = atPlannedTimes(
   plan(scenarioOf("quiet"), { seed: 7, start: startAt("2026-03-03T00:00"), duration: 86_400_000 })
 )
 
-describe("a plan at a rate of its own", () => {
-  it.effect("has the plan's events at the times of the rate, and they say so themselves", () =>
+describe("a plan at a given rate", () => {
+  it.effect("sends the plan's events at the times of the rate, with these times in their data", () =>
     Effect.gen(function* () {
       const events = yield* Stream.runCollect(arrivals)
       const sent = yield* Stream.runCollect(atRate(arrivals, stagesOf("10/s:2s"), null, 1_000_000))
@@ -80,7 +78,7 @@ describe("a plan at a rate of its own", () => {
     })
   )
 
-  it.effect("is shared by generators: together they send each event once", () =>
+  it.effect("is split between generators, which together send each event once", () =>
     Effect.gen(function* () {
       const whole = yield* Stream.runCollect(arrivals)
       const shares = yield* Effect.all([1, 2, 3].map((nth) => Stream.runCollect(shareOf(nth, 3)(arrivals))))
@@ -115,7 +113,7 @@ const read = (lines: ReadonlyArray<string>, isService = false, duration = Infini
   }).pipe(Effect.provide(platform()))
 
 describe("a file of events", () => {
-  it.live("is what simulate plan writes, event for event", () =>
+  it.live("plays what simulate plan writes, event for event", () =>
     Effect.gen(function* () {
       const planned = yield* Stream.runCollect(arrivals)
       const file = yield* read(
@@ -131,7 +129,7 @@ describe("a file of events", () => {
     })
   )
 
-  it.live("may be recorded elsewhere: data of its own is kept, and its buildings and tenants are found", () =>
+  it.live("can be recorded elsewhere: other data is kept, and its buildings and tenants are found", () =>
     Effect.gen(function* () {
       const file = yield* read(
         [line("2026-03-02T08:00:00Z"), "", line("2026-03-02T09:00:30+01:00", { building_id: 2, tenant_ids: [7, 8] })],
@@ -168,14 +166,14 @@ describe("a file of events", () => {
     { lines: [line("2026-03-02T08:00:00Z", { building_id: "x", data: 1 })], says: "/building_id" },
     {
       lines: [line("2026-03-02T08:00:00Z", { resource_type: "door_forced" })],
-      says: "/resource_type must be call or access_log; others are the declared ones of a service"
+      says: "/resource_type must be call or access_log; other types must be declared by a service"
     },
     {
       lines: [line("2026-03-02T08:00:00Z"), line("2026-03-02T07:00:00Z")],
       says: "line 2: /at is earlier than on the line before; sort"
     },
-    { lines: ["", ""], says: "expected events, one on each line; there is none" }
-  ])("is refused with the line and what is wrong with it: $says", ({ lines, says }) =>
+    { lines: ["", ""], says: "expected events, one per line; the file has none" }
+  ])("is refused with the line and the problem: $says", ({ lines, says }) =>
     Effect.gen(function* () {
       const failure = yield* Effect.flip(read(lines))
       assert.instanceOf(failure, CommandFailure)
@@ -185,7 +183,7 @@ describe("a file of events", () => {
     })
   )
 
-  it.live("that is not there is a usage error", () =>
+  it.live("that is missing is a usage error", () =>
     Effect.gen(function* () {
       const failure = yield* Effect.flip(simulate("run", "--virtual", "--events", "/nowhere/events.ndjson"))
       assert.instanceOf(failure, CommandFailure)

@@ -3,7 +3,7 @@ import * as fc from "fast-check"
 import type { Source } from "../src/plan/Merge.ts"
 import { merge } from "../src/plan/Merge.ts"
 
-/** A day's elements: when it starts, and offsets from there. */
+/** Elements of one day: its start, and offsets from it. */
 const days = fc.array(fc.array(fc.nat(30), { maxLength: 8 }), { maxLength: 5 })
 
 interface Element {
@@ -12,7 +12,7 @@ interface Element {
   readonly place: number
 }
 
-/** One chain of sources, each beginning ten after the last and possibly going on into the next. */
+/** Returns a chain of sources. Each begins ten after the one before and can overlap with the next. */
 const chainOf = (chain: ReadonlyArray<ReadonlyArray<number>>, number: number, opened: Array<number>) => {
   const elements = chain.map((offsets, day) =>
     offsets
@@ -36,7 +36,7 @@ const chainOf = (chain: ReadonlyArray<ReadonlyArray<number>>, number: number, op
 }
 
 describe("merging", () => {
-  it("gives every element once, by time, then rank, then place", () => {
+  it("returns every element once, by time, then rank, then position", () => {
     fc.assert(
       fc.property(fc.array(days, { maxLength: 6 }), (chains) => {
         const made = chains.map((chain, number) => chainOf(chain, number, []))
@@ -54,7 +54,7 @@ describe("merging", () => {
     )
   })
 
-  it("opens nothing before its time", () => {
+  it("opens no source before its time", () => {
     fc.assert(
       fc.property(fc.array(days, { minLength: 1, maxLength: 6 }), (chains) => {
         const opened: Array<number> = []

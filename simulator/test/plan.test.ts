@@ -12,7 +12,10 @@ const monday = startAt("2026-03-02T00:00")
 const day = LocalTime.dayMillis
 const oneDay: PlanOptions = { seed: 7, start: monday, duration: day }
 
-/** SHA-256 of the first 10,000 lines from 2026-03-02T00:00 with seed 1: what the same version gives on every machine. */
+/**
+ * SHA-256 of the first 10,000 lines from 2026-03-02T00:00 with seed 1. The same version gives the same hashes on every
+ * machine.
+ */
 const golden: Readonly<Record<string, string>> = {
   "residential-200": "707146ff571ac86bc9f77c4ae0f84af3988f2b2d5b5f7ae9308d0b9b40a1aec8",
   "office-1000": "e05c93b0040460e8904879c2448dbeb3a86bdd81e4edafecc8b6dc36d4d86512",
@@ -46,7 +49,7 @@ describe.each(presetNames)("the plan of %s", (name) => {
     })
   )
 
-  it.effect("is in order of time, within its window, with unique ids, and decodes as what core publishes", () =>
+  it.effect("is in order of time and within its window, has unique ids, and decodes as core's events", () =>
     Effect.gen(function* () {
       const lines = (yield* linesOf(scenario, { ...oneDay, duration: 3 * day })).slice(0, 3_000)
       assert.isAbove(lines.length, 80)
@@ -82,7 +85,7 @@ describe.each(presetNames)("the plan of %s", (name) => {
     }
   })
 
-  it("has a call before every door opened in the app", () => {
+  it("has a call before every door opened from the app", () => {
     let opened = 0
     const lastCall = new Map<string, number>()
     for (const occurrence of occurrences(scenario, { ...oneDay, duration: 2 * day })) {
@@ -100,7 +103,7 @@ describe.each(presetNames)("the plan of %s", (name) => {
 })
 
 describe("plans", () => {
-  it("leave all other flows as they were when one changes", () => {
+  it("keep all other flows when one flow changes", () => {
     const scenario = scenarioOf("residential-200")
     const busier = withFlows(scenario, (flow) =>
       flow._tag === "Outsiders" && flow.name === "parcels" ? { ...flow, per_day: flow.per_day * 3 } : flow
@@ -112,7 +115,7 @@ describe("plans", () => {
     assert.isAbove(ofFlow(after, "parcels").length, 2 * ofFlow(before, "parcels").length)
   })
 
-  it("keep a flow's arrivals when only what visitors do is changed", () => {
+  it("keep a flow's arrivals when only the visitors' behaviour changes", () => {
     const scenario = scenarioOf("residential-200")
     const silent = withFlows(scenario, (flow) =>
       flow._tag === "Outsiders" ? { ...flow, answered: 0, repeated: 0 } : flow
@@ -129,7 +132,7 @@ describe("plans", () => {
     assert.deepStrictEqual(firsts(silent), firsts(scenario))
   })
 
-  it.effect("of a long time are those of its parts, one after the other", () =>
+  it.effect("for a long time equal the plans of its parts, one after the other", () =>
     Effect.gen(function* () {
       const scenario = scenarioOf("demo")
       const whole = yield* linesOf(scenario, { ...oneDay, duration: 2 * day })
@@ -141,7 +144,7 @@ describe("plans", () => {
     })
   )
 
-  it.effect("are those of their parts also where everybody waits as long as they may", () =>
+  it.effect("equal the plans of their parts even with the longest waits", () =>
     Effect.gen(function* () {
       const always = { code: 0, unlock: { median: "1h", sigma: 3 }, ring_out: "1h", answer: { median: "1h", sigma: 3 } }
       const flow = { ...always, rate: 20, answered: 0.5, repeated: 1, most_rings: 10 }
@@ -158,7 +161,7 @@ describe("plans", () => {
     })
   )
 
-  it.effect("of other seeds are other plans", () =>
+  it.effect("differ between seeds", () =>
     Effect.gen(function* () {
       const lines = new Set(yield* linesOf(scenarioOf("quiet"), oneDay))
       const others = yield* linesOf(scenarioOf("quiet"), { ...oneDay, seed: 8 })

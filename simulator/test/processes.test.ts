@@ -1,6 +1,4 @@
-/**
- * What only whole processes show: the same bytes under other versions of Node.js.
- */
+/** Tests that need whole processes: the same bytes with different versions of Node.js. */
 import { execFile } from "node:child_process"
 import { existsSync, realpathSync } from "node:fs"
 import { delimiter, join } from "node:path"
@@ -13,7 +11,7 @@ const run = async (node: string, ...args: ReadonlyArray<string>) =>
 
 const program = fileURLToPath(new URL("planHash.ts", import.meta.url))
 
-/** Every Node.js there is: of the project's dependencies, of the path. */
+/** All Node.js binaries in the project's dependencies and in the path. */
 const found = [
   fileURLToPath(new URL("../../node_modules/node/bin/node", import.meta.url)),
   ...(process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "node"))
@@ -21,17 +19,17 @@ const found = [
 
 const nodes = [...new Set([process.execPath, ...found].map((path) => realpathSync(path)))]
 
-/** Sources run without a build from this version on. */
+/** First version that runs sources without a build. */
 const isFit = (version: string): boolean => {
   const [major = 0, minor = 0] = version.replace("v", "").split(".").map(Number)
   return major > 22 || (major === 22 && minor >= 19)
 }
 
-/** SHA-256 of the plans of all presets: the same under every version and on every system. */
+/** SHA-256 of the plans of all presets, the same with every version and on every system. */
 const golden = "f452046ae038800ad1c1bf36c1c779d3e19e2792ba6914272f5b5632b96b8d61"
 
 describe("plans", () => {
-  it.each(nodes)("are the same, byte for byte, under %s", async (node) => {
+  it.each(nodes)("are the same, byte for byte, with %s", async (node) => {
     const version = (await promisify(execFile)(node, ["--version"])).stdout.trim()
     if (!isFit(version)) {
       process.stderr.write(`\nNOT TESTED: ${node} is ${version}; plans are compared from Node.js 22.19 on\n`)

@@ -16,7 +16,7 @@ const deviation = (numbers: ReadonlyArray<number>): number => {
   return Math.sqrt(mean(numbers.map((x) => (x - center) ** 2)))
 }
 
-/** Relative difference, for numbers of any size. */
+/** Returns the relative difference, for numbers of any size. */
 const difference = (a: number, b: number): number => Math.abs(a - b) / Math.max(1e-300, Math.abs(b))
 
 describe("arithmetic from exactly defined operations", () => {
@@ -33,7 +33,7 @@ describe("arithmetic from exactly defined operations", () => {
     )
   })
 
-  it("knows its limits", () => {
+  it("handles its limits", () => {
     assert.deepStrictEqual([ln(0), ln(Infinity), exp(-1e9), exp(1e9)], [-Infinity, Infinity, 0, Infinity])
     assert.isNaN(ln(-1))
   })
@@ -53,7 +53,7 @@ describe("arithmetic from exactly defined operations", () => {
 })
 
 describe("substreams", () => {
-  it("give the same numbers everywhere and for ever", () => {
+  it("give the same numbers everywhere and forever", () => {
     const rng = new Rng(child(child(root(1), "building"), 7))
     assert.deepStrictEqual(
       Array.from({ length: 4 }, () => rng.uint32()),
@@ -61,7 +61,7 @@ describe("substreams", () => {
     )
   })
 
-  it("are told apart by every part of their name", () => {
+  it("differ by every part of their name", () => {
     const names = [
       child(child(root(1), "ab"), "c"),
       child(child(root(1), "a"), "bc"),
@@ -74,8 +74,9 @@ describe("substreams", () => {
     assert.strictEqual(new Set(names.map((name) => name.join(" "))).size, names.length)
   })
 
-  it("of neighbouring days are independent", () => {
-    // The same draw of 20,000 days in a row is as even as one stream: chi-square over 100 cells, 99 degrees of freedom.
+  it("are independent for neighbouring days", () => {
+    // The same draw on 20,000 consecutive days is as uniform as a single stream: chi-square over 100 cells, 99 degrees
+    // of freedom.
     const counts = Array.from({ length: 100 }, () => 0)
     for (let day = 0; day < 20_000; day++) {
       const cell = new Rng(child(root(3), day)).below(100)
@@ -90,7 +91,7 @@ describe("substreams", () => {
 describe("distributions", () => {
   const size = 50_000
 
-  it("have the mean and the spread they should", () => {
+  it("have the right mean and spread", () => {
     const uniform = draws(size, (rng) => rng.uniform())
     assert.isBelow(Math.abs(mean(uniform) - 0.5), 0.006)
     assert.isBelow(Math.abs(deviation(uniform) - Math.sqrt(1 / 12)), 0.004)
@@ -106,7 +107,7 @@ describe("distributions", () => {
     assert.isBelow(Math.abs(deviation(counts) ** 2 - 1.5), 0.06)
   })
 
-  it("make days busier and quieter around 1", () => {
+  it("draw day factors around 1", () => {
     for (const variation of [0.1, 0.18, 0.5]) {
       const factors = draws(size, (rng) => dayFactor(rng, variation))
       assert.isBelow(Math.abs(mean(factors) - 1), 0.01)
@@ -115,7 +116,7 @@ describe("distributions", () => {
     assert.strictEqual(dayFactor(new Rng(root(1)), 0), 1)
   })
 
-  it("have the median and the shares they are given", () => {
+  it("have the given median and shares", () => {
     const seconds = draws(size, (rng) => lognormal(rng, { median: 9, sigma: 0.6 })).toSorted((a, b) => a - b)
     assert.isBelow(Math.abs((seconds[size / 2] ?? 0) - 9), 0.2)
     const kinds = draws(size, (rng) =>

@@ -1,6 +1,6 @@
 /**
- * The report as people open it: in Chromium, wide and on a phone, light and dark, with no network and no script; and the
- * JSON and CSV beside it.
+ * The report in Chromium: wide and on a phone, light and dark, without network and scripts. And the JSON and CSV
+ * reports.
  */
 import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -31,7 +31,7 @@ let browser: Browser | null = null
 
 const file = (name: string) => join(folder, name)
 
-/** A day with everything in it that a report can show. */
+/** A day that shows everything a report can show. */
 const args = [
   "run --virtual --preset residential-200 --duration 24h --start 2026-03-03T00:00",
   "--receiver 1=down:09:00-15:00 --receiver flaky:0.1 --receiver late:5%",
@@ -47,8 +47,8 @@ beforeAll(async () => {
       Effect.flip
     )
   )
-  // Calls that came during the outage are worth nothing afterwards: the last objective can't be met.
-  assert.isTrue(Exit.isSuccess(exit), "an objective is missed")
+  // Calls that arrived during the outage expire, so the last objective can't be met.
+  assert.isTrue(Exit.isSuccess(exit), "no objective is missed")
   if (Exit.isSuccess(exit) && exit.value instanceof CommandFailure)
     assert.include(exit.value.message, "delivered>=99.9%")
   if (path !== null)
@@ -67,7 +67,7 @@ afterAll(async () => {
 const wide = { width: 1_180, height: 900 }
 const phone = { width: 375, height: 740 }
 
-/** Opens the report, and notes all that goes wrong with it. */
+/** Opens the report and records all errors and requests. */
 const open = async (options: BrowserContextOptions) => {
   if (browser === null) throw new Error("there is no browser")
   const context = await browser.newContext(options)
@@ -93,7 +93,7 @@ describe.skipIf(path === null)("the report in a browser", () => {
     ["wide and dark", { viewport: wide, colorScheme: "dark" as const }],
     ["on a phone", { viewport: phone, colorScheme: "light" as const }],
     ["on a phone without JavaScript", { viewport: phone, colorScheme: "dark" as const, javaScriptEnabled: false }]
-  ])("%s: complains of nothing, asks nobody, and fits", async (_, options) => {
+  ])("%s: has no errors, makes no requests, and fits", async (_, options) => {
     const { close, complaints, page, requests } = await open(options)
     assert.deepStrictEqual([complaints, requests], [[], []])
     assert.match(await page.title(), /^24 h of residential.200$/)
@@ -105,7 +105,7 @@ describe.skipIf(path === null)("the report in a browser", () => {
     await close()
   })
 
-  it("never scrolls sideways on a phone, and its charts do not lie over each other", async () => {
+  it("does not scroll sideways on a phone, and its charts do not overlap", async () => {
     const { close, page } = await open({ viewport: phone })
     assert.strictEqual(await page.evaluate("document.documentElement.scrollWidth"), phone.width)
     await page.setViewportSize(wide)
@@ -119,7 +119,7 @@ describe.skipIf(path === null)("the report in a browser", () => {
     await close()
   })
 
-  it("can be read by those who do not see it: headings, text for charts, tables with heads", async () => {
+  it("is accessible: headings, text for charts, table headers", async () => {
     const { close, page } = await open({ viewport: wide })
     assert.strictEqual(await page.locator("h1").count(), 1)
     for (const chart of await page.locator("svg[role=img]").all())
@@ -148,7 +148,7 @@ const Report = Schema.fromJsonString(
 )
 
 describe("the report as data", () => {
-  it("adds up, in JSON and in CSV alike", async () => {
+  it("adds up in JSON and in CSV", async () => {
     const report = Schema.decodeSync(Report)(await readFile(file("r.json"), "utf8"))
     const { series, slos, totals } = report
     assert.strictEqual(report.verdict, "fail")

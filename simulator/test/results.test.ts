@@ -1,6 +1,4 @@
-/**
- * What a run makes of its measurements: series, objectives, reports, and the reports of several generators as one.
- */
+/** Results of a run: series, objectives, reports, and the merged reports of several generators. */
 import { assert, describe, it } from "@effect/vitest"
 import { Option, Result } from "effect"
 import { metricsText } from "../src/cli/LiveMetrics.ts"
@@ -28,7 +26,7 @@ interface Wishes extends Partial<Omit<RunResult, "facts" | "measurements" | "slo
   readonly slos?: string
 }
 
-/** The report of measurements that a test makes, of an hour that begins at 8 o'clock. */
+/** Returns the report of given measurements, for an hour that begins at 8:00. */
 const reportOf = (measurements: Measurements, { facts = {}, slos, ...more }: Wishes = {}): RunReport =>
   makeReport({
     facts: {
@@ -74,7 +72,7 @@ const measured = (measure: (measurements: Measurements) => void, warmUp = 0): Me
 }
 
 describe("a histogram", () => {
-  it("is the same again from its text, and merges with others", () => {
+  it("can be read back from its text, and merges with others", () => {
     const one = new Histogram()
     const other = new Histogram()
     const both = new Histogram()
@@ -92,10 +90,10 @@ describe("a histogram", () => {
 })
 
 describe("a series", () => {
-  it("shows the busiest minute however long the run: longer intervals do not hide peaks", () => {
+  it("shows the busiest minute of a run of any length, as longer intervals keep the peaks", () => {
     const peaksOf = (length: number) => {
       const series = new Series()
-      // 300 in one minute of the first hour.
+      // 300 within one minute of the first hour.
       for (let nth = 0; nth < 300; nth++) series.countPeak(31 * minute + nth * 100, "requests")
       for (let at = hour; at < length; at += 10 * minute) series.countPeak(at, "requests")
       series.at(length)
@@ -128,7 +126,7 @@ describe("a series", () => {
 })
 
 describe("objectives", () => {
-  it("are read with their spaces, their percentages and their other name", () => {
+  it("are read with spaces, percentages and alternative names", () => {
     assert.deepStrictEqual(
       slosOf("ack_p99<5s, loss=0,rate>=95% ,delivery_p99.9<=1h,backlog<500").map(({ operator, value }) => [
         operator,
@@ -155,13 +153,13 @@ describe("objectives", () => {
     "rate>=95s",
     "rate>200%",
     "lost=0,"
-  ])("%j is answered with what is accepted", (text) => {
+  ])("%j is refused with what is accepted", (text) => {
     const read = readSlos(text)
     assert.isTrue(Result.isFailure(read))
     if (Result.isFailure(read)) assert.match(read.failure, /METRIC OPERATOR VALUE|is compared with/)
   })
 
-  it("are measured by some kinds of runs alone", () => {
+  it("are measured only by some kinds of runs", () => {
     const kinds: ReadonlyArray<RunKind> = ["virtual", "in-process", "receiver", "service"]
     const measuring = (text: string, hasSchedule = true) =>
       kinds.filter((kind) => slosOf(text).every((slo) => unmeasurable(slo, kind, hasSchedule) === null))
@@ -174,7 +172,7 @@ describe("objectives", () => {
     assert.deepStrictEqual(measuring("ack_p99<5s,delivery_max<1h,lost=0,failed=0,delivered>=99%"), kinds)
   })
 
-  it("are missed before the end where more can't mend it, and not sooner", () => {
+  it("are missed before the end as soon as they can no longer be met", () => {
     const isMissed = (slo: string, measure: (measurements: Measurements) => void) =>
       isMissedAlready(
         standingOf(measured(measure), "in-process", { lost: 0, broken: 0 }),
@@ -197,7 +195,7 @@ describe("objectives", () => {
     )
   })
 
-  it("say times as people do, and exactly where they would read like the objective; what there was none of is missed", () => {
+  it("show times readably, exactly if they would look like the objective, and are missed without measurements", () => {
     const ack = (took: number) =>
       reportOf(
         measured((own) => own.request(0, null, "acknowledged", took)),
@@ -208,13 +206,13 @@ describe("objectives", () => {
     assert.deepStrictEqual(judgeSlo(reportOf(new Measurements()), none), {
       slo: "ack_p99<1s",
       met: false,
-      measured: "there was none of it"
+      measured: "nothing to measure"
     })
   })
 })
 
 describe("the warm-up", () => {
-  it("is left out of latencies, and counts all the same", () => {
+  it("is left out of latencies but included in counts", () => {
     const { latency, outcomes, totals } = measured((own) => {
       for (let at = 0; at < 10_000; at += 1_000) {
         own.plan(at)
@@ -232,15 +230,15 @@ describe("the warm-up", () => {
   })
 })
 
-/** What some events came to, of which two were not accepted. */
+/** Measures planned and accepted events, and two that were not accepted. */
 const events = (planned: number, accepted: number) => (own: Measurements) => {
   for (let nth = 0; nth < planned; nth++) own.plan(nth * 1_000)
   for (let nth = 0; nth < accepted; nth++) own.accept(10 * nth, nth, nth * 1_000)
   own.fail(0, 2, "full")
 }
 
-describe("the account of events", () => {
-  it("is whole also where a run was cut short", () => {
+describe("counts of events", () => {
+  it("add up even if a run was cut short", () => {
     const report = reportOf(measured(events(9, 4)))
     assert.deepInclude(report.totals, { planned: 9, accepted: 4, failed: 2, unanswered: 3 })
     assert.match(summaryText(report), /^unanswered +3 /m)
@@ -249,14 +247,14 @@ describe("the account of events", () => {
   it.each([
     ["service", "The service did not accept 2 events; the last answer was: full"],
     ["receiver", "The engine in this process did not accept 2 events; the last answer was: full"]
-  ] as const)("names what did not accept events in a run of kind %s", (kind, says) => {
+  ] as const)("name the refusing side in a run of kind %s", (kind, says) => {
     assert.strictEqual(
       failureOf(reportOf(measured(events(2, 0)), { facts: { kind } }), { lastFailure: "full" })?.message,
       says
     )
   })
 
-  it("fails a run whose service does not say what became of its events, but for one that was interrupted", () => {
+  it("fail a run whose service does not report its deliveries, unless it was interrupted", () => {
     const took = (count: number, more: Wishes) => {
       const measurements = measured((own) => {
         for (let nth = 0; nth < count; nth++) own.accept(null, 1)
@@ -275,19 +273,19 @@ describe("the account of events", () => {
     assert.deepStrictEqual(took(2, { interrupted: true }), ["pass", null, "◐ Interrupted"])
   })
 
-  it("separates what is lost from what breaks a rule", () => {
+  it("separate lost deliveries from broken rules", () => {
     const why = (lost: number, broken: number) => failureOf(reportOf(new Measurements(), { lost, broken }))?.message
-    assert.strictEqual(why(0, 3), "A rule of delivery was broken in 3 places; the summary says which")
+    assert.strictEqual(why(0, 3), "A delivery rule was broken in 3 places; the summary says which")
     assert.strictEqual(why(2, 3), "2 deliveries of accepted events are not accounted for")
   })
 
-  it("says that nothing happens in a time that was played, and not of one that was interrupted", () => {
+  it("suggest other flags for a time without events, but not after an interrupt", () => {
     const planned = (interrupted: boolean) => summaryText(reportOf(new Measurements(), { interrupted }))
-    assert.match(planned(false), /^planned +0 events: nothing happens in this time\. Give a longer --duration/)
+    assert.match(planned(false), /^planned +0 events in this time\. Try a longer --duration/)
     assert.match(planned(true), /^planned +0 events\n/)
   })
 
-  it("says what waited for a place among --max-inflight, and how many look-ups of a service failed", () => {
+  it("include requests held by --max-inflight and failed look-ups", () => {
     const measurements = measured((own) => {
       own.totals.held = 12
       Object.assign(own.sample, { wanted: 40, failed: 3, why: "status 429: slow down" })
@@ -295,7 +293,7 @@ describe("the account of events", () => {
     const report = reportOf(measurements, { facts: { kind: "service" } })
     assert.match(summaryText(report), /^held +12 requests to publish waited for a place: 1,000 were open/m)
     assert.match(summaryText(report), /^sampled +37 deliveries for request times; 3 more look-ups failed \(status 429/m)
-    assert.include(htmlReport(report), "the load was not open then")
+    assert.include(htmlReport(report), "The load was not open then")
     assert.deepStrictEqual(report.sample, { wanted: 40, failed: 3, why: "status 429: slow down" })
   })
 })
@@ -312,7 +310,7 @@ describe("a report of a service", () => {
     }
   })
 
-  it("counts every request, and shows what it could not see as not measured", () => {
+  it("counts every request, and shows unknown figures as not measured", () => {
     const report = reportOf(measurements, { facts: { kind: "service" }, slos: "ack_p99<1s" })
     assert.deepStrictEqual(
       [report.totals.requests, report.outcomes],
@@ -340,7 +338,7 @@ describe("the reports of several generators", () => {
     }
   }
 
-  it("are together what one generator of the whole load says", () => {
+  it("merge to the report of one generator with the whole load", () => {
     const parts = [0, 1, 2].map((from) => {
       const report = reportOf(
         measured((own) => all(own, from, 3)),
@@ -360,7 +358,7 @@ describe("the reports of several generators", () => {
     assert.deepStrictEqual([line?.deliveries, line?.ack], [other?.deliveries, other?.ack])
   })
 
-  it("are read from their JSON, and nothing else is", () => {
+  it("are read from their JSON, and other texts are refused", () => {
     const text = JSON.stringify(reportOf(measured((own) => all(own, 0, 1))))
     assert.isTrue(Option.isSome(readReport(text)))
     for (const other of ["", "{}", "[]", text.replace('"schemaVersion":2', '"schemaVersion":1'), text.slice(1)])
@@ -380,7 +378,7 @@ describe("the tiles of the HTML report", () => {
     )
   }
 
-  it("show how long publishing took, but not on virtual time, where it takes none", () => {
+  it("show the publish latency, except on virtual time", () => {
     for (const kind of ["service", "receiver", "in-process"] as const) {
       assert.strictEqual(tilesOf(kind, 120).get("Published in"), "120 ms")
       assert.strictEqual(tilesOf(kind, null).get("Published in"), "–")
@@ -392,7 +390,7 @@ describe("the tiles of the HTML report", () => {
 })
 
 describe("a comparison with an earlier report", () => {
-  it("shows figures beside each other, with how they changed", () => {
+  it("shows figures side by side, with their changes", () => {
     const acks = (took: number, count: number) =>
       measured((own) => {
         for (let nth = 0; nth < count; nth++) own.request(0, null, "acknowledged", took)
@@ -407,7 +405,7 @@ describe("a comparison with an earlier report", () => {
 })
 
 describe("progress", () => {
-  it("says how far it is and how much time is left", () => {
+  it("shows the share done and the time left", () => {
     const line = (share: number | null) =>
       progressLine({ share, elapsed: 60_000, place: "5 min", measured: measured(events(9, 4)), phase: null })
     assert.match(
@@ -418,7 +416,7 @@ describe("progress", () => {
   })
 })
 
-describe("metrics while a run goes on", () => {
+describe("metrics during a run", () => {
   it("are Prometheus text: counters, gauges and summaries", () => {
     const text = metricsText(measured(events(9, 4)))
     for (const line of [
@@ -435,12 +433,12 @@ describe("metrics while a run goes on", () => {
   })
 })
 
-describe("what is said of outages", () => {
+describe("the summary of outages", () => {
   const forADay = describedFor([Result.getOrThrow(readReceiver("1=down:09:00-12:00"))], 1)
   const about = (measure: (measurements: Measurements, house: IntegrationTotals) => void) =>
     outagesText(reportOf(measured((own) => measure(own, own.integration(1, "House", forADay)))))
 
-  it("is of the outage alone, however much there was to do before and after it", () => {
+  it("covers only the outage, whatever the load before and after it", () => {
     const ordinary = (own: Measurements, house: IntegrationTotals, at: number) => {
       for (let nth = 0; nth < 9; nth++) own.deliver(at, house)
       for (let nth = 0; nth < 9; nth++) own.settle(at + 50, house, "delivered", 1, 50)
@@ -458,7 +456,7 @@ describe("what is said of outages", () => {
     assert.strictEqual(drained, "House: 2 deliveries waiting at most, at 09:20; none left at 12:10, 2 h 50 min later.")
   })
 
-  it("is that the integration was disabled where that ended it", () => {
+  it("says if the integration was disabled during the outage", () => {
     const answer = about((own, house) => {
       for (let nth = 0; nth < 5; nth++) own.deliver(nth, house)
       for (let nth = 0; nth < 5; nth++) own.outageBegan(nth, house, "connection_refused")
@@ -470,14 +468,14 @@ describe("what is said of outages", () => {
 })
 
 describe("times of the day", () => {
-  it("are few, however long the run", () => {
+  it("are few for a run of any length", () => {
     for (const days of [1 / 24, 1, 30, 365, 780, 781, 3_650, 40_000]) {
       const { length } = timeMarks(days * day, 8 * hour)
       assert.isTrue(length >= 4 && length <= 7, `${days} days have ${length} marks`)
     }
   })
 
-  // The day before clocks in Berlin are put forward.
+  // The day before clocks change to summer time in Berlin.
   const facts = { start: "2026-03-28T08:00", began_at: "2026-03-28T07:00:00.000Z", duration: 2 * day }
   const worst = measured((own) => {
     own.deliver(
@@ -487,7 +485,7 @@ describe("times of the day", () => {
   })
   const charted = (report: RunReport) => ({ ...report, interval: (2 * day) / report.series.length })
 
-  it("are those that clocks show, also after these were changed", () => {
+  it("are those of local clocks, even after a clock change", () => {
     const report = charted(reportOf(worst, { facts }))
     const noons = timesOf(report).filter(({ name }) => name === "12:00")
     assert.deepStrictEqual(
@@ -500,7 +498,7 @@ describe("times of the day", () => {
     )
   })
 
-  it("are named as UTC where buildings are in several time zones, and windows by several clocks are not drawn", () => {
+  it("are in UTC for buildings in several time zones, without bands of down times", () => {
     const report = charted(reportOf(worst, { facts: { ...facts, time_zone: null } }))
     assert.match(timesOf(report)[0]?.name ?? "", / UTC$/)
     assert.deepStrictEqual(bandsOf(report), [])

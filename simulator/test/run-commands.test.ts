@@ -1,5 +1,6 @@
 /**
- * What load testers do with `simulate run`: play a file, set rates, compare, merge generators, watch metrics, stop on a miss.
+ * What load testers do with `simulate run`: play a file, set rates, compare, merge generators, watch metrics, stop on a
+ * missed objective.
  */
 import { readFile, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
@@ -21,7 +22,7 @@ const reportIn = (file: string) =>
     (text): RunReport => JSON.parse(text)
   )
 
-/** A service that accepts everything, and shows one delivery of each event. */
+/** Starts a service that accepts everything and lists one delivery of each event. */
 const service = Effect.fnUntraced(function* (takes = 0) {
   const bodies: Array<ReadonlyArray<Readonly<Record<string, unknown>>>> = []
   let count = 0
@@ -71,7 +72,7 @@ const recording = Effect.fnUntraced(function* (folder: string, events: number) {
 })
 
 describe("simulate run --events", () => {
-  it.live("plays a recorded log to a service: each event once, as it is, one in a request", () =>
+  it.live("plays a recorded log to a service: each event once, unchanged, in its own request", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const { bodies, client } = yield* service()
@@ -106,7 +107,7 @@ describe("simulate run --events", () => {
     }).pipe(Effect.provide(platform()))
   )
 
-  it.live("sends `data` as it is written, to a service and to a receiver", () =>
+  it.live("sends `data` unchanged to a service and to a receiver", () =>
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "log.ndjson")
       const data = '{"9":1e2, "1":"\\u0041", "long": 12345678901234567890, "exact": 0.10000000000000000001, "one": 1.0}'
@@ -144,7 +145,7 @@ describe("simulate run --events", () => {
     }).pipe(Effect.provide(platform()))
   )
 
-  it.live("plays it on virtual time, with integrations of the buildings and tenants that it names", () =>
+  it.live("plays it on virtual time, with integrations of its buildings and tenants", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const out = join(folder, "report.json")
@@ -164,7 +165,7 @@ describe("simulate run --events", () => {
 })
 
 describe("simulate run at a rate", () => {
-  it.live("sends as many as its stages say, also on virtual time and from a file", () =>
+  it.live("sends as many events as its stages say, also on virtual time and from a file", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const out = join(folder, "report.json")
@@ -175,14 +176,14 @@ describe("simulate run at a rate", () => {
       const inTime = stages.series.map(({ planned }) => planned)
       assert.deepStrictEqual([inTime[29], inTime[30], inTime[39], inTime[40]], [2, 20, 20, 2])
       assert.deepInclude(yield* run("--rate", "10/s", "--duration", "30s"), { duration: 30_000 })
-      // A file that is shorter ends the run.
+      // A shorter file ends the run.
       assert.strictEqual((yield* run("--rate", "10/s", "--events", yield* recording(folder, 50))).totals.planned, 50)
     }).pipe(Effect.provide(platform()))
   )
 })
 
 describe("generators", () => {
-  it.live("send a third each, and their reports are merged to one of the whole load", () =>
+  it.live("send a third each, and their reports merge to one of the whole load", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const events = yield* recording(folder, 60)
@@ -214,13 +215,13 @@ describe("generators", () => {
         `${events}: expected a JSON report of simulate run, by this version`
       ])
       const [, twice] = yield* refused(files[0] ?? "", files[0] ?? "")
-      assert.match(String(twice), /is there twice|expected another file/)
+      assert.match(String(twice), /appears twice|expected another file/)
     }).pipe(Effect.provide(platform()))
   )
 })
 
-describe("an objective that is missed", () => {
-  it.live("ends the run at once where that is wanted, with its report and exit code 1", () =>
+describe("a missed objective", () => {
+  it.live("ends the run immediately with --stop-on-miss, with its report and exit code 1", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const out = join(folder, "report.json")
@@ -259,7 +260,7 @@ describe("an objective that is missed", () => {
   )
 })
 
-describe("a run beside an earlier one", () => {
+describe("a comparison with an earlier run", () => {
   it.live("shows how figures changed, in its summary and its report", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
@@ -286,7 +287,7 @@ const freePort = Effect.promise(
 )
 
 describe("metrics", () => {
-  it.live("are served while a run goes on, and no longer; a port that is taken is refused", () =>
+  it.live("are served only during a run, and a port in use is refused", () =>
     Effect.gen(function* () {
       const port = yield* freePort
       const text = Effect.promise(() =>
@@ -308,7 +309,7 @@ describe("metrics", () => {
 })
 
 describe("open arrivals", () => {
-  it.live("do not wait for a slow service: as many requests, and the summary says what had no place", () =>
+  it.live("do not wait for a slow service, and the summary counts the held requests", () =>
     Effect.gen(function* () {
       const { bodies, client } = yield* service(300)
       const out = join(yield* temporaryFolder, "report.json")
@@ -332,8 +333,8 @@ describe("open arrivals", () => {
   )
 })
 
-describe("a receiver of few workers", () => {
-  it.live("is met by a real run as by one on virtual time: its queue fills, and the rest gets 503", () =>
+describe("a receiver with few workers", () => {
+  it.live("fills its queue and answers 503 to the rest, in real time and on virtual time", () =>
     Effect.gen(function* () {
       const out = join(yield* temporaryFolder, "report.json")
       const args = ["run", "--rate", "50/s", "--even", "--duration", "2s", "--report", `json=${out}`, "--grace", "1s"]
@@ -349,7 +350,7 @@ describe("a receiver of few workers", () => {
   )
 })
 
-it.live("a service that can't be reached is one line and exit code 1", () =>
+it.live("a service that can't be reached gives a one-line error and exit code 1", () =>
   Effect.gen(function* () {
     const { origin } = yield* startReceiver(() => 404)
     const failure = yield* Effect.flip(simulate("run", "--to", origin, "--operator-key", "k", "--rate", "5/s"))

@@ -1,6 +1,4 @@
-/**
- * What the flags of `simulate run` say: receivers, patience, seeds; and what is answered to nonsense.
- */
+/** The settings of `simulate run`: receivers, grace, seeds, and the answers to wrong usage. */
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { setImmediate } from "node:timers/promises"
@@ -23,7 +21,7 @@ import { parseDay } from "../src/world/CalendarDate.ts"
 const platform = Layer.mergeAll(NodePlatform.layer, FetchHttpClient.layer, TestConsole.layer)
 const simulate = (...args: ReadonlyArray<string>) => Command.runWith(simulateCommand, { version: "0" })(args)
 
-/** What a receiver answers to many requests at a minute of a day, as outcomes with how often each was. */
+/** Counts what a receiver answers to many requests at a minute of a day, by outcome. */
 const answersOf = (texts: ReadonlyArray<string>, minute = 600, date = "2026-03-03", sinceStart = 0) => {
   const rules = texts.map((text) => Result.getOrThrow(readReceiver(text)))
   const receiver = new Receiver(modelFor(rules, 1), new Rng(root(7)))
@@ -44,15 +42,15 @@ const answersOf = (texts: ReadonlyArray<string>, minute = 600, date = "2026-03-0
 }
 
 describe("modelled receivers", () => {
-  it("take as long as they are said to, and what is late for the sender is done all the same", () => {
+  it("have the given latency, and process events even if the answer is late", () => {
     const { share, times } = answersOf(["slow:p50=2s,p99=9s"])
     assert.approximately(times.quantile(0.5), 2_000, 150)
-    // ln 4.5 / 2.326 is the spread; of such times 7.8 % are above 5 s.
+    // The spread is ln 4.5 / 2.326; 7.8 % of such times are above 5 s.
     assert.approximately(share("timeout"), 0.078, 0.02)
     assert.approximately(share("200"), 0.922, 0.02)
   })
 
-  it("fail as often as they are said to, alone and together", () => {
+  it("fail as often as stated, alone and together", () => {
     assert.approximately(answersOf(["duplicate-ack-lost:10%"]).share("connection_reset"), 0.1, 0.02)
     assert.approximately(answersOf(["late:0.2"]).share("timeout"), 0.2, 0.02)
     const { share } = answersOf(["flaky:0.3", "late:0.5"])
@@ -61,7 +59,7 @@ describe("modelled receivers", () => {
     assert.approximately(share("connection_reset unprocessed"), 0.09, 0.02)
   })
 
-  it("are down by the clock, over midnight too, and on one day alone", () => {
+  it("are down by the clock, across midnight, and on a single day", () => {
     const refused = (text: string, minute: number, date = "2026-03-03") =>
       answersOf([text], minute, date).share("connection_refused unprocessed")
     assert.deepStrictEqual(
@@ -80,14 +78,14 @@ describe("modelled receivers", () => {
     assert.strictEqual(refused("down", 0), 1)
   })
 
-  it("limit the rate and say when to come back; go away for good from a time on", () => {
-    // 4,000 requests in 400 s, three each second.
+  it("limit the rate with a Retry-After, and are gone from a given time", () => {
+    // 4,000 requests in 400 s. Three are accepted each second.
     assert.approximately(answersOf(["rate-limited:3/s"]).share("200"), 0.3, 0.01)
     assert.strictEqual(answersOf(["gone:after=2h"], 600, "2026-03-03", 7_199_999).share("200"), 1)
     assert.strictEqual(answersOf(["gone:after=2h"], 600, "2026-03-03", 7_200_000).share("410 unprocessed"), 1)
   })
 
-  it("are one integration's, some integrations', or everybody's, and are described by their rules", () => {
+  it("apply to one, some or all integrations, and are described by their rules", () => {
     const rules = ["3=gone", "2-4=down:22:00-08:00", "flaky:0.1"].map((text) => Result.getOrThrow(readReceiver(text)))
     assert.deepStrictEqual(
       [1, 2, 3, 4, 5].map((place) => rulesFor(rules, place).length),
@@ -99,7 +97,7 @@ describe("modelled receivers", () => {
     })
   })
 
-  /** When each request that comes at a time is answered, and how. */
+  /** Returns when and how requests at these times are answered. */
   const served = (texts: ReadonlyArray<string>, times: ReadonlyArray<number>, deadline = 60_000) => {
     const rules = texts.map((text) => Result.getOrThrow(readReceiver(text)))
     const receiver = new Receiver(modelFor(rules, 1), new Rng(root(7)))
@@ -116,7 +114,7 @@ describe("modelled receivers", () => {
   }
   const constant = "slow:p50=1s,p99=1s"
 
-  it("do as much at once as they have workers, let the rest wait, and refuse what does not fit in the queue", () => {
+  it("work on one request per worker, queue the rest, and refuse what does not fit", () => {
     assert.deepStrictEqual(served([constant, "workers:2,queue:3"], [0, 0, 0, 100, 100, 100, 1_000, 1_000, 9_000]), [
       [200, 1_000],
       [200, 1_000],
@@ -128,7 +126,7 @@ describe("modelled receivers", () => {
       [200, 3_000],
       [200, 1_000]
     ])
-    // Without a queue, and with what is done although nobody waits for it any more.
+    // Without a queue, and with a request that is processed although its sender no longer waits.
     assert.deepStrictEqual(served([constant, "workers:1,queue:0"], [0, 10, 1_000]), [
       [200, 1_000],
       [503, null],
@@ -141,7 +139,7 @@ describe("modelled receivers", () => {
     ])
   })
 
-  it("are slow at first after an outage, where they recover", () => {
+  it("with recovery are slow at first after an outage", () => {
     const texts = [constant, "workers:9,recovery:10m", "down:00:00-00:10"]
     const times = [9.9, 10, 15, 19.9, 30].map((minutes) => minutes * 60_000)
     assert.deepStrictEqual(served(texts, times), [
@@ -153,7 +151,7 @@ describe("modelled receivers", () => {
     ])
   })
 
-  it("are all read that are offered, and everything else is answered with what is accepted", () => {
+  it("are read in all documented forms, and other texts are refused with what is accepted", () => {
     for (const form of receiverForms) assert.isTrue(Result.isSuccess(readReceiver(form)), form)
     const nonsense = [
       "",
@@ -191,7 +189,7 @@ describe("modelled receivers", () => {
   })
 })
 
-/** A network on which no address answers. */
+/** A network in which no address answers. */
 const deserted = {
   transport: Layer.effect(
     Transport,
@@ -202,8 +200,8 @@ const deserted = {
   crypto: Crypto.layerWebCrypto
 }
 
-describe("a run whose waiting ends with work open", () => {
-  it.live("says that it is open, not lost", () =>
+describe("a run whose wait ends with open deliveries", () => {
+  it.live("reports them as open, not as lost", () =>
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "report.json")
       const args = ["run", "--as-fast-as-possible", "--duration", "30m", "--start", "2026-03-03T08:00"]
@@ -212,7 +210,7 @@ describe("a run whose waiting ends with work open", () => {
       assert.instanceOf(failure, CommandFailure)
       assert.match(failure.message, /^Objectives missed: service_p99<0s \(.*\)$/)
       const said = (yield* TestConsole.logLines).join("\n")
-      assert.match(said, /\nopen +\d+ when the waiting ended; --grace says/)
+      assert.match(said, /\nopen +\d+ when the wait ended, which --grace limits/)
       assert.match(said, /\nmet +lost=0 \(0\)/)
       assert.match(said, /\nsent +in \d+ ms, [\d,]+ events\/s\ntook +[\d.]+ s$/m)
       assert.notMatch(said, /\n(broken|late|rate|intended) /)
@@ -221,7 +219,7 @@ describe("a run whose waiting ends with work open", () => {
   )
 })
 
-/** What a run says of how long it will take. */
+/** Returns what a run says about its length. */
 const announced = (...args: ReadonlyArray<string>) => {
   const heard = Effect.gen(function* () {
     for (;;) {
@@ -233,14 +231,14 @@ const announced = (...args: ReadonlyArray<string>) => {
   return Effect.raceFirst(heard, Effect.as(simulate("run", ...args), "it said nothing"))
 }
 
-describe("a run that takes long", () => {
+describe("a long run", () => {
   const receiver = ["--to-receiver", "http://127.0.0.1:1/hook"]
   it.live.each([
     ["", ["--speed", "10x"], "; --speed 60x or --as-fast-as-possible is faster, --virtual takes moments"],
     [" and has that speed already", ["--speed", "60x"], "; --as-fast-as-possible is faster, --virtual takes moments"],
     [" and is faster already", ["--speed", "80x", ...receiver], "; --as-fast-as-possible is faster"],
     [" and is for a real receiver", receiver, "; --speed 60x or --as-fast-as-possible is faster"]
-  ] as const)("says what would be faster%s", ([, flags, says]) =>
+  ] as const)("suggests what is faster%s", ([, flags, says]) =>
     Effect.gen(function* () {
       const line = yield* announced("--preset", "quiet", "--duration", "3d", ...flags)
       assert.isTrue(line.endsWith(`more for open deliveries${says}`), line)
@@ -248,8 +246,8 @@ describe("a run that takes long", () => {
   )
 })
 
-describe("a receiver that is not there", () => {
-  it.live("is what the run says, and fails it", () =>
+describe("a receiver that can't be reached", () => {
+  it.live("is named by the run and fails it", () =>
     Effect.gen(function* () {
       const args = ["run", "--to-receiver", "http://127.0.0.1:1/hook", "--as-fast-as-possible", "--duration", "1h"]
       const failure = yield* Effect.flip(
@@ -267,15 +265,15 @@ describe("a receiver that is not there", () => {
 
   const signing = ["--secret", `whsec_${"QUFB".repeat(8)}`]
   it.live.each([
+    ["asks for the secret after a refusal", [401, 403], [], "it may check signatures: give its secret with --secret"],
     [
-      "asks for the secret where it is refused",
-      [401, 403],
-      [],
-      "it may check signatures: give its secret with --secret"
+      "asks whether the given secret is right",
+      [401],
+      signing,
+      "it may check signatures: is the given secret the right one?"
     ],
-    ["asks whose secret was given", [401], signing, "it may check signatures: is the secret that was given its own?"],
-    ["asks for nothing where it is not", [401, 500], signing, "is the receiver running, and is this its URL?"]
-  ] as const)("lists the statuses of one that answers, and %s", ([, statuses, secret, advice]) =>
+    ["does not ask for it otherwise", [401, 500], signing, "is the receiver running, and is this its URL?"]
+  ] as const)("lists the statuses of a receiver that answers, and %s", ([, statuses, secret, advice]) =>
     Effect.gen(function* () {
       let nth = 0
       const answering = Layer.effect(
@@ -307,8 +305,8 @@ describe("a receiver that is not there", () => {
   )
 })
 
-describe("the way out to a receiver", () => {
-  it.live("is open until the run is over, and closed then", () =>
+describe("the transport to a receiver", () => {
+  it.live("is open until the run is over, then closed", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const answered = { _tag: "Answered", status: 200, retry_after: null, excerpt: "" } as const
@@ -334,15 +332,15 @@ describe("the way out to a receiver", () => {
   )
 })
 
-describe("a run on virtual time that is interrupted", () => {
-  it.live("says how it went so far, and writes the report", () =>
+describe("an interrupted run on virtual time", () => {
+  it.live("prints a summary and writes the report", () =>
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "report.json")
       const args = ["run", "--virtual", "--duration", "1000d", "--preset", "quiet", "--report", `json=${file}`]
       const running = yield* Effect.forkChild(simulate(...args))
       const lines = TestConsole.logLines
       yield* Effect.repeat(Effect.yieldNow, { until: () => Effect.map(lines, ({ length }) => length > 0) })
-      // It has begun; after some turns of others, events were published.
+      // The run has begun, and has published events after some turns of other fibers.
       for (let turn = 0; turn < 50; turn++) yield* Effect.promise(setImmediate)
       yield* Fiber.interrupt(running)
       assert.match((yield* lines).join("\n"), /^planned +[\d,]+ events\naccepted[^]*^report +/m)
@@ -354,7 +352,7 @@ describe("a run on virtual time that is interrupted", () => {
 })
 
 describe("a run over several time zones", () => {
-  /** Four hours that begin six hours later in the west. */
+  /** A scenario of four hours that begins six hours later in the west. */
   const inTwoZones = Effect.fnUntraced(function* (folder: string) {
     const scenario = join(folder, "scenario.json")
     const homes = { flats: 100 }
@@ -366,14 +364,14 @@ describe("a run over several time zones", () => {
     return ["--scenario", scenario, "--start", "2026-03-02T06:00", "--duration", "4h"]
   })
 
-  it.live("says how long it takes until it has ended in all of them", () =>
+  it.live("says how long it takes until all of them have ended", () =>
     Effect.gen(function* () {
       const line = yield* announced(...(yield* inTwoZones(yield* temporaryFolder)), "--speed", "60x")
       assert.match(line, /^it takes 10 min, /)
     }).pipe(Effect.provide(platform), Effect.provideService(Equipment, deserted))
   )
 
-  it.live("on virtual time lets what is open go on after the plan has ended in all of them", () =>
+  it.live("continues open deliveries after the plan has ended in all of them, on virtual time", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "report.json")
@@ -387,7 +385,7 @@ describe("a run over several time zones", () => {
 })
 
 describe("several seeds", () => {
-  it.live("are each judged by the objectives; those that miss them are named, with how to run them again", () =>
+  it.live("are each judged by the objectives, and failing ones are named with their command", () =>
     Effect.gen(function* () {
       const args = ["run", "--virtual", "--preset", "quiet", "--receiver", "flaky:0.02", "--seeds", "4"]
       const failure = yield* Effect.flip(simulate(...args, "--slo", "delivery_max<1s"))
@@ -402,8 +400,8 @@ describe("several seeds", () => {
   )
 })
 
-describe("several seeds that are interrupted", () => {
-  it.live("name those that have failed", () =>
+describe("several interrupted seeds", () => {
+  it.live("name the failed ones", () =>
     Effect.gen(function* () {
       const args = ["run", "--virtual", "--preset", "quiet", "--receiver", "flaky:0.02", "--seeds", "100000"]
       const running = yield* Effect.forkChild(simulate(...args, "--slo", "delivery_max<1s"))
@@ -425,7 +423,7 @@ describe("wrong usage of simulate run", () => {
     { args: [...virtual, "--receiver", "fast"], says: "slow:p50=2s,p99=9s" },
     {
       args: [...quiet, "--receiver", "4=down"],
-      says: "--receiver 4=down: it is no integration's; there are 3 integrations: 1 = Mill Lane; 2 = Mill Lane, tenant"
+      says: "--receiver 4=down: no such integration; there are 3 integrations: 1 = Mill Lane; 2 = Mill Lane, tenant"
     },
     { args: [...quiet, "--buildings", "20", "--receiver", "61=flaky:0.1"], says: "; and 50 more" },
     {
@@ -434,16 +432,16 @@ describe("wrong usage of simulate run", () => {
     },
     {
       args: [...quiet, "--receiver", "down:09:00-15:00,on=2026-03-01"],
-      says: "the run does not come to that time: it goes from 2026-03-01T23:00 to 2026-03-06T23:00 UTC"
+      says: "that time is outside the run, which lasts from 2026-03-01T23:00 to 2026-03-06T23:00 UTC"
     },
     {
       args: [...quiet, "--drain", "1h", "--receiver", "down:09:00-15:00,on=2026-03-03"],
-      says: "does not come to that time"
+      says: "that time is outside the run"
     },
-    { args: [...quiet, "--receiver", "gone:after=10d"], says: "does not come to that time" },
+    { args: [...quiet, "--receiver", "gone:after=10d"], says: "that time is outside the run" },
     {
       args: ["run", "--preset", "quiet", "--speed", "60x", "--duration", "1h", "--receiver", "down:09:00-15:00"],
-      says: "does not come to that time"
+      says: "that time is outside the run"
     },
     { args: [...virtual, "--slo", "ack<5s"], says: "there is no metric ack" },
     { args: [...virtual, "--report", "pdf=x"], says: "expected html=FILE, json=FILE or csv=FILE" },
@@ -463,34 +461,37 @@ describe("wrong usage of simulate run", () => {
     { args: [...virtual, "--ack-timeout", "0s"], says: "above 0" },
     { args: [...virtual, "--crash-every", "1ms"], says: "--crash-every 1ms: expected a duration like" },
     { args: [...virtual, "--delete-every", "999ms"], says: "at least 1s" },
-    { args: [...virtual, "--speed", "60x"], says: "--virtual runs as fast as it computes" },
-    { args: [...virtual, "--batch", "2"], says: "--batch is of runs in real time" },
+    { args: [...virtual, "--speed", "60x"], says: "--virtual runs as fast as possible" },
+    { args: [...virtual, "--batch", "2"], says: "--batch applies to runs in real time" },
     { args: ["run", "--batch", "0"], says: "a whole number from 1 to 1000" },
     { args: ["run", "--rate", "50"], says: "--rate 50: expected a rate like 50/s" },
     { args: ["run", "--rate", "0/s"], says: "above 0" },
     { args: ["run", "--stages", "10/s"], says: "--stages 10/s: expected stages like 10/s:1m,200/s:5m" },
     { args: ["run", "--rate", "5/s", "--stages", "5/s:1m"], says: "--rate and --stages exclude each other" },
-    { args: ["run", "--stages", "5/s:1m", "--duration", "1m"], says: "each stage has a length" },
-    { args: ["run", "--rate", "5/s", "--speed", "60x"], says: "--speed does not go with --rate" },
-    { args: ["run", "--rate", "5/s", "--as-fast-as-possible"], says: "--as-fast-as-possible does not go with --rate" },
+    { args: ["run", "--stages", "5/s:1m", "--duration", "1m"], says: "each stage has its own length" },
+    { args: ["run", "--rate", "5/s", "--speed", "60x"], says: "--speed can't be combined with --rate" },
+    {
+      args: ["run", "--rate", "5/s", "--as-fast-as-possible"],
+      says: "--as-fast-as-possible can't be combined with --rate"
+    },
     { args: ["run", "--even"], says: "--even needs --rate or --stages" },
-    { args: ["run", "--generator", "3/2"], says: "a place among several, like 1/3" },
-    { args: ["run", "--events", "x.ndjson", "--preset", "quiet"], says: "--preset makes a plan" },
-    { args: ["run", "--events", "x.ndjson", "--start", "2026-03-03"], says: "--start makes a plan" },
-    { args: ["run", "--warm-up", "24h"], says: "less than the run takes" },
-    { args: ["run", "--stop-on-miss"], says: "--stop-on-miss needs --slo" },
+    { args: ["run", "--generator", "3/2"], says: "a number out of several, like 1/3" },
+    { args: ["run", "--events", "x.ndjson", "--preset", "quiet"], says: "--preset applies to a plan" },
+    { args: ["run", "--events", "x.ndjson", "--start", "2026-03-03"], says: "--start applies to a plan" },
+    { args: ["run", "--warm-up", "24h"], says: "less than the length of the run" },
+    { args: ["run", "--stop-on-miss"], says: "--stop-on-miss needs at least one --slo" },
     { args: ["run", "--compare", "/nowhere/report.json"], says: "expected a file that can be read" },
     { args: ["run", "--metrics", "0"], says: "a whole number from 1 to 65535" },
     { args: [...virtual, "--slo", "rate>=99%"], says: "--slo rate>=99%: this run can't measure it: on virtual time" },
     { args: [...virtual, "--slo", "intended_max<1h"], says: "can't measure it" },
     { args: ["run", "--as-fast-as-possible", "--slo", "late_p99<1s"], says: "keeps no schedule" },
     { args: ["run", "--to-receiver", "http://127.0.0.1:1/", "--slo", "duplicates=0"], says: "only the receiver knows" },
-    { args: [...toService, "--slo", "backlog<9"], says: "only the service sees" },
+    { args: [...toService, "--slo", "backlog<9"], says: "only the service can measure this" },
     { args: [...toService, "--receiver", "prompt"], says: "models receivers" },
     { args: [...virtual, "--to", "http://127.0.0.1:1"], says: "exclude each other" },
     { args: [...virtual, "--buildings", "1000"], says: "--buildings 1000: expected a whole number from 1 to 512" },
-    { args: [...virtual, "--grace", "3s"], says: "--drain says how long" },
-    { args: [...virtual, "--max-inflight", "2"], says: "--max-inflight is of runs in real time" },
+    { args: [...virtual, "--grace", "3s"], says: "with --virtual, use --drain" },
+    { args: [...virtual, "--max-inflight", "2"], says: "--max-inflight applies to runs in real time" },
     { args: ["run", "--drain", "1h"], says: "--drain needs --virtual" },
     { args: ["run", "--crash-every", "6h"], says: "--crash-every needs --virtual" },
     { args: ["run", "--to-receiver", "nowhere"], says: "the URL of a receiver" },
@@ -499,9 +500,9 @@ describe("wrong usage of simulate run", () => {
     { args: ["run", "--to-receiver", "http://127.0.0.1:1/"], says: "no network transport" },
     { args: [...toService, "--retry", "call="], says: "--retry is a setting of the service" },
     { args: [...toService, "--ack-timeout", "2s"], says: "--ack-timeout is a setting of the service" },
-    { args: [...toService, "--tenant-integrations", "0"], says: "--tenant-integrations makes integrations" },
-    { args: [...toService, "--building-integrations", "2"], says: "--building-integrations makes integrations" }
-  ])("$args is answered with what is accepted", ({ args, says }) =>
+    { args: [...toService, "--tenant-integrations", "0"], says: "--tenant-integrations adds integrations" },
+    { args: [...toService, "--building-integrations", "2"], says: "--building-integrations adds integrations" }
+  ])("$args is refused with what is accepted", ({ args, says }) =>
     Effect.gen(function* () {
       const failure = yield* Effect.flip(simulate(...args))
       assert.instanceOf(failure, CommandFailure)

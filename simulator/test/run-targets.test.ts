@@ -1,6 +1,6 @@
 /**
- * `simulate run` as a process, against a real receiver, a service that loses something, and modelled receivers; and what
- * Ctrl-C does.
+ * `simulate run` as a process, against a real receiver, a service that loses deliveries, and modelled receivers, and
+ * after Ctrl-C.
  */
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -38,14 +38,14 @@ const live = (name: string, body: Effect.Effect<void, unknown, Effect.Services<t
 const secret = "whsec_c2VjcmV0IG9mIHRoZSByZWNlaXZlciBvZiB0ZXN0cw=="
 const soon = ["--retry", "access_log=50ms,50ms", "--retry", "call=50ms,50ms"]
 
-/** How a command fails in this process. */
+/** Returns how a command fails in this process. */
 const failureOf = (args: ReadonlyArray<string>, environment: Readonly<Record<string, string>> = {}) =>
   Effect.gen(function* () {
     const failure = yield* Effect.flip(simulate(...args))
     return failure instanceof CommandFailure ? failure : assert.fail(String(failure))
   }).pipe(Effect.provide(platform(environment)))
 
-/** Deliveries of a service that takes in everything and shows all but some of it. */
+/** Starts a service that accepts everything and hides some of its deliveries. */
 const forgetfulService = (hidden: number) => {
   let count = 0
   const row = (number: number) => ({
@@ -76,15 +76,15 @@ const forgetfulService = (hidden: number) => {
   })
 }
 
-// Beside each other: most of what they take is waiting.
+// Run concurrently, because these tests mostly wait.
 describe.concurrent("simulate run", () => {
   live(
-    "delivers to a real receiver: signed, retried, everything once it is acknowledged",
+    "delivers to a real receiver, signed and retried until everything is acknowledged",
     Effect.gen(function* () {
       const refused = new Set<string>()
       const receiver = yield* startReceiver(({ headers }) => {
         const id = String(headers["webhook-id"])
-        // Some events are refused the first time.
+        // Some events are refused at the first attempt.
         if (refused.has(id) || !/[abc]$/.test(id)) return 200
         refused.add(id)
         return 503
@@ -108,7 +108,7 @@ describe.concurrent("simulate run", () => {
       assert.strictEqual(code, 0, stderr + stdout)
       const { command, target, totals, verdict } = yield* readReport(file)
       assert.strictEqual(verdict, "pass")
-      // Reports are read by others, and a query may hold a secret.
+      // A query may contain a secret, and others read reports.
       assert.strictEqual(target, `against ${receiver.url}?...`)
       assert.notInclude(command + stdout + stderr, "hush")
       assert.strictEqual(totals["delivered"], totals["deliveries"])
@@ -131,7 +131,7 @@ describe.concurrent("simulate run", () => {
   )
 
   live(
-    "says where a secret that is none came from",
+    "names the origin of an invalid secret",
     Effect.gen(function* () {
       const to = ["run", "--to-receiver", "http://127.0.0.1:9/hook"]
       const given = yield* failureOf([...to, "--secret", "whsec_?"], { DOORHOOK_RECEIVER_SECRET: secret })
@@ -143,7 +143,7 @@ describe.concurrent("simulate run", () => {
   )
 
   live(
-    "says which of its keys a service refused, and what it answered",
+    "names the key that a service refused, and its answer",
     Effect.gen(function* () {
       const errors = [{ status: "401", code: "unauthorized", detail: "This is not the key." }]
       const { origin } = yield* startReceiver(() => ({ status: 401, body: JSON.stringify({ errors }) }))
@@ -154,13 +154,13 @@ describe.concurrent("simulate run", () => {
           const report = ["--report", `json=${file}.json`]
           const failure = yield* Effect.flip(simulate("run", "--to", origin, "--duration", "1h", ...args, ...report))
           assert.strictEqual((yield* readReport(`${file}.json`)).verdict, "fail")
-          // No zeros of a run that did not begin.
+          // A run that did not begin shows no zeros.
           assert.notInclude(yield* printed, "planned")
           return failure instanceof CommandFailure ? failure.message : ""
         }).pipe(Effect.provide(platform(environment)))
       const variable = { DOORHOOK_OPERATOR_KEY: "wrong" }
       const refusedKey = (where: string) =>
-        `${origin} refused the operator key of ${where}. Give the key of that service. It answered with status 401: This is not the key.`
+        `${origin} refused the operator key of ${where}. Use the key of that service. It answered with status 401: This is not the key.`
       assert.strictEqual(yield* refusal(variable), refusedKey("DOORHOOK_OPERATOR_KEY"))
       assert.strictEqual(
         yield* refusal(variable, "--operator-key-file", file),
@@ -171,7 +171,7 @@ describe.concurrent("simulate run", () => {
   )
 
   live(
-    "asks a service what became of each event, and says what it has lost",
+    "reads each event's deliveries from a service, and reports lost ones",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const run = Effect.fnUntraced(function* (hidden: number) {
@@ -186,7 +186,7 @@ describe.concurrent("simulate run", () => {
       assert.isTrue(Exit.isSuccess(honest.exit), String(honest.exit))
       assert.isAbove(honest.totals["accepted"] ?? 0, 60)
       assert.deepStrictEqual([honest.totals["delivered"], honest.totals["lost"]], [honest.totals["accepted"], 0])
-      // What a service does not show is not nothing.
+      // What a service does not report is not shown as zero.
       assert.deepStrictEqual(
         [honest.totals["backlog"], honest.totals["broken"], honest.ack_timeout],
         [null, null, null]
@@ -222,7 +222,7 @@ describe.concurrent("simulate run", () => {
 
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     live(
-      `says in its report that ${signal} ended the waiting for what was open`,
+      `says in its report that ${signal} ended the wait for open deliveries`,
       Effect.gen(function* () {
         const file = join(yield* temporaryFolder, "report.json")
         const { child, finished, printed } = yield* startDoorhook(
@@ -242,7 +242,7 @@ describe.concurrent("simulate run", () => {
     )
 
   live(
-    "says of deliveries that ended undelivered how they ended, though all are accounted for",
+    "reports how undelivered deliveries ended, although all are accounted for",
     Effect.gen(function* () {
       const args = ["run", "--virtual", "--preset", "quiet", "--duration", "12h", "--retry", "access_log=5s"]
       const said = yield* Effect.andThen(simulate(...args, "--receiver", "down"), printed).pipe(

@@ -32,7 +32,7 @@ const accept: Answering = (response, { body }) => {
   response.writeHead(202, { "content-type": "application/json" }).end(JSON.stringify({ events }))
 }
 
-/** A service that records what is published; `answer` may do otherwise than accept it. */
+/** Starts a service that records what is published. `answer` can replace its acceptance. */
 const service = Effect.fnUntraced(function* (answer: Answering = accept) {
   const received: Array<Received> = []
   const { origin: url } = yield* handlingReceiver((request, response) => {
@@ -53,7 +53,7 @@ const idsIn = (received: ReadonlyArray<Pick<Received, "body">>) =>
 const planOf = (scenario: Scenario, duration: number, rateScale = 1) =>
   plan(scenario, { seed: 3, start, duration, rateScale })
 
-/** The same as they are sent. */
+/** Returns the same events as they are sent. */
 const arrivalsOf = (scenario: Scenario, duration: number, rateScale = 1) =>
   atPlannedTimes(planOf(scenario, duration, rateScale))
 
@@ -66,7 +66,7 @@ interface Overrides extends Partial<Omit<Options, "clock">> {
   readonly speed?: number
 }
 
-/** One event in each request, as fast as possible and one after the other, where nothing else is said. */
+/** Options of a run. Default: one event in each request, as fast as possible, one request after the other. */
 const optionsFor = (url: string, { speed, ...overrides }: Overrides = {}, key = operatorKey): Options => ({
   target: serviceTarget({ url, operatorKey: key }),
   clock: new RunClock(beginningOf(scenarioOf("office-1000"), start), speed ?? null),
@@ -78,7 +78,7 @@ const optionsFor = (url: string, { speed, ...overrides }: Overrides = {}, key = 
 const office = scenarioOf("office-1000")
 
 describe("a run against a service", () => {
-  it.live("publishes every planned event once, one in a request, or in batches of up to 1,000", () =>
+  it.live("publishes every planned event once, alone or in batches of up to 1,000", () =>
     Effect.gen(function* () {
       for (const [batch, scale] of [
         [1, 1],
@@ -122,7 +122,7 @@ describe("a run against a service", () => {
     }).pipe(Effect.provide(FetchHttpClient.layer))
   )
 
-  it.live("keeps the schedule: nothing arrives before its time", () =>
+  it.live("keeps the schedule: no event arrives before its time", () =>
     Effect.gen(function* () {
       const speed = 7_200
       const arrivedAt: Array<number> = []
@@ -137,7 +137,7 @@ describe("a run against a service", () => {
       for (const [index, { body }] of received.entries()) {
         for (const data of dataIn(body)) {
           const due = (Date.parse(data.logged_at) - beginning) / speed
-          // The clocks of the two measurements differ by up to a millisecond.
+          // The clocks of the two measurements differ by at most a millisecond.
           assert.isAtLeast((arrivedAt[index] ?? 0) - began, due - 1.5)
         }
       }
@@ -146,12 +146,12 @@ describe("a run against a service", () => {
     }).pipe(Effect.provide(FetchHttpClient.layer))
   )
 
-  it.live("makes failed requests again with the same key, and counts them", () =>
+  it.live("repeats failed requests with the same key, and counts them", () =>
     Effect.gen(function* () {
       const stored = new Map<string, string>()
       const { received, url } = yield* service((response, request, number) => {
         const key = String(request.headers["idempotency-key"])
-        // Busy, then an accepted batch whose answer is lost.
+        // First busy, then an accepted batch whose answer is lost.
         if (number === 2) return response.writeHead(503, { "retry-after": "0" }).end("busy")
         stored.set(key, request.body)
         if (number === 4) return response.destroy()
@@ -166,7 +166,7 @@ describe("a run against a service", () => {
     }).pipe(Effect.provide(FetchHttpClient.layer))
   )
 
-  it.live("goes on after a refused batch and says what was refused", () =>
+  it.live("continues after a refused batch and reports it", () =>
     Effect.gen(function* () {
       const { url } = yield* service((response, request, number) =>
         number === 2
@@ -181,35 +181,37 @@ describe("a run against a service", () => {
     }).pipe(Effect.provide(FetchHttpClient.layer))
   )
 
-  it.live("publishes nothing with a wrong key, and stops when the key is refused later or no doorhook is there", () =>
-    Effect.gen(function* () {
-      const strict = yield* service()
-      const wrongKey = optionsFor(strict.url, {}, Redacted.make("another"))
-      const refused = yield* Effect.flip(run(arrivalsOf(office, hour), wrongKey))
-      assert.instanceOf(refused, RunStopped)
-      assert.include(refused.message, "refused the operator key. Give the key")
-      assert.isEmpty(strict.received)
+  it.live(
+    "publishes nothing with a wrong key, and stops if the key is refused later or the server is not doorhook",
+    () =>
+      Effect.gen(function* () {
+        const strict = yield* service()
+        const wrongKey = optionsFor(strict.url, {}, Redacted.make("another"))
+        const refused = yield* Effect.flip(run(arrivalsOf(office, hour), wrongKey))
+        assert.instanceOf(refused, RunStopped)
+        assert.include(refused.message, "refused the operator key. Use the key")
+        assert.isEmpty(strict.received)
 
-      const changing = yield* service((response, request, number) =>
-        number === 1 ? accept(response, request, number) : response.writeHead(401).end()
-      )
-      const later = yield* Effect.flip(run(arrivalsOf(office, hour, 10), optionsFor(changing.url, { batch: 1_000 })))
-      assert.include(later.message, "refused the operator key")
-      assert.strictEqual(changing.received.length, 2)
+        const changing = yield* service((response, request, number) =>
+          number === 1 ? accept(response, request, number) : response.writeHead(401).end()
+        )
+        const later = yield* Effect.flip(run(arrivalsOf(office, hour, 10), optionsFor(changing.url, { batch: 1_000 })))
+        assert.include(later.message, "refused the operator key")
+        assert.strictEqual(changing.received.length, 2)
 
-      const elsewhere = yield* Effect.flip(run(arrivalsOf(office, hour), optionsFor(`${strict.url}/wrong`)))
-      assert.include(elsewhere.message, "/operator/events")
+        const elsewhere = yield* Effect.flip(run(arrivalsOf(office, hour), optionsFor(`${strict.url}/wrong`)))
+        assert.include(elsewhere.message, "/operator/events")
 
-      for (const page of ["<html>Welcome</html>", "{}", "null"]) {
-        const { origin } = yield* handlingReceiver((_, response) => response.writeHead(200).end(page))
-        const another = yield* Effect.flip(run(arrivalsOf(office, hour), optionsFor(origin)))
-        assert.include(another.message, "/operator/events")
-      }
-    }).pipe(Effect.provide(FetchHttpClient.layer))
+        for (const page of ["<html>Welcome</html>", "{}", "null"]) {
+          const { origin } = yield* handlingReceiver((_, response) => response.writeHead(200).end(page))
+          const another = yield* Effect.flip(run(arrivalsOf(office, hour), optionsFor(origin)))
+          assert.include(another.message, "/operator/events")
+        }
+      }).pipe(Effect.provide(FetchHttpClient.layer))
   )
 })
 
-/** A client whose every batch is answered by the test, on the test's clock. */
+/** An HTTP client whose answers to batches come from the test, on the test's clock. */
 const stubbed = (
   answer: (number: number) => Effect.Effect<Response>,
   greeting: Effect.Effect<Response> = Effect.sync(() => Response.json({ deliveries: [] }))
@@ -256,7 +258,7 @@ describe("a run on a virtual clock", () => {
     })
   )
 
-  /** What a service that stalls from 20 s to 30 s is sent, and what that comes to. */
+  /** Runs against a service that stalls from 20 s to 30 s. Returns what it got and what was measured. */
   const stalled = Effect.fnUntraced(function* (overrides: Overrides) {
     const { client, sent } = stubbed(() =>
       Effect.flatMap(Clock.currentTimeMillis, (now) =>
@@ -275,14 +277,14 @@ describe("a run on a virtual clock", () => {
       Effect.provideService(HttpClient.HttpClient, client),
       Effect.forkChild
     )
-    // The load is ready, and the clock of the run has begun.
+    // The load is ready, and the clock of the run has started.
     yield* Effect.repeat(Effect.yieldNow, { until: () => options.clock.began !== null })
     yield* TestClock.adjust("2 minutes")
     yield* Fiber.join(running)
     return { sent, measured }
   })
 
-  it.effect("sends a service that stalls the same requests, and shows the stall in the latencies", () =>
+  it.effect("sends a stalling service the same requests, and shows the stall in the latencies", () =>
     Effect.gen(function* () {
       const { measured, sent } = yield* stalled({})
       assert.deepStrictEqual(
@@ -290,7 +292,7 @@ describe("a run on a virtual clock", () => {
         Array.from({ length: 1_200 }, (_, nth) => [nth * 50, 1])
       )
       const { intended, late_start, service } = measured.latency
-      // 200 of 1,200 events are planned in the ten seconds: each waits for the rest of them.
+      // Of 1,200 events, 200 are planned in the ten seconds. Each of them waits until these are over.
       assert.deepStrictEqual([intended.count, intended.quantile(0.5), intended.max], [1_200, 0, 10_000])
       assert.approximately(intended.quantile(1 - 100 / 1_200), 5_000, 100)
       assert.approximately(intended.quantile(0.99), 9_400, 160)
@@ -300,35 +302,33 @@ describe("a run on a virtual clock", () => {
     })
   )
 
-  it.effect(
-    "holds back what --max-inflight has no place for, counts it, and counts its latency from the planned time",
-    () =>
-      Effect.gen(function* () {
-        const { measured, sent } = yield* stalled({ maxInFlight: 10 })
-        assert.strictEqual(sent.length, 1_200)
-        assert.strictEqual(sent.filter(({ at }) => at >= 20_000 && at < 30_000).length, 10)
-        assert.strictEqual(measured.totals.held, 190)
-        const { intended, late_start, service } = measured.latency
-        assert.deepStrictEqual([intended.max, late_start.max, service.max], [10_000, 9_500, 10_000])
-        assert.approximately(intended.quantile(1 - 100 / 1_200), 5_000, 100)
-      })
+  it.effect("holds requests above --max-inflight, counts them, and measures their latency from the planned time", () =>
+    Effect.gen(function* () {
+      const { measured, sent } = yield* stalled({ maxInFlight: 10 })
+      assert.strictEqual(sent.length, 1_200)
+      assert.strictEqual(sent.filter(({ at }) => at >= 20_000 && at < 30_000).length, 10)
+      assert.strictEqual(measured.totals.held, 190)
+      const { intended, late_start, service } = measured.latency
+      assert.deepStrictEqual([intended.max, late_start.max, service.max], [10_000, 9_500, 10_000])
+      assert.approximately(intended.quantile(1 - 100 / 1_200), 5_000, 100)
+    })
   )
 
-  it.effect("collects the events of a second into a batch, whatever the service does", () =>
+  it.effect("collects the events of a second into a batch, however the service answers", () =>
     Effect.gen(function* () {
       const { measured, sent } = yield* stalled({ batch: 8 })
       assert.deepStrictEqual(
         sent.map(({ at, ids }) => [at, ids.length]),
         Array.from({ length: 150 }, (_, nth) => [nth * 400 + 350, 8])
       )
-      // The first event of a batch waits for the last.
+      // The first event of a batch waits for the last one.
       assert.strictEqual(measured.latency.intended.quantile(0.01), 0)
       assert.strictEqual(measured.latency.late_start.max, 0)
       assert.isAtLeast(measured.latency.intended.quantile(0.5), 150)
     })
   )
 
-  it.effect("waits seconds for a service to come up, and says when it did not", () =>
+  it.effect("waits seconds for a service to start, and reports if it doesn't", () =>
     Effect.gen(function* () {
       let greetings = 0
       const { client, sent } = stubbed(
@@ -350,7 +350,7 @@ describe("a run on a virtual clock", () => {
     })
   )
 
-  it.effect("gives a batch up after a minute of failures, and goes on", () =>
+  it.effect("gives up a batch after a minute of failures, and continues", () =>
     Effect.gen(function* () {
       const { client, sent } = stubbed((number) =>
         number >= 2 && number <= 10 ? Effect.sync(() => new Response("", { status: 503 })) : accepted
@@ -371,7 +371,7 @@ describe("a run on a virtual clock", () => {
     })
   )
 
-  it.effect("accounts for what was open when it is interrupted", () =>
+  it.effect("counts open events after an interrupt", () =>
     Effect.gen(function* () {
       const { client } = stubbed((number) => (number <= 2 ? accepted : Effect.never))
       const tally = new Measurements()
@@ -387,7 +387,7 @@ describe("a run on a virtual clock", () => {
   )
 })
 
-/** A service of which the test says what it answers to each question for its deliveries. */
+/** An HTTP client whose answers to queries for deliveries come from the test. */
 const questioned = (answer: (query: URLSearchParams) => Response) =>
   HttpClient.make((request, url) => Effect.sync(() => HttpClientResponse.fromWeb(request, answer(url.searchParams))))
 
@@ -399,7 +399,7 @@ const rowOf = (id: number, event: number, state = "delivered") => ({
   attempts: 1
 })
 
-/** What settling comes to that takes longer than it waits for what never comes. */
+/** Returns the result of settling, which takes longer than the wait for missing deliveries. */
 const settled = Effect.fnUntraced(function* (tracker: DeliveryTracker, client: HttpClient.HttpClient) {
   const settling = yield* tracker
     .settle(60_000)
@@ -408,13 +408,13 @@ const settled = Effect.fnUntraced(function* (tracker: DeliveryTracker, client: H
   return yield* Fiber.join(settling)
 })
 
-describe("the account of a service", () => {
+describe("tracking of a service's deliveries", () => {
   const service = { url: "http://service.example", operatorKey }
   const all = (...deliveries: ReadonlyArray<unknown>) => Response.json({ deliveries, next: null })
   const acceptedEvents = (...numbers: ReadonlyArray<number>) =>
     numbers.map((number) => ({ id: `evt_${number}`, deliveries: 1 }))
 
-  it.effect("is of the events that are followed, and says how many are not", () =>
+  it.effect("covers the tracked events, and counts the others", () =>
     Effect.gen(function* () {
       const measured = new Measurements()
       const tracker = new DeliveryTracker(service, measured, (at) => at, 2)
@@ -428,7 +428,7 @@ describe("the account of a service", () => {
     })
   )
 
-  it.effect("misses what an event lacks, whatever another has too many", () =>
+  it.effect("finds missing deliveries of one event despite extra ones of another", () =>
     Effect.gen(function* () {
       const tracker = new DeliveryTracker(service, new Measurements(), (at) => at)
       tracker.accepted(acceptedEvents(1, 2, 3))
@@ -440,7 +440,7 @@ describe("the account of a service", () => {
     })
   )
 
-  it.effect("asks a service again that is busy, and counts nothing twice", () =>
+  it.effect("retries a busy service, and counts nothing twice", () =>
     Effect.gen(function* () {
       const measured = new Measurements()
       const tracker = new DeliveryTracker(service, measured, (at) => at)
@@ -459,7 +459,7 @@ describe("the account of a service", () => {
     })
   )
 
-  it.effect("says why a service was not heard until patience was over, and asks one no more that refuses", () =>
+  it.effect("reports why a service gave no answer within the grace, and does not retry after a refusal", () =>
     Effect.gen(function* () {
       const says = Effect.fnUntraced(function* (answer: () => Response) {
         const tracker = new DeliveryTracker(service, new Measurements(), (at) => at)
@@ -474,19 +474,19 @@ describe("the account of a service", () => {
         )
         return [why, asked]
       })
-      // Every ten seconds for a minute.
+      // Every ten seconds for one minute.
       const busy = yield* says(() => new Response("busy", { status: 503, headers: { "retry-after": "10" } }))
       assert.deepStrictEqual(busy, ["status 503: busy; a longer --grace waits longer", 7])
       assert.deepStrictEqual(yield* says(() => new Response("no", { status: 403 })), ["status 403: no", 1])
     })
   )
 
-  it.effect("finds the deliveries of a batch whose answer comes after those of later batches", () =>
+  it.effect("finds the deliveries of a batch that is answered after later batches", () =>
     Effect.gen(function* () {
       const row = (event_id: string, at: number) => {
         return { id: `dlv_${at}`, event_id, integration_id: 1, state: "delivered", attempts: 0 }
       }
-      // Somebody else's delivery was there before.
+      // A delivery of somebody else already existed.
       const stored = [row("evt_before", 1)]
       const list = (query: URLSearchParams) => {
         const event = query.get("event_id")
@@ -532,7 +532,7 @@ describe("the account of a service", () => {
     })
   )
 
-  it.effect("says how many look-ups of requests failed, and why, after asking again", () =>
+  it.effect("reports how many look-ups failed after retries, and why", () =>
     Effect.gen(function* () {
       const measured = new Measurements()
       const tracker = new DeliveryTracker(service, measured, (at) => at)
@@ -547,7 +547,7 @@ describe("the account of a service", () => {
         asked.set(pathname, times)
         const answer = (): Response => {
           if (pathname === "/operator/deliveries") return all(rowOf(1, 1), rowOf(2, 2), rowOf(3, 3), rowOf(4, 4))
-          // The second is put off twice, the third always, and the fourth is refused.
+          // The second delivery is answered at the third try, the third never, and the fourth is refused.
           if (pathname.endsWith("dlv_2") && times <= 2) return new Response("slow down", { status: 429 })
           if (pathname.endsWith("dlv_3")) return new Response("slow down", { status: 429 })
           return pathname.endsWith("dlv_4") ? new Response("no", { status: 403 }) : Response.json(detail)

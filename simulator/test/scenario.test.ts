@@ -1,6 +1,4 @@
-/**
- * Scenario files: their schema, how mistakes are reported, and what they make.
- */
+/** Scenario files: their schema, the reports of mistakes, and the resulting scenarios. */
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { Option, Result } from "effect"
@@ -33,11 +31,11 @@ const withShape = (on_weekdays: object) => ({
 })
 
 describe("the JSON Schema of scenario files", () => {
-  it("is the file that is published", () => {
+  it("equals the published file", () => {
     assert.deepStrictEqual(JSON.parse(readFileSync(schemaFile, "utf8")), JSON.parse(scenarioJsonSchema()))
   })
 
-  it("is what the reference in the documentation is made of, a row for each parameter with its meaning", () => {
+  it("is the source of the reference, with a row and a meaning for each parameter", () => {
     const rows = scenarioReference().match(/^\| `\w+` \|.*$/gm) ?? []
     assert.isAbove(rows.length, 100)
     assert.deepStrictEqual(
@@ -46,12 +44,12 @@ describe("the JSON Schema of scenario files", () => {
     )
   })
 
-  it("has beside it, in the documentation, the bands that validation judges by", () => {
+  it("is documented together with the bands of validation", () => {
     const page = readFileSync(bandsPage, "utf8")
     assert.strictEqual(page, withBands(page))
   })
 
-  it("gives every parameter of a flow its meaning, default and source", () => {
+  it("states the meaning, default and source of every flow parameter", () => {
     const schema: unknown = JSON.parse(scenarioJsonSchema())
     const text = JSON.stringify(schema)
     for (const name of [
@@ -72,7 +70,7 @@ describe("the JSON Schema of scenario files", () => {
 })
 
 describe("a scenario file", () => {
-  it("says a preset again", () => {
+  it("can describe a preset", () => {
     for (const name of presetNames.filter((own) => own !== "demo")) {
       const text = readFileSync(new URL(`../src/scenario/presets/${name}.json`, import.meta.url), "utf8")
       const [own, given] = [Result.getOrThrow(readScenario(text)), Option.getOrThrow(preset(name))]
@@ -80,7 +78,7 @@ describe("a scenario file", () => {
     }
   })
 
-  it("is refused with the path of each problem", () => {
+  it("reports the path of each problem", () => {
     const text = `{
       "name": "x",
       "buildings": [
@@ -102,11 +100,11 @@ describe("a scenario file", () => {
     )
   })
 
-  it.each(['{"name": "x", "buildings": [}', "", "{'name': 1}"])("%s is no JSON", (text) => {
+  it.each(['{"name": "x", "buildings": [}', "", "{'name': 1}"])("refuses %s, which is not JSON", (text) => {
     assert.match(problemsOf(text)[0]?.detail ?? "", /^is not JSON: /)
   })
 
-  it("may be several times over, each building with people and numbers of its own", () => {
+  it("can be multiplied, each building with its own people and ids", () => {
     const text = JSON.stringify({
       name: "x",
       buildings: [
@@ -127,7 +125,7 @@ describe("a scenario file", () => {
     assert.include(Result.isFailure(many) ? many.failure.message : "", "at most 512")
   })
 
-  it("keeps defaults of what is not stated, also within a parameter", () => {
+  it("keeps defaults of what is not stated, even within a parameter", () => {
     const flows = { employees: { arrives: { at: "07:00" }, lunch: { share: 0.1 }, attendance: { sun: 0.5 } } }
     const { buildings } = read({ name: "x", buildings: [{ name: "O", offices: { employees: 5 }, flows }] })
     const flow = buildings[0]?.flows.find(({ _tag }) => _tag === "Employees")
@@ -150,10 +148,10 @@ describe("a scenario file", () => {
       },
       "the id 3 of another building"
     ],
-    [{ name: "x", buildings: [{ ...house, flows: { guests: {} } }] }, "is of a building with `offices`"],
+    [{ name: "x", buildings: [{ ...house, flows: { guests: {} } }] }, "applies only to a building with `offices`"],
     [{ name: "x", buildings: [{ ...house, holidays: ["25.12."] }] }, "2026-12-25"],
-    [{ name: "x", buildings: [{ ...house, holidays: ["2026-02-29"] }] }, "a day that the calendar has"],
-    [{ name: "x", buildings: [{ ...house, holidays: ["02-29", "04-31"] }] }, "a day that the calendar has"],
+    [{ name: "x", buildings: [{ ...house, holidays: ["2026-02-29"] }] }, "an existing day of the calendar"],
+    [{ name: "x", buildings: [{ ...house, holidays: ["02-29", "04-31"] }] }, "an existing day of the calendar"],
     [
       {
         name: "x",
@@ -216,13 +214,13 @@ describe("a scenario file", () => {
       "$.buildings[0].offices.entry_methods must have a share above 0"
     ],
     [{ name: "x", buildings: [house], events: 1 }, "is not known here"]
-  ])("%j is refused", (value, says) => {
+  ])("refuses %j", (value, says) => {
     const result = readScenario(JSON.stringify(value))
     assert.isTrue(Result.isFailure(result))
     assert.include(Result.isFailure(result) ? result.failure.message : "", says)
   })
 
-  it("keeps holidays like Sundays, and seasons", () => {
+  it("treats holidays like Sundays, and applies seasons", () => {
     const quiet = { outages: { every: "0s" } }
     const shifts = { early: 0, late: 0, night: 0 }
     const count = (holidays: ReadonlyArray<string>, factor: number) => {
@@ -244,7 +242,7 @@ describe("a scenario file", () => {
     assert.closeTo(busy.parcels / usual.parcels, 3, 0.5)
   })
 
-  it("has as many employees as it says, at least one in each company", () => {
+  it("has the stated number of employees, at least one in each company", () => {
     for (let id = 1; id <= 50; id++) {
       for (const [employees, companies] of [...Array.from({ length: 10 }, (_, n) => [n + 1, n + 1]), [20, 8]]) {
         const { buildings } = read({ name: "x", buildings: [{ name: "O", id, offices: { employees, companies } }] })
@@ -258,7 +256,7 @@ describe("a scenario file", () => {
     }
   })
 
-  it("has lines that are the planned events", () => {
+  it("gives lines that are the planned events", () => {
     const scenario = read({
       name: "x",
       buildings: [{ ...house, name: 'Haus "Süd"', offices: { employees: 30 }, devices: { outages: { every: "6h" } } }]
@@ -272,11 +270,11 @@ describe("a scenario file", () => {
 describe.each(presetNames.filter((name) => name !== "demo"))("%s", (name) => {
   const scenario = Option.getOrThrow(preset(name))
 
-  it("has as many events a day as it states", () => {
+  it("has the stated number of events per day", () => {
     let count = 0
     for (const _ of records(scenario, { seed: 9, start: startAt("2026-03-02"), duration: 21 * dayMillis })) count++
     const stated = scenario.events_per_day ?? assert.fail("states none")
-    // Days differ by the day factor: three weeks of them by 5 % and more.
+    // Days differ by the day factor, three weeks of days by 5 % and more.
     assert.closeTo(count / 21 / stated, 1, 0.17)
   })
 })

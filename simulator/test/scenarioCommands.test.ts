@@ -1,6 +1,4 @@
-/**
- * `--scenario`, `plan --labels`, `fit` and a narrow `preview`, as a user runs them.
- */
+/** `--scenario`, `plan --labels`, `fit`, and `preview` in a narrow terminal, as a user runs them. */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -29,7 +27,7 @@ const house = JSON.stringify({
   buildings: [{ name: "House", homes: { flats: 10 }, anomalies: { pin_guessing: 90 } }]
 })
 
-/** Ten people come at eight and go at five, every working day of four weeks. */
+/** Ten people who come at 8:00 and leave at 17:00, on every working day of four weeks. */
 const log = [
   "time;person;door",
   ...Array.from({ length: 28 }, (_, day) => day).flatMap((day) =>
@@ -54,7 +52,7 @@ const usageError = (effect: Effect.Effect<unknown, unknown>, says: string) =>
   })
 
 describe("--scenario", () => {
-  it.live("plans what the file says, with labels in a file of their own", () =>
+  it.live("plans the scenario of the file, with labels in a separate file", () =>
     Effect.gen(function* () {
       const scenario = yield* fileWith("house.json", house)
       const [out, labels] = [`${scenario}.ndjson`, `${scenario}.labels`]
@@ -77,7 +75,7 @@ describe("--scenario", () => {
     }).pipe(Effect.provide(platform))
   )
 
-  it.live("writes the directory that the plan needs, and nothing over the scenario", () =>
+  it.live("writes the directory that the plan needs, and never overwrites the scenario", () =>
     Effect.gen(function* () {
       const scenario = yield* fileWith("house.json", house)
       const [out, directory] = [`${scenario}.ndjson`, `${scenario}.directory`]
@@ -103,7 +101,7 @@ describe("--scenario", () => {
     }).pipe(Effect.provide(platform))
   )
 
-  it.live("is refused with the file and the path", () =>
+  it.live("reports mistakes with the file and the path", () =>
     Effect.gen(function* () {
       const scenario = yield* fileWith("house.json", '{ "name": "x",\n  "building": [] }')
       yield* usageError(Effect.provide(simulate("plan", "--scenario", scenario), platform), "$.buildings is missing")
@@ -117,7 +115,7 @@ describe("--scenario", () => {
 })
 
 describe("simulate fit", () => {
-  it.live("makes a scenario that can be previewed", () =>
+  it.live("writes a scenario that can be previewed", () =>
     Effect.gen(function* () {
       const file = yield* fileWith("log.csv", log)
       const out = `${file}.json`
@@ -140,7 +138,7 @@ describe("simulate fit", () => {
     [["--columns", "time=Wann"], 'no column "Wann"'],
     [["--kind", "castle"], "homes, offices or auto"],
     [["--dates", "dmy"], "--dates dmy: expected month-first or day-first"]
-  ] as const)("with %j is answered with what is accepted", ([args, says]) =>
+  ] as const)("refuses %j and says what is accepted", ([args, says]) =>
     Effect.gen(function* () {
       const file = yield* fileWith("log.csv", log)
       yield* usageError(Effect.provide(simulate("fit", file, ...args), platform), says)
@@ -148,7 +146,7 @@ describe("simulate fit", () => {
   )
 })
 
-describe("a file that is read", () => {
+describe("an input file", () => {
   it.live.each([
     [
       "fit FOLDER/log.csv --out FOLDER/./log.csv",
@@ -167,7 +165,7 @@ describe("a file that is read", () => {
       "run --to http://127.0.0.1:1 --operator-key-file FOLDER/key --report html=FOLDER/key",
       "than that of --operator-key-file "
     ]
-  ] as const)("is not written: %s", ([args, says]) =>
+  ] as const)("is not overwritten: %s", ([args, says]) =>
     Effect.gen(function* () {
       const path = yield* folder
       const files = { "log.csv": log, "house.json": house, key: "k" }

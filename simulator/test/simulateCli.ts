@@ -1,6 +1,4 @@
-/**
- * `simulate` in this process, as a user runs it, with what it prints.
- */
+/** Runs `simulate` in this process like a user, and captures its output. */
 import { simulateCommand } from "@doorhook/simulator"
 import * as NodePlatform from "@doorhook/testkit/NodePlatform"
 import { ConfigProvider, Effect, Layer } from "effect"
@@ -10,7 +8,7 @@ import { TestConsole } from "effect/testing"
 
 export const simulate = (...args: ReadonlyArray<string>) => Command.runWith(simulateCommand, { version: "0" })(args)
 
-/** The platform of a process whose environment has these variables. */
+/** Returns the platform of a process with these environment variables. */
 export const platform = (environment: Readonly<Record<string, string>> = {}) =>
   Layer.mergeAll(
     NodePlatform.layer,
@@ -19,5 +17,5 @@ export const platform = (environment: Readonly<Record<string, string>> = {}) =>
     ConfigProvider.layer(ConfigProvider.fromEnvRecord(environment))
   )
 
-/** What was printed so far. */
+/** Returns everything printed so far. */
 export const printed = Effect.map(TestConsole.logLines, (lines) => lines.join("\n"))

@@ -1,6 +1,4 @@
-/**
- * What several tests need.
- */
+/** Helpers for several tests. */
 import { Option, Stream } from "effect"
 import type { PlannedEvent, Scenario } from "@doorhook/simulator"
 import { LocalTime, preset } from "@doorhook/simulator"
@@ -12,7 +10,7 @@ export const scenarioOf = (name: string): Scenario => Option.getOrThrow(preset(n
 
 export const startAt = (text: string): LocalTime.LocalTime => Option.getOrThrow(LocalTime.parse(text))
 
-/** The scenario with its flows changed, without holidays, and with devices that never fail. */
+/** Returns the scenario with changed flows, without holidays and without device failures. */
 export const withFlows = (scenario: Scenario, change: (flow: Flow) => Flow): Scenario => ({
   ...scenario,
   buildings: scenario.buildings.map((traffic) => ({
@@ -23,7 +21,7 @@ export const withFlows = (scenario: Scenario, change: (flow: Flow) => Flow): Sce
   }))
 })
 
-/** A flow that always rings once, on days that are all alike: every arrival is one call. */
+/** Makes a flow that rings exactly once on days that are all alike, so every arrival is one call. */
 export const plainArrivals = (flow: OutsiderFlow): OutsiderFlow => ({
   ...flow,
   day_variation: 0,
@@ -31,7 +29,7 @@ export const plainArrivals = (flow: OutsiderFlow): OutsiderFlow => ({
   repeated: 0
 })
 
-/** A plan as NDJSON, a chunk of the plan at a time: one event a line, in UTF-8. */
+/** Returns a plan as NDJSON in chunks: one event per line, in UTF-8. */
 export const toNdjson = <E, R>(events: Stream.Stream<PlannedEvent, E, R>): Stream.Stream<Uint8Array, E, R> => {
   const encoder = new TextEncoder()
   return Stream.mapArray(events, (chunk) => {
@@ -40,7 +38,7 @@ export const toNdjson = <E, R>(events: Stream.Stream<PlannedEvent, E, R>): Strea
   })
 }
 
-/** The one-sample Kolmogorov-Smirnov test of numbers against the uniform distribution on [0, 1]: the p-value. */
+/** P-value of the one-sample Kolmogorov-Smirnov test of numbers against the uniform distribution on [0, 1]. */
 export const uniformityPValue = (numbers: ReadonlyArray<number>): number => {
   const sorted = numbers.toSorted((a, b) => a - b)
   const n = sorted.length

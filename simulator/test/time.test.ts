@@ -8,7 +8,7 @@ import { dayMillis, hour, minute, parse } from "../src/world/LocalTime.ts"
 const dayOf = (date: string, zone: string) => makeLocalDay(Option.getOrThrow(parse(date)) / dayMillis, zone)
 
 describe("local times", () => {
-  it("are read as a clock that is never changed counts", () => {
+  it("are read as times of a clock without changes", () => {
     fc.assert(
       fc.property(
         fc.date({ min: new Date("2001-01-01T00:00:00Z"), max: new Date("2078-12-31T23:59:59Z"), noInvalidDate: true }),
@@ -23,7 +23,7 @@ describe("local times", () => {
     assert.deepStrictEqual(Option.getOrNull(parse("2026-03-02T08:30")), Date.UTC(2026, 2, 2, 8, 30))
   })
 
-  it("that do not exist are refused", () => {
+  it("are refused if they do not exist", () => {
     for (const text of [
       "2000-12-31",
       "2026-02-29",
@@ -56,7 +56,7 @@ describe("days in a time zone", () => {
     assert.strictEqual(timeOfDay(day, 2 * hour - 1), 2 * hour - 1)
     assert.strictEqual(timeOfDay(day, 2 * hour), 3 * hour)
     assert.strictEqual(elapsedAt(day, 8 * hour), 7 * hour)
-    // 2:30 never comes: it is taken to be 3:30.
+    // 2:30 doesn't exist and counts as 3:30.
     assert.strictEqual(elapsedAt(day, 2.5 * hour), 2.5 * hour)
     assert.strictEqual(timeOfDay(day, 2.5 * hour), 3.5 * hour)
   })
@@ -74,7 +74,7 @@ describe("days in a time zone", () => {
     const day = dayOf("2024-04-26", "Africa/Cairo")
     assert.strictEqual(day.length, 23 * hour)
     assert.strictEqual(timeOfDay(day, 0), hour)
-    // 0:30 never comes: it is taken to be 1:30.
+    // 0:30 doesn't exist and counts as 1:30.
     assert.strictEqual(elapsedAt(day, 30 * minute), 30 * minute)
     assert.strictEqual(elapsedAt(day, hour), 0)
     assert.strictEqual(elapsedAt(day, 8 * hour), 7 * hour)
@@ -94,7 +94,7 @@ describe("days in a time zone", () => {
     )
   })
 
-  it("say of every moment what the clock shows, and find it again", () => {
+  it("convert every moment to clock time and back", () => {
     fc.assert(
       fc.property(
         fc.constantFrom("Europe/Berlin", "America/New_York", "Australia/Lord_Howe"),
@@ -105,7 +105,7 @@ describe("days in a time zone", () => {
           const elapsed = Math.floor(share * day.length)
           const time = timeOfDay(day, elapsed)
           assert.strictEqual(Math.floor(time / hour), hourAt(day.start + elapsed, zone))
-          // Of an hour that comes twice, the first is found.
+          // In a repeated hour, the first time is found.
           const found = elapsedAt(day, time)
           assert.isTrue(found === elapsed || (found < elapsed && timeOfDay(day, found) === time))
           assert.strictEqual(day.start + found, instantOf(number * dayMillis + time, zone))
@@ -116,7 +116,7 @@ describe("days in a time zone", () => {
 })
 
 describe("times of a day", () => {
-  it("are the instants that they are on the time line, those that are left out among them", () => {
+  it("are converted to instants, including skipped times", () => {
     const zones = ["Europe/Berlin", "Australia/Lord_Howe", "Africa/Cairo", "America/Santiago", "Asia/Beirut"]
     const changes = zones.flatMap((zone) =>
       Array.from({ length: 1_000 }, (_, at) => makeLocalDay(19_700 + at, zone))
@@ -134,7 +134,7 @@ describe("times of a day", () => {
 })
 
 describe("ISO times", () => {
-  it("are written as the language writes them, and read back", () => {
+  it("are formatted like in JavaScript, and read back", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 4_000_000_000_000 }), (instant) => {
         assert.strictEqual(toIso(instant), new Date(instant).toISOString())

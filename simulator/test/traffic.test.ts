@@ -1,6 +1,4 @@
-/**
- * Whether the traffic of the presets is what their flows say: how many, when, and what follows from what.
- */
+/** The traffic of the presets matches their flows: how many people come, when, and what follows from it. */
 import { assert, describe, it } from "@effect/vitest"
 import type { Scenario } from "@doorhook/simulator"
 import { LocalTime } from "@doorhook/simulator"
@@ -17,7 +15,7 @@ const day = LocalTime.dayMillis
 const hour = LocalTime.hour
 const tuesday = startAt("2026-03-03T00:00")
 
-/** Hours since midnight in Berlin, in winter. */
+/** Returns the hours since midnight in Berlin, in winter. */
 const clockOf = ({ time }: Occurrence): number => ((((time + hour) % day) + day) % day) / hour
 
 const outsiders = (scenario: Scenario): ReadonlyArray<OutsiderFlow> =>
@@ -34,10 +32,10 @@ const onlyOutsiders = (scenario: Scenario): Scenario => ({
   }))
 })
 
-/** Nobody works in shifts. */
+/** Shifts in which nobody works. */
 const byDay = { shifts: { early: 0, late: 0, night: 0, attendance: 0 } }
 
-/** Whether two shares are within so many standard deviations of a binomial count. */
+/** Whether a count is within four standard deviations of a binomial share. */
 const near = (hits: number, tries: number, share: number): boolean =>
   Math.abs(hits - tries * share) <= 4 * Math.sqrt(tries * share * (1 - share))
 
@@ -45,8 +43,8 @@ describe.each(["residential-200", "office-1000", "mixed-use", "quiet"])("visitor
   const scenario = scenarioOf(name)
   const weeks = 8
 
-  it("come as often as their flow says, on each day of the week", () => {
-    // One ring or one use of a code for each arrival.
+  it("come as often as their flow states, on each day of the week", () => {
+    // Each arrival is one ring or one use of a code.
     const once = onOutsiders(onlyOutsiders(scenario), (flow) => ({ ...flow, repeated: 0, most_rings: 1, groups: 0 }))
     const counts = new Map<string, number>()
     for (const occurrence of occurrences(once, {
@@ -62,7 +60,7 @@ describe.each(["residential-200", "office-1000", "mixed-use", "quiet"])("visitor
     for (const flow of outsiders(scenario)) {
       for (let weekday = 0; weekday < 7; weekday++) {
         const mean = flow.per_day * (flow.weekdays[weekday] ?? 0)
-        // Poisson within days, and busier and quieter days.
+        // Poisson within days, plus the variation of the day factor.
         const deviation = Math.sqrt(weeks * (mean + (flow.day_variation * mean) ** 2))
         const count = counts.get(`${flow.name} ${weekday}`) ?? 0
         assert.isAtMost(Math.abs(count - weeks * mean), 4.5 * deviation + 0.5, `${flow.name} on weekday ${weekday}`)
@@ -80,13 +78,13 @@ describe("visits", () => {
   const byCode = visitors.filter((h) => h._tag === "Access" && h.role === "arrival leader")
   const flow = outsiders(scenario).find(({ name }) => name === "visitors")
 
-  it("end with an open door as often as the flow says", () => {
-    // One household in thirty is away, and does not answer.
+  it("end with an open door as often as the flow states", () => {
+    // One household in thirty is away and doesn't answer.
     assert.isTrue(near(opened.length, calls.length, 0.75 * 0.9 * 0.97), `${opened.length} of ${calls.length}`)
   })
 
-  it("need no ring as often as the flow says", () => {
-    // Calls of one visit count once: every ring but the last is followed by another with 0.25 x 0.35.
+  it("need no ring as often as the flow states", () => {
+    // Several calls of one visit count once: another ring follows each but the last, with probability 0.25 x 0.35.
     const rung = calls.length / (1 + 0.0875 + 0.0875 ** 2)
     const arrivals = rung + byCode.length
     assert.isTrue(near(byCode.length, arrivals, flow?.code ?? 0), `${byCode.length} of ${arrivals}`)
@@ -94,7 +92,7 @@ describe("visits", () => {
     assert.isTrue(near(qr, byCode.length, 0.7))
   })
 
-  it("open the door a while after the ring, half of them within the sum of the medians or a little more", () => {
+  it("open the door some time after the ring, half of them within little more than the sum of the medians", () => {
     const waits: Array<number> = []
     for (const { time, tenant_ids } of opened) {
       const call = calls.findLast((other) => other.time < time && other.tenant_ids === tenant_ids)
@@ -108,7 +106,7 @@ describe("visits", () => {
 })
 
 describe("leaders", () => {
-  it("of visits are a Poisson process of the intensity that the flow states", () => {
+  it("of visits are a Poisson process with the flow's intensity", () => {
     const scenario = onOutsiders(scenarioOf("residential-200"), plainArrivals)
     const flow = outsiders(scenario).find(({ name }) => name === "parcels")
     assert.isDefined(flow)
@@ -138,7 +136,7 @@ describe("leaders", () => {
     assert.isAbove(uniformityPValue(gaps), 0.001)
   })
 
-  it("of employees' groups come by the bell curve that the flow states", () => {
+  it("of employees' groups arrive by the flow's bell curve", () => {
     const alone = withFlows(scenarioOf("office-1000"), (flow) =>
       flow._tag === "Employees"
         ? {
@@ -156,7 +154,7 @@ describe("leaders", () => {
       .filter((clock) => clock < 11)
     assert.isAbove(arrivals.length, 300)
     const share = (z: number) => {
-      // The normal distribution function, by Simpson's rule.
+      // Normal distribution function, by Simpson's rule.
       const [from, steps] = [-8, 2_000]
       const width = (z - from) / steps
       let sum = 0
@@ -172,7 +170,7 @@ describe("leaders", () => {
 })
 
 describe("members", () => {
-  it("of an office come as the weekday says", () => {
+  it("of an office come as often as stated for the weekday", () => {
     const scenario = withFlows(scenarioOf("office-1000"), (flow) =>
       flow._tag === "Employees" ? { ...flow, ...byDay, day_variation: 0 } : flow
     )
@@ -184,8 +182,8 @@ describe("members", () => {
     }
     for (const [weekday, share] of [0.02, 0.52, 0.62, 0.62, 0.56, 0.35, 0.04].entries()) {
       const count = present.get(weekday)?.size ?? 0
-      // Two people of one company may have the same name: a few are counted together.
-      // And some places are empty, as people leave and others come later.
+      // Two people of a company can have the same name, so a few people are counted as one. Some places are empty
+      // between two people.
       assert.isTrue(
         near(count, 1_000, share) || (count < 1_000 * share && near(count + 12 + 15 * share, 1_000, share)),
         `${weekday}: ${count}`
@@ -193,7 +191,10 @@ describe("members", () => {
     }
   })
 
-  /** The passages of one Tuesday of everybody whose name nobody else in the unit has, each in order of time. */
+  /**
+   * Returns the passages of each person on one Tuesday, in order of time. Leaves out people whose name is not unique in
+   * their unit.
+   */
   const passagesByPerson = (scenario: Scenario, flowName: string, seed: number) => {
     const own = new Map<string, Array<Access>>()
     const traffic = scenario.buildings[0] ?? assert.fail("no building")
@@ -222,8 +223,8 @@ describe("members", () => {
     return [...own.values()]
   }
 
-  it("of an office come once, leave once, and go to lunch in between", () => {
-    // Some come so late that there is no time for lunch.
+  it("of an office come and leave once, with lunch in between", () => {
+    // Some employees come too late for lunch.
     const lateRisers = withFlows(scenarioOf("office-1000"), (flow) =>
       flow._tag === "Employees" ? { ...flow, ...byDay, tailgating: 0, arrives: { at: 11, spread: 0.7 } } : flow
     )
@@ -240,9 +241,9 @@ describe("members", () => {
         assert.isTrue(floor.every((clock) => clock > comes && clock < leaves))
         if (lobby.length === 2) continue
         assert.strictEqual(lobby.length, 4)
-        // Nobody opens a door on the floor while out.
+        // Nobody opens a floor door while out.
         assert.isTrue(floor.every((clock) => clock < out || clock > back))
-        // Lunch is around noon: were it out of turn, the day would begin or end with it.
+        // Lunch is around noon. Out of order, it would be at the beginning or end of the day.
         assert.isTrue(out > 10.4 && back < 16 && out > comes + 0.49 && back < leaves - 0.49, lobby.join(" "))
         lunches++
       }
@@ -250,7 +251,7 @@ describe("members", () => {
     }
   })
 
-  it("of a house who drive are never out twice at once", () => {
+  it("of a residential building who drive are never out twice at the same time", () => {
     const drivers = passagesByPerson(scenarioOf("residential-200"), "residents", 6)
       .map((own) => own.filter(({ access_point }) => access_point.kind === "garage"))
       .filter((own) => own.length > 0)
@@ -264,7 +265,7 @@ describe("members", () => {
     }
   })
 
-  it("of a house are out by day and back in the evening", () => {
+  it("of a residential building are out by day and back in the evening", () => {
     const hours = Array.from({ length: 24 }, () => 0)
     for (const h of occurrences(scenarioOf("residential-200"), { seed: 6, start: tuesday, duration: day })) {
       if (h.flow !== "residents") continue
@@ -276,8 +277,8 @@ describe("members", () => {
     assert.isAbove(between(16, 20), 2 * between(9, 13))
   })
 
-  it("keep to the clock on the wall when it is changed", () => {
-    // The gate in the morning of the Mondays before and after 29 March 2026.
+  it("keep to local time after a clock change", () => {
+    // Morning use of the gate on the Mondays before and after 29 March 2026.
     const medianOf = (date: string) => {
       const out = [
         ...occurrences(scenarioOf("residential-200"), {
@@ -296,7 +297,7 @@ describe("members", () => {
     assert.closeTo(winter - summer, 1, 0.1)
   })
 
-  it("keep to it on the very day", () => {
+  it("keep to local time on the day of the change", () => {
     const medianOf = (date: string, offset: number) => {
       const times = [
         ...occurrences(scenarioOf("residential-200"), {
@@ -314,7 +315,7 @@ describe("members", () => {
     assert.closeTo(medianOf("2026-03-22T00:00", 1), medianOf("2026-03-29T00:00", 2), 0.4)
   })
 
-  it("differ from day to day, each around a habit", () => {
+  it("vary from day to day around their habits", () => {
     const arrivals: Array<number> = []
     const scenario = withFlows(scenarioOf("office-1000"), (flow) =>
       flow._tag === "Employees"
@@ -331,7 +332,7 @@ describe("members", () => {
     assert.closeTo(Math.sqrt(variance), 0.39, 0.02)
   })
 
-  it("are as many times as many as the rate scale says", () => {
+  it("are multiplied by the rate scale", () => {
     const count = (rateScale: number) =>
       [...occurrences(scenarioOf("office-1000"), { seed: 1, start: tuesday, duration: day, rateScale })].length
     const [half, one, five] = [count(0.5), count(1), count(5)]
@@ -340,7 +341,7 @@ describe("members", () => {
   })
 })
 
-/** Counts by the hour, on the nights that begin on these weekdays (Sunday first), noon to noon. */
+/** Counts by hour, from noon to noon, of the nights that begin on these weekdays (0 is Sunday). */
 const nightsOf = (scenario: Scenario, flow: string, weeks: number, weekdays: ReadonlyArray<number>) => {
   const hours = Array.from({ length: 24 }, () => 0)
   const start = startAt("2026-01-05T00:00")
@@ -355,7 +356,7 @@ const nightsOf = (scenario: Scenario, flow: string, weeks: number, weekdays: Rea
 describe("nights", () => {
   const office = scenarioOf("office-1000")
 
-  it("of an office have a guard, early and late cleaners, and people in shifts", () => {
+  it("in an office have a guard, early and late cleaners, and shift workers", () => {
     const guards = nightsOf(office, "guards", 4, [0, 1, 2, 3, 4, 5, 6])
     assert.isAbove(guards(0, 5) / 28, 5)
     assert.strictEqual(guards(9, 18), 0)
@@ -368,7 +369,7 @@ describe("nights", () => {
     assert.isAbove(employees(5, 6) / 16, 8)
   })
 
-  it("of a house end later on Fridays and Saturdays than on Tuesdays", () => {
+  it("in a residential building end later on Fridays and Saturdays than on Tuesdays", () => {
     const house = scenarioOf("residential-200")
     const [week, weekend] = [nightsOf(house, "residents", 12, [1, 2, 3]), nightsOf(house, "residents", 12, [5, 6])]
     assert.isAbove(weekend(0, 4) / 2, 4 * (week(0, 4) / 3))
@@ -381,7 +382,7 @@ describe("households", () => {
   const { building } = traffic
   const first = tuesday / day
 
-  it("are away for days on end, in which nobody of them comes or answers", () => {
+  it("are away for days, without anybody coming or answering", () => {
     const roster = rosterOf(traffic, 2)
     const homes = building.units.filter(({ use }) => use === "home")
     let [away, trips] = [0, 0]
@@ -397,14 +398,14 @@ describe("households", () => {
     for (const h of occurrences(scenarioOf("residential-200"), { seed: 2, start: tuesday, duration: 28 * day })) {
       const number = Math.floor((h.time + hour) / day)
       const unit = homes.find(({ tenant_ids }) => tenant_ids.some((tenant) => h.tenant_ids.includes(tenant)))
-      // Back late at night on the day before.
+      // Late returns on the night before are allowed.
       const isAway = unit !== undefined && roster.isAway(unit, number) && roster.isAway(unit, number - 1)
       const isOpening = h._tag === "Access" && (h.flow === "residents" || h.entry_method === "app")
       assert.isFalse(isAway && isOpening, `${h.flow} ${h.id}`)
     }
   })
 
-  it("move out, and others move in after some time, whatever the seed", () => {
+  it("move out, and others move in after some time, with any seed", () => {
     const [one, other] = [rosterOf(traffic, 2), rosterOf(traffic, 3)]
     const namesOn = (roster: typeof one, at: number) =>
       building.people.map((_, place) => roster.personOn(place, at)?.name ?? null)

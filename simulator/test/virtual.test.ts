@@ -1,6 +1,4 @@
-/**
- * Runs on virtual time: what they find, that they find it again, and that they notice when a rule is broken.
- */
+/** Runs on virtual time: what they find, that they repeat exactly, and that they detect broken rules. */
 import type { NewEventRecord, Settlement, TransportRequest } from "@doorhook/core"
 import { defaultDeliverySettings, StoreError, Transport } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
@@ -27,7 +25,7 @@ const ignore = (): void => undefined
 
 interface Wishes {
   readonly hours?: number
-  /** How long what is open at the end may go on, in hours. */
+  /** How long open deliveries can continue at the end, in hours. */
   readonly drain?: number
   readonly receivers?: ReadonlyArray<string>
   readonly seed?: number
@@ -35,7 +33,7 @@ interface Wishes {
   readonly options?: Partial<VirtualOptions>
 }
 
-/** A run of some hours of a Tuesday. */
+/** Runs some hours of a Tuesday. */
 const runOf = ({ drain = 96, hours = 12, options = {}, rateScale = 1, receivers = [], seed = 1 }: Wishes) =>
   Effect.gen(function* () {
     const beginning = beginningOf(scenario, start)
@@ -61,7 +59,7 @@ const rulesBroken = (world: VirtualWorld): ReadonlyArray<RuleName> => [
 ]
 
 describe("a run on virtual time", () => {
-  it.live("delivers everything to prompt receivers, and is the same again with the same seed", () =>
+  it.live("delivers everything to prompt receivers, and repeats exactly with the same seed", () =>
     Effect.gen(function* () {
       const [first, again, other] = yield* Effect.all([runOf({}), runOf({}), runOf({ seed: 2 })])
       assert.deepStrictEqual(first.ledger.violations, [])
@@ -75,14 +73,14 @@ describe("a run on virtual time", () => {
     })
   )
 
-  it.live("tells how large the backlog of an outage gets, when it is gone, and what nobody waits for any more", () =>
+  it.live("measures the size and the end of an outage's backlog, and what expired", () =>
     Effect.gen(function* () {
       const world = yield* runOf({ receivers: ["1=down:09:00-15:00"] })
       assert.deepStrictEqual(world.ledger.violations, [])
       const { integrations, totals } = world.measurements
       const [[, down] = assert.fail("there are integrations")] = [...integrations]
       assert.isAbove(down.most_open, 30)
-      // From 6 o'clock on: it is worst at about 15 o'clock, and gone soon after, as what waits is sent early.
+      // The run begins at 6:00. The backlog is largest at about 15:00, and soon gone because of catch-up.
       assert.approximately(down.most_open_at, 9 * hour, hour)
       assert.isAbove(down.empty_at ?? 0, 9 * hour)
       assert.isBelow(down.empty_at ?? 0, 9.5 * hour)
@@ -91,13 +89,13 @@ describe("a run on virtual time", () => {
     })
   )
 
-  it.live("takes for the backlog of an outage what waited because of it, and nothing from before or after", () =>
+  it.live("counts only deliveries that waited because of an outage in its backlog", () =>
     Effect.gen(function* () {
       const outagesOf = (receiver: string) =>
         Effect.map(runOf({ receivers: [receiver] }), ({ measurements }) =>
           [...measurements.integrations.values()].map(({ most_open, outage }) => ({ most_open, outage }))
         )
-      // From 6 o'clock on: an outage that ends before most of the traffic comes.
+      // The run begins at 6:00. This outage ends before most of the traffic.
       const [house = assert.fail("there are integrations"), ...others] = yield* outagesOf("down:06:30-07:00")
       const { delivered_at, empty_at, most_open, most_open_at } = house.outage ?? assert.fail("it was down")
       assert.isAbove(most_open, 1)
@@ -113,7 +111,7 @@ describe("a run on virtual time", () => {
     })
   )
 
-  it.live("loses nothing when processes die, integrations are deleted, and receivers are bad in every way", () =>
+  it.live("loses nothing with dying processes, deleted integrations, and receivers that fail in every way", () =>
     Effect.gen(function* () {
       const receivers = [
         "flaky:0.1",
@@ -142,7 +140,7 @@ describe("a run on virtual time", () => {
   )
 
   it.live.each([1, 3])(
-    "does not take for late what waits for a place that hanging requests have, of %i processes",
+    "does not count a delivery as late that waits behind hanging requests, with %i processes",
     (workers) =>
       Effect.gen(function* () {
         const receivers = ["1=slow:p50=60s,p99=61s"]
@@ -151,7 +149,7 @@ describe("a run on virtual time", () => {
       })
   )
 
-  it.live("tells all processes that an integration was disabled by what one of them was answered", () =>
+  it.live("signals to all processes that an answer to one of them disabled an integration", () =>
     Effect.gen(function* () {
       const receivers = ["1=flaky:0.5", "1=slow:p50=4s,p99=5s", "1=gone:after=2h"]
       const world = yield* runOf({ drain: 0, hours: 3, rateScale: 60, receivers, options: { workers: 3 } })
@@ -160,7 +158,7 @@ describe("a run on virtual time", () => {
     })
   )
 
-  it.live("keeps calls to their lifetime, and notifications an engine that does not", () =>
+  it.live("sends no call after its lifetime, and detects an engine that does", () =>
     Effect.gen(function* () {
       const breakage = (ports: EnginePorts): EnginePorts => ({
         ...ports,
@@ -173,7 +171,7 @@ describe("a run on virtual time", () => {
     })
   )
 
-  it.live("queues at a receiver of few workers, refuses what its queue does not hold, and sees it recover slowly", () =>
+  it.live("queues at a receiver with few workers, which refuses what exceeds its queue and recovers slowly", () =>
     Effect.gen(function* () {
       const rush = { hours: 2, rateScale: 60, drain: 96 }
       const slow = "1=slow:p50=400ms,p99=800ms"
@@ -192,7 +190,7 @@ describe("a run on virtual time", () => {
     })
   )
 
-  it.live("does not take for lost what is under way when the waiting for it ends", () =>
+  it.live("does not count deliveries in progress at the end as lost", () =>
     Effect.gen(function* () {
       const receivers = ["slow:p50=4s,p99=4900ms"]
       const world = yield* runOf({ drain: 0, hours: 2, rateScale: 200, receivers })
@@ -201,10 +199,10 @@ describe("a run on virtual time", () => {
     })
   )
 
-  it.live("kills one process when a crash is due, though several begin to send in the same millisecond", () =>
+  it.live("kills one process when a crash is due, even if several begin to send in the same millisecond", () =>
     Effect.gen(function* () {
       const all: Array<Transport["Service"]> = []
-      // What one sends, all others send too.
+      // Each process sends what another one sends.
       const breakage = ({ transport, ...ports }: EnginePorts): EnginePorts => {
         all.push(transport)
         const send: Sending = (request, done) => {
@@ -218,7 +216,7 @@ describe("a run on virtual time", () => {
     })
   )
 
-  it.live("takes a request for under way for as long as its lease, which grows with the timeout", () =>
+  it.live("counts a request as in progress for its whole lease, which grows with the timeout", () =>
     Effect.gen(function* () {
       const receivers = ["slow:p50=9m,p99=9m"]
       const { ledger } = yield* runOf({ drain: 0, hours: 3, receivers, options: { ackTimeout: 600_000 } })
@@ -227,7 +225,7 @@ describe("a run on virtual time", () => {
     })
   )
 
-  it.live("waits for what is open at the end no longer than it is told, also for less than an hour", () =>
+  it.live("waits no longer than `drain` at the end, even for less than an hour", () =>
     Effect.gen(function* () {
       const world = yield* runOf({ drain: 1 / 6, hours: 4, receivers: ["down"] })
       assert.isAbove(world.ledger.open, 0)
@@ -235,7 +233,7 @@ describe("a run on virtual time", () => {
     })
   )
 
-  it.live("keeps what it remembers bounded: what has ended is forgotten", () =>
+  it.live("keeps its memory bounded by forgetting what has ended", () =>
     Effect.gen(function* () {
       const world = yield* runOf({ hours: 48, rateScale: 2, receivers: ["flaky:0.05"] })
       assert.strictEqual(world.ledger.open, 0)
@@ -245,7 +243,7 @@ describe("a run on virtual time", () => {
   )
 })
 
-/** An engine whose store does not take the first so many publications. */
+/** Makes the store of an engine refuse the first publications. */
 const refusing =
   (times: number, failure: Effect.Effect<never, StoreError>) =>
   ({ stores, ...ports }: EnginePorts): EnginePorts => {
@@ -256,10 +254,10 @@ const refusing =
     return { ...ports, stores: { ...stores, deliveries: { ...deliveries, enqueue } } }
   }
 
-describe("a store that fails by itself", () => {
+describe("a store that fails without a simulated fault", () => {
   const full = new StoreError({ operation: "DeliveryStore.enqueue", cause: new Error("the disk is full") })
 
-  it.live("ends the run with its last failure and what to do, when it goes on failing", () =>
+  it.live("ends the run with its last failure and what to do, if it keeps failing", () =>
     Effect.gen(function* () {
       const stopped = yield* Effect.flip(runOf({ options: { breakage: refusing(Infinity, Effect.fail(full)) } }))
       assert.instanceOf(stopped, VirtualStopped)
@@ -271,7 +269,7 @@ describe("a store that fails by itself", () => {
     })
   )
 
-  it.live("is tried again as long as that may pass", () =>
+  it.live("is tried again while the failure may be temporary", () =>
     Effect.gen(function* () {
       const { ledger, measurements } = yield* runOf({ options: { breakage: refusing(9, Effect.fail(full)) } })
       assert.deepStrictEqual(ledger.violations, [])
@@ -279,7 +277,7 @@ describe("a store that fails by itself", () => {
     })
   )
 
-  it.live("ends the run at once when it fails in a way that trying again does not mend", () =>
+  it.live("ends the run immediately if retrying can't help", () =>
     Effect.gen(function* () {
       const defect = Effect.die(new TypeError("not a function"))
       const stopped = yield* Effect.flip(runOf({ options: { breakage: refusing(1, defect) } }))
@@ -303,14 +301,14 @@ describe("an engine that does not start", () => {
   )
 })
 
-/** A transport that sends in another way. */
+/** Changes how a transport sends. */
 const sending =
   (change: (send: Sending) => Sending) =>
   (ports: EnginePorts): EnginePorts => ({ ...ports, transport: Transport.make({ send: change(ports.transport.send) }) })
 
 const { retry } = defaultDeliverySettings
 
-/** Engines that break a rule each. */
+/** Engines that each break one rule. */
 const broken: Readonly<Record<RuleName, (ports: EnginePorts) => EnginePorts>> = {
   "nothing-lost": ({ stores, ...ports }) => ({
     ...ports,
@@ -346,7 +344,7 @@ const broken: Readonly<Record<RuleName, (ports: EnginePorts) => EnginePorts>> = 
 }
 
 describe("the ledger", () => {
-  it.live("counts each rule by itself, beyond what it describes", () =>
+  it.live("counts each rule separately, beyond the violations that it describes", () =>
     Effect.gen(function* () {
       const { ledger } = yield* runOf({ hours: 0 })
       for (let nth = 0; nth < 30; nth++) ledger.report("retry-times", nth, "late")
@@ -357,7 +355,7 @@ describe("the ledger", () => {
     })
   )
 
-  it.live("notifications what is skipped though nothing was disabled", () =>
+  it.live("detects deliveries that are skipped although nothing was disabled", () =>
     Effect.gen(function* () {
       const skipped = ({ deliveries, event }: NewEventRecord): NewEventRecord => ({
         event,
@@ -377,7 +375,7 @@ describe("the ledger", () => {
     })
   )
 
-  it.live("notifications what waits for nothing when the waiting ends", () =>
+  it.live("detects deliveries that wait for no retry at the end of the wait", () =>
     Effect.gen(function* () {
       const breakage = ({ stores, ...ports }: EnginePorts): EnginePorts => ({
         ...ports,
@@ -401,7 +399,7 @@ describe("the ledger", () => {
       return { ...ports, stores: { ...stores, deliveries: { ...deliveries, settle } } }
     }
 
-  /** Whatever fails ends, though there is a retry of it. */
+  /** Ends whatever fails, although a retry is left. */
   const endingAs = (state: Settlement["state"]) =>
     settling((settlement) =>
       settlement.state === "retrying" ? { ...settlement, state, next_attempt_at: null } : settlement
@@ -418,7 +416,7 @@ describe("the ledger", () => {
     { name: "what fails as exhausted", breakage: endingAs("exhausted") },
     { name: "what fails as expired", breakage: endingAs("expired") },
     { name: "what fails as cancelled", breakage: endingAs("cancelled") }
-  ])("notifications an engine that gives up early: $name", ({ breakage }) =>
+  ])("detects an engine that gives up early: $name", ({ breakage }) =>
     Effect.gen(function* () {
       const world = yield* runOf({ hours: 2, drain: 1, receivers: ["down"], options: { breakage } })
       assert.deepStrictEqual(rulesBroken(world), ["retry-times"])
@@ -430,7 +428,7 @@ describe("the ledger", () => {
   })
 
   for (const [rule, breakage] of Object.entries(broken)) {
-    it.live(`notifications an engine that breaks ${rule}`, () =>
+    it.live(`detects an engine that breaks ${rule}`, () =>
       Effect.gen(function* () {
         const world = yield* runOf({ hours: 6, receivers: ["flaky:0.3"], options: { breakage } })
         assert.isTrue(

@@ -1,6 +1,4 @@
-/**
- * The table of time zones against the runtime's own.
- */
+/** Compares the table of time zones with the runtime's own. */
 import { assert, describe, it } from "@effect/vitest"
 import { momentAt } from "../src/world/LocalDay.ts"
 import { formatDay } from "../src/world/CalendarDate.ts"
@@ -19,16 +17,16 @@ const readerOf = (zone: string) => {
   }
 }
 
-/** Zones whose rules have been what they are for many years, in every edition. */
+/** Zones whose rules have been the same for many years in every edition. */
 const steady = ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "UTC", "Asia/Tokyo"]
 
 describe("time zones", () => {
   const names = edition === process.versions["tz"] ? [...Object.keys(zones), "Europe/Vienna"] : steady
 
-  it("show what the runtime shows", () => {
+  it("agree with the runtime", () => {
     for (const name of names) {
       const reader = readerOf(name)
-      // Two days a year in different seasons, and a whole year of the steady ones.
+      // Two days a year in different seasons, and the whole year for steady zones.
       for (let year = 2000; year < 2080; year += 3) {
         for (const month of [0, 6]) {
           const instant = Date.UTC(year, month, 15, 12)
@@ -44,7 +42,7 @@ describe("time zones", () => {
     }
   })
 
-  it("are what receivers' clocks keep to, when clocks change and for an earlier time", () => {
+  it("apply to receivers' clocks, across clock changes and for earlier times", () => {
     const shown = (instant: string) => {
       const { day, minute } = momentAt(Date.parse(instant), "Europe/Berlin")
       return [formatDay(day), minute]
@@ -63,7 +61,7 @@ describe("time zones", () => {
   })
 
   it.each(["CET", "EST5EDT", "Etc/GMT+5", "US/Pacific"])(
-    "that the table lacks are those of the runtime: %s",
+    "missing in the table are read from the runtime: %s",
     (name) => {
       const reader = readerOf(name)
       for (let instant = Date.UTC(2026, 0, 1); instant < Date.UTC(2027, 0, 1); instant += 6 * 3_600_000) {

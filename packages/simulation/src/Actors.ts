@@ -75,7 +75,7 @@ export const act = (world: Simulation, kind: ActionKind): void => {
   }
 }
 
-/** Between an unknown end and the next try, in milliseconds. */
+/** Range of the pause before an unanswered request is sent again, in milliseconds. */
 const patience = { least: 50, most: 4_000 }
 
 const persistently = (
@@ -94,11 +94,11 @@ const persistently = (
   })
 }
 
-/** Text that comes out differently when it is parsed and written again. */
+/** JSON text that changes when it is parsed and serialized again. */
 const dataOf = (number: number): JsonText.JsonText =>
   JsonText.JsonText.make(`{ "id":${number},"precise":1.0,"long":12345678901234567890,"ünï":"\\u00e9" }`)
 
-/** Events that no other call publishes. */
+/** Creates events that no other call publishes. */
 const eventsOf = ({ rng, scenario }: Simulation, op: number, count: number): ReadonlyArray<NewEvent> => {
   const share = pick(rng, [0.1, 0.5])
   return Array.from({ length: count }, (_, nth): ReadonlyArray<NewEvent> => {
@@ -128,7 +128,7 @@ const publish = (world: Simulation, engine: SimulatedEngine | undefined, count: 
   )
 }
 
-/** Events that come in just when an integration is changed, or when the store fails. */
+/** Publishes events around the moment of a change to an integration or of a store failure. */
 const publishAround = (world: Simulation): void => {
   const { rng, scenario, time } = world
   for (const millis of [0, scenario.storeLatency, 2 * scenario.storeLatency]) {
@@ -136,7 +136,10 @@ const publishAround = (world: Simulation): void => {
   }
 }
 
-/** Events that a host sends until it is answered, and again for no reason: at once, or later, to any process. */
+/**
+ * Publishes events under an idempotency key, until the request is answered. Repeats the request up to three times
+ * without need, immediately or later, to any process. Sometimes reuses the key for other events.
+ */
 const publishWithKey = (world: Simulation): void => {
   const { rng, scenario } = world
   const number = world.nextOperation()
@@ -161,16 +164,18 @@ const publishWithKey = (world: Simulation): void => {
   }
 }
 
-/** A key is good for a day; the same request after that makes another integration. */
+/**
+ * Longest delay of a repeated request. A key expires after a day, and a later repeat would create another integration.
+ */
 const halfDay = 12 * 3_600_000
 
 const actorOf = ({ user }: Place) => ({ user_id: user, client_id: ClientId.make("client") })
 
-/** Who may manage a scope, or could once. */
+/** Finds the place of a scope. Its user can manage the scope unless the right was revoked. */
 const placeOf = ({ scenario }: Simulation, scope: Scope): Place | undefined =>
   scenario.places.find((place) => place.scope.type === scope.type && place.scope.id === scope.id)
 
-/** An integration that is there now, by chance. */
+/** Draws a number and returns the integration with it, or null if there is none. */
 const anyIntegration = (world: Simulation): Integration | null => world.integration(between(world.rng, 1, 8))
 
 const bindingsOf = ({ rng }: Simulation) =>
@@ -186,7 +191,10 @@ const configurationOf = ({ rng, scenario }: Simulation, unique: number) => ({
   method: "post"
 })
 
-/** Creates an integration; some requests have a key, and are repeated until they are answered, or twice. */
+/**
+ * Creates an integration. Half of the requests have an idempotency key and are retried until they are answered; half of
+ * those are sent twice.
+ */
 const create = (world: Simulation): void => {
   const { rng, scenario } = world
   const place = oneOf(rng, scenario.places)
@@ -285,10 +293,10 @@ const recover = (world: Simulation, engine: SimulatedEngine | undefined): void =
   )
 }
 
-/** Between two looks for something to probe, in milliseconds, and how many there are at most. */
+/** Pause between two searches for an integration to probe, in milliseconds, and the maximum number of searches. */
 const looking = { pause: 3_000, most: 15 }
 
-/** Probes an integration that doorhook disabled, as soon as there is one; sometimes there is none. */
+/** Probes an integration that doorhook disabled, as soon as one exists. If none turns up, probes any other one. */
 const probe = (world: Simulation, engine: SimulatedEngine | undefined, looks = 1): void => {
   const { rng, time } = world
   const all = Array.from({ length: 8 }, (_, at) => world.integration(at + 1)).flatMap((found) => found ?? [])
@@ -307,7 +315,7 @@ const probe = (world: Simulation, engine: SimulatedEngine | undefined, looks = 1
   )
 }
 
-/** Gives an integration a schedule of its own, or takes 2xx for an answer; sometimes takes that back. */
+/** Overrides the retry schedule or the acknowledgement rule of an integration, or removes its overrides. */
 const override = (world: Simulation, engine: SimulatedEngine | undefined): void => {
   const { rng, scenario } = world
   const integration = anyIntegration(world)
@@ -328,7 +336,7 @@ const override = (world: Simulation, engine: SimulatedEngine | undefined): void 
   )
 }
 
-/** Follows an integration from the beginning, by cursor, to the end of the simulation. */
+/** Reads the feed of an integration by cursor, from the beginning until the simulation ends. */
 const follow = (world: Simulation): void => {
   const { history, rng, scenario, time } = world
   const integration = anyIntegration(world)

@@ -1,8 +1,8 @@
 /**
- * What happened in a simulation, in order and append-only: requests to the service and its answers (invoke, ok, fail,
- * info: unknown), what took effect in the store, what receivers saw, and what went wrong on purpose.
+ * Append-only history of a simulation: requests to the service and how they ended (invoke, then ok, fail, or info for
+ * unknown), what took effect in the store, what receivers saw, and what was broken on purpose.
  *
- * Checks read nothing else, and the store as it stood at the end.
+ * Checks read only this and the final state of the store.
  */
 import type {
   Attempt,
@@ -26,14 +26,14 @@ import type {
 import type { VirtualTime } from "@doorhook/simulator/testing"
 import { createHash } from "node:crypto"
 
-/** A delivery as the store has it, with its attempts. */
+/** A stored delivery with its attempts. */
 export interface FinalDelivery extends Delivery {
   readonly history: ReadonlyArray<Attempt>
 }
 
-/** One thing that happened. An operation that ends as `info` took effect or did not: nobody knows. */
+/** One recorded fact. An operation that ends as `info` may or may not have taken effect. */
 export type Fact =
-  /** `skew`: by how many milliseconds the process's clock is ahead of the world's. */
+  /** `skew`: how far the process's clock is ahead of the world's, in milliseconds. */
   | {
       readonly kind: "process"
       readonly engine: number
@@ -44,7 +44,7 @@ export type Fact =
   | { readonly kind: "ok"; readonly op: number; readonly engine: number; readonly answer: string }
   | { readonly kind: "fail"; readonly op: number; readonly engine: number; readonly answer: string }
   | { readonly kind: "info"; readonly op: number; readonly engine: number; readonly answer: string }
-  /** Took effect in the store. `key` is the idempotency key that came with it. */
+  /** An integration changed in the store. `key` is the idempotency key of the request. */
   | {
       readonly kind: "integration"
       readonly what: "created" | "saved" | "settled" | "deleted"
@@ -61,11 +61,11 @@ export type Fact =
       readonly kind: "claimed"
       readonly engine: number
       readonly worker: string
-      /** The time that the engine says it is. */
+      /** Current time by the engine's own clock. */
       readonly now: number
-      /** `early_due_at`: when one would be due that is claimed early; null otherwise. */
+      /** `early_due_at`: regular due time of a delivery that is claimed early, else null. */
       readonly deliveries: ReadonlyArray<{ readonly id: DeliveryId; readonly early_due_at: number | null }>
-      /** How many more were claimed than the limit, in all or of one integration. */
+      /** Number of deliveries claimed beyond the limit, in total or of one integration. */
       readonly excess: number
     }
   /** A worker's heartbeat took effect in the store. */
@@ -76,12 +76,15 @@ export type Fact =
       readonly now: number
       readonly until: number | null
       readonly continued: boolean
-      /** The workers whose memberships it ended. */
+      /** Workers whose memberships it ended. */
       readonly ended: ReadonlyArray<string>
-      /** What the worker said that it holds, so that its other leases end; null: nothing. */
+      /** Deliveries that the worker says it holds: its other leases end. Null if the heartbeat doesn't say. */
       readonly holds: ReadonlyArray<DeliveryId> | null
     }
-  /** The answer to a heartbeat has come: from now on the engine knows how long it is a member, and whether it was. */
+  /**
+   * The answer to a heartbeat has reached the engine: when its membership ends, and whether it is the same one as
+   * before.
+   */
   | {
       readonly kind: "member"
       readonly engine: number
@@ -93,33 +96,36 @@ export type Fact =
       readonly kind: "settled"
       readonly engine: number
       readonly worker: string
-      /** The time that the engine says it is. */
+      /** Current time by the engine's own clock. */
       readonly now: number
       readonly settlements: ReadonlyArray<Settlement>
       readonly applied: ReadonlyArray<DeliveryId>
       readonly notifications: ReadonlyArray<Notification<IntegrationNotification>>
     }
-  /** Warnings of failing integrations were due by time. */
+  /** Failing integrations reached a warning threshold as time passed. */
   | {
       readonly kind: "warned"
       readonly engine: number
       readonly now: number
       readonly notifications: ReadonlyArray<Notification<IntegrationNotification>>
     }
-  /** The answer of the store has come: from now on the engine knows its notifications. */
+  /** The store's answer with these notifications has reached the engine. */
   | {
       readonly kind: "notifications_received"
       readonly engine: number
       readonly notifications: ReadonlyArray<Notification>
     }
-  /** Given back by the engine that held them, or released by its heartbeat, because their workers are members no more. */
+  /**
+   * Deliveries returned by the engine that held them, or released by its heartbeat because their workers' memberships
+   * had ended.
+   */
   | {
       readonly kind: "released"
       readonly engine: number
       readonly why: "given_back" | "lapsed"
       readonly ids: ReadonlyArray<DeliveryId>
     }
-  /** An engine opened a store that has one owner at a time: whatever was leased before is due again. */
+  /** An engine opened a store that allows one owner at a time: everything leased before is due again. */
   | { readonly kind: "opened"; readonly engine: number }
   | { readonly kind: "resent"; readonly ids: ReadonlyArray<DeliveryId> }
   | { readonly kind: "probed"; readonly integration_id: IntegrationId; readonly ids: ReadonlyArray<DeliveryId> }
@@ -131,11 +137,11 @@ export type Fact =
       readonly events: ReadonlyArray<Event>
       readonly deliveries: ReadonlyArray<FinalDelivery>
     }
-  /** An engine received that an integration changed or ended; null: that any may have. */
+  /** An engine received a signal that an integration changed or was deleted. Null: any integration may have changed. */
   | { readonly kind: "change_received"; readonly engine: number; readonly integration_id: IntegrationId | null }
   /** A listener of the host received a notification. */
   | { readonly kind: "notification"; readonly engine: number; readonly notification: Notification }
-  /** A reader of an integration's feed got a part of it, by the operation `op`. */
+  /** A reader got one page of an integration's feed, through operation `op`. */
   | {
       readonly kind: "feed_read"
       readonly op: number
@@ -160,7 +166,7 @@ export type Fact =
   | { readonly kind: "response"; readonly request: number; readonly result: TransportResult }
   | { readonly kind: "right"; readonly user: UserId; readonly scope: Scope; readonly granted: boolean }
   | { readonly kind: "clock"; readonly by: number }
-  /** From now to `until`, something does not work as it should. */
+  /** A fault that lasts until `until`. */
   | { readonly kind: "fault"; readonly what: "store" | "directory"; readonly until: number }
   | { readonly kind: "calm" }
 
@@ -170,7 +176,7 @@ export interface EnqueuedEvent {
     readonly id: DeliveryId
     readonly integration_id: IntegrationId
     readonly state: DeliveryState
-    /** Whose lease it is from the start, if anybody's. */
+    /** Worker that leases the delivery from the start, else null. */
     readonly worker: string | null
   }>
 }
@@ -178,7 +184,7 @@ export interface EnqueuedEvent {
 export type Operation =
   | { readonly type: "publish"; readonly events: ReadonlyArray<NewEvent>; readonly key: string | null }
   | { readonly type: "create"; readonly scope: Scope; readonly key: string | null }
-  /** What changes an integration, so that the process that does it knows of it once it is answered. */
+  /** Changes an integration. The engine that runs the operation has received the change when it is answered. */
   | {
       readonly type: "patch" | "remove" | "rotate" | "switch"
       readonly integration_id: IntegrationId
@@ -188,7 +194,7 @@ export type Operation =
   | { readonly type: "recover" | "probe"; readonly integration_id: IntegrationId }
   | { readonly type: "feed"; readonly integration_id: IntegrationId; readonly after: number }
 
-/** A fact with its place in the history: milliseconds since the start, and what the wall clock said. */
+/** A fact with its position in the history, the milliseconds since the start, and the wall-clock time. */
 export type Entry = Fact & { readonly index: number; readonly at: number; readonly wall: number }
 
 export class History {
@@ -204,7 +210,7 @@ export class History {
   }
 }
 
-/** A number that two histories share only if they are the same to the last character. */
+/** Returns the SHA-256 of a history in hex. Two histories have the same hash only if they are identical. */
 export const hashOf = (entries: ReadonlyArray<Entry>): string => {
   const hash = createHash("sha256")
   for (const entry of entries) hash.update(JSON.stringify(entry)).update("\n")

@@ -1,6 +1,4 @@
-/**
- * One simulation: a world drawn from a seed, in which the real delivery engine runs, dies and is started again.
- */
+/** One simulation: a world drawn from a seed, in which the real delivery engine runs, crashes and restarts. */
 import type { Delivery, DeliverySummary, Event, EventId, Integration, Notification } from "@doorhook/core"
 import {
   Deliveries,
@@ -29,64 +27,66 @@ import type { Storage, StorageKind } from "./world/Storage.ts"
 import { sharedMemory } from "./world/Storage.ts"
 import { allDeliveries, watchedStores } from "./world/WatchedStore.ts"
 
-/** Everything that an engine meets. */
+/** Ports of an engine, all of them simulated. */
 export type Ports = Required<EnginePorts>
 
 type Services = Deliveries | Integrations | IntegrationFeed | OperatorIntegrations
 
-/** What surrounds publisher and dispatcher. */
+/** Services beside publisher and dispatcher. */
 const services = IntegrationFeed.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(Deliveries.layer, Integrations.layer, OperatorIntegrations.layer)),
   Layer.merge(Retention.layer),
   Layer.provide(NameResolver.layerNone)
 )
 
-/** How an operation ends. An unknown end is that of a store that did not confirm, or of a process that died. */
+/** How an operation ends. `info` means unknown: the store did not confirm, or the process died. */
 export type Ending<A> =
   | { readonly kind: "ok"; readonly value: A }
   | {
       readonly kind: "fail" | "info"
       readonly answer: string
-      /** Whether a retry makes sense: the end is unknown, the store was away, or the request is being carried out. */
+      /**
+       * Whether a retry makes sense: the outcome is unknown, the store failed, or the first request is still running.
+       */
       readonly isOpen: boolean
     }
 
-/** Operations that the process's own dispatcher knows of before they are answered. */
+/** Operations whose change has reached the process's own dispatcher when they are answered. */
 const changesIntegration: ReadonlySet<string> = new Set(["patch", "remove", "rotate", "switch"])
 
-/** What is replaced to see whether the checks notification. */
+/** Parts to break, so that a test can see whether the checks notice. */
 export interface Breakage {
-  /** The store itself, seen by all engines. */
+  /** Breaks the store for all engines. */
   readonly store?: (stores: Stores) => Stores
-  /** What one engine has in its hands. */
+  /** Breaks the ports of each engine. */
   readonly engine?: (ports: Ports) => Ports
-  /** The scenario, where a fault shows only under some conditions. */
+  /** Changes the scenario, for faults that show only under some conditions. */
   readonly scenario?: (scenario: Scenario) => Scenario
 }
 
 export interface SimulationOptions {
   readonly breakage?: Breakage | undefined
-  /** Draws the world. Default: minutes of chaos. */
+  /** Draws the scenario. Default: minutes of chaos. */
   readonly draw?: ((seed: Substream) => Scenario) | undefined
-  /** Where the engines store. Default: a memory that all share. */
+  /** Storage of the engines. Default: a memory that all engines share. */
   readonly storage?: StorageKind | undefined
 }
 
-/** All that checks may look at. */
+/** Everything that checks may inspect. */
 export interface Outcome {
   readonly scenario: Scenario
   readonly entries: ReadonlyArray<Entry>
   readonly deliveries: ReadonlyArray<FinalDelivery>
   readonly summary: DeliverySummary
   readonly notifications: ReadonlyArray<Notification>
-  /** The wall clock at the end. */
+  /** Wall-clock time at the end. */
   readonly wall: number
 }
 
-/** How long a process is away before another one takes its place, in milliseconds, at most. */
+/** Longest time before an ended process is replaced, in milliseconds. */
 const longestAbsence = 10_000
 
-/** A process that actors call. */
+/** An engine that actors send requests to. */
 export type SimulatedEngine = Engine<Services>
 
 export class Simulation {
@@ -97,21 +97,21 @@ export class Simulation {
   readonly receivers: Receivers
   readonly rights: Rights
   readonly #changeSignals: ChangeSignals
-  /** Draws what happens next in the world. */
+  /** Draws the actions in the world. */
   readonly rng: Rng
   readonly #world: World<Services>
   readonly #storage: Storage
   readonly #isOwned: boolean
   readonly #members = new Map<string, number>()
-  /** The open stores; null while no process has them open. */
+  /** The open stores; null while no process has opened them. */
   #stores: Stores | null = null
   readonly #number: number
   readonly #events = new Map<EventId, Event>()
   readonly #breakage: Breakage
-  /** Operations without an answer: of which engine, and what to do when it dies. */
+  /** Unanswered operations, with their engine and what to do if it dies. */
   readonly #open = new Map<number, { readonly engine: SimulatedEngine; readonly end: () => void }>()
   #operations = 0
-  /** An engine that did not start: a world without engines keeps every rule. */
+  /** Error of the first engine that did not start. A world without engines would pass every check. */
   #unstarted: Error | null = null
 
   constructor(seed: number, { breakage = {}, draw = scenarioOf, storage = sharedMemory }: SimulationOptions) {
@@ -145,11 +145,11 @@ export class Simulation {
       layer: services,
       portsOf: (process) => this.#portsOf(process),
       skew: (own) => between(own, -scenario.skew, scenario.skew),
-      // A signal can be late or lost: there is a poll behind it.
+      // A signal can be late or lost; polling makes up for it.
       signalDelay: () => (happens(rng, scenario.signalsLost) ? null : rng.below(scenario.storeLatency + 1)),
       failed: (cause, { process }) => {
         this.#unstarted ??= new Error(
-          `seed ${seed}: engine ${process.number} did not start, so this world shows nothing. Mend the cause: ${Cause.pretty(cause)}`
+          `seed ${seed}: engine ${process.number} did not start, so this run proves nothing. Fix the cause: ${Cause.pretty(cause)}`
         )
       }
     })
@@ -159,12 +159,12 @@ export class Simulation {
     return this.#world.ready
   }
 
-  /** The number of the next operation. */
+  /** Returns the number of the next operation. */
   nextOperation(): number {
     return ++this.#operations
   }
 
-  /** Does something with the services of an engine, as a request to its process does. */
+  /** Runs an effect with the services of an engine, like a request to its process. */
   run<A, E>(
     engine: SimulatedEngine,
     op: number,
@@ -193,15 +193,15 @@ export class Simulation {
     })
   }
 
-  /** The process dies. Requests without an answer may have been carried out or not. */
+  /** Kills the process. Its unanswered requests may or may not have been carried out. */
   killEngine(process: Process): void {
     const engine = this.#world.of(process)
     if (engine !== undefined) this.#ended(engine)
   }
 
-  /** The process ends as it should, and is gone afterwards. */
+  /** Shuts the process down cleanly. */
   closeEngine(engine: SimulatedEngine): void {
-    // It closes its stores, too.
+    // The process closes its stores as well.
     if (this.#isOwned) this.#stores = null
     this.#note(engine.process, "closing")
     engine.close(() => {
@@ -215,7 +215,7 @@ export class Simulation {
     const { rng, scenario, time } = this
     for (let count = 0; count < scenario.engines; count++) this.#start()
     for (const kind of actionKinds) {
-      // Most integrations are there before the first events; no publisher waits for them.
+      // Most integrations exist before the first events are published.
       const span = kind === "create" ? scenario.chaos / 3 : scenario.chaos
       for (let count = 0; count < scenario.actions[kind]; count++) time.after(rng.below(span), () => act(this, kind))
     }
@@ -287,7 +287,7 @@ export class Simulation {
   #outcome(): Outcome {
     const final = Effect.gen({ self: this }, function* () {
       if (this.#stores === null)
-        return yield* Effect.die(new Error(`seed ${this.#number}: no engine is left at the end`))
+        return yield* Effect.die(new Error(`seed ${this.#number}: no engine is running at the end`))
       const { deliveries } = this.#stores
       return yield* Effect.all({
         deliveries: allDeliveries(deliveries),
@@ -303,31 +303,34 @@ export class Simulation {
     }
   }
 
-  /** Everything that is stored of an integration; null when there is none, or no process that could look. */
+  /** Reads an integration; null if it doesn't exist or no process has the stores open. */
   integration(id: number): Integration | null {
     return this.#stores === null ? null : Effect.runSync(this.#stores.integrations.find(IntegrationId.make(id)))
   }
 
-  /** A delivery that exists, or null. */
+  /** Reads a delivery; null if it doesn't exist or no process has the stores open. */
   delivery(id: number): Delivery | null {
     if (this.#stores === null) return null
     return Effect.runSync(this.#stores.deliveries.find(DeliveryId.make(id)))?.delivery ?? null
   }
 }
 
-/** The same world with a single process at a time. */
+/** Returns the same scenario with one process at a time. */
 const ownedBy = (scenario: Scenario): Scenario => ({ ...scenario, engines: 1, replaced: 1 })
 
-/** Runs the world of a seed: minutes of chaos, or what else is drawn. */
+/** Runs the world of a seed to its end. */
 export const simulate = (seed: number, options: SimulationOptions = {}): Outcome =>
   new Simulation(seed, options).toEnd()
 
-/** After most errors of a store nothing was changed; where its answer was lost, the end is unknown. */
+/**
+ * Translates an exit. Most store errors mean that nothing changed; if the store's answer was lost, the outcome is
+ * unknown.
+ */
 const endingOf = <A, E>(exit: Exit.Exit<A, E>): Ending<A> => {
   if (Exit.isSuccess(exit)) return { kind: "ok", value: exit.value }
   const error = Cause.squash(exit.cause)
   const isUnknown = error instanceof StoreError && error.outcome === "unknown"
-  // Also KeyInUse: the first request with this key has no answer yet.
+  // KeyInUse: the first request with this key has no answer yet.
   const isOpen = error instanceof StoreError || error instanceof KeyInUse
   return { kind: isUnknown ? "info" : "fail", answer: String(exit.cause), isOpen }
 }

@@ -1,8 +1,9 @@
 /**
- * `npm run simulate:seeds -- 10000` runs that many seeds, `-- 10000 --from 1` from one on, `-- --seed N` a single one;
- * with `--week` a week of each under the service's own settings, instead of minutes that are made for trouble; with
- * `--store sqlite` each over a file of its own, instead of over a memory that its processes share. Exits with 1 when a rule
- * was broken, with 3 for arguments that it does not take.
+ * Runs simulations from the command line. `npm run simulate:seeds -- 10000` runs the seeds 1 to 10000. `--from N` starts
+ * at seed N, and `--seed N` runs seed N alone. `--week` simulates a week under the service's own settings instead of
+ * minutes of chaos. `--store sqlite` gives each seed a file instead of a memory that its processes share.
+ *
+ * Exits with 1 if a check fails and with 3 for invalid arguments.
  */
 import { parseArgs } from "node:util"
 import { describeFailures, judge } from "./checks/Checks.ts"
@@ -14,7 +15,7 @@ import { sharedMemory, sqliteFiles } from "./world/Storage.ts"
 const usage =
   "Usage: npm run simulate:seeds -- [COUNT] [--from N] [--week] [--store memory|sqlite], or --seed N for a single one"
 
-/** Ends the process: the command line says something that it can't. */
+/** Exits with an error message about the command line. */
 const refuse = (what: string): never => {
   process.stderr.write(`${what}. ${usage}\n`)
   return process.exit(3)
@@ -33,7 +34,7 @@ const readArguments = () => {
       }
     })
   } catch (error) {
-    // Its first sentence: the others are about how to give what looks like an option.
+    // Keeps the first sentence. The others explain how to pass values that look like options.
     return refuse(error instanceof Error ? (error.message.split(". ")[0] ?? "") : String(error))
   }
 }
@@ -44,22 +45,22 @@ if (values.help) {
   process.exit(0)
 }
 
-/** A whole number from the command line. */
+/** Parses a whole number from the command line. */
 const wholeNumber = (text: string): number =>
   /^\d{1,15}$/.test(text) ? Number(text) : refuse(`${text} is not a whole number`)
 
 const [given, more] = positionals
-if (more !== undefined) refuse(`${more} stands behind the count of seeds`)
+if (more !== undefined) refuse(`Unexpected argument ${more} after the number of seeds`)
 if (values.seed !== undefined && (given !== undefined || values.from !== undefined))
-  refuse(`--seed ${values.seed} runs that one alone: leave out ${given ?? `--from ${values.from}`}`)
+  refuse(`--seed ${values.seed} runs a single seed: leave out ${given ?? `--from ${values.from}`}`)
 const single = values.seed === undefined ? null : wholeNumber(values.seed)
 const from = single ?? wholeNumber(values.from ?? "1")
 const count = single === null ? wholeNumber(given ?? "1000") : 1
 const storage =
   [sharedMemory, sqliteFiles()].find(({ name }) => name === values.store) ?? refuse(`${values.store} is not a store`)
-/** What a replay needs beside the seed. */
+/** Options that a replay needs besides the seed. */
 const options = `${values.week ? " --week" : ""}${storage === sharedMemory ? "" : ` --store ${storage.name}`}`
-/** After this many failing seeds nothing new is learnt. */
+/** Number of failing seeds that ends the run. */
 const enough = 20
 
 const startedAt = performance.now()

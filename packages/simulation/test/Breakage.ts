@@ -1,6 +1,4 @@
-/**
- * How a store or an engine is broken, for one variant after the other.
- */
+/** Ways to break a store or an engine, for the variants. */
 import type { DeliveryStore, Settled, Settlement } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Breakage, Ports } from "../src/Simulation.ts"
@@ -11,7 +9,7 @@ export interface Variant {
   readonly name: string
   /** The check that must fail. */
   readonly check: string
-  /** A seed whose world shows it, and is small: tried before all others, for the sake of time alone. */
+  /** A seed whose small world shows the fault. It is tried first, to save time. */
   readonly seed: number
   readonly breakage: Breakage
 }
@@ -30,7 +28,7 @@ export const engine = (change: (ports: Ports) => Partial<Ports>): Breakage => ({
   engine: (ports) => ({ ...ports, ...change(ports) })
 })
 
-/** An engine that decides something else than what the rules say. */
+/** Makes an engine settle deliveries differently from the rules. */
 export const settling = (change: (settlement: Settlement) => Settlement): Breakage =>
   engine(({ stores }) => ({
     stores: {
@@ -43,7 +41,7 @@ export const settling = (change: (settlement: Settlement) => Settlement): Breaka
     }
   }))
 
-/** An engine that is answered otherwise than its outcomes deserve. */
+/** Changes the answers that an engine gets to its settlements. */
 export const answering = (change: (settled: Settled, settlements: ReadonlyArray<Settlement>) => Settled): Breakage =>
   engine(({ stores }) => ({
     stores: {
@@ -60,7 +58,7 @@ export const answering = (change: (settled: Settled, settlements: ReadonlyArray<
 
 export const hour = 3_600_000
 
-/** A world in which nothing is done. */
+/** A world without actions. */
 export const quiet: Scenario["actions"] = {
   publish: 0,
   burst: 0,
@@ -83,7 +81,7 @@ export const quiet: Scenario["actions"] = {
   clock: 0
 }
 
-/** A world with more of some actions, and other conditions. */
+/** Changes the actions and the conditions of a world. */
 export const within =
   (
     actions: Partial<Scenario["actions"]>,

@@ -1,6 +1,4 @@
-/**
- * Ways in which catching up after an outage goes wrong.
- */
+/** Faults in catching up after an outage. */
 import type { DeliveryId, Recovery } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Breakage } from "../src/Simulation.ts"
@@ -10,7 +8,7 @@ import { answering, engine, hour, quiet, store } from "./Breakage.ts"
 
 const minute = 60_000
 
-/** Receivers that are away for a minute or more while events come in, and are back while most retries are still to come. */
+/** Receivers that are down for a minute or more while events arrive, and recover while most retries are still ahead. */
 const outages =
   (receivers: Scenario["receivers"], others: Partial<Scenario["actions"]> = {}): NonNullable<Breakage["scenario"]> =>
   (scenario) => ({
@@ -40,7 +38,7 @@ const outages =
 
 const away = outages(["prompt", "prompt"])
 
-/** An engine that is given more early retries than it asked for. */
+/** Gives an engine more early retries than it requested. */
 const generous: Breakage = engine(({ stores }) => ({
   stores: {
     ...stores,
@@ -56,7 +54,7 @@ const generous: Breakage = engine(({ stores }) => ({
   }
 }))
 
-/** An engine in whose eyes an early attempt that fails is one like any other. */
+/** Makes a failed early attempt count like any other attempt. */
 const usingUp: Breakage = engine(({ stores }) => {
   const early = new Set<DeliveryId>()
   const { deliveries } = stores
@@ -92,7 +90,7 @@ const usingUp: Breakage = engine(({ stores }) => {
   }
 })
 
-/** A store that passes over the oldest retry. */
+/** Makes a store skip the oldest retry. */
 const newestFirst = (deliveries: Deliveries): Partial<Deliveries> => ({
   claim: Effect.fnUntraced(function* (request) {
     const { early, now, worker } = request
@@ -115,13 +113,13 @@ const longAgo = (integration_id: Recovery["integration_id"]): Recovery => ({
 
 export const catchUpVariants: ReadonlyArray<Variant> = [
   {
-    name: "early retries that ignore how many may be open",
+    name: "early retries beyond the allowed number",
     check: "catching-up",
     seed: 1,
     breakage: { ...generous, scenario: away }
   },
   {
-    name: "early retries that go on after one has failed",
+    name: "early retries that continue after a failure",
     check: "catching-up",
     seed: 1,
     breakage: {
@@ -152,7 +150,7 @@ export const catchUpVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "a Retry-After that is ignored while catching up",
+    name: "a Retry-After ignored during catch-up",
     check: "catching-up",
     seed: 2,
     breakage: {
@@ -160,12 +158,12 @@ export const catchUpVariants: ReadonlyArray<Variant> = [
         ...settled,
         recovered: settled.recovered.map((recovery) => ({ ...recovery, retry_after: null }))
       })),
-      // One engine remembers what it was asked itself.
+      // A single engine remembers the Retry-After of its own requests, so several are needed.
       scenario: (scenario) => ({ ...outages(["throttling", "throttling"])(scenario), engines: 3 })
     }
   },
   {
-    name: "a younger retry before an older one",
+    name: "a younger retry sent before an older one",
     check: "catching-up",
     seed: 1,
     breakage: { ...store(newestFirst), scenario: away }
@@ -177,7 +175,7 @@ export const catchUpVariants: ReadonlyArray<Variant> = [
     breakage: { ...answering((settled) => ({ ...settled, recovered: [] })), scenario: away }
   },
   {
-    name: "early retries though the settings say none",
+    name: "early retries although catch-up is off",
     check: "catching-up",
     seed: 1,
     breakage: {

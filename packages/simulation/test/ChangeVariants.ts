@@ -1,6 +1,4 @@
-/**
- * Ways in which changes of integrations go wrong: by users, by the operator, and by doorhook itself.
- */
+/** Faults in changes of integrations by users, the operator and doorhook itself. */
 import type { Integration, NewEventRecord, Notification, IdempotencyRecord } from "@doorhook/core"
 import { isUnreadable, NotificationId } from "@doorhook/core"
 import { Effect } from "effect"
@@ -9,7 +7,7 @@ import type { Stores } from "@doorhook/simulator/testing"
 import type { Variant } from "./Breakage.ts"
 import { engine, integrations, store, within } from "./Breakage.ts"
 
-/** Engines that see integrations otherwise than they are stored. */
+/** Makes engines see integrations differently from what is stored. */
 const seeing = (change: (integration: Integration) => Integration): Breakage =>
   engine(({ stores }) => ({
     stores: {
@@ -32,7 +30,7 @@ const seeing = (change: (integration: Integration) => Integration): Breakage =>
     }
   }))
 
-/** A store that does more once it has settled. */
+/** Makes a store do more after it has settled. */
 const settlingThen = (
   then: (
     stores: Stores,
@@ -49,7 +47,7 @@ const settlingThen = (
   })
 })
 
-/** Switches an integration, whatever the rules say. */
+/** Changes the status of an integration, whatever the rules say. */
 const switched = Effect.fnUntraced(function* (
   { integrations }: Stores,
   id: Integration["id"],
@@ -60,10 +58,10 @@ const switched = Effect.fnUntraced(function* (
   return yield* integrations.update({ ...found, ...to, version: found.version + 1 }, found.version)
 })
 
-/** Several engines, and integrations that move and are disabled all the time. */
+/** Several engines, and integrations that are moved and disabled all the time. */
 const unsteady = within({ publish: 30, burst: 2, change: 20, create: 6, clock: 0 }, {}, { engines: 3 })
 
-/** Receivers that fail for long, and a service that does not wait for long. */
+/** Receivers that fail for long, and a service that disables them soon. */
 const failing = within(
   { publish: 40, outage: 4, probe: 20, create: 6 },
   { disableAfter: 8_000 },
@@ -72,7 +70,7 @@ const failing = within(
 
 export const changeVariants: ReadonlyArray<Variant> = [
   {
-    name: "an engine that does not hear of what others change",
+    name: "an engine that receives no changes from others",
     check: "nothing-after-end",
     seed: 14,
     breakage: {
@@ -81,7 +79,7 @@ export const changeVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "an engine that takes a broken connection for no news",
+    name: "an engine that ignores that changes may have been lost",
     check: "nothing-after-end",
     seed: 24,
     breakage: {
@@ -92,7 +90,7 @@ export const changeVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "a store that leases what was matched before its integration moved",
+    name: "a store that leases deliveries matched before their integration moved",
     check: "nothing-after-end",
     seed: 13,
     breakage: {
@@ -125,7 +123,7 @@ export const changeVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "a probe that is tried again when it failed",
+    name: "a probe that is retried after a failure",
     check: "nothing-after-end",
     seed: 6,
     breakage: {
@@ -142,7 +140,7 @@ export const changeVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "an integration that is disabled too soon",
+    name: "an integration disabled too soon",
     check: "disabling",
     seed: 6,
     breakage: {
@@ -153,7 +151,7 @@ export const changeVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "an integration that is disabled at its third failed attempt",
+    name: "an integration disabled at its third failed attempt",
     check: "disabling",
     seed: 6,
     breakage: {
@@ -185,7 +183,7 @@ export const changeVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "an integration that fails forever",
+    name: "an integration that fails forever and is never disabled",
     check: "disabling",
     seed: 6,
     breakage: {
@@ -196,7 +194,7 @@ export const changeVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "a probe that succeeds and does not enable",
+    name: "a successful probe that does not enable its integration",
     check: "probes",
     seed: 1,
     breakage: {
@@ -212,7 +210,7 @@ export const changeVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "an integration that is enabled by what was under way when it was disabled",
+    name: "an integration enabled by an attempt that began before it was disabled",
     check: "probes",
     seed: 13,
     breakage: {
@@ -231,7 +229,7 @@ export const changeVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "a host that is told everything twice",
+    name: "a host that gets each notification twice",
     check: "notifications",
     seed: 6,
     breakage: {
@@ -242,7 +240,7 @@ export const changeVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "an integration that is told of too soon while nothing is sent to it",
+    name: "a warning sent too soon while its integration gets no requests",
     check: "notifications",
     seed: 6,
     breakage: {
@@ -253,7 +251,7 @@ export const changeVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "a recovery of what nobody was worried about",
+    name: "a recovery reported without a warning",
     check: "notifications",
     seed: 21,
     breakage: settlingThen(
@@ -270,7 +268,7 @@ export const changeVariants: ReadonlyArray<Variant> = [
     )
   },
   {
-    name: "a secret that ends when it is rotated",
+    name: "a secret that stops signing when it is rotated",
     check: "signatures",
     seed: 6,
     breakage: {
@@ -281,7 +279,7 @@ export const changeVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "a secret that ends at the second rotation after it",
+    name: "a secret that stops signing at the next rotation but one",
     check: "signatures",
     seed: 17,
     breakage: {
@@ -295,7 +293,7 @@ export const changeVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "an engine that signs with the new secret alone",
+    name: "an engine that signs only with the new secret",
     check: "signatures",
     seed: 6,
     breakage: {
@@ -304,7 +302,7 @@ export const changeVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "overrides that are not heeded",
+    name: "overrides that are ignored",
     check: "overrides",
     seed: 3,
     breakage: {

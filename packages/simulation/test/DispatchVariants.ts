@@ -1,13 +1,11 @@
-/**
- * Ways in which what is sent, when and where goes wrong.
- */
+/** Faults in what is sent, when and where. */
 import type { LeasedDelivery } from "@doorhook/core"
 import { DeliveryId as Id, StoreError, Transport } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Deliveries, Variant } from "./Breakage.ts"
 import { engine, hour, integrations, quiet, settling, store } from "./Breakage.ts"
 
-/** A store that says of one event in ten that it has stored it. */
+/** Makes a store report one event in ten as stored without storing it. */
 const forgetful = (deliveries: Deliveries): Partial<Deliveries> => {
   let count = 0
   return {
@@ -30,13 +28,13 @@ const inBackground = (delivery: LeasedDelivery): LeasedDelivery => ({ ...deliver
 
 export const dispatchVariants: ReadonlyArray<Variant> = [
   {
-    name: "an event that is accepted and not stored",
+    name: "an event accepted but not stored",
     check: "nothing-lost",
     seed: 2,
     breakage: store(forgetful)
   },
   {
-    name: "an event that is refused and stored",
+    name: "an event refused but stored",
     check: "nothing-lost",
     seed: 1,
     breakage: store((deliveries) => {
@@ -80,7 +78,7 @@ export const dispatchVariants: ReadonlyArray<Variant> = [
     )
   },
   {
-    name: "a retry that comes too early",
+    name: "a retry that is due too early",
     check: "retry-times",
     seed: 6,
     breakage: settling((settlement) =>
@@ -90,7 +88,7 @@ export const dispatchVariants: ReadonlyArray<Variant> = [
     )
   },
   {
-    name: "a store that hands retries out a second too early",
+    name: "a store that leases retries a second too early",
     check: "retry-times",
     seed: 12,
     breakage: store((deliveries) => ({
@@ -98,7 +96,7 @@ export const dispatchVariants: ReadonlyArray<Variant> = [
     }))
   },
   {
-    name: "calls that expire when they fail for the first time",
+    name: "calls that expire at their first failure",
     check: "retry-times",
     seed: 6,
     breakage: settling((settlement) =>
@@ -118,7 +116,7 @@ export const dispatchVariants: ReadonlyArray<Variant> = [
     )
   },
   {
-    name: "calls that are sent however old they are",
+    name: "calls sent however old they are",
     check: "call-lifetime",
     seed: 6,
     breakage: {
@@ -134,7 +132,7 @@ export const dispatchVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "deleting an integration without cancelling what waits for it",
+    name: "deleting an integration without cancelling its deliveries",
     check: "nothing-after-end",
     seed: 18,
     breakage: integrations(({ integrations: real }) => {
@@ -148,13 +146,13 @@ export const dispatchVariants: ReadonlyArray<Variant> = [
     })
   },
   {
-    name: "a dispatcher that is not told of changes",
+    name: "a dispatcher that receives no changes",
     check: "nothing-after-end",
     seed: 7,
     breakage: engine(() => ({ dispatcher: (dispatcher) => ({ ...dispatcher, forget: () => Effect.void }) }))
   },
   {
-    name: "rights that are not asked for",
+    name: "rights that are not checked",
     check: "nothing-after-end",
     seed: 17,
     breakage: engine(({ directory }) => ({
@@ -162,7 +160,7 @@ export const dispatchVariants: ReadonlyArray<Variant> = [
     }))
   },
   {
-    name: "events of one tenant that go to all",
+    name: "events of one tenant sent to all",
     check: "isolation",
     seed: 2,
     breakage: engine(({ stores }) => ({
@@ -184,7 +182,7 @@ export const dispatchVariants: ReadonlyArray<Variant> = [
     }))
   },
   {
-    name: "a body that is encoded again for a retry",
+    name: "a body encoded again for a retry",
     check: "same-body",
     seed: 6,
     breakage: engine(({ transport }) => ({
@@ -236,7 +234,7 @@ export const dispatchVariants: ReadonlyArray<Variant> = [
           }
         }
       })),
-      // Backlogs of receivers that answer nothing.
+      // Receivers that never answer leave backlogs.
       scenario: (scenario) => ({
         ...scenario,
         receivers: ["dead", "dead"],

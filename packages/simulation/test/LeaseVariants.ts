@@ -1,12 +1,10 @@
-/**
- * Ways in which workers get into each other's way, and in which what they record goes wrong.
- */
+/** Faults in how workers share the deliveries and record outcomes. */
 import type { DeliveryId, Outcomes } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Deliveries, Variant } from "./Breakage.ts"
 import { engine, hour, store, within } from "./Breakage.ts"
 
-/** A store that takes outcomes of any worker for those of the one that has the lease. */
+/** Makes a store accept the outcomes of any worker as if it had the lease. */
 const unfenced = (deliveries: Deliveries): Partial<Deliveries> => {
   const workers = new Map<DeliveryId, string>()
   return {
@@ -30,7 +28,7 @@ const unfenced = (deliveries: Deliveries): Partial<Deliveries> => {
   }
 }
 
-/** A store that ends the leases of others before it claims. */
+/** Makes a store end the leases of others before each claim. */
 const greedy = (deliveries: Deliveries): Partial<Deliveries> => {
   const workers = new Map<string, number>()
   return {
@@ -51,7 +49,7 @@ const greedy = (deliveries: Deliveries): Partial<Deliveries> => {
   }
 }
 
-/** Several engines with slow receivers, and clocks that jump: memberships lapse under attempts. */
+/** Several engines with slow receivers and jumping clocks: memberships lapse during attempts. */
 const lapsing = within(
   { publish: 40, clock: 8, kill: 0 },
   {},
@@ -60,7 +58,7 @@ const lapsing = within(
 
 export const leaseVariants: ReadonlyArray<Variant> = [
   {
-    name: "more requests open to one integration than allowed",
+    name: "more open requests to one integration than allowed",
     check: "caps",
     seed: 17,
     breakage: engine(({ settings }) => ({
@@ -68,7 +66,7 @@ export const leaseVariants: ReadonlyArray<Variant> = [
     }))
   },
   {
-    name: "workers that do not know of each other",
+    name: "workers that do not share places with each other",
     check: "caps",
     seed: 15,
     breakage: {
@@ -84,19 +82,19 @@ export const leaseVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "a store that hands out what others hold",
+    name: "a store that leases deliveries held by others",
     check: "leases",
     seed: 4,
     breakage: { ...store(greedy), scenario: within({ publish: 30, burst: 2 }, {}, { engines: 3 }) }
   },
   {
-    name: "a store that takes outcomes of a lease that is over",
+    name: "a store that accepts outcomes of an ended lease",
     check: "leases",
     seed: 2,
     breakage: { ...store(unfenced), scenario: lapsing }
   },
   {
-    name: "an engine that believes its membership lasts longer than it does",
+    name: "an engine that overestimates its membership",
     check: "leases",
     seed: 6,
     breakage: engine(({ stores }) => ({
@@ -120,7 +118,7 @@ export const leaseVariants: ReadonlyArray<Variant> = [
           ...stores,
           deliveries: {
             ...stores.deliveries,
-            // The store takes it for a member for a quarter of the time that the engine believes in.
+            // The membership in the store lasts a quarter of the time that the engine assumes.
             heartbeat: (beat) =>
               Effect.map(
                 stores.deliveries.heartbeat({
@@ -162,7 +160,7 @@ export const leaseVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "an engine that keeps what it holds when it ends",
+    name: "an engine that returns no leases when it shuts down",
     check: "leases",
     seed: 2,
     breakage: {
@@ -184,7 +182,7 @@ export const leaseVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "an engine that gives back twice what it has claimed again since",
+    name: "an engine that returns a delivery a second time after claiming it again",
     check: "leases",
     seed: 1,
     breakage: {
@@ -209,7 +207,7 @@ export const leaseVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "clocks that are farther apart than memberships allow for",
+    name: "clocks farther apart than memberships allow",
     check: "leases",
     seed: 1,
     breakage: {
@@ -217,7 +215,7 @@ export const leaseVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "a settlement that forgets its attempt",
+    name: "a settlement without its attempt",
     check: "attempt-numbers",
     seed: 18,
     breakage: store((deliveries) => ({

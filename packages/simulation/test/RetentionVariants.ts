@@ -1,21 +1,19 @@
-/**
- * Ways in which what is kept goes wrong: keys of requests, feeds, old events.
- */
+/** Faults in what is kept: idempotency keys, feeds, old events. */
 import type { DeliveryId } from "@doorhook/core"
 import { DeliveryId as Id } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Deliveries, Variant } from "./Breakage.ts"
 import { hour, integrations, store, within } from "./Breakage.ts"
 
-/** Hosts that repeat themselves, and processes that die. */
+/** Hosts that repeat requests, and processes that die. */
 const repeating = within({ keyed: 15, create: 10, kill: 3, storeDown: 4 })
 
 const following = within({ follow: 8, create: 6, publish: 30, change: 6 }, { retention: null })
 
-/** Events that grow old, of receivers that make them wait. */
+/** Events that get old while their receivers delay them. */
 const aging = within({ publish: 40 }, { retention: 15_000 }, { receivers: ["prompt", "flaky", "dead"] })
 
-/** Ends everything that waits, so that it can be purged. */
+/** Ends all active deliveries, which makes them ready to be purged. */
 const endAll = (deliveries: Deliveries, now: number) =>
   Effect.gen(function* () {
     const worker = "broken"
@@ -40,13 +38,13 @@ const before = (id: DeliveryId | 0): DeliveryId | 0 => (id <= 1 ? 0 : Id.make(id
 
 export const retentionVariants: ReadonlyArray<Variant> = [
   {
-    name: "publications whose keys are not kept",
+    name: "idempotency keys that are not stored",
     check: "idempotent",
     seed: 15,
     breakage: { ...store((deliveries) => ({ enqueue: (records) => deliveries.enqueue(records) })), scenario: repeating }
   },
   {
-    name: "a repeated request that is answered otherwise",
+    name: "a repeated request that gets another answer",
     check: "idempotent",
     seed: 2,
     breakage: {
@@ -64,7 +62,7 @@ export const retentionVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "integrations that are made again for the same key",
+    name: "an integration created again under the same key",
     check: "idempotent",
     seed: 21,
     breakage: {
@@ -73,7 +71,7 @@ export const retentionVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "a feed that leaves out what was skipped",
+    name: "a feed without the skipped deliveries",
     check: "feeds",
     seed: 1,
     breakage: {
@@ -85,7 +83,7 @@ export const retentionVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "a feed that begins with the last one again",
+    name: "a feed that repeats the last delivery of the page before",
     check: "feeds",
     seed: 2,
     breakage: {
@@ -94,7 +92,7 @@ export const retentionVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "a purge of what is too young",
+    name: "a purge of events that are too young",
     check: "purges",
     seed: 1,
     breakage: {
@@ -105,7 +103,7 @@ export const retentionVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "a purge of what is not settled",
+    name: "a purge of unsettled deliveries",
     check: "purges",
     seed: 3,
     breakage: {
@@ -127,7 +125,7 @@ export const retentionVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "a purge that begins and does not go on",
+    name: "a purge that stops after its first batch",
     check: "purges",
     seed: 1,
     breakage: {

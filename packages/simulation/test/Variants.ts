@@ -1,6 +1,4 @@
-/**
- * The engine, broken in one way after another, each with the check that must notice.
- */
+/** All variants of a broken engine, each with the check that must fail. */
 import type { Variant } from "./Breakage.ts"
 import { catchUpVariants } from "./CatchUpVariants.ts"
 import { changeVariants } from "./ChangeVariants.ts"

@@ -1,6 +1,4 @@
-/**
- * The delivery engine under deterministic simulation: many seeds, and proof that the checks would notice.
- */
+/** The delivery engine under deterministic simulation: many seeds, and proof that the checks detect faults. */
 import { assert, describe, it } from "@effect/vitest"
 import { checks, describeFailures, judge } from "../src/checks/Checks.ts"
 import type { Entry } from "../src/History.ts"
@@ -11,15 +9,15 @@ import { simulate } from "../src/Simulation.ts"
 import { weekOf } from "../src/world/Scenario.ts"
 import { variants } from "./Variants.ts"
 
-/** How many seeds are run as a test; `npm run simulate:seeds` runs as many as you like. */
+/** Number of seeds in this test; `npm run simulate:seeds` runs any number. */
 const seeds = 80
 
-/** Within how many seeds each fault must be noticed. */
+/** Number of seeds within which each fault must be detected. */
 const patience = 40
 
 const from1To = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, at) => at + 1)
 
-/** What an entry shows that a world should show. */
+/** Returns what an entry proves to have occurred in its world. */
 const thingsIn = (entry: Entry): ReadonlyArray<string> => {
   switch (entry.kind) {
     case "process":
@@ -48,11 +46,11 @@ const thingsIn = (entry: Entry): ReadonlyArray<string> => {
   }
 }
 
-/** What worlds should have shown when enough of them were seen, so that the checks are about something. */
+/** What must occur in some world, because the checks prove nothing about it otherwise. */
 const wanted: ReadonlyArray<string> = [
   ["delivered", "exhausted", "expired", "cancelled", "skipped"],
   ["killed", "closed", "store", "directory", "clock", "right", "info", "any integration may have changed"],
-  // What the store did not carry out, and what nobody knows of.
+  // The store did not carry out the request, or did not say whether it did.
   ["fail of the store", "info of the store"],
   ["resent", "given_back", "lapsed", "claimed early", "probed", "purged", "feed_read", "KeyReused", "NotProbed"],
   [
@@ -70,7 +68,7 @@ const failuresOf = (seed: number, outcome: Outcome): ReadonlyArray<string> => {
 }
 
 describe("the engine", () => {
-  it(`keeps every rule in ${seeds} worlds that crash, stall and change, and meets there what it is meant to survive`, () => {
+  it(`keeps every rule in ${seeds} worlds with crashes, stalls and changes, in which every kind of trouble occurs`, () => {
     const met = new Set<string>()
     const failures = from1To(seeds).flatMap((seed) => {
       const outcome = simulate(seed)
@@ -92,12 +90,12 @@ describe("the engine", () => {
     assert.isAbove(delivered, 20)
   })
 
-  it("that does not start is told, and no world without it passes", () => {
+  it("fails the simulation if it does not start", () => {
     const unusable: Breakage = { engine: (ports) => ({ ...ports, settings: { ackTimeout: -1 } }) }
     assert.throws(() => simulate(1, { breakage: unusable }), /seed 1: engine 1 did not start.*ackTimeout/)
   })
 
-  it("does exactly the same again with the same seed, and something else with another", () => {
+  it("repeats a history exactly with the same seed and differs with another", () => {
     const hashes = () => from1To(5).map((seed) => hashOf(simulate(seed).entries))
     const first = hashes()
     assert.deepStrictEqual(hashes(), first)
@@ -112,24 +110,24 @@ const fails = (name: string, seed: number, breakage: Breakage): boolean => {
 
 describe("the checks", () => {
   for (const { breakage, check, name, seed: likely } of variants) {
-    it(`${check} notifications ${name}`, () => {
+    it(`${check} detects ${name}`, () => {
       const seed = [likely, ...from1To(patience)].find((candidate) => fails(check, candidate, breakage))
-      assert.isDefined(seed, `not noticed within ${patience} seeds`)
+      assert.isDefined(seed, `not detected within ${patience} seeds`)
       const { scenario, ...broken } = breakage
       if (seed === undefined || scenario === undefined || Object.keys(broken).length === 0) return
-      // It is the fault that is noticed, and not the conditions that it shows under.
+      // The checks must detect the fault, not the conditions that it needs.
       assert.isFalse(fails(check, seed, { scenario }))
     })
   }
 
-  it("are each proved by a fault", () => {
+  it("are each proven by a fault", () => {
     assert.sameMembers(
       checks.map(({ name }) => name),
       [...new Set(variants.map(({ check }) => check))]
     )
   })
 
-  it("tell which rule broke, where, and how to see it again", () => {
+  it("report which rule broke, where, and how to replay it", () => {
     const variant = variants.find(({ check }) => check === "tallies")
     const outcome = simulate(7, { breakage: variant?.breakage })
     const text = describeFailures(7, outcome, judge(outcome))

@@ -1,5 +1,5 @@
 /**
- * The delivery engine over a SQLite file in simulated worlds: each process opens what the one before it left.
+ * The delivery engine over a SQLite file in simulated worlds. Each process opens the file that the previous one left.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { rmSync } from "node:fs"
@@ -9,13 +9,13 @@ import { hashOf } from "../src/History.ts"
 import { simulate } from "../src/Simulation.ts"
 import { sqliteFiles } from "../src/world/Storage.ts"
 
-/** How many seeds are run as a test; `npm run simulate:seeds -- --store sqlite` runs any number. */
+/** Number of seeds in this test; `npm run simulate:seeds -- --store sqlite` runs any number. */
 const seeds = 40
 
 const from1To = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, at) => at + 1)
 
 describe("the engine over SQLite", () => {
-  it(`keeps every rule in ${seeds} worlds whose processes die and open the file again`, () => {
+  it(`keeps every rule in ${seeds} worlds whose processes die and reopen the file`, () => {
     const met = new Set<string>()
     const failures = from1To(seeds).flatMap((seed) => {
       const outcome = simulate(seed, { storage: sqliteFiles() })
@@ -32,14 +32,14 @@ describe("the engine over SQLite", () => {
     )
   })
 
-  it("does exactly the same again with the same seed", () => {
+  it("repeats a history exactly with the same seed", () => {
     const hashes = () => from1To(3).map((seed) => hashOf(simulate(seed, { storage: sqliteFiles() }).entries))
     assert.deepStrictEqual(hashes(), hashes())
   })
 
   it.each([
     [
-      "what was handed over in memory is not made due again",
+      "deliveries handed over in memory are not made due again",
       (filename: string) => {
         const db = new DatabaseSync(filename)
         db.exec("UPDATE owner SET low = delivery + 1")
@@ -47,7 +47,7 @@ describe("the engine over SQLite", () => {
       }
     ],
     ["the log is lost", (filename: string) => rmSync(`${filename}-wal`, { force: true })]
-  ] as const)("is seen to lose events where after a crash %s", (_, after) => {
+  ] as const)("loses events if after a crash %s, and the checks detect it", (_, after) => {
     const isSeen = from1To(40).some((seed) => {
       const outcome = simulate(seed, { storage: sqliteFiles(after) })
       return judge(outcome).some(({ check }) => check.name === "nothing-lost")

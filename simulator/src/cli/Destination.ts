@@ -21,8 +21,8 @@ import { momentAt } from "../world/LocalDay.ts"
 import type { RunSettings } from "./ReadRun.ts"
 
 /**
- * What the simulator can't bring along, because it depends on core alone: network access. Provided by the program that mounts
- * the command; null where it is not.
+ * Network access, which the simulator itself lacks because it depends on core alone. Provided by the program that
+ * mounts the command, else null.
  */
 interface EquipmentShape {
   /** Sends to real receivers. */
@@ -46,7 +46,7 @@ export interface Destination {
   readonly silence: () => string | null
 }
 
-/** Publishes, and reads the deliveries of each event from the service. */
+/** Publishes to a service, and reads the deliveries of each event from it. */
 export const serviceDestination = (service: Service, measurements: Measurements, clock: RunClock): Destination => {
   const tracker = new DeliveryTracker(service, measurements, clock.timeOf)
   const target = serviceTarget(service)
@@ -71,10 +71,10 @@ export const serviceDestination = (service: Service, measurements: Measurements,
   }
 }
 
-/** Naming a receiver on the command line allows its address, wherever it is. */
+/** A receiver named on the command line may have any address. */
 const anywhere = ["0.0.0.0/0", "::/0"].map(IpNetwork.fromStringUnsafe)
 
-/** With the engine in this process: a ledger follows each delivery. */
+/** Delivers with the engine in this process. A ledger follows each delivery. */
 const ownEngineDestination = Effect.fnUntraced(function* (
   { ackTimeout, integrations, retry, seed }: RunSettings,
   options: Pick<OwnEngineOptions, "urlOf" | "receiverOf" | "send" | "secret" | "crypto">,
@@ -97,7 +97,7 @@ const ownEngineDestination = Effect.fnUntraced(function* (
       Effect.sync(() => ledger.open === 0).pipe(
         Effect.repeat({ until: (isOver) => isOver, schedule: Schedule.spaced("20 millis") }),
         Effect.timeoutOption(grace),
-        // An ended wait is judged all the same.
+        // A wait that is cut short is judged as well.
         Effect.ensuring(finish)
       ),
     judged: () => ({ lost: ledger.brokenIn("nothing-lost"), broken: ledger.broken, violations: ledger.violations }),
@@ -113,9 +113,9 @@ const receiverDestination = Effect.fnUntraced(function* (
 ) {
   const equipment = yield* Equipment
   if (equipment === null) return yield* CommandFailure.usage("--to-receiver: this program has no network transport")
-  // It stays open until the session's scope is closed.
+  // The transport stays open until the session's scope is closed.
   const transport = Context.get(yield* Layer.build(equipment.transport), Transport)
-  // Each integration is known by its URL; what comes after # never leaves this process.
+  // The part after # identifies the integration. It is removed before sending.
   const send: OwnEngineOptions["send"] = (request) =>
     Effect.map(transport.post({ ...request, url: request.url.replace(/#.*$/, "") }), (result) => ({
       result,

@@ -1,6 +1,4 @@
-/**
- * `simulate fit`: a scenario from a user's own access log.
- */
+/** `simulate fit`: estimates a scenario from an access log. */
 import { checkDifferent, CommandFailure, fileTrouble } from "@doorhook/core"
 import { Console, Effect, FileSystem, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
@@ -17,16 +15,16 @@ export const fitCommand = Command.make(
   {
     file: Argument.String("file").pipe(Argument.withDescription("An access log as CSV with a header")),
     out: Flag.String("out").pipe(
-      Flag.withDescription("A file for the scenario, or - for standard output"),
+      Flag.withDescription("File to write the scenario to, or - for standard output"),
       Flag.withDefault("-")
     ),
-    name: Flag.String("name").pipe(Flag.withDescription("What the scenario is called"), Flag.withDefault("fitted")),
+    name: Flag.String("name").pipe(Flag.withDescription("Name of the scenario"), Flag.withDefault("fitted")),
     timeZone: Flag.String("time-zone").pipe(
       Flag.withDescription("IANA name of the building's time zone, for times without an offset and for habits"),
       Flag.withDefault("UTC")
     ),
     kind: Flag.String("kind").pipe(
-      Flag.withDescription("What the building is: homes, offices, or auto to judge by the weekends"),
+      Flag.withDescription("Kind of building: homes, offices, or auto to decide by the weekends"),
       Flag.withDefault("auto")
     ),
     ...logFlags

@@ -1,6 +1,6 @@
 /**
- * The flags that the subcommands share, and how their texts are read. All are taken as text and read here, so that every
- * mistake is answered in the same way: what was wrong, and what is accepted.
+ * Flags that several subcommands share. All are taken as text and read here, so that every mistake is reported in the
+ * same way: what was wrong, and what is accepted.
  */
 import { CommandFailure, DurationText, fileTrouble } from "@doorhook/core"
 import { Effect, FileSystem, Option } from "effect"
@@ -14,25 +14,25 @@ import type { Scenario } from "../scenario/Scenario.ts"
 import * as LocalTime from "../world/LocalTime.ts"
 import { expectedZone, timeZone } from "../world/zones/TimeZone.ts"
 
-/** Used where neither a preset nor a scenario is named. */
+/** Preset without --preset and --scenario. */
 const usualPreset = "residential-200"
 
-/** Which scenario: the flags of every subcommand that takes one. */
+/** Flags of every subcommand that takes a scenario. */
 const scenarioFlags = {
   preset: Flag.String("preset").pipe(
     Flag.withDescription(`The scenario: ${presetNames.join(", ")} (default ${usualPreset})`),
     Flag.optional
   ),
   scenario: Flag.String("scenario").pipe(
-    Flag.withDescription("A scenario file in place of a preset; docs/simulator.md describes its form"),
+    Flag.withDescription("A scenario file instead of a preset; docs/simulator.md describes the format"),
     Flag.optional
   )
 }
 
-/** What is used where a flag is not given. */
+/** Defaults of the flags. */
 export const usualPlan = { seed: "1", start: "2026-03-02T00:00", duration: "24h", rateScale: "1" } as const
 
-/** Which plan: the flags of every subcommand that makes one. */
+/** Flags of every subcommand that makes a plan. */
 export const planFlags = {
   ...scenarioFlags,
   seed: Flag.String("seed").pipe(
@@ -44,24 +44,22 @@ export const planFlags = {
     Flag.withDefault(usualPlan.start)
   ),
   duration: Flag.String("duration").pipe(
-    Flag.withDescription(`How much time the plan covers, like 30m, 24h or 7d (default ${usualPlan.duration})`),
+    Flag.withDescription(`Length of the plan, like 30m, 24h or 7d (default ${usualPlan.duration})`),
     Flag.withDefault(usualPlan.duration)
   ),
   rateScale: Flag.String("rate-scale").pipe(
-    Flag.withDescription(
-      `How many times as many people as the scenario says, like 0.5 or 10 (default ${usualPlan.rateScale})`
-    ),
+    Flag.withDescription(`Factor for the number of people, like 0.5 or 10 (default ${usualPlan.rateScale})`),
     Flag.withDefault(usualPlan.rateScale)
   )
 }
 
-/** The texts of `scenarioFlags`. */
+/** Values of `scenarioFlags`. */
 export interface ScenarioTexts {
   readonly preset: Option.Option<string>
   readonly scenario: Option.Option<string>
 }
 
-/** The texts of `planFlags`. */
+/** Values of `planFlags`. */
 export interface PlanTexts extends ScenarioTexts {
   readonly seed: string
   readonly start: string
@@ -69,7 +67,7 @@ export interface PlanTexts extends ScenarioTexts {
   readonly rateScale: string
 }
 
-/** A value that was read, or what is wrong with its text. */
+/** Returns the value that was read, or fails with what was wrong and what is expected. */
 export const readOr = <A>(
   read: Option.Option<A>,
   flag: string,
@@ -81,11 +79,11 @@ export const readOr = <A>(
 export const wholeNumber = (text: string): Option.Option<number> =>
   /^\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text)) ? Option.some(Number(text)) : Option.none()
 
-/** A number above 0 in decimal notation. */
+/** Reads a number above 0 in decimal notation. */
 export const positiveNumber = (text: string): Option.Option<number> =>
   /^\d{1,9}(\.\d{1,6})?$/.test(text) && Number(text) > 0 ? Option.some(Number(text)) : Option.none()
 
-/** What `--time-zone` takes. */
+/** Reads `--time-zone`. */
 export const readZone = (text: string) =>
   readOr(
     Option.liftPredicate(text, (name) => timeZone(name) !== null),
@@ -94,7 +92,7 @@ export const readZone = (text: string) =>
     expectedZone
   )
 
-/** How a CSV log is written: the flags of the subcommands that read one. */
+/** Flags of the subcommands that read a CSV log. */
 export const logFlags = {
   columns: Flag.String("columns").pipe(
     Flag.withDescription(`Headings of a CSV log, like time=Zeit,person=Karte; columns: ${columnNames.join(", ")}`),
@@ -106,7 +104,7 @@ export const logFlags = {
   )
 }
 
-/** Reads a CSV log that was named on the command line; times without an offset are in the zone. */
+/** Reads a CSV log named on the command line. Times without an offset are in `zone`. */
 export const readLogFile = Effect.fnUntraced(function* (
   path: string,
   zone: string,
@@ -126,7 +124,7 @@ export const readLogFile = Effect.fnUntraced(function* (
   )
 })
 
-/** The text of a file that was named on the command line. */
+/** Reads a text file named on the command line. */
 export const readText = Effect.fnUntraced(function* (what: string, path: string) {
   const files = yield* FileSystem.FileSystem
   return yield* Effect.mapError(files.readFileString(path), (error) =>
@@ -134,11 +132,11 @@ export const readText = Effect.fnUntraced(function* (what: string, path: string)
   )
 })
 
-/** The scenario's file where one is named, as `checkDifferent` takes files: what is written must be another. */
+/** The scenario file, if one is named, for `checkDifferent`: no output may overwrite it. */
 export const scenarioFile = ({ scenario }: ScenarioTexts) =>
   Option.toArray(Option.map(scenario, (file) => ({ said: `--scenario ${file}`, file })))
 
-/** The scenario that the flags name, a file or a preset, its buildings `times` times over. */
+/** Reads the scenario that the flags name, a file or a preset, with `times` copies of its buildings. */
 export const readScenarioFlags = Effect.fnUntraced(function* (texts: ScenarioTexts, times = 1) {
   if (Option.isNone(texts.scenario)) {
     const name = Option.getOrElse(texts.preset, () => usualPreset)
@@ -152,7 +150,7 @@ export const readScenarioFlags = Effect.fnUntraced(function* (texts: ScenarioTex
   )
 })
 
-/** How many times as many people a scenario has. */
+/** Reads the factor for the number of people. */
 export const readRateScale = (text: string) =>
   readOr(
     Option.filter(positiveNumber(text), (scale) => scale <= maxRateScale),
@@ -161,7 +159,7 @@ export const readRateScale = (text: string) =>
     `a number above 0, at most ${maxRateScale}`
   )
 
-/** What the texts of `planFlags` say. */
+/** Reads the values of `planFlags`. */
 export const readPlan = Effect.fnUntraced(function* (texts: PlanTexts, times = 1) {
   const scenario = yield* readScenarioFlags(texts, times)
   const seed = yield* readOr(wholeNumber(texts.seed), "seed", texts.seed, "a whole number up to 2^53 - 1")

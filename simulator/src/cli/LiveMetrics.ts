@@ -1,6 +1,4 @@
-/**
- * `--metrics PORT`: what a run measures while it goes on, as Prometheus text on this machine's loopback address.
- */
+/** `--metrics PORT`: serves the measurements of a run as Prometheus text on the loopback address while it lasts. */
 import { createServer } from "node:http"
 import { CommandFailure } from "@doorhook/core"
 import { Effect } from "effect"
@@ -10,14 +8,14 @@ import { latencies } from "../results/Measurements.ts"
 
 const prefix = "doorhook_simulate"
 
-/** What a latency is, for the help of its metric. */
+/** Help texts of the latency metrics. */
 const help = {
-  ack: "Acknowledged requests to receivers",
-  answer: "Requests to receivers, acknowledged or not",
-  delivery: "From acceptance of an event to its acknowledgement",
-  intended: "Publishing, from the planned time of an event",
-  service: "Publishing, from the actual start",
-  late_start: "How much later than planned sending began"
+  ack: "Duration of acknowledged requests to receivers",
+  answer: "Duration of requests to receivers, acknowledged or not",
+  delivery: "Time from the acceptance of an event to its acknowledgement",
+  intended: "Publish latency, from the planned time of an event",
+  service: "Publish latency, from the actual start of sending",
+  late_start: "Delay from the planned time to the actual start of sending"
 } as const
 
 const gauges = ["open", "unanswered", "backlog", "most_in_flight"] as const
@@ -36,7 +34,7 @@ const counters = [
   "duplicates"
 ] as const
 
-/** The text of the exposition format, version 0.0.4. */
+/** Returns the metrics in the exposition format, version 0.0.4. */
 export const metricsText = ({ latency, outcomes, totals }: Measurements): string => {
   const metric = (name: string, type: string, about: string, lines: ReadonlyArray<string>) => [
     `# HELP ${prefix}_${name} ${about}`,
@@ -46,13 +44,13 @@ export const metricsText = ({ latency, outcomes, totals }: Measurements): string
   const seconds = (millis: number) => millis / 1_000
   return [
     ...counters.flatMap((name) =>
-      metric(`${name}_total`, "counter", `As totals.${name} of the report`, [` ${totals[name]}`])
+      metric(`${name}_total`, "counter", `Same as totals.${name} in the report`, [` ${totals[name]}`])
     ),
-    ...gauges.flatMap((name) => metric(name, "gauge", `As totals.${name} of the report`, [` ${totals[name]}`])),
+    ...gauges.flatMap((name) => metric(name, "gauge", `Same as totals.${name} in the report`, [` ${totals[name]}`])),
     ...metric(
       "requests_total",
       "counter",
-      "Requests to receivers by how they ended",
+      "Requests to receivers by outcome",
       Object.entries(outcomes).map(([outcome, count]) => `{outcome="${outcome}"} ${count}`)
     ),
     ...latencies.flatMap((name) => {
@@ -68,7 +66,7 @@ export const metricsText = ({ latency, outcomes, totals }: Measurements): string
   ].join("\n")
 }
 
-/** Serves them until the scope is closed. */
+/** Serves the metrics until the scope is closed. */
 export const serveMetrics = (
   port: number,
   measurements: () => Measurements

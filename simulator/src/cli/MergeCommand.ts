@@ -1,6 +1,4 @@
-/**
- * `simulate merge`: the JSON reports of several generators as one.
- */
+/** `simulate merge`: merges the JSON reports of several generators into one. */
 import { CommandFailure } from "@doorhook/core"
 import { Console, Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
@@ -47,14 +45,14 @@ export const mergeCommand = Command.make(
     const other = reports.find(({ kind, speed }) => kind !== first.kind || speed !== first.speed)
     if (other !== undefined)
       return yield* CommandFailure.usage(
-        `${files.join(" ")}: expected reports of runs of one kind at one speed, not ${first.kind} and ${other.kind}`
+        `${files.join(" ")}: expected reports of one kind of run at one speed, not ${first.kind} and ${other.kind}`
       )
     const twice = reports.find(
       ({ generator }, at) => generator !== null && reports.findIndex((one) => one.generator === generator) !== at
     )
     if (twice !== undefined)
       return yield* CommandFailure.usage(
-        `${files.join(" ")}: generator ${twice.generator} is there twice; its events would count twice`
+        `${files.join(" ")}: generator ${twice.generator} appears twice; its events would count twice`
       )
     const most = (numbers: ReadonlyArray<number | null>) => Math.max(...numbers.map((number) => number ?? 0))
     const all = (numbers: ReadonlyArray<number | null>) =>
@@ -84,7 +82,7 @@ export const mergeCommand = Command.make(
     })
     yield* Console.log(`${reports.length} generators, ${first.scenario} ${first.target}\n${summaryText(merged)}`)
     yield* writeReports(targets, merged)
-    const failure = failureOf(merged, { silence: "one of the reports does not know" })
+    const failure = failureOf(merged, { silence: "one of the reports lacks them" })
     if (failure !== null) return yield* failure
   })
 ).pipe(

@@ -1,6 +1,4 @@
-/**
- * `simulate plan`: writes down what would happen, one event a line, and sends nothing.
- */
+/** `simulate plan`: writes the events of a scenario, one per line, and sends nothing. */
 import { checkDifferent, CommandFailure, fileTrouble } from "@doorhook/core"
 import { randomBytes } from "node:crypto"
 import type { PlatformError } from "effect"
@@ -14,7 +12,7 @@ import { planFlags, readPlan, scenarioFile } from "./Flags.ts"
 
 const standardOutput = "-"
 
-/** Whether a reader like `head` has seen enough and closed the pipe. */
+/** Whether the error comes from a reader like `head` that closed the pipe. */
 const isClosedPipe = (error: unknown): boolean =>
   Predicate.hasProperty(error, "code") && error.code === "EPIPE"
     ? true
@@ -23,7 +21,7 @@ const isClosedPipe = (error: unknown): boolean =>
 const cannotWrite = (target: string, error: PlatformError.PlatformError) =>
   new CommandFailure({ message: `Cannot write ${target}: ${fileTrouble(error)}`, exitCode: 1 })
 
-/** Writes the labels of a chunk as lines of their own. */
+/** Returns a function that writes the labels of a chunk, one per line; null without a file. */
 const labelWriter = Effect.fnUntraced(function* (path: Option.Option<string>) {
   if (Option.isNone(path)) return null
   const files = yield* FileSystem.FileSystem
@@ -35,7 +33,7 @@ const labelWriter = Effect.fnUntraced(function* (path: Option.Option<string>) {
       : Effect.mapError(file.writeAll(encoder.encode(lines.join(""))), (error) => cannotWrite(path.value, error))
 })
 
-/** Writes the directory that a plan needs, with secrets that nobody else has. */
+/** Writes the directory that a plan needs, with new random secrets. */
 const writeDirectory = Effect.fnUntraced(function* (path: string, scenario: Scenario) {
   const files = yield* FileSystem.FileSystem
   const secret = () => randomBytes(16).toString("base64url")
@@ -48,16 +46,18 @@ export const planCommand = Command.make(
   {
     ...planFlags,
     out: Flag.String("out").pipe(
-      Flag.withDescription("A file for the events, or - for standard output"),
+      Flag.withDescription("File to write the events to, or - for standard output"),
       Flag.withDefault(standardOutput)
     ),
     labels: Flag.String("labels").pipe(
-      Flag.withDescription("A file for what is out of the ordinary, one line each: the id of the event and what it is"),
+      Flag.withDescription(
+        "File to write the labels of anomalies to, one line each: the id of the event and its label"
+      ),
       Flag.optional
     ),
     directory: Flag.String("directory").pipe(
       Flag.withDescription(
-        "A file for the directory that the plan needs: its buildings and tenants, with a client and a user. doorhook serve --directory starts with it"
+        "File to write the plan's directory to, for doorhook serve --directory: buildings, tenants, a client and a user"
       ),
       Flag.optional
     )
@@ -113,7 +113,7 @@ export const planCommand = Command.make(
     {
       command:
         "doorhook simulate plan --preset office-1000 --seed 7 --start 2026-03-02T00:00 --duration 24h --out events.ndjson",
-      description: "A Monday of an office house"
+      description: "A Monday in an office building"
     }
   ])
 )

@@ -1,6 +1,4 @@
-/**
- * `simulate preview`: draws the day, to be looked at before anything is sent.
- */
+/** `simulate preview`: draws the day of a scenario without sending anything. */
 import { columns } from "@doorhook/core"
 import { Console, Effect, Terminal } from "effect"
 import { Command } from "effect/cli"
@@ -16,7 +14,7 @@ import { dayNumberAt, hourAt } from "../world/LocalDay.ts"
 import { dayMillis } from "../world/LocalTime.ts"
 import { planFlags, readPlan } from "./Flags.ts"
 
-/** What happens in one hour of the day, by the clocks of each building, over all days. */
+/** Events in one hour of the day, by the clocks of each building, over all days. */
 interface HourCount {
   calls: number
   accesses: number
@@ -24,7 +22,7 @@ interface HourCount {
 
 const weekdayNames = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"] as const
 
-/** Counts of a plan, by several keys. */
+/** Counts of a plan's events by several keys. */
 class Tally {
   readonly hours = Array.from({ length: 24 }, (): HourCount => ({ calls: 0, accesses: 0 }))
   readonly weekdays = new Map<number, number>()
@@ -61,15 +59,15 @@ const tallyOf = Effect.fnUntraced(function* (scenario: Scenario, options: PlanOp
   return tally
 })
 
-/** The longest bar, in characters, and the most room that the columns before it take. */
+/** Maximum length of a bar, and maximum width of the columns before it, in characters. */
 const longestBar = 48
 const columnsBefore = 27
 
-/** A table by hour with a bar for each: `o` for calls, `#` for access logs. */
+/** Draws a table with a bar for each hour: `o` for calls, `#` for access logs. */
 export const drawDay = (hours: ReadonlyArray<HourCount>, width = columnsBefore + longestBar): string => {
   const room = Math.max(0, Math.min(longestBar, width - columnsBefore))
   const most = Math.max(1, ...hours.map(({ calls, accesses }) => calls + accesses))
-  // A bar is as long as both of its parts together, never longer than the room there is.
+  // The rounded parts together must not be longer than the bar.
   const bar = ({ calls, accesses }: HourCount) => {
     const length = Math.ceil(((calls + accesses) * room) / most)
     const rings = Math.round((calls * length) / Math.max(1, calls + accesses))
@@ -89,7 +87,7 @@ export const drawDay = (hours: ReadonlyArray<HourCount>, width = columnsBefore +
   ).join("\n")
 }
 
-/** Counts in one line that wraps between entries, the largest first. */
+/** Lists counts on lines that wrap between entries, the largest first. */
 const listed = (title: string, counts: ReadonlyMap<string, number>, width: number): ReadonlyArray<string> => {
   if (counts.size === 0) return []
   const lines = [title.padEnd(10)]
@@ -130,8 +128,11 @@ export const previewCommand = Command.make(
     yield* Console.log(`\n${lines.join("\n")}`)
   })
 ).pipe(
-  Command.withDescription("Draw the hours of the day with the events of a scenario, without sending them"),
+  Command.withDescription("Draw the events of a scenario by hour of the day, without sending them"),
   Command.withExamples([
-    { command: "doorhook simulate preview --preset mixed-use", description: "A Monday over shops and flats" }
+    {
+      command: "doorhook simulate preview --preset mixed-use",
+      description: "A Monday in a building with shops and flats"
+    }
   ])
 )

@@ -1,17 +1,15 @@
-/**
- * Shows how something that takes long is going, and waits although the process was signalled to stop.
- */
+/** Shows the progress of long work, and lets work finish after a signal to stop. */
 import { terminalLine } from "@doorhook/core"
 import { Cause, Console, Effect, Exit, Fiber } from "effect"
 import type { Stdio, Terminal } from "effect"
 
-/** How often a terminal's line is drawn again, and a line is printed elsewhere. */
+/** Interval at which a terminal's line is redrawn, and at which a line is printed elsewhere. */
 const terminalInterval = "250 millis"
 const plainInterval = "10 seconds"
 
 /**
- * One line that changes on a terminal; a plain line now and then where output goes to a file or a pipe. Never ends: race it
- * against what it shows. The terminal's line is gone afterwards.
+ * Shows one line that is redrawn on a terminal, or prints a plain line now and then to a file or a pipe. Never ends:
+ * race it against the work. Clears the terminal's line at the end.
  */
 export const showProgress = Effect.fnUntraced(function* <E, R>(
   line: Effect.Effect<string, E, R>
@@ -24,7 +22,7 @@ export const showProgress = Effect.fnUntraced(function* <E, R>(
 
 const signals = ["SIGINT", "SIGTERM"] as const
 
-/** Does something that an interrupt does not end, but another signal does. Returns whether one did. */
+/** Runs an effect that ends at the next signal, but not at an interrupt. Returns whether a signal ended it. */
 export const untilSecondSignal = Effect.fnUntraced(function* <R>(effect: Effect.Effect<unknown, never, R>) {
   const fiber = yield* Effect.forkDetach(effect)
   let isSignalled = false

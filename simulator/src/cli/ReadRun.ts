@@ -81,7 +81,7 @@ const ifGiven = <A, E, R>(given: Option.Option<string>, read: (text: string) => 
     onSome: (text): Effect.Effect<A | null, E, R> => read(text)
   })
 
-/** An http or https URL; `base` is without query and fragment, and without a slash at its end. */
+/** Reads an http or https URL without a fragment. With `base`, refuses a query and removes trailing slashes. */
 const readUrl = (flag: string, given: string, expected: string, base: boolean) => {
   const url = URL.parse(given)
   const isHttp = url !== null && (url.protocol === "http:" || url.protocol === "https:") && url.username === ""
@@ -90,13 +90,13 @@ const readUrl = (flag: string, given: string, expected: string, base: boolean) =
   return readOr(value, flag, given, expected)
 }
 
-/** Visible characters of ASCII, with spaces between them: what a header carries unchanged. */
+/** Checks that a header can carry the key unchanged: printable ASCII, with spaces only in between. */
 const checkedKey = (operatorKey: Redacted.Redacted, keyFrom: string) =>
   /^[!-~](?:[ -~]*[!-~])?$/.test(Redacted.value(operatorKey))
     ? Effect.succeed({ operatorKey, keyFrom })
-    : usage(`${keyFrom}: expected one key on one line, of letters, digits and signs of ASCII`)
+    : usage(`${keyFrom}: expected one key on one line, in printable ASCII`)
 
-/** The key from its flag, its file or the environment, in this order, and which of them. */
+/** Reads the key from its flag, its file or the environment, in this order, and returns where it came from. */
 const readKey = Effect.fnUntraced(function* ({ operatorKey: key, operatorKeyFile: file }: RunTexts) {
   if (Option.isSome(key)) return yield* checkedKey(key.value, "--operator-key")
   if (Option.isSome(file)) {
@@ -128,7 +128,7 @@ const readRetries = Effect.fnUntraced(function* (given: ReadonlyArray<string>) {
   return retry
 })
 
-/** Where a run's events go. */
+/** Reads where the events of a run go. */
 const readTarget = Effect.fnUntraced(function* (texts: RunTexts) {
   const { to, toReceiver, virtual } = texts
   if ([Option.isSome(to), Option.isSome(toReceiver), virtual].filter(Boolean).length > 1)
@@ -152,22 +152,22 @@ const readTarget = Effect.fnUntraced(function* (texts: RunTexts) {
   return { kind: "receiver", url, secret } as const
 })
 
-/** Rates in place of the plan's own times, with the flags that go with them; null where the plan keeps its times. */
+/** Reads the rates that replace the plan's times; null if the plan keeps its times. */
 const readProfile = Effect.fnUntraced(function* (texts: RunTexts) {
   const { duration, even, rate, stages } = texts
   if (Option.isNone(rate) && Option.isNone(stages)) {
-    if (even) return yield* usage("--even needs --rate or --stages: the plan has times of its own")
+    if (even) return yield* usage("--even needs --rate or --stages: the plan has its own times")
     return null
   }
   if (Option.isSome(rate) && Option.isSome(stages)) return yield* usage("--rate and --stages exclude each other")
   const clash = givenOf(texts, ["speed", "asFastAsPossible"])
   if (clash !== null)
     return yield* usage(
-      `${clash} does not go with ${Option.isSome(rate) ? "--rate" : "--stages"}, which says when events come`
+      `${clash} can't be combined with ${Option.isSome(rate) ? "--rate" : "--stages"}, which sets the times of the events`
     )
   if (Option.isSome(stages)) {
     if (Option.isSome(duration))
-      return yield* usage("--duration and --stages exclude each other: each stage has a length")
+      return yield* usage("--duration and --stages exclude each other: each stage has its own length")
     return yield* readOr(readStages(stages.value), "stages", stages.value, `${stageForms}, each ${rateForms}`)
   }
   const perMillisecond = yield* ifGiven(rate, (text) =>
@@ -197,7 +197,7 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
         own >= 1 && own <= all ? Option.some([own, all]) : Option.none(),
         "generator",
         text,
-        "a place among several, like 1/3"
+        "a number out of several, like 1/3"
       )
     })) ?? []
   const withProfile = (
@@ -213,7 +213,7 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
     const clash = givenOf(texts, ofScenarios)
     if (clash !== null)
       return yield* usage(
-        `${clash} makes a plan, and --events ${texts.events.value} has its events: leave out one of both`
+        `${clash} applies to a plan, and --events ${texts.events.value} replaces the plan: leave out one of them`
       )
     const path = texts.events.value
     const length =
@@ -242,7 +242,7 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
   const { options, scenario } = yield* readPlan({ ...texts, duration }, times)
   if (scenario.buildings.length < times * buildings.length)
     return yield* usage(
-      `--buildings ${times}: ${scenario.name} has its ${buildings.length} buildings; expected another scenario`
+      `--buildings ${times}: ${scenario.name} always has ${buildings.length} buildings; expected another scenario`
     )
   const beginning = beginningOf(scenario, options.start)
   const extent = profile === null ? null : extentOf(profile)
@@ -260,38 +260,41 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
   return load
 })
 
-/** Times faster than the plan; null for no schedule. */
+/** Reads the factor by which a run is faster than its plan; null without a schedule. */
 const readSpeed = Effect.fnUntraced(function* ({ asFastAsPossible, speed }: RunTexts) {
   if (Option.isNone(speed)) return asFastAsPossible ? null : 1
   if (asFastAsPossible) return yield* usage("--speed and --as-fast-as-possible exclude each other")
   const number = positiveNumber(speed.value.replace(/x$/, ""))
-  return yield* readOr(number, "speed", speed.value, "a number of times above 0, like 60x or 0.5x")
+  return yield* readOr(number, "speed", speed.value, "a factor above 0, like 60x or 0.5x")
 })
 
 const usualInFlight = { paced: 1_000, unpaced: 16 } as const
 
-/** All times in milliseconds since the epoch; the end is that of what may still be open after the plan. */
+/**
+ * Integrations and time span of a run, in milliseconds since the epoch. `end` includes the time for deliveries that are
+ * open after the plan.
+ */
 interface RunBounds {
   readonly integrations: ReadonlyArray<PlannedIntegration>
   readonly beginning: number
   readonly end: number
 }
 
-/** Integrations that are named one by one. */
+/** Maximum number of integrations listed by name. */
 const mostNamed = 10
 
 const namesOf = (integrations: ReadonlyArray<PlannedIntegration>): string => {
-  if (integrations.length === 0) return "the run has no integrations; --building-integrations gives it some"
+  if (integrations.length === 0) return "the run has no integrations; add some with --building-integrations"
   const named = integrations.slice(0, mostNamed).map(({ name, place }) => `${place} = ${name}`)
   const more = integrations.length - named.length
   return `there ${integrations.length === 1 ? "is" : "are"} ${counted(integrations.length, "integration")}: ${named.join("; ")}${more === 0 ? "" : `; and ${more} more`}`
 }
 
-/** Whether a run comes to a time of a rule, by the clocks of a zone. */
+/** Whether the time of a rule occurs during a run, by the clocks of a zone. */
 const isMet = ({ down, goneAfter }: ReceiverRule, zone: string, { beginning, end }: RunBounds): boolean => {
   if (goneAfter !== null) return beginning + goneAfter < end
   if (down === null) return true
-  // A time of each day comes within two; a date, within three around it.
+  // A daily time occurs within two days, and a date within three days around it.
   const from = down.on === null ? beginning : Math.max(beginning, Date.parse(down.on) - dayMillis)
   const until = Math.min(end, down.on === null ? beginning + 2 * dayMillis : Date.parse(down.on) + 3 * dayMillis)
   for (let at = from; at < until; at += minute) if (isWithin(down, momentAt(at, zone))) return true
@@ -299,21 +302,21 @@ const isMet = ({ down, goneAfter }: ReceiverRule, zone: string, { beginning, end
 }
 
 /**
- * What is wrong with the first `--receiver` that names an integration or a time that the run does not have; null when all
- * are met. A receiver that is never met would look like one without effect.
+ * Describes the first `--receiver` whose integration or time doesn't occur in the run; null if there is none. Such a
+ * rule would silently have no effect.
  */
 const unmetReceiver = (receivers: ReadonlyArray<ReceiverRule>, bounds: RunBounds): string | null => {
   for (const rule of receivers) {
     const own = bounds.integrations.filter(({ place }) => rulesFor([rule], place).length > 0)
-    if (own.length === 0) return `--receiver ${rule.text}: it is no integration's; ${namesOf(bounds.integrations)}`
+    if (own.length === 0) return `--receiver ${rule.text}: no such integration; ${namesOf(bounds.integrations)}`
     if (own.some(({ zone }) => isMet(rule, zone, bounds))) continue
     const [from, to] = [bounds.beginning, bounds.end].map((at) => new Date(at).toISOString().slice(0, 16))
-    return `--receiver ${rule.text}: the run does not come to that time: it goes from ${from} to ${to} UTC, what may be open after the plan included; expected a time within it, or another --start or --duration`
+    return `--receiver ${rule.text}: that time is outside the run, which lasts from ${from} to ${to} UTC with the time for open deliveries; expected a time within it, or another --start or --duration`
   }
   return null
 }
 
-/** All settings of a run. */
+/** Reads all settings of a run. */
 export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
   const seed = yield* readOr(wholeNumber(texts.seed), "seed", texts.seed, "a whole number up to 2^53 - 1")
   const speed = yield* readSpeed(texts)
@@ -333,8 +336,7 @@ export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
     const why = unmeasurable(slo, kind, speed !== null)
     if (why !== null) return yield* usage(`--slo ${slo.text}: this run can't measure it: ${why}`)
   }
-  if (texts.stopOnMiss && slos.length === 0)
-    return yield* usage("--stop-on-miss needs --slo: the objectives that may be missed")
+  if (texts.stopOnMiss && slos.length === 0) return yield* usage("--stop-on-miss needs at least one --slo")
   const reports = (yield* Effect.forEach(texts.report, readReportFiles)).flat()
   yield* checkReportFiles(reports, [
     ...scenarioFile(texts),
@@ -366,7 +368,9 @@ export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
   if (unmet !== null) return yield* usage(unmet)
   const warmUp = (yield* durationIn("warm-up", texts.warmUp)) * (speed ?? 1)
   if (speed !== null && warmUp >= load.end - load.beginning)
-    return yield* usage(`--warm-up ${texts.warmUp}: expected less than the run takes; nothing would be measured`)
+    return yield* usage(
+      `--warm-up ${texts.warmUp}: expected less than the length of the run, or nothing would be measured`
+    )
   return {
     seed,
     seeds,

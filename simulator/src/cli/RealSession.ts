@@ -17,13 +17,13 @@ import { writeReports } from "./ReportFiles.ts"
 import { factsOf, failureOf, firstMiss } from "./RunEnd.ts"
 import type { RunTexts } from "./RunFlags.ts"
 
-/** Beyond this the run says how to have it sooner, in milliseconds. */
+/** Length from which a run suggests faster ways, in milliseconds. */
 const patience = 60_000
 
-/** The speed that is proposed for a lower one. */
+/** Speed that a slower run suggests. */
 const hurry = 60
 
-/** How long it will take, and where that is long, what takes less: by flags that are not given and fit. */
+/** Says how long the run takes and, if that is long, which unused flags make it faster. */
 const lengthText = (millis: number, grace: number, speed: number, kind: RunKind, isProfile: boolean): string => {
   const length = `it takes ${duration(millis)}, and up to ${duration(grace)} more for open deliveries`
   if (millis <= patience || isProfile) return length
@@ -40,7 +40,7 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
   const destination = yield* destinationOf(settings, measurements, clock)
   if (settings.metricsPort !== null) yield* serveMetrics(settings.metricsPort, () => measurements)
   const isProfile = texts.rate._tag === "Some" || texts.stages._tag === "Some"
-  const pace = speed === null ? "as fast as possible" : isProfile ? "at rates of its own" : `${speed}x`
+  const pace = speed === null ? "as fast as possible" : isProfile ? "at its own rates" : `${speed}x`
   yield* Console.log(
     `${load.name} ${destination.name}, ${duration(load.duration)} from ${load.start}, seed ${seed}, ${pace}`
   )
@@ -104,7 +104,7 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
         ...destination.judged()
       })
       const { lastFailure } = measurements
-      // Where the run was not let in, zeros would say that nothing happens in its time.
+      // If the service refused the run at the start, zeros would look like a run without events.
       if (!hasFailed || clock.began !== null) yield* Console.log(summaryText(report, lastFailure))
       const silence = destination.silence()
       if (silence !== null && report.totals.accepted > 0)

@@ -30,12 +30,14 @@ export const readReportFiles = (text: string): Effect.Effect<ReadonlyArray<Repor
     const file = part.slice(at + 1).trim()
     return at > 0 && isFormat(format) && file !== ""
       ? Effect.succeed({ format, file })
-      : CommandFailure.usage(`--report ${part}: expected html=FILE, json=FILE or csv=FILE, several with commas between`)
+      : CommandFailure.usage(
+          `--report ${part}: expected html=FILE, json=FILE or csv=FILE, or several, separated by commas`
+        )
   })
 
 /**
- * Fails when one of them could not be written, or not beside another, or is one of the `others` that the run needs: better
- * now than after the run. Nothing is written.
+ * Fails if a file can't be written, is named twice, or is one of the `others` that the run needs: better now than after
+ * the run. Writes nothing.
  */
 export const checkReportFiles = (files: ReadonlyArray<ReportFile>, others: ReadonlyArray<NamedFile>) => {
   const named = files.map(({ file, format }) => ({ said: `--report ${format}=${file}`, file }))
@@ -45,7 +47,7 @@ export const checkReportFiles = (files: ReadonlyArray<ReportFile>, others: Reado
   )
 }
 
-/** Writes all of them; the first that can't be written is a failure, after the others. */
+/** Writes all reports. Fails with the first error, after trying all of them. */
 export const writeReports = Effect.fnUntraced(function* (files: ReadonlyArray<ReportFile>, report: RunReport) {
   const system = yield* FileSystem.FileSystem
   const failures: Array<CommandFailure> = []

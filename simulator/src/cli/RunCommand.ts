@@ -1,9 +1,8 @@
 /**
- * `simulate run`: plays a scenario, and says how it went.
+ * `simulate run`: plays a scenario and reports how it went.
  *
- * Exit codes: 0 when all went well; 1 when an objective was missed, an event was not taken or not accounted for, or a rule
- * of delivery was broken; 3 when it was called wrongly; 130 after Ctrl-C. The report is written in all of these but the
- * third.
+ * Exit codes: 0 on success; 1 if an objective was missed, an event was not accepted or not accounted for, or a delivery
+ * rule was broken; 3 for wrong usage; 130 after Ctrl-C. The report is written in all cases except 3.
  */
 import { Effect } from "effect"
 import { Command } from "effect/cli"
@@ -37,7 +36,7 @@ export const runCommand = Command.make(
     {
       command:
         "doorhook simulate run --to-receiver http://127.0.0.1:9000/hook --as-fast-as-possible --slo 'ack_p99<5s,lost=0'",
-      description: "A day to a receiver, with objectives"
+      description: "A day of events for a receiver, with objectives"
     },
     {
       command: "doorhook simulate run --virtual --duration 30d --receiver down:09:00-15:00 --report html=report.html",

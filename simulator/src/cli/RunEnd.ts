@@ -28,7 +28,7 @@ export const factsOf = (
   buildings: load.premises.length,
   integrations: integrations.length,
   speed,
-  // A service keeps to its own settings.
+  // A service uses its own settings.
   ack_timeout: kind === "service" ? null : ackTimeout,
   retry: kind === "service" ? null : Record.map(retry, ({ delays }) => delays),
   warm_up: warmUp,
@@ -38,10 +38,10 @@ export const factsOf = (
   ...own
 })
 
-/** How often objectives are looked at while a run goes on. */
+/** Interval at which objectives are checked during a run. */
 const lookEvery = "250 millis"
 
-/** Ends with the first objective that is missed for good; never without `isWanted`. */
+/** Ends with the first objective that can no longer be met. Never ends without `isWanted`. */
 export const firstMiss = (
   isWanted: boolean,
   slos: ReadonlyArray<Slo>,
@@ -59,12 +59,12 @@ export const firstMiss = (
       })
     : Effect.never
 
-/** What to check when a receiver acknowledged nothing. */
+/** Suggests what to check when a receiver acknowledged nothing. */
 const adviceFor = ({ statuses, totals }: RunReport, isSigned: boolean): string => {
   if ((statuses["401"] ?? 0) + (statuses["403"] ?? 0) < totals.requests)
     return "is the receiver running, and is this its URL?"
   return isSigned
-    ? "it may check signatures: is the secret that was given its own?"
+    ? "it may check signatures: is the given secret the right one?"
     : "it may check signatures: give its secret with --secret"
 }
 
@@ -72,13 +72,13 @@ export interface EndOptions {
   readonly lastFailure?: string | null
   /** Why the deliveries of a service are unknown. */
   readonly silence?: string | null
-  /** A secret was given for the receiver. */
+  /** Whether a secret was given for the receiver. */
   readonly isSigned?: boolean
-  /** One of several seeds. */
+  /** Whether the run is one of several seeds. */
   readonly isOneOfMany?: boolean
 }
 
-/** Why a run has failed, in one line; null when it has not. */
+/** Returns why a run failed, in one line; null if it didn't fail. */
 export const failureOf = (
   report: RunReport,
   { isOneOfMany = false, isSigned = false, lastFailure = null, silence = null }: EndOptions = {}
@@ -91,12 +91,12 @@ export const failureOf = (
     )
   const [lost, broken] = [totals.lost ?? 0, totals.broken ?? 0]
   if (broken > 0 && kind === "virtual")
-    return fail(`Seed ${report.seed} breaks a rule of delivery in ${counted(broken, "place")}. Again: ${command}`)
+    return fail(`Seed ${report.seed} breaks a delivery rule in ${counted(broken, "place")}. Again: ${command}`)
   if (lost > 0)
     return fail(
       `${counted(lost, "delivery", "deliveries")} of accepted events ${lost === 1 ? "is" : "are"} not accounted for`
     )
-  if (broken > 0) return fail(`A rule of delivery was broken in ${counted(broken, "place")}; the summary says which`)
+  if (broken > 0) return fail(`A delivery rule was broken in ${counted(broken, "place")}; the summary says which`)
   if (isUnreached(report))
     return fail(
       `${report.target.replace(/^against /, "")} acknowledged none of ${totals.requests} requests: ${outcomesText(outcomes, statuses)}. Expected 200${ack_timeout === null ? "" : ` within ${DurationText.format(ack_timeout)}`}; ${adviceFor(report, isSigned)}`

@@ -9,10 +9,10 @@ import { receiverForms } from "../receivers/ReceiverText.ts"
 import type { RunKind } from "../results/RunReport.ts"
 import { planFlags, usualPlan } from "./Flags.ts"
 
-/** Where the operator key is looked for when no flag says it. */
+/** Environment variable with the operator key, used if no flag gives one. */
 export const keyVariable = "DOORHOOK_OPERATOR_KEY"
 
-/** Used where a flag is not given. */
+/** Defaults of the flags. */
 const usual = {
   buildings: "1",
   "building-integrations": "1",
@@ -38,52 +38,55 @@ const hidden = (name: string, description: string) =>
 
 export const runFlags = {
   to: optional("to", "Publish to this doorhook service, and read the deliveries of each event from it"),
-  toReceiver: optional("to-receiver", "Deliver to this URL with doorhook's own sender: signed, retried"),
+  toReceiver: optional("to-receiver", "Deliver to this URL with doorhook's own sender, signed and with retries"),
   virtual: isSet(
     "virtual",
-    "On virtual time: traffic, the real engine and modelled receivers, as fast as they compute"
+    "Simulate traffic, the real engine and modelled receivers on virtual time, as fast as possible"
   ),
   ...planFlags,
-  duration: optional("duration", "How much of the plan is played (default 24h; 1m with --rate; all of --events)"),
+  duration: optional("duration", "How much of the plan to play (default 24h; 1m with --rate; all of --events)"),
   buildings: usually("buildings", "Copies of the scenario's buildings"),
-  events: optional("events", "Play this file of events (NDJSON) in place of a scenario"),
-  rate: optional("rate", "Events at a rate of their own, like 50/s, in place of the times of the plan"),
-  stages: optional("stages", "Rates one after the other, like 10/s:1m,200/s:5m,10/s:1m"),
-  even: isSet("even", "With --rate or --stages: evenly spaced, in place of at random (Poisson)"),
-  generator: optional("generator", "This is generator 2 of 3, given 2/3: it sends every third event"),
+  events: optional("events", "Play this file of events (NDJSON) instead of a scenario"),
+  rate: optional("rate", "Publish events at this rate, like 50/s, instead of at the times of the plan"),
+  stages: optional("stages", "Rates, one after the other, like 10/s:1m,200/s:5m,10/s:1m"),
+  even: isSet("even", "With --rate or --stages: space events evenly instead of at random (Poisson)"),
+  generator: optional(
+    "generator",
+    "Send a share of the events: with 2/3, this is generator 2 of 3 and sends every third event"
+  ),
   buildingIntegrations: usually("building-integrations", "Integrations of each building"),
-  tenantIntegrations: usually("tenant-integrations", "Tenants of each building that have an integration of their own"),
-  speed: optional("speed", "How many times faster than the plan, like 60x (default 1x)"),
-  asFastAsPossible: isSet("as-fast-as-possible", "Keep no schedule: publish as fast as it is accepted"),
-  batch: usually("batch", "Events in a request to publish, at most; those of a second are collected"),
+  tenantIntegrations: usually("tenant-integrations", "Tenants of each building that have their own integration"),
+  speed: optional("speed", "Speed relative to the plan, like 60x (default 1x)"),
+  asFastAsPossible: isSet("as-fast-as-possible", "Ignore the schedule: publish as fast as events are accepted"),
+  batch: usually("batch", "Maximum number of events in a publish request; collects the events of up to a second"),
   maxInflight: optional(
     "max-inflight",
-    "Requests to publish open at once, at most (default 1000; 16 as fast as possible)"
+    "Maximum number of publish requests open at the same time (default 1000; 16 as fast as possible)"
   ),
   receiver: repeated(
     "receiver",
-    `How a modelled receiver behaves, repeatable: ${receiverForms.join(" / ")}; before it 2= or 2-5= for some`
+    `Behaviour of the modelled receivers, repeatable: ${receiverForms.join(" / ")}; start with 2= or 2-5= for some of them`
   ),
   retry: repeated("retry", "Delays between attempts, like access_log=5s,30s; nothing after = is no retry; repeatable"),
   ackTimeout: usually("ack-timeout", "How long a receiver has to acknowledge"),
-  crashEvery: optional("crash-every", "Virtual: kill the engine this often, in the middle of something"),
-  deleteEvery: optional("delete-every", "Virtual: delete an integration this often, and make another one"),
-  workers: usually("workers", "Virtual: processes that deliver over one store"),
-  seeds: usually("seeds", "Virtual: run this many seeds, one after the other; reports are of the first"),
-  drain: usually("drain", "Virtual: how long open deliveries continue after the plan"),
+  crashEvery: optional("crash-every", "Virtual: kill the engine this often, in the middle of its work"),
+  deleteEvery: optional("delete-every", "Virtual: delete an integration this often, and create another one"),
+  workers: usually("workers", "Virtual: number of processes that deliver from one store"),
+  seeds: usually("seeds", "Virtual: number of seeds to run, one after the other; reports cover the first"),
+  drain: usually("drain", "Virtual: how long open deliveries can continue after the plan"),
   grace: usually("grace", "How long to wait for open deliveries at the end, or after Ctrl-C"),
-  slo: repeated("slo", "Objectives, like ack_p99<5s,lost=0,rate>=95%; missed ones make the exit code 1"),
-  stopOnMiss: isSet("stop-on-miss", "End the run as soon as an objective is missed for good"),
-  warmUp: usually("warm-up", "Leave out the latencies of this first part of the run"),
+  slo: repeated("slo", "Objectives, like ack_p99<5s,lost=0,rate>=95%; the exit code is 1 if one is missed"),
+  stopOnMiss: isSet("stop-on-miss", "End the run as soon as an objective can no longer be met"),
+  warmUp: usually("warm-up", "Leave out latencies of this first part of the run"),
   compare: optional("compare", "An earlier JSON report to compare this run with"),
   report: repeated("report", "Files to write: html=FILE,json=FILE,csv=FILE"),
-  metrics: optional("metrics", "Serve Prometheus metrics on this port of 127.0.0.1 while it runs"),
+  metrics: optional("metrics", "Serve Prometheus metrics on this port of 127.0.0.1 during the run"),
   secret: hidden("secret", "The receiver's signing secret (whsec_...); also from DOORHOOK_RECEIVER_SECRET"),
   operatorKey: hidden("operator-key", `The service's operator key; also from ${keyVariable} or --operator-key-file`),
-  operatorKeyFile: optional("operator-key-file", "A file that holds the operator key")
+  operatorKeyFile: optional("operator-key-file", "A file with the operator key")
 }
 
-/** The values of the flags. */
+/** Values of the flags. */
 export type RunTexts = {
   readonly [Name in keyof typeof runFlags]: (typeof runFlags)[Name] extends Flag.Flag<infer A> ? A : never
 }
@@ -92,36 +95,36 @@ type Name = keyof RunTexts
 interface Place {
   readonly names: ReadonlyArray<Name>
   readonly kinds: ReadonlyArray<RunKind>
-  /** The error for another kind of run. */
+  /** Returns the error for other kinds of run. */
   readonly elsewhere: (flag: string) => string
 }
 
 const realTime: ReadonlyArray<RunKind> = ["in-process", "receiver", "service"]
 const ownEngine: ReadonlyArray<RunKind> = ["virtual", "in-process", "receiver"]
 
-/** Flags that apply to some kinds of runs only. */
+/** Flags that apply only to some kinds of run. */
 const places: ReadonlyArray<Place> = [
   {
     names: ["buildingIntegrations", "tenantIntegrations"],
     kinds: ownEngine,
-    elsewhere: (flag) => `${flag} makes integrations, and the service that --to names has its own: make them there`
+    elsewhere: (flag) => `${flag} adds integrations, but the service given with --to has its own: create them there`
   },
   {
     names: ["retry", "ackTimeout"],
     kinds: ownEngine,
-    elsewhere: (flag) => `${flag} is a setting of the service that --to names: give it to doorhook serve`
+    elsewhere: (flag) => `${flag} is a setting of the service given with --to: pass it to doorhook serve`
   },
   {
     names: ["speed", "asFastAsPossible", "batch", "maxInflight", "generator"],
     kinds: realTime,
     elsewhere: (flag) =>
-      `${flag} is of runs in real time: --virtual runs as fast as it computes, and publishes each event when it happens`
+      `${flag} applies to runs in real time: --virtual runs as fast as possible, and publishes each event at its virtual time`
   },
   {
     names: ["receiver"],
     kinds: ["virtual", "in-process"],
     elsewhere: (flag) =>
-      `${flag} models receivers, and this run goes to a real one: leave out --to and --to-receiver, or ${flag}`
+      `${flag} models receivers, but this run goes to real ones: leave out --to and --to-receiver, or ${flag}`
   },
   {
     names: ["crashEvery", "deleteEvery", "workers", "seeds"],
@@ -131,29 +134,29 @@ const places: ReadonlyArray<Place> = [
   {
     names: ["drain"],
     kinds: ["virtual"],
-    elsewhere: (flag) => `${flag} needs --virtual; in real time, --grace says how long to wait`
+    elsewhere: (flag) => `${flag} needs --virtual; in real time, use --grace`
   },
   {
     names: ["grace"],
     kinds: realTime,
-    elsewhere: (flag) => `${flag} is of runs in real time; with --virtual, --drain says how long to wait`
+    elsewhere: (flag) => `${flag} applies to runs in real time; with --virtual, use --drain`
   },
   {
     names: ["secret"],
     kinds: ["receiver"],
-    elsewhere: (flag) => `${flag} needs --to-receiver: the receiver whose secret it is`
+    elsewhere: (flag) => `${flag} needs --to-receiver: the receiver that the secret is for`
   },
   {
     names: ["operatorKey", "operatorKeyFile"],
     kinds: ["service"],
-    elsewhere: (flag) => `${flag} needs --to: the service whose key it is`
+    elsewhere: (flag) => `${flag} needs --to: the service that the key is for`
   }
 ]
 
-/** Flags that make no plan, where a file of events is played: it has its own. */
+/** Flags of plans, which `--events` replaces. */
 export const ofScenarios: ReadonlyArray<Name> = ["preset", "scenario", "start", "rateScale", "buildings"]
 
-/** Left out of the command that repeats a run: more seeds, written files, and secrets. */
+/** Flags left out of the command that repeats a run: further seeds, output, and secrets. */
 const notAgain: ReadonlyArray<Name> = ["seeds", "report", "secret", "operatorKey", "metrics"]
 
 const flagOf = (name: Name): string => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
@@ -164,7 +167,7 @@ type Given = boolean | string | ReadonlyArray<string> | Option.Option<string | R
 
 const isList = (given: Given): given is ReadonlyArray<string> => Array.isArray(given)
 
-/** The values of a flag that differ from its default; null for a flag without a value. */
+/** Returns the values of a flag that differ from its default. Null stands for a flag without a value. */
 const wordsOf = (given: Given, flag: string): ReadonlyArray<string | null> => {
   if (typeof given === "boolean") return given ? [null] : []
   if (typeof given === "string") return given === defaults[flag.slice(2)] ? [] : [given]
@@ -177,13 +180,13 @@ const names = Object.keys(runFlags).filter((name): name is Name => Object.hasOwn
 const isGiven = (texts: RunTexts, name: Name): boolean =>
   name === "start" ? texts.start !== usualPlan.start : wordsOf(texts[name], flagOf(name)).length > 0
 
-/** The first of some flags that was given. */
+/** Returns the first of these flags that was given, else null. */
 export const givenOf = (texts: RunTexts, some: ReadonlyArray<Name>): string | null => {
   const found = some.find((name) => isGiven(texts, name))
   return found === undefined ? null : flagOf(found)
 }
 
-/** The error for the first flag that does not apply to a kind of run; null when all apply. */
+/** Returns the error for the first flag that doesn't apply to a kind of run; null if all apply. */
 export const misplaced = (texts: RunTexts, kind: RunKind): string | null => {
   for (const { elsewhere, kinds, names: own } of places) {
     const wrong = kinds.includes(kind) ? null : givenOf(texts, own)
@@ -192,7 +195,7 @@ export const misplaced = (texts: RunTexts, kind: RunKind): string | null => {
   return null
 }
 
-/** The command line that repeats a run with a seed. The receiver's URL is shown without its query. */
+/** Returns the command line that repeats a run with a seed. The receiver's URL is shown without its query. */
 export const commandLine = (texts: RunTexts, seed = texts.seed): string => {
   const said = { ...texts, seed }
   const words = names.flatMap((name) => {

@@ -1,6 +1,4 @@
-/**
- * `simulate validate`: whether traffic is realistic, a scenario's or that of a recorded log.
- */
+/** `simulate validate`: checks whether the traffic of a scenario or of a recorded log is realistic. */
 import { CommandFailure, fileTrouble } from "@doorhook/core"
 import { Console, Effect, FileSystem, Option, Stdio, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
@@ -32,13 +30,13 @@ const report = Effect.fnUntraced(function* (subject: string, checks: ReadonlyArr
   yield* Console.log(`${passed.length} passed, ${failed.length} failed, ${left} skipped`)
   if (failed.length === 0) {
     if (passed.length > 0) return
-    return yield* new CommandFailure({ message: "Nothing could be checked: there is too little of it", exitCode: 1 })
+    return yield* new CommandFailure({ message: "Nothing could be checked: there are too few events", exitCode: 1 })
   }
   const message = `${failed.length} of ${checks.length} checks failed: ${failed.map(({ name }) => name).join(", ")}`
   return yield* new CommandFailure({ message, exitCode: 1 })
 })
 
-/** A plan's default length, and what a log has of its own. */
+/** Default length of a plan, and default time zone of a log. */
 const usualDuration = "28d"
 const usualZone = "UTC"
 
@@ -49,20 +47,20 @@ interface Texts extends PlanTexts {
   readonly dates: string
 }
 
-/** What is wrong with a flag that means nothing beside a log; null when all of them mean something. */
+/** Describes a flag that has no effect on a log; null if there is none. */
 const misplaced = (path: string, texts: Texts, isAgainst: boolean): string | null => {
   const { seed, start } = usualPlan
   const usual = { seed, start, duration: usualDuration } as const
   const wrong = (["seed", "start", "duration"] as const).find((name) => texts[name] !== usual[name])
-  if (wrong !== undefined) return `--${wrong} makes a plan, and ${path} has its events: leave out one of both`
+  if (wrong !== undefined) return `--${wrong} applies to a plan, and ${path} has its own events: leave out one of them`
   return texts.rateScale === usualPlan.rateScale || isAgainst
     ? null
-    : `--rate-scale needs --preset or --scenario beside ${path}: it says how many times as many people that has`
+    : `--rate-scale needs --preset or --scenario with ${path}: it multiplies the people of the scenario`
 }
 
 const standardInput = "-"
 
-/** The bytes of a file, of a pipe that can't be read but in sequence, or of standard input. */
+/** Returns the bytes of a file, of a pipe (which can only be read in sequence), or of standard input. */
 const bytesOf = Effect.fnUntraced(function* (path: string) {
   if (path === standardInput) return (yield* Stdio.Stdio).stdin
   const files = yield* FileSystem.FileSystem
@@ -105,9 +103,10 @@ const ofFile = Effect.fnUntraced(function* (path: string, texts: Texts) {
   const judgement: Judgement = { scenario, use, zone, rateScale }
   const isCsv = /\.(csv|tsv)$/i.test(path)
   const { checks, count } = yield* isCsv ? ofCsv(path, judgement, texts) : ofLines(path, judgement)
-  if (count === 0) return yield* CommandFailure.usage(`${path}: expected events, one on each line; the file has none`)
+  if (count === 0) return yield* CommandFailure.usage(`${path}: expected events, one per line; the file has none`)
   const against = scenario === null ? "" : ` against ${scenario.name}`
-  const by = scenario === null && use === null ? "; judged by what no building does: --use says what it is for" : ""
+  const by =
+    scenario === null && use === null ? "; checked only for what happens in no building: --use adds checks" : ""
   yield* report(`${path}: ${grouped(count)} events${against}${by}`, checks)
 })
 
@@ -116,13 +115,11 @@ export const validateCommand = Command.make(
   {
     ...planFlags,
     duration: Flag.String("duration").pipe(
-      Flag.withDescription(
-        `How much time the plan covers; a week is needed for some checks (default ${usualDuration})`
-      ),
+      Flag.withDescription(`Length of the plan; some checks need a week (default ${usualDuration})`),
       Flag.withDefault(usualDuration)
     ),
     use: Flag.String("use").pipe(
-      Flag.withDescription(`What a recorded log's buildings are for: ${buildingUses.join(", ")}`),
+      Flag.withDescription(`Use of a recorded log's buildings: ${buildingUses.join(", ")}`),
       Flag.optional
     ),
     timeZone: Flag.String("time-zone").pipe(
@@ -134,7 +131,7 @@ export const validateCommand = Command.make(
     ...logFlags,
     file: Argument.String("file").pipe(
       Argument.withDescription(
-        "A recorded log in place of a plan: events as NDJSON, - for standard input, or an access log as FILE.csv; with --preset or --scenario it is compared with that"
+        "A recorded log instead of a plan: events as NDJSON, - for standard input, or an access log as FILE.csv. With --preset or --scenario, it is compared with that scenario"
       ),
       Argument.optional
     )
@@ -144,7 +141,7 @@ export const validateCommand = Command.make(
     const alone = (["use", "timeZone"] as const).find((name) => Option.isSome(texts[name]))
     if (alone !== undefined)
       return yield* CommandFailure.usage(
-        `--${alone === "use" ? "use" : "time-zone"} is for a recorded log: a scenario says it of its buildings`
+        `--${alone === "use" ? "use" : "time-zone"} applies to a recorded log: a scenario states it for its buildings`
       )
     const { options, scenario } = yield* readPlan(texts)
     const subject = `${scenario.name}: ${texts.duration} from ${texts.start}, seed ${texts.seed}`
@@ -152,13 +149,13 @@ export const validateCommand = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Check whether traffic is realistic, a scenario's or a recorded log's, by what its buildings are for; exit 1 when a check fails"
+    "Check whether the traffic of a scenario or a recorded log is realistic for the use of its buildings; exit 1 when a check fails"
   ),
   Command.withExamples([
     { command: "doorhook simulate validate --preset office-1000", description: "Four weeks of a preset" },
     {
       command: "doorhook simulate validate log.csv --use office --time-zone Europe/Berlin",
-      description: "An access log of an office house"
+      description: "An access log of an office building"
     },
     { command: "doorhook simulate validate events.ndjson --preset quiet", description: "A log against a preset" }
   ])

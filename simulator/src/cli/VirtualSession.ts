@@ -1,6 +1,4 @@
-/**
- * `simulate run --virtual`: one seed after the other.
- */
+/** `simulate run --virtual`: runs the seeds, one after the other. */
 import { CommandFailure } from "@doorhook/core"
 import { Cause, Clock, Console, Effect, Exit } from "effect"
 import { Measurements } from "../results/Measurements.ts"
@@ -17,7 +15,7 @@ import type { RunTexts } from "./RunFlags.ts"
 
 type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
-/** Runs one seed. An interrupt ends what `restore` is around, the run, and not its report. */
+/** Runs one seed. An interrupt ends only the run, which is inside `restore`, and not its report. */
 const runSeed = Effect.fnUntraced(function* (
   settings: RunSettings,
   texts: RunTexts,
@@ -82,7 +80,7 @@ const runSeed = Effect.fnUntraced(function* (
   return { report, exit }
 })
 
-/** Which seeds have failed, of those that were run to their end. */
+/** Says which of the completed seeds have failed. */
 const seedsText = (done: number, seeds: number, failed: ReadonlyArray<number>): string => {
   const count = done === seeds ? `${seeds} run` : `${done} of ${seeds} run to their end`
   if (failed.length > 0) return `${count}, failed: ${failed.join(", ")}`
@@ -115,7 +113,7 @@ export const virtualSession = Effect.fnUntraced(function* (settings: RunSettings
   const all = Effect.gen(function* () {
     for (; done < seeds; done++) yield* Effect.uninterruptibleMask((restore) => reported(settings.seed + done, restore))
   })
-  // Also where it is interrupted or can't go on: it is worth knowing which have failed by then.
+  // Printed after an interrupt or a failure as well, to show which seeds have failed by then.
   const ended = Effect.suspend(() => Console.log(summaryLine("seeds", seedsText(done, seeds, [...failures.keys()]))))
   yield* isOneOfMany ? Effect.ensuring(all, ended) : all
   const [first] = failures.values()

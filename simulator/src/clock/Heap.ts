@@ -1,6 +1,4 @@
-/**
- * A binary heap: what comes first by an order is on top.
- */
+/** A binary heap. The item that comes first by the given order is on top. */
 export class Heap<A> {
   readonly #items: Array<A> = []
   readonly #isBefore: (a: A, b: A) => boolean
@@ -35,7 +33,7 @@ export class Heap<A> {
     return top
   }
 
-  /** Puts the top where it belongs after it has changed. */
+  /** Moves the top down to its place after it has changed. */
   sinkTop(): void {
     const item = this.#items[0]
     if (item === undefined) return

@@ -1,6 +1,6 @@
 /**
- * A process that can be killed at any moment: none of its fibers ever runs again, no finalizer either; and the mailbox
- * through which it is reached from outside.
+ * A process that can be killed at any moment (none of its fibers or finalizers ever runs again), and the mailbox for
+ * what reaches it from outside.
  */
 import { Clock, Context, Duration, Effect, Random, References, Scheduler } from "effect"
 import type { Rng } from "../random/Substream.ts"
@@ -14,7 +14,7 @@ export class Process {
   readonly context: Context.Context<never>
   #alive = true
 
-  /** `skew`: milliseconds that its clock is ahead of the world's. */
+  /** `skew`: how far the process's clock is ahead of the world's, in milliseconds. */
   constructor(number: number, time: VirtualTime, rng: Rng, skew: number) {
     this.number = number
     this.skew = skew
@@ -31,7 +31,7 @@ export class Process {
     }
     const scheduler: Scheduler.Scheduler = {
       executionMode: "async",
-      // A fiber runs until it waits: what a port does in one step, it does at once.
+      // A fiber runs until it waits, so no other fiber runs in the middle of a synchronous step.
       shouldYield: () => false,
       makeDispatcher: () => ({
         scheduleTask: (task) => time.schedule(() => (alive() ? task() : undefined)),
@@ -57,7 +57,7 @@ export class Process {
     this.#alive = false
   }
 
-  /** Waits on virtual time. Without end when it is infinite. */
+  /** Waits on virtual time; forever if `millis` is infinite. */
   wait(time: VirtualTime, millis: number): Effect.Effect<void> {
     if (millis === Infinity) return Effect.never
     if (millis <= 0) return Effect.yieldNow
@@ -70,7 +70,7 @@ export class Process {
   }
 }
 
-/** What reaches a process from outside, in order; for one fiber that takes. */
+/** A queue of what reaches a process from outside, for one fiber that takes. */
 export class Mailbox<A> {
   readonly #items: Array<A> = []
   #waiting: ((item: Effect.Effect<A>) => void) | null = null

@@ -1,6 +1,6 @@
 /**
- * The `Crypto` port of a simulation: synchronous and drawn from the seed. Nobody here has secrets, so its digests only
- * have to differ where their inputs differ, and cost little: there is one for each attempt.
+ * The `Crypto` port of a simulation: synchronous and drawn from the seed. Simulations have no real secrets, so digests
+ * only need to differ where their inputs differ. They are cheap, because each attempt needs one.
  */
 import { Crypto } from "@doorhook/core"
 import { Effect, Layer } from "effect"
@@ -11,7 +11,7 @@ const decoder = new TextDecoder("latin1")
 
 const offsetBasis = 0x811c_9dc5
 
-/** The text that was hashed last, and its hash: a request is signed, and checked at once; and it goes to several receivers. */
+/** Cache of the last text and its hash: the same text is signed, checked, and sent to several receivers. */
 let lastText = ""
 let lastHash = offsetBasis
 
@@ -25,7 +25,10 @@ const hashOf = (text: string): number => {
   return hash
 }
 
-/** 32 bytes that stand for a key and a text: both the hash, without a key, and the HMAC of simulations. */
+/**
+ * Returns a digest of a key and a text, 32 bytes long. Serves as the simulations' HMAC and, without a key, as their
+ * hash.
+ */
 const digest = (key: Uint8Array, text: string): Uint8Array => {
   let keyed = offsetBasis
   for (const byte of key) keyed = Math.imul(keyed ^ byte, 0x0100_0193)
@@ -38,7 +41,7 @@ const digest = (key: Uint8Array, text: string): Uint8Array => {
   return new Uint8Array(words.buffer)
 }
 
-/** The digest in base64. By Node's encoder, which takes a third of the time of others. */
+/** Returns the digest in base64. Node's encoder takes a third of the time of others. */
 export const signatureOf = (key: Uint8Array, text: string): string =>
   Buffer.from(digest(key, text).buffer).toString("base64")
 

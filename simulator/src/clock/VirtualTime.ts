@@ -1,9 +1,9 @@
 /**
- * Time that passes only when everybody waits for it, and the order in which fibers get their turns.
+ * Virtual time, which passes only while every fiber waits, and the order in which fibers run.
  *
  * All fibers of a simulation run here, on one stack, without promises or real timers: the same seed gives the same run.
- * Which of the runnable fibers goes first is drawn, so that many interleavings are seen. Timers belong to processes and
- * count monotonic time; alarms belong to the world around them and follow the wall clock, which also moves while the
+ * The next runnable fiber is drawn at random, which covers many interleavings. Processes use timers, which count
+ * monotonic time. The world around them uses alarms, which follow the wall clock; the wall clock also moves while the
  * machine sleeps.
  */
 import type { Rng } from "../random/Substream.ts"
@@ -18,29 +18,29 @@ export interface Timer {
   cancelled: boolean
 }
 
-/** Timers by due time; of two that are due together, the one that was set first. */
+/** Orders timers by due time, and timers due at the same time by when they were set. */
 const isBefore = (a: Timer, b: Timer): boolean => (a.at === b.at ? a.order < b.order : a.at < b.at)
 
-/** Wall clock time at the start of every simulation: an ordinary Tuesday, in milliseconds since the epoch. */
+/** Wall-clock time at the start of every simulation, in milliseconds since the epoch: an ordinary Tuesday. */
 export const startOfTime = 1_772_524_800_000
 
-/** Tasks in one instant after which time passes all the same: some fiber polls without waiting. */
+/** Number of tasks in one instant after which time passes anyway, because some fiber polls without waiting. */
 const maxTasksAtOnce = 20_000
 
-/** What a world says of itself while time runs by the wall clock. */
+/** State of a world that runs by the wall clock. */
 export interface Sleeper {
-  /** Whether nothing is under way, so that the machine can sleep until the next alarm. */
+  /** Whether no work is in progress, so that the machine can sleep until the next alarm. */
   readonly isIdle: boolean
   readonly isStopped: boolean
 }
 
 export class VirtualTime {
-  /** Milliseconds since the start; never goes back. */
+  /** Milliseconds since the start. Never decreases. */
   now = 0
-  /** How far the wall clock is off. */
+  /** How far the wall clock is ahead, in milliseconds. */
   wallOffset = 0
   readonly #rng: Rng
-  /** From how many runnable tasks the next one is drawn. 1 is first come, first served. */
+  /** Number of runnable tasks from which the next one is drawn. 1 means first come, first served. */
   readonly #choice: number
   readonly #timers = new Heap(isBefore)
   readonly #alarms = new Heap(isBefore)
@@ -57,7 +57,7 @@ export class VirtualTime {
     return startOfTime + this.now + this.wallOffset
   }
 
-  /** Runs a task in this instant, after the current one. */
+  /** Runs a task in this instant, after the current task. */
   schedule(task: Task): void {
     this.#tasks.push(task)
   }
@@ -74,7 +74,7 @@ export class VirtualTime {
     this.#alarms.push({ at: instant, order: this.#order++, fire, cancelled: false })
   }
 
-  /** Runs a task again and again by the wall clock. */
+  /** Runs a task repeatedly by the wall clock. */
   every(interval: number, fire: Task, first = this.wall + interval): void {
     this.alarm(first, () => {
       fire()
@@ -82,7 +82,7 @@ export class VirtualTime {
     })
   }
 
-  /** Runs everything up to a time, that time included. */
+  /** Runs everything up to and including a time. */
   runUntil(end: number): void {
     this.#runTasks()
     while (this.#fireNext(end)) this.#runTasks()
@@ -90,8 +90,8 @@ export class VirtualTime {
   }
 
   /**
-   * Runs everything up to an instant of the wall clock. While the world is idle the machine sleeps until the next alarm:
-   * the wall clock goes on, timers stand still.
+   * Runs everything up to an instant of the wall clock. While the world is idle, the machine sleeps until the next
+   * alarm: the wall clock advances, but timers don't.
    */
   runUntilWall(end: number, world: Sleeper): void {
     this.#runTasks()
@@ -105,7 +105,7 @@ export class VirtualTime {
     }
   }
 
-  /** Passes to the next timer due up to a time and fires it; false when there is none. */
+  /** Advances to the next timer due by `end` and fires it. Returns false if there is none. */
   #fireNext(end: number): boolean {
     for (let next = this.#timers.top; next !== undefined && next.at <= end; next = this.#timers.top) {
       this.#timers.pop()

@@ -1,6 +1,4 @@
-/**
- * Reads an access log in CSV: who opened which door when, and who rang.
- */
+/** Reads an access log in CSV: who opened which door and when, and who rang. */
 import { CsvError, parse } from "csv-parse/sync"
 import { Result, Schema } from "effect"
 import { dayNumberOf } from "../world/CalendarDate.ts"
@@ -8,7 +6,7 @@ import { dayNumberAt } from "../world/LocalDay.ts"
 import { dayMillis, hour, minute, second } from "../world/LocalTime.ts"
 import { instantAt, offsetAt } from "../world/zones/TimeZone.ts"
 
-/** The columns of a log, and the headings by which they are known. */
+/** The columns of a log, with the headings that are recognized for each. */
 const headings = {
   time: ["time", "timestamp", "datetime", "date_time", "logged_at", "at", "event_time"],
   kind: ["kind", "type", "event", "event_type", "resource_type"],
@@ -24,7 +22,7 @@ export type ColumnName = keyof typeof headings
 const isColumn = (name: string): name is ColumnName => Object.hasOwn(headings, name)
 export const columnNames: ReadonlyArray<ColumnName> = Object.keys(headings).filter(isColumn)
 
-/** Headings of a log for columns: `time=Zeit,person=Karte`; null for anything else. */
+/** Reads the headings of columns, as in `time=Zeit,person=Karte`; null for any other text. */
 export const readColumns = (text: string): LogOptions["named"] | null => {
   const named: { [Name in ColumnName]?: string } = {}
   for (const part of text.split(",").filter((own) => own.trim() !== "")) {
@@ -38,7 +36,7 @@ export const readColumns = (text: string): LogOptions["named"] | null => {
 
 export interface LogEntry {
   readonly time: number
-  /** Day of the calendar, and the clock in hours, in the log's time zone. */
+  /** Calendar day and time of day (in hours), in the log's time zone. */
   readonly day: number
   readonly clock: number
   readonly isCall: boolean
@@ -57,7 +55,7 @@ export interface AccessLog {
   readonly has: ReadonlySet<ColumnName>
 }
 
-/** The log can't be read: the line, and what is wrong with it. */
+/** An unreadable log: the line, and what is wrong with it. */
 export class InvalidLog extends Schema.TaggedError<InvalidLog>()("InvalidLog", {
   line: Schema.Int,
   detail: Schema.String
@@ -67,19 +65,19 @@ export class InvalidLog extends Schema.TaggedError<InvalidLog>()("InvalidLog", {
   }
 }
 
-/** What comes first in dates like 03/02/2026. */
+/** First part of dates like 03/02/2026. */
 export const dateOrders = ["month-first", "day-first"] as const
 export type DateOrder = (typeof dateOrders)[number]
 
 export interface LogOptions {
-  /** For times without an offset, and for what clocks showed. */
+  /** Time zone of times without an offset, and of the calendar days and clock times. */
   readonly zone: string
-  /** By which headings the log calls its columns. */
+  /** Headings in the log that stand for columns. */
   readonly named: Readonly<Partial<Record<ColumnName, string>>>
   readonly dates: DateOrder
 }
 
-/** Whether a text has one of some words: whole ones, of which `accessDenied` has two. */
+/** Returns a test for whole words. In camel case, each part is a word: `accessDenied` has two. */
 const anyWord = (words: string): ((text: string) => boolean) => {
   const whole = new RegExp(`(?<!\\p{L})(?:${words})(?!\\p{L})`, "iu")
   return (text) => whole.test(text.replaceAll(/(?<=\p{Ll})(?=\p{Lu})/gu, " "))
@@ -105,7 +103,7 @@ const slashed =
 const expectedTime =
   "a time like 2026-03-02T07:30:00Z, 2026-03-02 07:30:00, 02.03.2026 07:30, 03/02/2026 07:30 AM, or seconds since 1970"
 
-/** Milliseconds of a time of day; null for none. */
+/** Returns the milliseconds since midnight; null if the text is no time of day. */
 const timeOfDay = (text: string, half: string | undefined): number | null => {
   const [hours = 0, minutes = 0, seconds = 0] = text.replace(",", ".").split(":").map(Number)
   if (hours > 23 || minutes > 59 || seconds >= 60 || (half !== undefined && (hours < 1 || hours > 12))) return null
@@ -113,7 +111,10 @@ const timeOfDay = (text: string, half: string | undefined): number | null => {
   return shown * hour + minutes * minute + Math.round(seconds * second)
 }
 
-/** The instant that a text means, in milliseconds since the epoch; without an offset it is in the zone. */
+/**
+ * Returns the instant of a text, in milliseconds since the epoch; null for other texts. Times without an offset are in
+ * `zone`.
+ */
 export const readTime = (text: string, zone: string, dates: DateOrder = "month-first"): number | null => {
   if (/^\d{9,10}(\.\d+)?$/.test(text)) return Math.round(Number(text) * second)
   if (/^\d{12,13}$/.test(text)) return Number(text)
@@ -133,19 +134,19 @@ export const readTime = (text: string, zone: string, dates: DateOrder = "month-f
 }
 
 interface CsvRow {
-  /** The line on which the row begins, from 1. */
+  /** Line on which the row begins, from 1. */
   readonly line: number
   readonly cells: ReadonlyArray<string>
 }
 
-/** The sign that the header has most of. */
+/** Returns the separator that occurs most often in the header. */
 const delimiterOf = (text: string): string => {
   const [first = ""] = text.split(/[\r\n]/, 1)
   const counts = [",", ";", "\t", "|"].map((sign) => [sign, first.split(sign).length] as const)
   return counts.toSorted((a, b) => b[1] - a[1])[0]?.[0] ?? ","
 }
 
-/** What the library gives for each row, with where it is. */
+/** The library's output for each row, with its position. */
 const Parsed = Schema.Array(
   Schema.Struct({ record: Schema.Array(Schema.String), info: Schema.Struct({ lines: Schema.Int }) })
 )
@@ -160,7 +161,7 @@ const rowsOf = (text: string): Result.Result<ReadonlyArray<CsvRow>, InvalidLog> 
       skip_empty_lines: true,
       trim: true
     })
-    // The library counts the lines up to the end of a row: cells of several lines began before.
+    // The library counts lines up to the end of a row. Rows with cells of several lines began earlier.
     const linesIn = (cells: ReadonlyArray<string>) =>
       cells.reduce((sum, cell) => sum + cell.split(/\r\n|\r|\n/).length - 1, 0)
     return Result.succeed(
@@ -182,7 +183,7 @@ const plain = (name: string): string =>
     .trim()
     .replaceAll(/[^\p{L}\p{N}]+/gu, "_")
 
-/** Where each column is; the heading that was named and is not there. */
+/** Returns the position of each column, or a named heading that is missing. */
 const placesIn = (header: ReadonlyArray<string>, named: LogOptions["named"]) => {
   const found = header.map(plain)
   const places: { [Name in ColumnName]?: number } = {}
@@ -193,7 +194,7 @@ const placesIn = (header: ReadonlyArray<string>, named: LogOptions["named"]) => 
     if (place < 0) return own
     places[name] = place
   }
-  // What was named is that column and no other, whatever its heading would mean.
+  // A named column is no other column, whatever its heading usually means.
   const taken = new Set(Object.values(places))
   for (const name of columnNames) {
     if (places[name] !== undefined) continue
@@ -214,19 +215,19 @@ export const readLog = (text: string, options: LogOptions): Result.Result<Access
   const places = placesIn(header.cells, named)
   const found = header.cells.map((cell) => JSON.stringify(cell)).join(", ")
   if (typeof places === "string")
-    return invalid(1, `there is no column ${JSON.stringify(places)}; the header has ${found}`)
+    return invalid(1, `column ${JSON.stringify(places)} is missing; the header has ${found}`)
   if (places.time === undefined)
     return invalid(
       1,
-      `no column is a time (${headings.time.join(", ")}); name it by --columns time=HEADING. The header has ${found}`
+      `there is no time column (${headings.time.join(", ")}); name it with --columns time=HEADING. The header has ${found}`
     )
   const entries: Array<LogEntry> = []
   for (const { cells, line } of all) {
     if (cells.length !== header.cells.length)
-      return invalid(line, `has ${cells.length} cells, the header has ${header.cells.length}`)
+      return invalid(line, `has ${cells.length} cells, but the header has ${header.cells.length}`)
     const cell = (name: ColumnName): string => cells[places[name] ?? -1] ?? ""
     const time = readTime(cell("time"), zone, dates)
-    if (time === null) return invalid(line, `${JSON.stringify(cell("time"))} is no time; expected ${expectedTime}`)
+    if (time === null) return invalid(line, `${JSON.stringify(cell("time"))} is not a time; expected ${expectedTime}`)
     const day = dayNumberAt(time, zone)
     entries.push({
       time,

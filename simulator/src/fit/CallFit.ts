@@ -1,24 +1,22 @@
-/**
- * Flows of outsiders from the calls of a log, and from codes that outsiders use.
- */
+/** Estimates the flows of outsiders from the calls of a log and from codes that outsiders use. */
 import { weekdayOf } from "../world/CalendarDate.ts"
 import { minute, second } from "../world/LocalTime.ts"
 import type { AccessLog, LogEntry } from "./AccessLog.ts"
 import { byWeekday, dayVariation, mean, quantile, rounded, shapeFit, share } from "./Estimates.ts"
 import { durationText } from "../traffic/Parameter.ts"
 
-/** Of answered calls; a log does not show which was answered. */
+/** Share of answered calls that open the door (usual value). A log doesn't show which calls were answered. */
 const usualUnlocked = 0.9
 
-/** Somebody rings again within this. */
+/** Maximum time between two rings of the same visitor. */
 const longestRepeat = 110 * second
 
-/** A door opens after the call within this. */
+/** Maximum time from a call to the opened door. */
 const longestWait = 3 * minute
 
 export interface CallGroup {
   readonly firsts: ReadonlyArray<LogEntry>
-  /** Those who use a code and lead a group, and how many are right behind them. */
+  /** Entries by code of people who lead a group, and the number of people right behind them. */
   readonly codes: ReadonlyArray<LogEntry>
   readonly followers: number
   readonly calls: number
@@ -27,7 +25,7 @@ export interface CallGroup {
   readonly waits: ReadonlyArray<number>
 }
 
-/** What follows from the calls of one kind. */
+/** Counts what follows from the calls of one kind. */
 export const callGroup = (
   log: AccessLog,
   isOurs: (entry: LogEntry) => boolean,
@@ -73,7 +71,7 @@ const countByDay = (entries: ReadonlyArray<LogEntry>, days: ReadonlyArray<number
 
 const isRest = ({ day }: LogEntry): boolean => weekdayOf(day) % 6 === 0
 
-/** The parameters of a flow; `size` is of what its rate is per. */
+/** Returns the parameters of a flow. `size` is the number of units that its rate is per. */
 export const outsiderFit = (group: CallGroup, days: ReadonlyArray<number>, size: number) => {
   const arrivals = [...group.firsts, ...group.codes]
   const counts = countByDay(arrivals, days)
@@ -107,7 +105,8 @@ export const outsiderFit = (group: CallGroup, days: ReadonlyArray<number>, size:
       repeated: unanswered < 10 ? 0 : share(group.repeats / unanswered)
     }),
     ...(group.waits.length >= 30 && {
-      // The wait is the answer and the release; of the usual 13.9 s the answer is all that differs.
+      // The wait is the time to the answer plus the time to the release. Any difference from the usual 13.9 s counts as
+      // answer time.
       answer: { median: durationText(Math.max(second, quantile(group.waits, 0.5) * 0.66)), sigma: 0.6 }
     })
   }

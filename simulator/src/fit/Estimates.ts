@@ -1,6 +1,4 @@
-/**
- * Small estimators that the fit is made of. Answers are rounded to what a reader can judge.
- */
+/** Estimators for the fit. Results are rounded to a precision that a reader can judge. */
 import { weekdayOf } from "../world/CalendarDate.ts"
 import type { Week } from "../traffic/Parameter.ts"
 import { clockText, durationText, weekdays } from "../traffic/Parameter.ts"
@@ -14,7 +12,7 @@ export const quantile = (numbers: ReadonlyArray<number>, share: number): number 
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0
 }
 
-/** The standard deviation that the middle half of normal numbers says: what is far out does not count. */
+/** Returns the standard deviation implied by the middle half of normal numbers, which ignores outliers. */
 const robustDeviation = (numbers: ReadonlyArray<number>): number =>
   (quantile(numbers, 0.75) - quantile(numbers, 0.25)) / 1.349
 
@@ -23,22 +21,22 @@ export const rounded = (value: number, digits = 3): number => {
   return Math.round(value * scale) / scale
 }
 
-/** Shares stay what they must be. */
+/** Keeps a share between 0 and `most`. */
 export const share = (value: number, most = 1): number => rounded(Math.max(0, Math.min(most, value)))
 
-/** A clock time with its spread, robustly, as a scenario has it. */
+/** Estimates a clock time with its spread robustly, in the form of a scenario. */
 export const clockTime = (hours: ReadonlyArray<number>) => ({
   at: clockText(quantile(hours, 0.5)),
   spread: durationText(Math.max(minute, robustDeviation(hours) * hour))
 })
 
-/** A lognormal duration given in milliseconds, as a scenario has it. */
+/** Estimates a lognormal duration from milliseconds, in the form of a scenario. */
 export const lognormalFit = (millis: ReadonlyArray<number>) => ({
   median: durationText(quantile(millis, 0.5)),
   sigma: Math.min(3, rounded(robustDeviation(millis.filter((x) => x > 0).map(Math.log)), 2))
 })
 
-/** The mean of a number by weekday; weekdays that no day is of are left out. */
+/** Returns the mean by weekday, without weekdays that don't occur. */
 export const byWeekday = (days: ReadonlyMap<number, number>): Partial<Week> => {
   const groups = Map.groupBy(days, ([day]) => weekdayOf(day))
   const week: { -readonly [Day in keyof Week]?: number } = {}
@@ -50,8 +48,8 @@ export const byWeekday = (days: ReadonlyMap<number, number>): Partial<Week> => {
 }
 
 /**
- * The coefficient of variation of a day factor: how much more counts differ, on days of the same weekday, than chance
- * makes them. `chance` is the variance by chance for a mean.
+ * Returns the coefficient of variation of a day factor: how much more counts on the same weekday differ than by chance.
+ * `chance` is the variance by chance for a mean.
  */
 export const dayVariation = (days: ReadonlyMap<number, number>, chance: (mean: number) => number): number => {
   const groups = Map.groupBy(days, ([day]) => weekdayOf(day))
@@ -68,7 +66,7 @@ export const dayVariation = (days: ReadonlyMap<number, number>, chance: (mean: n
   return squares === 0 ? 0 : rounded(Math.sqrt(Math.max(0, excess / squares)), 2)
 }
 
-/** A shape of the day that follows clock times in hours: eight bells at their quantiles, over an even part. */
+/** Returns a day shape that follows clock times in hours: eight bells at their quantiles, over an even part. */
 export const shapeFit = (clocks: ReadonlyArray<number>) => {
   const [low, high] = [quantile(clocks, 0.005), quantile(clocks, 0.995)]
   const from = Math.max(0, Math.floor(low * 2) / 2)

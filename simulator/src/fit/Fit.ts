@@ -1,6 +1,4 @@
-/**
- * A scenario from an access log: what can be estimated is, the rest stays as it usually is.
- */
+/** Fits a scenario to an access log. What can't be estimated keeps its usual value. */
 import { Record, Result, Schema } from "effect"
 import { decodeScenario, resolve } from "../scenario/Resolve.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
@@ -23,31 +21,31 @@ export type Kind = "homes" | "offices"
 
 export interface FitOptions {
   readonly name: string
-  /** What the building is; null to judge by how weekends differ. */
+  /** Kind of building; null to decide by how weekends differ. */
   readonly kind: Kind | null
 }
 
-/** The log says too little, or something that no scenario can be. */
+/** A log that shows too little, or whose estimates give no valid scenario. */
 export class CannotFit extends Schema.TaggedError<CannotFit>()("CannotFit", { message: Schema.String }) {}
 
 export interface Fitted {
-  /** The scenario as it is written in a file. */
+  /** The scenario as written in a file. */
   readonly document: typeof ScenarioDocument.Encoded
   readonly scenario: Scenario
   readonly kind: Kind
-  /** How much the estimates stand on. */
+  /** Numbers of days, people and calls behind the estimates. */
   readonly days: number
   readonly people: number
   readonly calls: number
-  /** What of the log the scenario is not, in sentences. */
+  /** Sentences about parts of the log that the scenario doesn't cover. */
   readonly notes: ReadonlyArray<string>
 }
 
-/** Fewest days and people that say anything of weekdays and habits. */
+/** Minimum numbers of days and people needed to estimate weekdays and habits. */
 const fewestDays = 7
 const fewestPeople = 5
 
-/** Offices are nearly empty at weekends. */
+/** Decides by the weekends, when offices are nearly empty. */
 const kindOf = (members: Members): Kind => {
   const counts = [...presence(members)]
   const [rest, work] = [true, false].map((isRest) =>
@@ -56,10 +54,10 @@ const kindOf = (members: Members): Kind => {
   return (rest ?? 0) < 0.3 * (work ?? 0) ? "offices" : "homes"
 }
 
-/** A day whose entries begin or end this many hours off the usual time is one that the log does not cover. */
+/** A first or last day that begins or ends this many hours off the usual time is not fully covered by the log. */
 const partOfDay = 6
 
-/** The log without a first or last day that it covers in part: there, few people seem to come. */
+/** Removes a first or last day that the log covers only in part, as it would show too few people. */
 const wholeDays = (log: AccessLog): AccessLog => {
   const { entries } = log
   const [first, last] = [entries[0], entries.at(-1)]
@@ -81,13 +79,14 @@ export const fit = (whole: AccessLog, { kind: given, name }: FitOptions): Result
   const members = membersOf(log)
   const days = members.calendar.length
   const refuse = (message: string) => Result.fail(new CannotFit({ message }))
-  if (days < fewestDays) return refuse(`the log covers ${days} days; at least ${fewestDays} are needed, better 28`)
-  if (!log.has.has("person")) return refuse("the log has no column that says who; name it by --columns person=HEADING")
+  if (days < fewestDays) return refuse(`the log covers ${days} days; at least ${fewestDays} are needed, 28 are better`)
+  if (!log.has.has("person"))
+    return refuse("the log has no column for the person; name it with --columns person=HEADING")
   if (members.people.length < fewestPeople) {
     return refuse(`the log shows ${members.people.length} members; at least ${fewestPeople} are needed`)
   }
   const kind = given ?? kindOf(members)
-  // Panels call flats; what is noted of a member can be a person's own number.
+  // Panels call flats, but the unit of a member's entry can be a personal number.
   const named = log.entries.filter(({ isCall, unit }) => unit !== "" && (kind === "offices" || isCall))
   const units = new Set(named.map(({ unit }) => unit)).size
   const deliveries = callGroup(
@@ -100,14 +99,14 @@ export const fit = (whole: AccessLog, { kind: given, name }: FitOptions): Result
     ({ isDelivery }) => !isDelivery,
     members.codes.filter(({ isDelivery }) => !isDelivery)
   )
-  // What is out of the ordinary is in the log's figures already.
+  // The log's figures already include anomalies.
   const anomalies = Record.map(AnomalyParameters.fields, () => 0)
   type Parts = Omit<(typeof ScenarioDocument.Encoded)["buildings"][number], "name" | "time_zone" | "anomalies">
   const made = (parts: Parts) => {
     const building = { name, time_zone: log.zone, ...parts, anomalies }
     const document = { name, description: `Fitted to ${days} days of an access log`, buildings: [building] }
     return Result.mapBoth(decodeScenario(document), {
-      onFailure: ({ message }) => new CannotFit({ message: `the estimates make no scenario: ${message}` }),
+      onFailure: ({ message }) => new CannotFit({ message: `the estimates give no valid scenario: ${message}` }),
       onSuccess: (decoded) => ({ document, scenario: resolve(decoded) })
     })
   }
@@ -149,7 +148,7 @@ export const fit = (whole: AccessLog, { kind: given, name }: FitOptions): Result
   const homes = { flats, entry_methods: members.methods }
   return Result.flatMap(made({ homes }), ({ scenario }) => {
     const [house] = scenario.buildings
-    // What rates are per is counted where they will be used: the size of households is drawn.
+    // Rates are per unit of the resulting building, because the size of households is drawn.
     const rateFit = (name: "visitors" | "parcels", group: CallGroup) =>
       outsiderFit(
         group,
@@ -173,7 +172,7 @@ export const fit = (whole: AccessLog, { kind: given, name }: FitOptions): Result
     return finish(
       parts(residents),
       shown > flats
-        ? [`the log shows about ${shown} flats; a building has at most ${mostFlats}, and the scenario has these`]
+        ? [`the log shows about ${shown} flats; the scenario has ${mostFlats}, the most a building can have`]
         : []
     )
   })

@@ -1,9 +1,9 @@
 /**
- * Residents from a log.
+ * Estimates residents from a log.
  *
- * Their days leave fewer traces: most doors are not logged on the way out, and errands, work and evenings look alike. So
- * what can be counted is counted in the log and in a simulation of the scenario fitted so far, and the parameters behind
- * it are moved by the difference, a few times.
+ * The days of residents leave few traces: most doors are not logged on the way out, and errands, work and evenings look
+ * alike. So the fit compares counts from the log with counts from a simulation of the scenario so far, and corrects the
+ * parameters by the difference, a few times.
  */
 import { Schema } from "effect"
 import type { Scenario } from "../scenario/Scenario.ts"
@@ -19,12 +19,12 @@ import { byWeekday, mean, quantile, rounded, share } from "./Estimates.ts"
 import type { Members } from "./Members.ts"
 import { presence } from "./Members.ts"
 
-/** What can be counted of residents; null where nobody is there to count. */
+/** Counts of residents; null where nobody was seen. */
 interface Counts {
-  /** People seen on a day, and passages of one who is seen. */
+  /** Average number of people seen on a day, and of passages of each of them. */
   readonly seen: number
   readonly passages: number | null
-  /** Medians of passages in the morning and in the evening of working days, in hours. */
+  /** Median times of the morning and evening passages on working days, in hours. */
   readonly morning: number | null
   readonly evening: number | null
 }
@@ -48,11 +48,11 @@ const countsOf = (passages: ReadonlyArray<Passage>, days: number): Counts => {
   }
 }
 
-/** A clock time moved by most of a difference; it stays where one of both was not seen. */
+/** Moves a clock time by most of a difference. Keeps it if either side was not seen. */
 const towards = (from: number, log: number | null, made: number | null): number =>
   log === null || made === null ? from : from + 0.7 * (log - made)
 
-/** The parameters of residents that are moved. */
+/** Parameters of residents that the fit corrects. */
 interface Moved {
   readonly active: number
   readonly errands: number
@@ -67,7 +67,7 @@ const parametersOf = ({ active, errands, leaves, returns }: Moved, members: Memb
   const whole = mean(Object.values(week))
   return {
     active: share(active),
-    // Who is away for weeks is inactive in a log.
+    // In a log, residents who are away look inactive.
     trips: 0,
     errands: Object.fromEntries(
       weekdays.map((name, weekday) => [name, rounded((usual.errands[weekday] ?? 0) * errands, 2)])
@@ -83,12 +83,15 @@ const parametersOf = ({ active, errands, leaves, returns }: Moved, members: Memb
 const rounds = 4
 const simulatedDays = 28
 
-/** The smallest share that a scenario can state, so that no round ends with nobody. */
+/** Smallest share that a scenario can state, so that no round ends without people. */
 const fewestActive = 0.001
 
 export type FittedResidents = ReturnType<typeof parametersOf>
 
-/** Residents who are seen as often as those of the log; `scenarioOf` makes it with such parameters. */
+/**
+ * Finds parameters whose residents are seen as often as those of the log. `scenarioOf` makes a scenario from
+ * parameters.
+ */
 export const homeFit = (
   members: Members,
   scenarioOf: (residents: FittedResidents) => Scenario | null

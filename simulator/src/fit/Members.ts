@@ -4,7 +4,7 @@
 import type { AccessLog, LogEntry } from "./AccessLog.ts"
 import { share } from "./Estimates.ts"
 
-/** One day of one member: entries that were not denied, in order. */
+/** One day of one member: the entries that were not denied, in order. */
 export interface MemberDay {
   readonly person: string
   readonly day: number
@@ -14,14 +14,14 @@ export interface MemberDay {
 export interface Members {
   readonly people: ReadonlyArray<string>
   readonly days: ReadonlyArray<MemberDay>
-  /** Every day of the calendar from the first to the last of the log. */
+  /** Every calendar day from the first to the last of the log. */
   readonly calendar: ReadonlyArray<number>
-  /** Entries by codes of people who are no members. */
+  /** Entries by code of people who are not members. */
   readonly codes: ReadonlyArray<LogEntry>
   readonly denied: number
   readonly attempts: number
   readonly methods: { readonly swipe_to_open: number; readonly pin: number; readonly qr_code: number }
-  /** PINs used by those who usually open otherwise. */
+  /** Share of PIN entries by people who usually open in another way. */
   readonly otherMethod: number
 }
 
@@ -31,7 +31,7 @@ export const membersOf = ({ entries }: AccessLog): Members => {
   const first = entries[0]?.day ?? 0
   const last = entries.at(-1)?.day ?? 0
   const calendar = Array.from({ length: last - first + 1 }, (_, index) => first + index)
-  // An opening from the app lets somebody else in.
+  // An opening from the app lets somebody else in, so it says nothing of its user's day.
   const own = entries.filter(({ isCall, method, person }) => !isCall && method !== "app" && person !== "")
   const byPerson = Map.groupBy(own, keyOf)
   const codes: Array<LogEntry> = []
@@ -44,7 +44,7 @@ export const membersOf = ({ entries }: AccessLog): Members => {
       all.filter(({ isDenied }) => !isDenied),
       ({ day }) => day
     )
-    // Somebody with a code who was there once in weeks is a guest.
+    // A person with a code who was there on only one day, in a week or more, is a guest.
     const isGuest =
       all.some(({ isDelivery }) => isDelivery) ||
       (calendar.length >= 7 &&
@@ -84,7 +84,7 @@ export const membersOf = ({ entries }: AccessLog): Members => {
   }
 }
 
-/** How many came on each day of the calendar. */
+/** Returns how many members came on each calendar day. */
 export const presence = ({ calendar, days }: Members): ReadonlyMap<number, number> => {
   const counts = new Map(calendar.map((day) => [day, 0]))
   for (const { day } of days) counts.set(day, (counts.get(day) ?? 0) + 1)

@@ -1,6 +1,4 @@
-/**
- * Employees from a log: who comes on which weekday, when, in groups, out to lunch and back.
- */
+/** Estimates employees from a log: who comes on which weekday, when, in groups, out to lunch and back. */
 import { weekdayOf } from "../world/CalendarDate.ts"
 import { hour, second } from "../world/LocalTime.ts"
 import type { LogEntry } from "./AccessLog.ts"
@@ -8,21 +6,22 @@ import { byWeekday, clockTime, dayVariation, lognormalFit, mean, quantile, round
 import type { MemberDay, Members } from "./Members.ts"
 import { presence } from "./Members.ts"
 
-/** Somebody this close behind at the same door came along. */
+/** Maximum gap at the same door between two people of a group. */
 const closeBehind = 2.5 * second
 
-/** How far around somebody others say how likely it is that one is close behind by chance. */
+/** Half of the time span whose traffic shows how likely a small gap is by chance. */
 const aroundHalf = 150 * second
 
 /**
- * The share of entries that came along with the one before, at the same door, less those who were that close by chance.
+ * Returns the share of entries that came in a group with the entry before at the same door, corrected for small gaps by
+ * chance.
  */
 const groupShare = (entries: ReadonlyArray<LogEntry>): number => {
   let [behind, chance, count] = [0, 0, 0]
   const groups = Map.groupBy(entries, ({ day, door }) => `${day} ${door}`)
   for (const own of groups.values()) {
     const times = own.map(({ time }) => time).toSorted((a, b) => a - b)
-    // Where the five minutes around begin and end: both only move on, so that a crowd is not compared with all of itself.
+    // Bounds of the five minutes around an entry. Both only move forward, which keeps the work small in a crowd.
     let [from, until] = [0, 0]
     for (const [index, time] of times.entries()) {
       while (time - (times[from] ?? time) >= aroundHalf) from++
@@ -31,14 +30,14 @@ const groupShare = (entries: ReadonlyArray<LogEntry>): number => {
       if (before === undefined) continue
       count++
       if (time - before <= closeBehind) behind++
-      // How many come in the five minutes around says how likely chance is.
+      // The number of entries in the five minutes around gives the probability of a small gap by chance.
       const around = until - from - 1
       chance += 1 - Math.exp((-around * closeBehind) / (2 * aroundHalf))
     }
   }
   if (count === 0) return 0
   const [seen, expected] = [behind / count, chance / count]
-  // Those around are partly the group itself: chance is overrated by as much as there are groups.
+  // Part of the entries around belong to the group itself, so chance is overestimated by the share of groups.
   const byChance = expected * (1 - seen)
   return share((seen - byChance) / (1 - byChance), 0.9)
 }
@@ -48,10 +47,10 @@ interface Lunch {
   readonly minutes: number
 }
 
-/** Two entries at the outer doors in the middle of the day, with some time between them. */
+/** Finds two entries at the outer doors in the middle of the day that enclose lunch. */
 const lunchOf = ({ entries }: MemberDay, outer: ReadonlySet<string>): Lunch | null => {
   const own = entries.filter(({ door }) => outer.has(door))
-  // In, out, back, out: who leaves the building for lunch has four.
+  // In, out, back, out: a person who leaves the building for lunch has four entries.
   const [, out, back, leaves] = own
   if (own.length !== 4 || out === undefined || back === undefined || leaves === undefined) return null
   return out.clock < 10 || out.clock > 15 ? null : { out, minutes: (back.time - out.time) / 60_000 }
@@ -59,7 +58,7 @@ const lunchOf = ({ entries }: MemberDay, outer: ReadonlySet<string>): Lunch | nu
 
 const isWorking = ({ day }: { readonly day: number }): boolean => weekdayOf(day) % 6 !== 0
 
-/** The doors by which most days begin. */
+/** Returns the doors through which most days begin. */
 const outerDoors = (days: ReadonlyArray<MemberDay>): ReadonlySet<string> => {
   const firsts = Map.groupBy(
     days.flatMap(({ entries }) => entries.slice(0, 1)),
@@ -68,13 +67,13 @@ const outerDoors = (days: ReadonlyArray<MemberDay>): ReadonlySet<string> => {
   return new Set([...firsts].filter(([, own]) => own.length > days.length * 0.04).map(([door]) => door))
 }
 
-/** When people come by day, in hours of the clock. */
+/** Hours of the clock between which the day shift arrives. */
 const byDay = { from: 6.5, until: 12.5 } as const
 const evening = 20
 
 type Shift = "early" | "late" | "night" | "day"
 
-/** The shift that somebody works, by when they come and go on most of their days. */
+/** Returns the shift of a person, by when they come and go on most of their days. */
 const shiftOf = (days: ReadonlyArray<MemberDay>): Shift => {
   const come = quantile(
     days.flatMap(({ entries }) => entries[0]?.clock ?? []),
@@ -85,12 +84,12 @@ const shiftOf = (days: ReadonlyArray<MemberDay>): Shift => {
     0.5
   )
   if (come >= byDay.from && come < byDay.until) return "day"
-  // A night that begins at ten ends at six of the next day: both are on one day of the calendar.
+  // The end of one night shift (6:00) and the beginning of the next (22:00) are on the same calendar day.
   if (come >= evening || (come < byDay.from && go >= evening)) return "night"
   return come < byDay.from ? "early" : "late"
 }
 
-/** The parameters with which this many employees come as often as those of the log. */
+/** Returns parameters with which this many employees come as often as those of the log. */
 export const officeFit = (members: Members, people: number) => {
   const each = [...Map.groupBy(members.days, ({ person }) => person).values()]
   const byShift = Map.groupBy(each, shiftOf)

@@ -1,9 +1,9 @@
 /**
- * From what happens to what is published: devices are offline and send later, and have wrong clocks.
+ * Turns occurrences into published events, with devices that are offline, send late and have wrong clocks.
  *
- * While a controller is offline, openings of its doors are kept and sent when it is back; calls can't be placed, so what
- * would have followed from them does not happen either. A controller restarts once a night by the clock on the wall. From
- * one restart to the next it draws its outages from a substream of its own: with and without them, people do the same.
+ * While a controller is offline, openings of its doors are kept and sent when it is back. Calls can't be placed, so
+ * nothing follows from them either. A controller restarts once a night by the local clock. Its outages from one restart
+ * to the next are drawn from a separate substream, so people behave the same with and without outages.
  */
 import { between, chance, lognormal, normal, poisson } from "../random/Distribution.ts"
 import type { Substream } from "../random/Substream.ts"
@@ -15,31 +15,31 @@ import { dayNumberAt, instantOf } from "../world/LocalDay.ts"
 import { dayMillis, hour, second } from "../world/LocalTime.ts"
 import { Heap } from "../clock/Heap.ts"
 
-/** A occurrence, and when the service receives it. */
+/** An occurrence, and when the service receives it. */
 export interface Recorded {
   readonly occurrence: Occurrence
-  /** When it is published, in milliseconds since the epoch. */
+  /** Time of publication, in milliseconds since the epoch. */
   readonly at: number
-  /** What the device's clock showed when it happened. */
+  /** Time shown by the device's clock at the occurrence. */
   readonly logged_at: number
 }
 
-/** Doors on one controller, and the panels at these doors. */
+/** Number of doors on one controller, which also serves the panels at these doors. */
 export const doorsPerController = 4
 
 interface Outage {
   readonly from: number
   readonly until: number
-  /** How many events wait for its end. */
+  /** Number of events that wait for its end. */
   kept: number
 }
 
-/** From one nightly restart of a controller to the next. */
+/** The time from one nightly restart of a controller to the next. */
 interface Period {
   readonly from: number
   readonly until: number
   readonly outages: ReadonlyArray<Outage>
-  /** What the clock was wrong by after it was last set, and when that was where nobody keeps it. */
+  /** Error of the clock when it was last set, and when that was (null for a clock on the network). */
   readonly offset: number
   readonly setAt: number | null
 }
@@ -48,12 +48,12 @@ class Controller {
   readonly #devices: Devices
   readonly #substream: Substream
   readonly #zone: string
-  /** When it restarts, from the beginning of the local day: between three and five. */
+  /** Time of the restart since the beginning of the local day: between 3:00 and 5:00. */
   readonly #restart: number
   readonly #isKept: boolean
-  /** Where in the interval at which clocks are set by hand this one is, from 0 to 1. */
+  /** Phase of this clock in the interval at which clocks are set by hand, from 0 to 1. */
   readonly #phase: number
-  /** Milliseconds that the clock gains in a millisecond. */
+  /** Milliseconds that the clock gains per millisecond. */
   readonly #drift: number
   #period: Period = { from: 0, until: 0, outages: [], offset: 0, setAt: null }
 
@@ -68,7 +68,7 @@ class Controller {
     this.#drift = normal(rng, 0, devices.clocks.drift) / 1e6
   }
 
-  /** The period that an instant lies in. */
+  /** Returns the period that contains an instant. */
   #at(time: number): Period {
     const known = this.#period
     if (time >= known.from && time < known.until) return known
@@ -87,7 +87,7 @@ class Controller {
     return this.#period
   }
 
-  /** Clocks on the network are set at each restart, the others by hand now and then. */
+  /** Clocks on the network are set at each restart, others by hand from time to time. */
   #clockOf(day: number, from: number): Pick<Period, "offset" | "setAt"> {
     const { deviation, set_every, wrong_deviation } = this.#devices.clocks
     const days = Math.max(1, Math.floor(set_every / dayMillis))
@@ -100,25 +100,26 @@ class Controller {
     }
   }
 
-  /** The outage that an instant falls into; undefined when the controller is online. */
+  /** Returns the outage at an instant; undefined if the controller is online. */
   outageAt(time: number): Outage | undefined {
     return this.#at(time).outages.find(({ from, until }) => time >= from && time < until)
   }
 
-  /** What the clock is wrong by. One on the network drifts only while it is offline. */
+  /** Returns the error of the clock, in milliseconds. A clock on the network drifts only while it is offline. */
   skewAt(time: number, outage: Outage | undefined): number {
     const { offset, setAt } = this.#at(time)
     const since = this.#isKept ? (outage?.from ?? time) : (setAt ?? time)
     return Math.floor(offset + (time - since) * this.#drift)
   }
 
-  /** When an event is sent that was kept in an outage of the current period. */
+  /** Returns when an event is sent that was kept in an outage of the current period. */
   sentAt(outage: Outage, id: number): number {
     const { jitter, per_second } = this.#devices.flush
     const turn = Math.floor((outage.kept++ * second) / per_second)
     const late = jitter === 0 ? 0 : Math.floor(between(new Rng(child(this.#substream, id)), 0, jitter))
     const at = outage.until + turn + late
-    // Outages overlap, and one may begin before all of the last is sent: what falls into the next waits for its end, too.
+    // Outages can overlap or begin before everything kept in the last one is sent. Events that fall into the next
+    // outage wait for its end.
     const next = this.#period.outages.find(({ from, until }) => at >= from && at < until)
     return next === undefined ? at : this.sentAt(next, id)
   }
@@ -147,7 +148,7 @@ const controllersOf = (equipped: ReadonlyArray<Equipped>): ReadonlyMap<AccessPoi
   return controllers
 }
 
-/** Calls that could not be placed, remembered for a day, in order of time. */
+/** Calls that could not be placed, kept for a day, in order of time. */
 class LostCalls {
   readonly #times = new Map<number, number>()
 
@@ -164,7 +165,7 @@ class LostCalls {
   }
 }
 
-/** What the service receives, in order of time. */
+/** Returns what the service receives, in order of time. */
 export function* recorded(
   occurrences: Iterable<Occurrence>,
   equipped: ReadonlyArray<Equipped>

@@ -1,18 +1,16 @@
-/**
- * Reads recorded events: lines of NDJSON in the form of a plan, of whatever origin.
- */
+/** Reads recorded events from any origin: lines of NDJSON in the form of a plan. */
 import { Option, Result, Schema } from "effect"
 import { AnyPlannedEvent, PlannedEvent } from "./PlannedEvent.ts"
 import { schemaProblems } from "@doorhook/core"
 
 export interface EventRow {
-  /** When it was published, and when the device says that it happened, in milliseconds since the epoch. */
+  /** Times of publication and of the occurrence by the device's clock, in milliseconds since the epoch. */
   readonly at: number
   readonly logged_at: number
   readonly event: PlannedEvent
 }
 
-/** A line that is no event: which, and why. */
+/** A line that is not an event, and why. */
 export class InvalidLine extends Schema.TaggedError<InvalidLine>()("InvalidLine", {
   line: Schema.Int,
   detail: Schema.String
@@ -26,10 +24,10 @@ const decode = Schema.decodeUnknownResult(PlannedEvent, { errors: "all" })
 const decodeAny = Schema.decodeUnknownResult(AnyPlannedEvent, { errors: "all" })
 const hasKnownType = Schema.is(Schema.Struct({ resource_type: AnyPlannedEvent.fields.resource_type }))
 
-/** The most problems of one line that are named. */
+/** Maximum number of problems named for one line. */
 const mostListed = 8
 
-/** What is wrong with the members of a line, in words. */
+/** Describes what is wrong with the members of a line. */
 const problemsIn = (error: Schema.SchemaError): string => {
   const listed = schemaProblems(error).map(
     ({ detail, pointer }) => `${pointer === "" ? "the line" : pointer} ${detail}`
@@ -40,7 +38,7 @@ const problemsIn = (error: Schema.SchemaError): string => {
 
 const isoPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/
 
-/** A time with an offset, in milliseconds since the epoch. */
+/** Reads a time with an offset, in milliseconds since the epoch. */
 export const instantOfIso = (text: string): Option.Option<number> =>
   isoPattern.test(text) && !Number.isNaN(Date.parse(text)) ? Option.some(Date.parse(text)) : Option.none()
 
@@ -51,7 +49,7 @@ export const readLine = (text: string, line: number): Result.Result<EventRow, In
   try {
     value = JSON.parse(text)
   } catch {
-    return invalid("is not JSON; one event is expected on each line")
+    return invalid("is not JSON; expected one event per line")
   }
   if (!hasKnownType(value)) {
     const any = decodeAny(value)

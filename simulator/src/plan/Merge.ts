@@ -1,22 +1,27 @@
 /**
  * Merges ordered sequences into one, holding one element of each.
  *
- * A sequence states from when on it can have elements, and nothing of it is computed before the merge gets there.
+ * A sequence states the earliest time of its elements. None of them is computed before the merge reaches that time.
  */
 import { Heap } from "../clock/Heap.ts"
 
-/** A sequence in order of time, and what comes after it. */
+/** A sequence in order of time, and the sequence that follows it. */
 export interface Source<A> {
-  /** None of its elements is earlier. */
+  /** Earliest possible time of its elements. */
   readonly from: number
-  /** Not negative. Decides between equal times, the lower first, so that the order does not depend on the beginning. */
+  /**
+   * Not negative. At equal times the lower rank comes first, so that the order does not depend on where the merge
+   * begins.
+   */
   readonly rank: number
   readonly open: () => Iterator<A>
-  /** The source that follows; it does not begin earlier. Null after the last. */
+  /** Returns the source that follows, which does not begin earlier; null after the last. */
   readonly next: () => Source<A> | null
 }
 
-/** A source that has not begun, before all elements of its time; or one of which the next element is known. */
+/**
+ * A source that has not begun, which sorts before all elements of its time, or a source whose next element is known.
+ */
 interface Cursor<A> {
   time: number
   readonly rank: number
@@ -25,7 +30,7 @@ interface Cursor<A> {
   element: A | null
 }
 
-/** All elements of all sources in order of time. */
+/** Yields the elements of all sources in order of time. */
 export function* merge<A>(sources: Iterable<Source<A>>, timeOf: (element: A) => number): IterableIterator<A> {
   const heap = new Heap<Cursor<A>>((a, b) => a.time < b.time || (a.time === b.time && a.rank < b.rank))
   const add = (source: Source<A>) => {

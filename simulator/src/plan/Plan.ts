@@ -1,8 +1,8 @@
 /**
- * Everything that happens in a scenario, as one stream in order of time.
+ * The plan of a scenario: all its events as one stream in order of time.
  *
- * Each flow of each building is generated day by day and merged, so memory depends on how much goes on in a day and not
- * on how long the plan is. A plan of two days is the plan of the first followed by the plan of the second.
+ * Each flow of each building is generated day by day and merged, so memory depends on the traffic of a day and not on
+ * the length of the plan. A plan of two days is the plan of the first day followed by the plan of the second.
  */
 import { Effect, Stream } from "effect"
 import type { Substream } from "../random/Substream.ts"
@@ -30,58 +30,60 @@ import { recorded } from "./Controllers.ts"
 export interface PlanOptions {
   /** The same seed gives the same plan, byte for byte. */
   readonly seed: number
-  /** When it begins, by the clocks of each building. */
+  /** Beginning, by the clocks of each building. */
   readonly start: LocalTime
-  /** How long it is, in milliseconds; `Infinity` has no end. */
+  /** Length in milliseconds; `Infinity` for a plan without end. */
   readonly duration: number
-  /** How many times as many people as the scenario says; 1 by default, at most `maxRateScale`. */
+  /** Factor for the number of people: 1 by default, at most `maxRateScale`. */
   readonly rateScale?: number
 }
 
-/** Milliseconds since the epoch; `until` is no longer part of it. */
+/** A span of time in milliseconds since the epoch, without `until` itself. */
 export interface Window {
   readonly from: number
   readonly until: number
 }
 
-/** When a plan is going on in a building. */
+/** Returns the time that a plan covers in a building. */
 export const windowOf = (building: Building, { start, duration }: PlanOptions): Window => {
   const from = instantOf(start, building.time_zone)
   return { from, until: from + duration }
 }
 
-// The numbers in events' data are unique in a plan, grow from day to day, and do not depend on where a plan begins or on other
-// flows. From the top of the 53 bits of an exact double: 15 bits of days since 2000 (until 2089), 9 of buildings, 4 of flows,
-// and 25 that count what one flow does in one building on one day.
+// The ids in events' data are unique in a plan, grow from day to day, and depend neither on where a plan begins nor on
+// other flows. From the top, the 53 bits of an exact double are: 15 bits for the day since 2000 (until 2089), 9 for the
+// building, 4 for the flow, and 25 for a count of the events of one flow in one building on one day.
 const daysUntil2000 = 10_957
 const flowRoom = 0x10
 const countRoom = 0x200_0000
 
-/** The most that people can be multiplied by: the busiest flow of the largest preset then fills a fifth of its room. */
+/** Highest factor for the number of people. The busiest flow of the largest preset then uses a fifth of its ids. */
 export const maxRateScale = 1_000
 
-/** The longest plan, in milliseconds: ids have room for the years in which it can start, and ten more. */
+/** Longest plan, in milliseconds: ids have room for the years in which a plan can start, and ten more. */
 export const longestDuration = 3_650 * dayMillis
 
-/** The place of one flow of one building (by its place in the scenario) on one day (since 1970). */
+/**
+ * Returns the leading bits of the ids of one flow in one building (its index in the scenario) on one day (since 1970).
+ */
 export const placeOf = (day: number, building: number, flow: FlowName): number =>
   ((day - daysUntil2000) * mostBuildings + building) * flowRoom + flowNames.indexOf(flow)
 
-/** Gives out the numbers of a place. */
+/** Returns a function that returns the next event id of a place. */
 export const eventNumbers = (place: number): (() => number) => {
   let count = 0
   return () => place * countRoom + count++
 }
 
-/** The substream of all that goes on in a building. */
+/** Returns the substream of all randomness in a building. */
 const buildingSubstream = (seed: number, building: Building): Substream =>
   child(child(root(seed), "building"), building.id)
 
-/** One flow of one building, from a day on. */
+/** One flow of one building, from its first day on. */
 interface FlowPlace {
   readonly traffic: BuildingTraffic
   readonly roster: Roster
-  /** The building's place in the scenario. */
+  /** The building's index in the scenario. */
   readonly place: number
   readonly flow: Flow
   readonly window: Window
@@ -90,7 +92,7 @@ interface FlowPlace {
 export const rosterOf = ({ away, building }: BuildingTraffic, seed: number): Roster =>
   new Roster(building, away, buildingSubstream(seed, building))
 
-/** What a flow needs on a day of its building's calendar. */
+/** Returns the input of a flow for one day of its building's calendar. */
 export const flowDay = <F extends Flow>(
   { flow, place, roster, traffic }: Omit<FlowPlace, "flow" | "window"> & { readonly flow: F },
   day: FlowDay<F>["day"],
@@ -126,13 +128,13 @@ const sourceOf = (flowPlace: FlowPlace, options: PlanOptions, makeDay: ReturnTyp
       next: () => dayFrom(number + 1)
     }
   }
-  // A day can go on after its midnight, but not for longer than a day (see `longestDay`); what a controller has kept comes
+  // A day can continue after midnight, for at most one more day (see `longestDay`). Events kept by a controller arrive
   // before its next restart or soon after.
   const lookBack = devices === null ? 1 : 2
   return dayFrom(dayNumberAt(window.from, building.time_zone) - lookBack)
 }
 
-/** What happens, a few days before the plan begins included. */
+/** Yields all occurrences, from a few days before the plan begins. */
 const allOccurrences = (scenario: Scenario, options: PlanOptions): IterableIterator<Occurrence> => {
   const makeDay = dayMaker()
   const sources = scenario.buildings.flatMap((traffic, place) => {
@@ -146,7 +148,7 @@ const allOccurrences = (scenario: Scenario, options: PlanOptions): IterableItera
 const windowsOf = (scenario: Scenario, options: PlanOptions): ReadonlyMap<number, Window> =>
   new Map(scenario.buildings.map(({ building }) => [building.id, windowOf(building, options)]))
 
-/** What happens, whatever becomes of it on its way to the service. */
+/** Yields occurrences before devices and controllers change or drop them. */
 export function* occurrences(scenario: Scenario, options: PlanOptions): IterableIterator<Occurrence> {
   const windows = windowsOf(scenario, options)
   for (const occurrence of allOccurrences(scenario, options)) {
@@ -154,7 +156,7 @@ export function* occurrences(scenario: Scenario, options: PlanOptions): Iterable
   }
 }
 
-/** What the service receives, in order of time. */
+/** Yields what the service receives, in order of time. */
 export function* records(scenario: Scenario, options: PlanOptions): IterableIterator<Recorded> {
   const windows = windowsOf(scenario, options)
   const equipped = scenario.buildings.flatMap(({ building, devices }) =>
@@ -170,36 +172,39 @@ function* plannedEvents(scenario: Scenario, options: PlanOptions): IterableItera
   for (const record of records(scenario, options)) yield plannedEvent(record)
 }
 
-/** How many events are generated at a time: few enough that most are published and forgotten before memory is collected. */
+/** Number of events generated at a time: so few that most are published and released before garbage is collected. */
 const chunkSize = 200
 
-/** The plan of a scenario: every event in order of time. */
+/** Returns the plan of a scenario: every event in order of time. */
 export const plan = (scenario: Scenario, options: PlanOptions): Stream.Stream<PlannedEvent> =>
   Stream.suspend(() => Stream.fromIteratorSucceed(plannedEvents(scenario, options), chunkSize))
 
-/** When a plan begins: where clocks show its start first, in milliseconds since the epoch. */
+/** Returns when a plan begins, in milliseconds since the epoch: when the first clock shows its start. */
 export const beginningOf = (scenario: Scenario, start: LocalTime): number =>
   Math.min(...scenario.buildings.map(({ building }) => instantOf(start, building.time_zone)))
 
-/** How long a plan takes from its beginning to its end, in milliseconds: longer than its duration where clocks differ. */
+/**
+ * Returns how long a plan takes from its beginning to its end, in milliseconds. It is longer than the duration if
+ * clocks differ.
+ */
 export const spanOf = (scenario: Scenario, options: PlanOptions): number =>
   endOf(scenario, options) - beginningOf(scenario, options.start)
 
-/** When a plan ends: in the building whose clock shows its end last, in milliseconds since the epoch. */
+/** Returns when a plan ends, in milliseconds since the epoch: when the last building reaches its end. */
 export const endOf = (scenario: Scenario, options: PlanOptions): number =>
   Math.max(...scenario.buildings.map(({ building }) => windowOf(building, options).until))
 
-/** A chunk of lines of NDJSON, of a size that files like. */
+/** A chunk of NDJSON lines, of a size that is efficient to write. */
 export interface LineChunk {
   readonly bytes: Uint8Array
-  /** How many events it holds. */
+  /** Number of events in the chunk. */
   readonly events: number
 }
 
-/** Characters of a chunk. */
+/** Minimum number of characters of a chunk, except the last. */
 const chunkLength = 0x1_0000
 
-/** The lines of a plan; `see` is shown each record first. */
+/** Yields the lines of a plan. `see` is called with each record first. */
 export function* lineChunks(
   scenario: Scenario,
   options: PlanOptions,
@@ -220,10 +225,10 @@ export function* lineChunks(
   if (events > 0) yield { bytes: encoder.encode(text), events }
 }
 
-/** Items between two turns of other fibers. */
+/** Number of items after which other fibers get a turn. */
 const turnLength = 2_000
 
-/** A long loop that lets other fibers run in between, so that Ctrl-C works and progress is shown. */
+/** Loops over items and lets other fibers run from time to time, so that Ctrl-C works and progress is shown. */
 export const forEachYielding = Effect.fnUntraced(function* <A>(items: Iterable<A>, use: (item: A) => void) {
   let left = turnLength
   for (const item of items) {

@@ -1,6 +1,4 @@
-/**
- * An event as a plan holds it: one line of NDJSON, and what is published (without `at`) when its time has come.
- */
+/** An event of a plan: one line of NDJSON. When its time has come, it is published without `at`. */
 import { AccessLogData, Action, builtInTable, BuildingId, CallData, TenantId } from "@doorhook/core"
 import { Schema } from "effect"
 import type { Access, Call } from "../traffic/Occurrence.ts"
@@ -9,13 +7,13 @@ import { dayMillis, hour, minute, second } from "../world/LocalTime.ts"
 import type { Recorded } from "./Controllers.ts"
 
 const common = {
-  /** When it happens: ISO 8601, UTC, with milliseconds. */
+  /** Time of publication: ISO 8601, UTC, with milliseconds. */
   at: Schema.String,
   building_id: BuildingId,
   tenant_ids: Schema.Array(TenantId)
 }
 
-/** What a line of any type has: what is wrong with one of no known type is reported by this. */
+/** Members of a line of any type. Used to report the problems of lines without a known type. */
 export const AnyPlannedEvent = Schema.Struct({
   ...common,
   resource_type: Schema.Literals([...builtInTable.keys()]),
@@ -42,7 +40,8 @@ const prefixOf = (instant: number): string => {
 }
 
 /**
- * An instant in whole milliseconds since the epoch as ISO 8601 in UTC. Every event has two, so each minute is formatted once.
+ * Formats whole milliseconds since the epoch as ISO 8601 in UTC. Every event has two such times, so the last minute is
+ * cached.
  */
 export const toIso = (instant: number): string => {
   const whole = Math.floor(instant / minute)
@@ -55,10 +54,10 @@ export const toIso = (instant: number): string => {
   return `${lastPrefix}${two[seconds]}.${three[rest - seconds * second]}Z`
 }
 
-/** Reads what `toIso` wrote. */
+/** Parses a text written by `toIso`. */
 export const fromIso = (text: string): number => Date.parse(text)
 
-/** Where the picture of it would be. */
+/** Returns the URL of a snapshot, which doesn't exist. */
 const snapshotOf = (building_id: BuildingId, id: number): string => `https://snapshots.example/${building_id}/${id}.jpg`
 
 const callData = (call: Call, logged_at: string): CallData => ({
@@ -82,7 +81,7 @@ const accessLogData = (access: Access, logged_at: string): AccessLogData => ({
   image_url: access.access_point.camera ? snapshotOf(access.building_id, access.id) : null
 })
 
-/** Writes down what was recorded. */
+/** Makes the planned event of a record. */
 export const plannedEvent = ({ occurrence, ...times }: Recorded): PlannedEvent => {
   const at = toIso(times.at)
   const logged_at = times.logged_at === times.at ? at : toIso(times.logged_at)
@@ -99,10 +98,10 @@ export const plannedEvent = ({ occurrence, ...times }: Recorded): PlannedEvent =
       }
 }
 
-/** The line of a record, its end included. */
+/** Returns the line of a record, with its line break. */
 export const lineOf = (record: Recorded): string => `${JSON.stringify(plannedEvent(record))}\n`
 
-/** The same event at another time; what was logged earlier than it was published stays as much earlier. */
+/** Moves an event to another time. Keeps the lag between the device's log time and the publication. */
 export const movedTo = (event: PlannedEvent, instant: number): PlannedEvent => {
   const at = toIso(instant)
   const lag = event.data.logged_at === event.at ? 0 : fromIso(event.at) - fromIso(event.data.logged_at)

@@ -1,9 +1,9 @@
 /**
- * The functions of a real number that distributions need, from operations that every engine computes to the same bits:
- * `Math.exp` and `Math.log` leave their last digit to the engine. Accurate to a few units of the last place.
+ * Real functions for distributions. They use only operations that give the same bits on every engine, unlike `Math.exp`
+ * and `Math.log`, whose last digit can differ. Accurate to a few units in the last place.
  */
 
-/** The natural logarithm of a positive number. */
+/** Natural logarithm of a positive number. */
 export const ln = (x: number): number => {
   if (x <= 0) return x === 0 ? -Infinity : NaN
   if (x === Infinity) return x
@@ -39,7 +39,7 @@ export const exp = (x: number): number => {
   return series
 }
 
-/** The density of a normal distribution at x. */
+/** Density of a normal distribution at x. */
 export const normalDensity = (x: number, mean: number, deviation: number): number => {
   const z = (x - mean) / deviation
   return exp((-z * z) / 2) / (deviation * 2.5066282746310002)
@@ -60,7 +60,7 @@ const tailNumerator = [
 ]
 const tailDenominator = [0.007784695709041462, 0.3224671290700398, 2.445134137142996, 3.754408661907416, 1]
 
-/** The standard normal quantile of 0 < p < 1, by Peter Acklam's rational approximation (relative error 1.2e-9). */
+/** Standard normal quantile for 0 < p < 1, by Peter Acklam's rational approximation (relative error 1.2e-9). */
 export const normalQuantile = (p: number): number => {
   if (p > 0.97575) return -normalQuantile(1 - p)
   if (p < 0.02425) {

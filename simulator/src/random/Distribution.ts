@@ -1,25 +1,23 @@
-/**
- * Draws from the distributions that traffic is made of.
- */
+/** Draws from the distributions that the traffic uses. */
 import { exp, ln, normalQuantile } from "./Arithmetic.ts"
 import type { Rng } from "./Substream.ts"
 
-/** True with a probability. */
+/** Draws true with this probability. */
 export const chance = (rng: Rng, probability: number): boolean => rng.uniform() < probability
 
-/** Evenly between two numbers. */
+/** Draws from a uniform distribution between two numbers. */
 export const between = (rng: Rng, low: number, high: number): number => low + (high - low) * rng.uniform()
 
-/** Exponential with mean 1. */
+/** Draws from an exponential distribution with mean 1. */
 export const exponential = (rng: Rng): number => -ln(1 - rng.uniform())
 
-/** Standard normal. */
+/** Draws from the standard normal distribution. */
 export const standardNormal = (rng: Rng): number => {
   const p = rng.uniform()
   return p === 0 ? -8.3 : normalQuantile(p)
 }
 
-/** Normal with a mean and a standard deviation. */
+/** Draws from a normal distribution with this mean and standard deviation. */
 export const normal = (rng: Rng, mean: number, deviation: number): number => mean + deviation * standardNormal(rng)
 
 /** A positive quantity given by its median and the standard deviation of its logarithm. */
@@ -30,7 +28,7 @@ export interface Lognormal {
 
 export const lognormal = (rng: Rng, { median, sigma }: Lognormal): number => median * exp(sigma * standardNormal(rng))
 
-/** How often something happens that happens `mean` times on average (Poisson; for small means). */
+/** Draws from a Poisson distribution with this mean. Suited to small means only. */
 export const poisson = (rng: Rng, mean: number): number => {
   let count = 0
   for (let reached = exponential(rng); reached < mean; reached += exponential(rng)) count++
@@ -38,8 +36,8 @@ export const poisson = (rng: Rng, mean: number): number => {
 }
 
 /**
- * Gamma with mean 1 and a coefficient of variation of at most 1, by Marsaglia and Tsang's method (2000): how much busier
- * than usual a day is.
+ * Draws a factor by which a day is busier than usual, from a gamma distribution with mean 1 and a coefficient of
+ * variation of at most 1. By Marsaglia and Tsang's method (2000).
  */
 export const dayFactor = (rng: Rng, variation: number): number => {
   if (variation === 0) return 1
@@ -56,7 +54,7 @@ export const dayFactor = (rng: Rng, variation: number): number => {
   }
 }
 
-/** One of some things with their probabilities; the last argument takes what is left of 1. */
+/** Draws one of the choices by their probabilities, or `otherwise` with the probability that remains. */
 export const weighted = <A>(rng: Rng, choices: ReadonlyArray<readonly [thing: A, share: number]>, otherwise: A): A => {
   let rest = rng.uniform()
   for (const [thing, share] of choices) {
@@ -66,5 +64,5 @@ export const weighted = <A>(rng: Rng, choices: ReadonlyArray<readonly [thing: A,
   return otherwise
 }
 
-/** One of some things, all equally likely; undefined when there are none. */
+/** Draws one of the things, all equally likely; undefined if there are none. */
 export const oneOf = <A>(rng: Rng, things: ReadonlyArray<A>): A | undefined => things[rng.below(things.length)]

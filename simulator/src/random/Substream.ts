@@ -1,18 +1,18 @@
 /**
- * Random numbers by name.
+ * Named random numbers.
  *
- * Every place that needs randomness has a name under the seed (seed, building, flow, day, purpose), and its numbers
- * depend on that name alone. So one flow can change and all others stay as they were, and a plan can begin at any day
- * without generating those before it.
+ * Each use of randomness has a name under the seed (seed, building, flow, day, purpose), and its numbers depend only on
+ * that name. So a change in one flow leaves all others as they were, and a plan can begin on any day without generating
+ * the days before.
  *
- * Bytes stay the same on every platform and engine: 32-bit integer operations here, and on doubles only `+ - * /`,
+ * The numbers are the same on every platform and engine. Integer operations are 32-bit; doubles use only `+ - * /`,
  * comparisons, `Math.floor` and the correctly rounded `Math.sqrt` (see `Arithmetic`).
  */
 
-/** A name under a seed: 128 bits that stand for it. */
+/** The 128-bit hash of a name under a seed. */
 export type Substream = readonly [number, number, number, number]
 
-/** One step of a multiplicative hash (the finalizer of MurmurHash3 is of this kind). */
+/** One step of a multiplicative hash, similar to the finalizer of MurmurHash3. */
 const mix = (word: number, input: number, multiplier: number): number => {
   const mixed = Math.imul(word ^ input, multiplier)
   return mixed ^ (mixed >>> 15)
@@ -25,10 +25,10 @@ const absorb = ([a, b, c, d]: Substream, code: number): Substream => {
   return [mixedA, mixedB, mixedC, mix(d, code ^ mixedC, 0x165667b1)]
 }
 
-/** The end of a name; no character has this code, so `ab` under `c` is not `a` under `bc`. */
+/** Marks the end of a name. No character has this code, so `ab` under `c` differs from `a` under `bc`. */
 const endOfName = 0x1_0000
 
-/** The substream of a name under another. */
+/** Returns the substream of a name under another substream. */
 export const child = (parent: Substream, name: string | number): Substream => {
   const text = `${name}`
   let words = parent
@@ -36,11 +36,11 @@ export const child = (parent: Substream, name: string | number): Substream => {
   return absorb(words, endOfName)
 }
 
-/** The substream that everything under a seed comes from. */
+/** Returns the substream of a seed, the parent of all others. */
 export const root = (seed: string | number): Substream =>
   child([0x243f6a88, 0x1319_8a2e, 0x0370_7344, 0x2e0b_4482], seed)
 
-/** The generator of a substream: sfc32 (Chris Doty-Humphrey's small fast counting generator, 32-bit). */
+/** Random number generator of a substream: sfc32 (Chris Doty-Humphrey's small fast counting generator, 32-bit). */
 export class Rng {
   #a: number
   #b: number
@@ -56,7 +56,7 @@ export class Rng {
     for (let round = 0; round < 15; round++) this.uint32()
   }
 
-  /** A whole number below 2^32. */
+  /** Draws a whole number below 2^32. */
   uint32(): number {
     const sum = (this.#a + this.#b + this.#counter) | 0
     this.#counter = (this.#counter + 1) | 0
@@ -66,14 +66,14 @@ export class Rng {
     return sum >>> 0
   }
 
-  /** A multiple of 2^-53, at least 0 and below 1. */
+  /** Draws a multiple of 2^-53, at least 0 and below 1. */
   uniform(): number {
     const high = this.uint32() >>> 5
     const low = this.uint32() >>> 6
     return (high * 0x400_0000 + low) / 0x20_0000_0000_0000
   }
 
-  /** A whole number below `count`. */
+  /** Draws a whole number below `count`. */
   below(count: number): number {
     return Math.floor(this.uniform() * count)
   }

@@ -1,8 +1,8 @@
 /**
- * A modelled receiver: its answers to requests, without a network.
+ * A modelled receiver, which answers requests without a network.
  *
- * A receiver is a chain of traits: the first that returns an answer decides. Requests that no trait answers are processed by
- * one of its workers, after its latency.
+ * A receiver is a chain of traits. The first trait that returns an answer decides. Other requests are processed by one
+ * of the receiver's workers, after its latency.
  */
 import type { TransportResult } from "@doorhook/core"
 import type { Lognormal } from "../random/Distribution.ts"
@@ -11,7 +11,7 @@ import type { Rng } from "../random/Substream.ts"
 import { parseDay } from "../world/CalendarDate.ts"
 import type { momentAt } from "../world/LocalDay.ts"
 
-/** A request as a receiver gets it. All times in milliseconds. */
+/** A request as a receiver gets it. Times in milliseconds. */
 export interface IncomingRequest {
   /** Since the epoch. */
   readonly now: number
@@ -19,11 +19,11 @@ export interface IncomingRequest {
   readonly sinceStart: number
   /** How long the sender waits for the answer. */
   readonly deadline: number
-  /** The day and the minute by the receiver's clock. */
+  /** Day and minute by the receiver's clock. */
   readonly local: ReturnType<typeof momentAt>
 }
 
-/** The outcome of a request. `processed`: the receiver has processed the event, whatever the sender got. */
+/** Outcome of a request. `processed`: whether the receiver processed the event, whatever the sender got. */
 export interface Reception {
   readonly result: TransportResult
   readonly processed: boolean
@@ -31,33 +31,36 @@ export interface Reception {
 
 interface Senses {
   readonly rng: Rng
-  /** Draws how long this receiver takes, in milliseconds. */
+  /** Draws the receiver's latency, in milliseconds. */
   readonly latency: () => number
 }
 
-/** One way in which a receiver is not perfect; null lets a request pass to the next trait. */
+/** A way in which a receiver misbehaves. Null passes the request on to the next trait. */
 export type Trait = (request: IncomingRequest, senses: Senses) => Reception | null
 
-/** How much a receiver can do at once. */
+/** How much work a receiver can do at the same time. */
 export interface Capacity {
   readonly workers: number
-  /** Requests that may wait for a worker; the others get 503. */
+  /** Number of requests that can wait for a worker. Further requests get a 503. */
   readonly queue: number
-  /** How long after an outage it is slower, in milliseconds: five times at first, then less and less. */
+  /**
+   * How long the receiver is slower after an outage, in milliseconds. It starts at a fifth of its speed and recovers
+   * steadily.
+   */
   readonly recovery: number
 }
 
 export interface ReceiverModel {
   readonly traits: ReadonlyArray<() => Trait>
   readonly latency: Lognormal
-  /** Null for one that answers any number of requests at once. */
+  /** Null for a receiver without limits. */
   readonly capacity: Capacity | null
 }
 
-/** How long a refusal takes: no work is done. In milliseconds. */
+/** Duration of a refusal, which takes no work, in milliseconds. */
 const refusalTime = 20
 
-/** How many times slower a receiver is right after an outage. */
+/** Factor by which a receiver is slower right after an outage. */
 const slowest = 5
 
 const answered = (
@@ -80,7 +83,7 @@ export class Receiver {
   readonly #traits: ReadonlyArray<Trait>
   readonly #senses: Senses
   readonly #capacity: Capacity | null
-  /** When each worker is free, and when each request that waits begins, in milliseconds since the epoch. */
+  /** When each worker is free, and when each waiting request begins, in milliseconds since the epoch. */
   readonly #freeAt: Array<number>
   #waiting: Array<number> = []
   #downUntil = Number.NEGATIVE_INFINITY
@@ -102,11 +105,11 @@ export class Receiver {
     }
     const elapsed = this.#capacity === null ? this.#senses.latency() : this.#served(request.now, this.#capacity)
     if (elapsed === null) return answered(503, refusalTime, false)
-    // Too late for the deadline it is a timeout to the sender, and done all the same.
+    // After the deadline, the sender sees a timeout, but the event is processed.
     return elapsed > request.deadline ? failed("timeout", request.deadline, true) : answered(200, elapsed, true)
   }
 
-  /** How long a request takes, the waiting for a worker included; null where there is no room to wait. */
+  /** Returns how long a request takes, including the wait for a worker; null if the queue is full. */
   #served(now: number, { queue, recovery }: Capacity): number | null {
     this.#waiting = this.#waiting.filter((begins) => begins > now)
     const worker = this.#freeAt.indexOf(Math.min(...this.#freeAt))
@@ -120,7 +123,7 @@ export class Receiver {
   }
 }
 
-/** A part of each day, or of one day, in minutes of the receiver's clock. May run over midnight. */
+/** A part of each day, or of one day, in minutes of the receiver's clock. Can span midnight. */
 export interface DownTime {
   readonly from: number
   readonly to: number
@@ -128,14 +131,14 @@ export interface DownTime {
   readonly on: string | null
 }
 
-/** Whether a moment of the receiver's clock is within a down time. */
+/** Whether a moment of the receiver's clock lies within a down time. */
 export const isWithin = ({ from, on, to }: DownTime, { day, minute }: IncomingRequest["local"]): boolean => {
   const isOn = (date: number) => on === null || parseDay(on) === date
   if (from < to) return minute >= from && minute < to && isOn(day)
   return (minute >= from && isOn(day)) || (minute < to && isOn(day - 1))
 }
 
-/** The ways in which receivers are known to fail. Shares are parts of 1, times are milliseconds. */
+/** Known ways in which receivers fail. Shares from 0 to 1, times in milliseconds. */
 export const traits = {
   /** Connections are refused. */
   down:
@@ -144,14 +147,14 @@ export const traits = {
     ({ local }) =>
       isWithin(time, local) ? failed("connection_refused", refusalTime, false) : null,
 
-  /** Gone for good, from a time after the beginning on: 410. */
+  /** Answers 410 to every request from a time after the beginning on. */
   gone:
     (after: number) =>
     (): Trait =>
     ({ sinceStart }) =>
       sinceStart >= after ? answered(410, refusalTime, false) : null,
 
-  /** Some requests meet a server error or a broken connection. */
+  /** Some requests get a server error or a broken connection. */
   flaky:
     (share: number) =>
     (): Trait =>
@@ -163,21 +166,21 @@ export const traits = {
         : failed("connection_reset", elapsed, false)
     },
 
-  /** Some events are processed, and the answer is lost on the way. */
+  /** Some events are processed, but the answer is lost. */
   acknowledgementLost:
     (share: number) =>
     (): Trait =>
     ({ deadline }, { latency, rng }) =>
       chance(rng, share) ? failed("connection_reset", Math.min(latency(), deadline), true) : null,
 
-  /** Some answers come after the deadline: processed, and sent again. */
+  /** Some answers arrive after the deadline: the event is processed, but sent again. */
   late:
     (share: number) =>
     (): Trait =>
     ({ deadline }, { rng }) =>
       chance(rng, share) ? failed("timeout", deadline, true) : null,
 
-  /** A number of requests in each period, and 429 to the others, with when to come back. */
+  /** Accepts a number of requests in each period, and answers 429 with a Retry-After to the others. */
   rateLimited: (limit: number, period: number, retryAfter: number | null) => (): Trait => {
     let current = 0
     let taken = 0

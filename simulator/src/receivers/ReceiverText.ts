@@ -1,6 +1,4 @@
-/**
- * Receivers as they are written on the command line: `slow:p50=2s,p99=9s`, `2=down:09:00-15:00`, `workers:4,queue:100`.
- */
+/** Receivers as written on the command line: `slow:p50=2s,p99=9s`, `2=down:09:00-15:00`, `workers:4,queue:100`. */
 import { DurationText } from "@doorhook/core"
 import { Option, Result } from "effect"
 import { ln } from "../random/Arithmetic.ts"
@@ -25,24 +23,24 @@ export const receiverForms: ReadonlyArray<string> = [
   "gone:after=36h"
 ]
 
-/** What a rule makes of a receiver. */
+/** Effect of a rule on a receiver. */
 interface Kind {
   readonly trait: (() => Trait) | null
   readonly latency: Lognormal | null
   readonly capacity: Capacity | null
-  /** When it is down by the clock. */
+  /** When the receiver is down, by the clock. */
   readonly down: DownTime | null
-  /** How long after the beginning it is gone, in milliseconds. */
+  /** Time after the beginning from which the receiver is gone, in milliseconds. */
   readonly goneAfter: number | null
 }
 
-/** One `--receiver`; `places` are the integrations that it is for, from 1, null for all. */
+/** One `--receiver`. `places` are the numbers of its integrations, from 1; null for all. */
 export interface ReceiverRule extends Kind {
   readonly text: string
   readonly places: { readonly from: number; readonly to: number } | null
 }
 
-/** An integration's receiver, for a report: the rules as they were written, empty for a prompt or a real one. */
+/** An integration's receiver in a report: its rules as written. Empty for a prompt or a real receiver. */
 export interface ReceiverDescription {
   readonly text: string
   readonly down: ReadonlyArray<DownTime>
@@ -50,18 +48,18 @@ export interface ReceiverDescription {
 
 export const undescribed: ReceiverDescription = { text: "", down: [] }
 
-/** A share as people write it, `95%` or `0.95`, as a part of 1. */
+/** Reads a share, `95%` or `0.95`, as a number from 0 to 1. */
 export const parseShare = (text: string): Option.Option<number> => {
   const match = /^(\d{1,3}(?:\.\d{1,6})?)(%?)$/.exec(text)
   const value = Number(match?.[1]) / (match?.[2] === "%" ? 100 : 1)
   return value <= 1 ? Option.some(value) : Option.none()
 }
 
-/** The standard normal deviate that 99 % do not exceed. */
+/** The 99 % quantile of the standard normal distribution. */
 const z99 = 2.326_347_874_040_841
 const promptLatency: Lognormal = { median: 40, sigma: 0.7 }
 
-/** The most that a receiver can be said to have: workers, and places in its queue. */
+/** Limit on the number of workers, and default length of the queue. */
 const mostWorkers = 1_000
 const usualQueue = 100
 
@@ -69,7 +67,7 @@ const nothing: Kind = { trait: null, latency: null, capacity: null, down: null, 
 
 type Read = (text: string) => Option.Option<Kind>
 
-/** `p50=2s,p99=9s` as the value of each name; the rest of a form stands before it. */
+/** Reads pairs like `p50=2s,p99=9s` into a map, without the name of the form before them. */
 const membersOf = (text: string, names: ReadonlyArray<string>, sign = "="): Option.Option<Map<string, string>> => {
   const members = new Map<string, string>()
   for (const part of text.split(",")) {
@@ -151,7 +149,7 @@ const ofShare =
 
 const goneFrom = (after: number): Kind => ({ ...nothing, trait: traits.gone(after), goneAfter: after })
 
-/** What each name alone means, and how what follows it is read; null where it can't be so. */
+/** Meaning of each name alone, and the reader for what follows the name. Null if one of them isn't allowed. */
 const kinds: Readonly<Record<string, readonly [alone: Kind | null, read: Read | null]>> = {
   prompt: [{ ...nothing, latency: promptLatency }, null],
   slow: [null, readSlow],
@@ -168,11 +166,11 @@ const kinds: Readonly<Record<string, readonly [alone: Kind | null, read: Read | 
   ]
 }
 
-/** Reads one rule; what is wrong with it, and all that is accepted, when it is none. */
+/** Reads one rule, or returns what is wrong with the text and what is accepted. */
 export const readReceiver = (text: string): Result.Result<ReceiverRule, string> => {
   const wrong = (what: string) =>
     Result.fail(
-      `${what}; expected one of ${receiverForms.join(" / ")}; before it 2= for the second integration or 2-5= for some`
+      `${what}; expected one of ${receiverForms.join(" / ")}; start with 2= for the second integration or 2-5= for a range`
     )
   const match = /^(?:([\d%-]+)=)?([a-z-]+)(?::(.*))?$/.exec(text.trim())
   const name = match?.[2] ?? ""
@@ -184,15 +182,15 @@ export const readReceiver = (text: string): Result.Result<ReceiverRule, string> 
   if (match[1] !== undefined && (from < 1 || to < from)) return wrong(`${match[1]} names no integrations`)
   const kind = match[3] === undefined ? alone : Option.getOrNull(read?.(match[3]) ?? Option.none())
   return kind === null
-    ? wrong(`${name} can't be ${JSON.stringify(match[3] ?? "without more")}`)
+    ? wrong(`${name} can't be ${JSON.stringify(match[3] ?? "on its own")}`)
     : Result.succeed({ ...kind, places: match[1] === undefined ? null : { from, to }, text })
 }
 
-/** The rules for an integration, by its place from 1. */
+/** Returns the rules for an integration, by its number from 1. */
 export const rulesFor = (rules: ReadonlyArray<ReceiverRule>, place: number): ReadonlyArray<ReceiverRule> =>
   rules.filter(({ places }) => places === null || (place >= places.from && place <= places.to))
 
-/** An integration's receiver: traits add up, the last latency and the last capacity hold. */
+/** Returns the receiver of an integration. Traits add up; the last latency and the last capacity apply. */
 export const modelFor = (rules: ReadonlyArray<ReceiverRule>, place: number): ReceiverModel => {
   const own = rulesFor(rules, place)
   return {

@@ -1,6 +1,6 @@
 /**
- * Charts over time as inline SVG. Shapes stretch with the page; words are HTML beside them, so that they keep their size on a
- * phone.
+ * Charts over time as inline SVG. Shapes stretch with the page. Text is HTML beside the shapes, so that it keeps its
+ * size on a phone.
  */
 import { Html } from "@doorhook/core"
 import { clockText, duration, grouped, wallAt } from "../results/Format.ts"
@@ -9,7 +9,7 @@ import { dayMillis as day, minute } from "../world/LocalTime.ts"
 
 const html = Html.template
 
-/** A value for each interval; null where there is none. */
+/** One value for each interval; null if there is none. */
 interface Line {
   readonly name: string
   readonly color: "one" | "two" | "three"
@@ -18,32 +18,32 @@ interface Line {
 }
 
 interface Scale {
-  /** Percent from the bottom. */
+  /** Returns the height of a value, in percent from the bottom. */
   readonly of: (value: number) => number
   readonly marks: ReadonlyArray<number>
 }
 
 export interface ChartOptions {
   readonly title: string
-  /** What is to be seen, in words. */
+  /** Description of what the chart shows. */
   readonly description: string
   readonly lines: ReadonlyArray<Line>
-  /** Durations on a logarithmic scale, in place of counts. */
+  /** Whether values are durations, on a logarithmic scale, rather than counts. */
   readonly isTime?: boolean
-  /** A value that has a meaning of its own. */
+  /** A value with a special meaning. */
   readonly limit?: { readonly value: number; readonly name: string } | null
 }
 
 const width = 1_000
 const height = 300
 
-/** The lowest and the highest value of some lines. */
+/** Returns the lowest and the highest value of some lines. */
 const extremes = (lines: ReadonlyArray<Line>) => {
   const all = lines.flatMap(({ values }) => values.flatMap((value) => value ?? []))
   return { least: Math.min(...all), most: Math.max(0, ...all) }
 }
 
-/** From 0 to something round above the largest value. */
+/** Returns a scale from 0 to a round number above the largest value. */
 const linear = (most: number): Scale => {
   const rough = Math.max(most, 1) / 4
   const power = 10 ** Math.floor(Math.log10(rough))
@@ -55,7 +55,7 @@ const linear = (most: number): Scale => {
   }
 }
 
-/** Powers of ten, from 1 or 10 up to a value. */
+/** Returns a scale of powers of ten, from 1 or 10 up to a value. */
 const logarithmic = (least: number, most: number): Scale => {
   const low = least < 10 ? 0 : 1
   const high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(most, 1))))
@@ -72,10 +72,10 @@ const steps = [
   ...[1, 2, 5, 7, 14, 30, 60, 120].map((count) => count * day)
 ]
 
-/** The most steps of an axis. */
+/** Maximum number of steps on an axis. */
 const mostSteps = 6.5
 
-/** Round times on an axis of a length that begins at an offset from midnight: seven of them or fewer. */
+/** Returns at most seven round times on an axis of this length, which begins at an offset from midnight. */
 export const timeMarks = (length: number, offset: number): ReadonlyArray<number> => {
   const step = steps.find((size) => length / size <= mostSteps) ?? Math.ceil(length / mostSteps / day) * day
   const first = Math.ceil(offset / step) * step - offset
@@ -84,12 +84,12 @@ export const timeMarks = (length: number, offset: number): ReadonlyArray<number>
 
 const lengthOf = ({ interval, series }: RunReport): number => Math.max(1, series.length) * interval
 
-/** Names of times along the axis, at places from 0 to 100: by the clock where the run kept a schedule. */
+/** Returns labels of times along the axis, at positions from 0 to 100. Uses the clock if the run kept a schedule. */
 export const timesOf = (report: RunReport): ReadonlyArray<{ readonly at: number; readonly name: string }> => {
   const length = lengthOf(report)
   const offset = report.speed === null ? 0 : wallAt(report, 0) % day
   return timeMarks(length, offset).flatMap((time) => {
-    // Where clocks were put forward or back since the beginning, they show a time sooner or later.
+    // After a clock change, clocks show a time sooner or later.
     const shift = report.speed === null ? 0 : wallAt(report, time) - wallAt(report, 0) - time
     const at = time - shift
     if (at < 0 || at > length) return []
@@ -105,7 +105,10 @@ export const timesOf = (report: RunReport): ReadonlyArray<{ readonly at: number;
   })
 }
 
-/** When receivers were down, from 0 to 100; none where buildings are in several time zones, as their clocks differ. */
+/**
+ * Returns when receivers were down, as positions from 0 to 100. Empty for buildings in several time zones, as their
+ * clocks differ.
+ */
 export const bandsOf = (report: RunReport): ReadonlyArray<{ readonly from: number; readonly to: number }> => {
   if (report.speed === null || report.time_zone === null) return []
   const length = lengthOf(report)
@@ -118,7 +121,7 @@ export const bandsOf = (report: RunReport): ReadonlyArray<{ readonly from: numbe
     const time = wall - begins
     return time - (wallAt(report, time) - begins - time)
   }
-  // From the day before on: what is down over midnight may have begun then.
+  // Starts on the day before, as a down time can span midnight.
   return [...windows.values()].flatMap(({ from, on, to }) =>
     Array.from({ length: Math.ceil(length / day) + 2 }, (_, nth) => (midnight + nth - 1) * day).flatMap((start) => {
       if (on !== null && start !== Date.parse(on)) return []
@@ -133,7 +136,7 @@ export const bandsOf = (report: RunReport): ReadonlyArray<{ readonly from: numbe
 
 const place = (value: number): string => value.toFixed(1).replace(/\.0$/, "")
 
-/** Runs of values, each as points from left to right; a value alone is as wide as its interval. */
+/** Splits a line at missing values, into points from left to right. A single value is as wide as its interval. */
 const runsOf = ({ values }: Line, scale: Scale) => {
   const step = width / values.length
   const runs: Array<Array<readonly [x: number, y: number]>> = [[]]

@@ -1,6 +1,4 @@
-/**
- * The report as one HTML file: no script, no request, nothing beside it. And as CSV, over time.
- */
+/** The report as one HTML file without scripts, requests or other files, and the CSV over time. */
 import { Html } from "@doorhook/core"
 import { Record } from "effect"
 import { rules } from "../results/Ledger.ts"
@@ -16,7 +14,7 @@ const html = Html.template
 
 const csvColumns = Record.keys(SeriesLine.fields)
 
-/** A line for each interval (RFC 4180), times in milliseconds; an empty field was not measured. */
+/** Returns one line for each interval (RFC 4180), with times in milliseconds. Empty fields were not measured. */
 export const csvReport = ({ series }: RunReport): string =>
   [csvColumns.join(","), ...series.map((line) => csvColumns.map((column) => line[column] ?? "").join(",")), ""].join(
     "\r\n"
@@ -32,10 +30,10 @@ const verdictText = (report: RunReport): string => {
   if (verdict === "fail") return "✗ Failed"
   if (interrupted) return "◐ Interrupted"
   if (slos.length > 0) return "✓ All objectives met"
-  return totals.unfollowed > 0 ? "✓ All that was followed is accounted for" : "✓ All accounted for"
+  return totals.unfollowed > 0 ? "✓ All followed deliveries accounted for" : "✓ All accounted for"
 }
 
-/** A table, which scrolls by itself where the page is too narrow; columns with the classes of their heads. */
+/** Returns a table that scrolls if the page is too narrow. Each column has a name and CSS classes. */
 const table = (
   columns: ReadonlyArray<readonly [name: string, classes?: string]>,
   rows: ReadonlyArray<Html.Html>
@@ -75,7 +73,7 @@ const tiles = ({ kind, latency, totals }: RunReport): Html.Html => {
     latency.ack === null
       ? ["Answered in", "–", "no answers"]
       : ["Answered in", duration(latency.ack.p99), `99 %; half ${duration(latency.ack.p50)}`],
-    // Publishing takes no time on virtual time.
+    // On virtual time, publishing takes no time.
     ...(kind === "virtual"
       ? []
       : [
@@ -110,11 +108,11 @@ const summary = (report: RunReport): Html.Html => {
   const held =
     report.totals.held === 0
       ? null
-      : `${counted(report.totals.held, "request")} to publish waited for a place, because ${grouped(report.max_in_flight ?? 0)} were open: the load was not open then. Give more by --max-inflight.`
+      : `${counted(report.totals.held, "request")} to publish had to wait, because ${grouped(report.max_in_flight ?? 0)} were open already. The load was not open then: raise --max-inflight.`
   return html`<div class="card">
     <p>Was anything lost? ${lossText(report)}</p>
     ${outages === null ? null : html`<p>Outages: ${outages}</p>`} ${held === null ? null : html`<p>${held}</p>`}
-    ${report.stopped_by === null ? null : html`<p>Ended early, when ${report.stopped_by} was missed.</p>`}
+    ${report.stopped_by === null ? null : html`<p>Ended early, because ${report.stopped_by} was missed.</p>`}
   </div>`
 }
 
@@ -178,7 +176,7 @@ const charts = (report: RunReport): Html.Html => {
       ? null
       : {
           title: "Publish latency, from the planned time",
-          description: `The median and the 99th percentile of the time from when an event was planned to its acceptance, on a logarithmic scale. The highest 99th percentile is ${duration(most("publish_p99"))}.`,
+          description: `Median and 99th percentile of the time from an event's planned time to its acceptance, on a logarithmic scale. The highest 99th percentile is ${duration(most("publish_p99"))}.`,
           lines: times("publish"),
           isTime: true
         },
@@ -186,7 +184,7 @@ const charts = (report: RunReport): Html.Html => {
       ? null
       : {
           title: `Errors and retries ${each}`,
-          description: `Requests that were not acknowledged or accepted, and requests that were made again, to receivers and to publish: ${grouped(errors.reduce((sum, count) => sum + count, 0))} and ${grouped(retries.reduce((sum, count) => sum + count, 0))}.`,
+          description: `Failed and repeated requests, to receivers and to publish: ${grouped(errors.reduce((sum, count) => sum + count, 0))} and ${grouped(retries.reduce((sum, count) => sum + count, 0))}.`,
           lines: [
             { name: "errors", color: "two", fill: true, values: errors },
             { name: "retries", color: "three", values: retries }
@@ -196,7 +194,7 @@ const charts = (report: RunReport): Html.Html => {
       ? null
       : {
           title: "How long requests to receivers took",
-          description: `The median and the 99th percentile of request times, on a logarithmic scale. The highest 99th percentile is ${duration(most("answer_p99"))}.`,
+          description: `Median and 99th percentile of request times, on a logarithmic scale. The highest 99th percentile is ${duration(most("answer_p99"))}.`,
           lines: times("answer"),
           isTime: true,
           limit: ack_timeout === null ? null : { value: ack_timeout, name: `${duration(ack_timeout)}: a retry` }
@@ -205,14 +203,14 @@ const charts = (report: RunReport): Html.Html => {
       ? null
       : {
           title: "Deliveries waiting",
-          description: `Deliveries that were accepted and not settled, at most ${grouped(report.totals.backlog)} at one time.`,
+          description: `Accepted deliveries that are not settled, at most ${grouped(report.totals.backlog)} at the same time.`,
           lines: [{ name: "backlog", color: "three", fill: true, values: values("backlog") }]
         }
   ]
   return html`<div class="charts">${all.flatMap((options) => (options === null ? [] : [chart(report, options)]))}</div>`
 }
 
-/** The most integrations that have a line of their own. */
+/** Maximum number of integrations with their own line. */
 const mostLines = 24
 
 const integrationRow = (line: IntegrationLine): Html.Html => {
@@ -260,7 +258,7 @@ const integrations = ({ integration_lines }: RunReport): Html.Html | null => {
   ${rest > 0 ? html`<p class="lead">${counted(rest, "more integration")} with less trouble: see the JSON report.</p>` : null}`
 }
 
-/** A bar for each count, the longest as long as there is room. */
+/** Draws a bar for each count. The longest bar fills the width. */
 const bars = (title: string, rows: ReadonlyArray<readonly [name: string, count: number]>): Html.Html => {
   const most = Math.max(1, ...rows.map(([, count]) => count))
   return html`<div class="card">
@@ -288,7 +286,7 @@ const requests = ({ attempts_per_delivery, outcomes }: RunReport): Html.Html => 
   )
   const ended = Object.entries(outcomes).toSorted(([, a], [, b]) => b - a)
   return html`<div class="pair">
-    ${bars("Requests it took to settle a delivery", taken)}
+    ${bars("Requests per settled delivery", taken)}
     ${bars(
       "How requests ended",
       ended.map(([name, count]) => [name.replaceAll("_", " "), count] as const)
@@ -319,7 +317,7 @@ const kinds = {
 } as const
 
 export const htmlReport = (report: RunReport): string => {
-  // With hyphens at which no line breaks.
+  // Non-breaking hyphens keep the name on one line.
   const title = `${duration(report.duration)} of ${report.scenario.replaceAll("-", "\u2011")}`
   const lead = `${report.description}: ${counted(report.buildings, "building")}, ${counted(report.integrations, "integration")}. From ${report.start.replace("T", " ")}, seed ${report.seed}, ${report.target}. It took ${duration(report.took)}.`
   return Html.page({
@@ -340,7 +338,7 @@ export const htmlReport = (report: RunReport): string => {
       ${section("integrations", "Outcomes by integration", integrations(report))}
       ${section("requests", "Requests", requests(report))} ${section("rules", "Rules of delivery", rulesKept(report))}
       <footer>
-        <p>Again, with the same events:</p>
+        <p>To run it again with the same events:</p>
         <pre class="card">${report.command}</pre>
       </footer>
     </main>`

@@ -1,6 +1,4 @@
-/**
- * How the report looks: light and dark, wide and narrow, on paper.
- */
+/** Styles of the report: light and dark, wide and narrow, on paper. */
 export const style = `
 :root{color-scheme:light dark;--page:#f6f7f5;--card:#fff;--ink:#17211d;--soft:#56635d;--rule:#dfe4e0;--one:#0b7a6b;--two:#c2570c;--three:#6d5bd0;--bad:#b3261e;--good:#146c43;--warn:#8a5a00;--band:#c2570c1f;--goodbg:#e2f3ea;--badbg:#fbe6e4;--h0:#eef2f0}
 @media(prefers-color-scheme:dark){:root{--page:#0f1513;--card:#18211e;--ink:#e9efec;--soft:#a3b1ab;--rule:#2c3834;--one:#4cc9b4;--two:#f39a55;--three:#a99bff;--bad:#ff8a80;--good:#6fdc9f;--warn:#ffca70;--band:#f39a5526;--goodbg:#12352a;--badbg:#43201d;--h0:#202b27}}

@@ -1,16 +1,14 @@
-/**
- * Numbers and times as people say them.
- */
+/** Numbers and times in readable form. */
 import { dayMillis as day, hour, minute, second } from "../world/LocalTime.ts"
 import { offsetAt } from "../world/zones/TimeZone.ts"
 import type { RunReport } from "./RunReport.ts"
 
-/** 1234567 as `1,234,567`, in every locale. */
+/** Formats 1234567 as `1,234,567`, in every locale. */
 export const grouped = (count: number): string => `${Math.round(count)}`.replaceAll(/\B(?=(\d{3})+$)/g, ",")
 
 const decimals = (value: number): string => (value < 10 ? value.toFixed(1).replace(/\.0$/, "") : `${Math.round(value)}`)
 
-/** A duration, to two places that matter: `43 ms`, `2.4 s`, `2 h 14 min`, `3 days`. */
+/** Formats a duration with up to two significant parts: `43 ms`, `2.4 s`, `2 h 14 min`, `3 days`. */
 export const duration = (millis: number): string => {
   if (millis < second) return `${Math.round(millis)} ms`
   if (millis < minute) return `${decimals(millis / second)} s`
@@ -23,26 +21,32 @@ export const duration = (millis: number): string => {
   return `${decimals(millis / day)} days`
 }
 
-/** A part of 1, with as many places as it takes not to say 100 % of what is less. */
+/** Formats a share as a percentage, with enough digits to never show 100 % for less. */
 export const percent = (share: number): string => {
   if (share === 1 || share === 0) return `${share * 100} %`
   const text = (share * 100).toFixed(share > 0.999 ? 3 : share > 0.99 || share < 0.01 ? 2 : 1)
   return Number(text) === 100 ? "> 99.99 %" : `${text} %`
 }
 
-/** `one event`, `2 events`. */
+/** Formats a count: `one event`, `2 events`. */
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   count === 1 ? `one ${one}` : `${grouped(count)} ${many}`
 
 type Clocked = Pick<RunReport, "began_at" | "time_zone" | "duration" | "speed">
 
-/** Milliseconds by the clocks of the buildings, or by UTC where they are in several zones, since the epoch. */
+/**
+ * Returns a time by the clocks of the buildings, in milliseconds since the epoch. Uses UTC if the buildings are in
+ * several zones.
+ */
 export const wallAt = ({ began_at, time_zone }: Clocked, sinceStart: number): number => {
   const instant = Date.parse(began_at) + sinceStart
   return time_zone === null ? instant : instant + offsetAt(instant, time_zone)
 }
 
-/** `day 2, 15:04` in runs of days, `15:04` in one; with UTC behind it where that is no clock of the buildings. */
+/**
+ * Formats a time as `day 2, 15:04` in runs of several days, else as `15:04`. Adds `UTC` if it isn't the buildings'
+ * clock.
+ */
 export const clockText = (report: Clocked, sinceStart: number): string => {
   const wall = new Date(wallAt(report, sinceStart))
   const days = Math.floor(wall.getTime() / day) - Math.floor(wallAt(report, 0) / day)
@@ -50,6 +54,6 @@ export const clockText = (report: Clocked, sinceStart: number): string => {
   return report.duration > day ? `day ${days + 1}, ${clock}` : clock
 }
 
-/** By the clock where the run kept a schedule, else as a stopwatch has it. */
+/** Formats a time by the clock if the run kept a schedule, else as time since the beginning. */
 export const clockAt = (report: Clocked, sinceStart: number): string =>
   report.speed === null ? `${duration(sinceStart)} after the beginning` : `at ${clockText(report, sinceStart)}`

@@ -1,27 +1,27 @@
 /**
- * Counts of durations in memory that does not grow: exact below 128 ms, to 1.6 % above (as HDR histograms do it).
+ * A histogram of durations whose memory is bounded: exact below 128 ms, and within 1.6 % above, like HDR histograms.
  */
 
-/** Which bucket a number of whole milliseconds below 2^32 falls into. */
+/** Returns the bucket of a whole number of milliseconds below 2^32. */
 const bucketOf = (millis: number): number => {
   const shift = Math.max(0, 25 - Math.clz32(millis))
   return shift * 64 + (millis >>> shift)
 }
 
-/** The largest number of milliseconds that falls into a bucket. */
+/** Returns the largest number of milliseconds in a bucket. */
 const topOf = (bucket: number): number => {
   const shift = Math.max(0, Math.floor(bucket / 64) - 1)
   return (bucket - shift * 64 + 1) * 2 ** shift - 1
 }
 
 export class Histogram {
-  /** Counts by bucket, grown as they are needed. */
+  /** Counts by bucket. The array grows when needed. */
   #buckets = new Uint32Array(64)
   #count = 0
   #sum = 0
   #max = 0
 
-  /** Counts a duration, in milliseconds; negative ones as none. */
+  /** Counts a duration in milliseconds. Negative durations count as 0. */
   add(millis: number): void {
     const whole = Math.max(0, Math.min(Math.floor(millis), 0xffff_ffff))
     this.#grow(bucketOf(whole), 1)
@@ -29,13 +29,13 @@ export class Histogram {
     this.#max = Math.max(this.#max, whole)
   }
 
-  /** `sum max bucket:count ...`, as reports carry it, so that reports of several generators merge exactly. */
+  /** Returns `sum max bucket:count ...`, the form in reports. Reports of several generators merge exactly by it. */
   toText(): string {
     const counts = [...this.#buckets.entries()].flatMap(([bucket, count]) => (count === 0 ? [] : `${bucket}:${count}`))
     return [this.#sum, this.#max, ...counts].join(" ")
   }
 
-  /** Reads what `toText` wrote; null for anything else. */
+  /** Reads the result of `toText`; null for anything else. */
   static fromText(text: string): Histogram | null {
     const match = /^(\d{1,16}) (\d{1,10})((?: \d{1,4}:\d{1,10})*)$/.exec(text)
     if (match === null) return null
@@ -47,7 +47,7 @@ export class Histogram {
     return read
   }
 
-  /** Counts what another one has counted. */
+  /** Adds the counts of another histogram. */
   merge(other: Histogram): void {
     if (other.#count === 0) return
     other.#buckets.forEach((count, bucket) => {
@@ -61,7 +61,7 @@ export class Histogram {
     return this.#count
   }
 
-  /** The mean of what was added, in milliseconds; 0 when nothing was. */
+  /** Mean of the durations, in milliseconds; 0 if there are none. */
   get mean(): number {
     return this.#count === 0 ? 0 : this.#sum / this.#count
   }
@@ -70,7 +70,7 @@ export class Histogram {
     return this.#max
   }
 
-  /** The duration that a share of all durations does not exceed, in milliseconds; 0 when there are none. */
+  /** Returns the duration that this share of all durations doesn't exceed, in milliseconds; 0 if there are none. */
   quantile(share: number): number {
     let left = Math.ceil(this.#count * share)
     for (const [bucket, count] of this.#buckets.entries()) {
@@ -80,7 +80,10 @@ export class Histogram {
     return this.#max
   }
 
-  /** The share of durations up to a number of milliseconds, to the precision of the buckets; 0 when there are none. */
+  /**
+   * Returns the share of durations up to this number of milliseconds, to the precision of the buckets; 0 if there are
+   * none.
+   */
   shareUpTo(millis: number): number {
     let count = 0
     for (let bucket = Math.min(bucketOf(millis), this.#buckets.length - 1); bucket >= 0; bucket--)

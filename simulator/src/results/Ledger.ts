@@ -1,7 +1,7 @@
 /**
- * Follows every delivery of an engine that the simulator runs itself, from acceptance to end, and checks four rules on the
- * way. What has ended is forgotten, so memory depends on the backlog alone. The engine's own simulation checks more rules,
- * on whole histories of small worlds.
+ * Follows every delivery of an engine that the simulator runs itself, from acceptance to end, and checks four rules.
+ * Ended deliveries are forgotten, so memory depends only on the backlog. The simulation of the engine
+ * (`packages/simulation`) checks more rules, on whole histories of small worlds.
  */
 import type {
   AttemptOutcome,
@@ -19,33 +19,33 @@ import type { IntegrationTotals, Measurements } from "./Measurements.ts"
 
 export const rules = {
   "nothing-lost":
-    "Every accepted event gets a delivery for each integration it matches, each delivery ends or waits, and only those of a disabled integration are skipped",
+    "Every accepted event gets a delivery for each integration it matches. Each delivery ends or waits for a retry. Only deliveries of disabled integrations are skipped",
   "retry-times":
-    "A retry comes when its schedule or Retry-After says, up to a fifth later, or early after an outage; nothing is given up before, and no call is sent after its lifetime",
+    "A retry is sent after its schedule's delay plus up to a fifth, after Retry-After, or early after an outage. Nothing is given up before its schedule ends, and no call is sent after its lifetime",
   "nothing-after-end": "Nothing is sent after a delivery has ended, or to an integration that is deleted or disabled",
-  "delivered-is-received": "What ends as delivered was answered 200 in time"
+  "delivered-is-received": "A delivery in state delivered was answered with 200 in time"
 } as const
 export type RuleName = keyof typeof rules
 
-/** A place where a rule was broken; `at` in milliseconds since the epoch. */
+/** A broken rule. `at` in milliseconds since the epoch. */
 export interface Violation {
   readonly rule: RuleName
   readonly what: string
   readonly at: number
 }
 
-/** Broken places that are described; the others are counted. */
+/** Maximum number of violations that are described. Further ones are only counted. */
 const mostDescribed = 20
 
 export interface LedgerOptions {
   readonly measurements: Measurements
-  /** An instant on the report's axis, in milliseconds since the beginning. */
+  /** Returns the position of an instant on the report's axis, in milliseconds since the beginning. */
   readonly timeOf: (instant: number) => number
   readonly retry: RetryPolicy.RetryPolicies
   readonly ackTimeout: number
-  /** How far the clocks of engine and ledger can be apart, in milliseconds. */
+  /** Maximum difference between the clocks of engine and ledger, in milliseconds. */
   readonly tolerance: number
-  /** The longest that a due retry may wait while there is room for it, in milliseconds; null is not checked. */
+  /** Longest wait of a due retry while there is room for it, in milliseconds. Null: not checked. */
   readonly slack: number | null
 }
 
@@ -56,52 +56,55 @@ export interface Tracked {
   readonly totals: IntegrationTotals
   /** Recorded attempts. */
   attempts: number
-  /** Failed attempts that were made early. */
+  /** Number of failed early attempts. */
   early: number
-  /** When the next attempt was due, if it is made early. */
+  /** Regular due time of the next attempt, if it is made early. */
   earlyOf: number | null
   requests: number
   isOpen: boolean
   processed: boolean
-  /** Its receiver was down when it came. */
+  /** Whether its receiver was down for its first request. */
   refused: boolean
   dueAt: number | null
   last: TransportResult | null
   lastEnd: number
-  /** When it was last stored, sent, answered or settled. */
+  /** Time when it was last stored, sent, answered or settled. */
   movedAt: number
 }
 
 export class Ledger {
   readonly violations: Array<Violation> = []
-  /** Settled deliveries that were deleted for their age. */
+  /** Number of settled deliveries that retention deleted. */
   purged = 0
-  /** Open deliveries that do not wait for a retry. */
+  /** Number of open deliveries that don't wait for a retry. */
   moving = 0
-  /** Broken places, those without description included. */
+  /** Number of violations, including those without a description. */
   broken = 0
   readonly #options: LedgerOptions
   readonly #byId = new Map<DeliveryId, Tracked>()
   readonly #byIntegration = new Map<IntegrationId, Map<string, Tracked>>()
   readonly #ended = new Set<IntegrationId>()
-  /** Requests that have no answer yet. */
+  /** Unanswered requests. */
   readonly #inFlight = new Set<Tracked>()
-  /** What was stored as ended for integrations that have not: the first of each, and how many. */
+  /**
+   * Deliveries stored as ended although their integration had not ended: the first of each integration, and their
+   * number.
+   */
   readonly #unsent = new Map<IntegrationId, { readonly first: string; count: number }>()
   readonly #brokenIn = new Map<RuleName, number>()
-  /** Until when retries may wait for a place or a process. */
+  /** Time until which retries may have to wait for a place or a process. */
   #busyAt = Number.NEGATIVE_INFINITY
 
   constructor(options: LedgerOptions) {
     this.#options = options
   }
 
-  /** Deliveries that have not ended. */
+  /** Number of deliveries that have not ended. */
   get open(): number {
     return this.#byId.size
   }
 
-  /** No place or no process is free until an instant, which may lie ahead. */
+  /** Records that no place or no process is free until an instant, which can lie in the future. */
   busy(until: number): void {
     this.#busyAt = Math.max(this.#busyAt, until)
   }
@@ -145,7 +148,7 @@ export class Ledger {
     this.#unsent.set(integration, unsent)
   }
 
-  /** An event was stored with deliveries to some integrations, and matches others. */
+  /** Checks that an event was stored with deliveries to the integrations that it matches. */
   matched(event: Event, to: ReadonlyArray<IntegrationId>, wanted: ReadonlySet<IntegrationId>): void {
     const reached = new Set(to.filter((id) => wanted.has(id))).size
     if (to.length === wanted.size && reached === wanted.size) return
@@ -153,11 +156,11 @@ export class Ledger {
     this.report("nothing-lost", event.created_at, what, Math.max(1, wanted.size - reached))
   }
 
-  /** A request leaves. Null when it fits no open delivery. */
+  /** Records a request. Returns null if it matches no open delivery. */
   requested(integration: IntegrationId, webhookId: string, attempt: number, now: number): Tracked | null {
     const tracked = this.#byIntegration.get(integration)?.get(webhookId)
     if (tracked === undefined || this.#ended.has(integration)) {
-      const what = `event ${webhookId} was sent to integration ${integration}, where it is not open`
+      const what = `event ${webhookId} was sent to integration ${integration} without an open delivery`
       this.report("nothing-after-end", now, what)
       this.#options.measurements.request(this.#options.timeOf(now), null, "cut_off", null)
       return null
@@ -173,37 +176,37 @@ export class Ledger {
     return tracked
   }
 
-  /** A delivery is claimed; `earlyOf` is when it was due, if it is sent before. */
+  /** Records a claim. `earlyOf` is the regular due time of a delivery that is sent early. */
   leased(id: DeliveryId, earlyOf: number | null = null): void {
     const tracked = this.#byId.get(id)
     if (tracked !== undefined) tracked.earlyOf = earlyOf
   }
 
-  /** The process of an open request died: its receiver got it, and no answer is recorded. */
+  /** Records that the process of an open request died: the receiver got the request, but no answer is recorded. */
   cutOff(tracked: Tracked, now: number): void {
     this.#closed(tracked, "cut_off", null, now)
   }
 
-  /** A request did not leave. */
+  /** Records that a request was not sent. */
   unsent(tracked: Tracked): void {
     if (!this.#inFlight.delete(tracked)) return
     tracked.isOpen = false
     tracked.requests--
   }
 
-  /** A receiver has processed it. */
+  /** Records that a receiver processed the event. */
   processed(tracked: Tracked, now: number): void {
     if (tracked.processed) this.#options.measurements.duplicate(this.#options.timeOf(now), tracked.totals)
     tracked.processed = true
   }
 
-  /** A request has ended, as the engine that sent it sees it. */
+  /** Records the end of a request, as seen by the engine that sent it. */
   responded(tracked: Tracked, result: TransportResult, outcome: AttemptOutcome, now: number): void {
     this.#closed(tracked, outcome, result, now)
     tracked.last = result
     tracked.lastEnd = now
     tracked.movedAt = now
-    // Its integration may have been deleted in the meantime: then it waits for nothing.
+    // If its integration was deleted in the meantime, the delivery waits for nothing.
     if (tracked.refused || !this.#byId.has(tracked.id)) return
     const { measurements, timeOf } = this.#options
     tracked.refused = measurements.outageBegan(timeOf(now), tracked.totals, outcome)
@@ -218,7 +221,7 @@ export class Ledger {
     measurements.request(timeOf(now), tracked.totals, outcome, took, { status, isRetry: tracked.requests > 1 })
   }
 
-  /** The result of an attempt is recorded. */
+  /** Records the result of an attempt. */
   settled(settlement: Settlement, now: number): void {
     const { attempt, delivery_id, early, next_attempt_at, state } = settlement
     const tracked = this.#byId.get(delivery_id)
@@ -238,11 +241,14 @@ export class Ledger {
     const isAcknowledged =
       last?._tag === "Answered" && last.status === 200 && last.headers_elapsed <= this.#options.ackTimeout
     if (state === "delivered" && !isAcknowledged)
-      this.report("delivered-is-received", now, `delivery ${delivery_id} ended as delivered, and was not acknowledged`)
+      this.report("delivered-is-received", now, `delivery ${delivery_id} ended as delivered but was not acknowledged`)
     this.#end(tracked, state, now)
   }
 
-  /** An integration is deleted or disabled: nothing more is sent to it, what was open is cancelled. */
+  /**
+   * Records that an integration was deleted or disabled: its open deliveries are cancelled, and nothing more may be
+   * sent to it.
+   */
   integrationEnded(id: IntegrationId, now: number): void {
     this.#ended.add(id)
     this.#unsent.delete(id)
@@ -250,8 +256,9 @@ export class Ledger {
   }
 
   /**
-   * Judges the end. The store must know every delivery. What is open must wait for a retry, or have moved since an instant,
-   * or waited for a place then. In real time an instant before all others takes everything open for being under way.
+   * Checks the end of the run. The store must account for every delivery. Open deliveries must wait for a retry, or
+   * have changed or been blocked by full places at `since` or later. Runs in real time pass an instant before all
+   * others, which accepts every open delivery.
    */
   finish(now: number, { states }: DeliverySummary, since: number): void {
     const { measurements, timeOf } = this.#options
@@ -261,14 +268,15 @@ export class Ledger {
     const stuck = [...this.#byId.values()].filter(
       ({ dueAt, movedAt }) => (dueAt === null || dueAt < now) && Math.max(movedAt, this.#busyAt) < since
     )
-    // Only now: that an integration has ended may be known after what was stored because of it.
+    // Checked at the end, because the end of an integration can become known after deliveries were stored because of
+    // it.
     for (const [id, { count, first }] of this.#unsent)
-      this.report("nothing-lost", now, `${first}, and integration ${id} is neither disabled nor deleted`, count)
-    for (const { id } of stuck) this.report("nothing-lost", now, `delivery ${id} did not end and waits for nothing`)
+      this.report("nothing-lost", now, `${first}, but integration ${id} is neither disabled nor deleted`, count)
+    for (const { id } of stuck) this.report("nothing-lost", now, `delivery ${id} did not end, but waits for no retry`)
     const { deliveries } = measurements.totals
     const stored = deliveryStates.reduce((sum, state) => sum + states[state], 0) + this.purged
     if (stored === deliveries) return
-    const what = `${deliveries} deliveries were stored, and ${stored} are accounted for`
+    const what = `${deliveries} deliveries were stored, but ${stored} are accounted for`
     this.report("nothing-lost", now, what, Math.max(1, Math.abs(deliveries - stored) - stuck.length))
   }
 
@@ -276,7 +284,7 @@ export class Ledger {
     return this.#brokenIn.get(rule) ?? 0
   }
 
-  /** A rule is broken, in one place or several. */
+  /** Records one or more violations of a rule. */
   report(rule: RuleName, at: number, what: string, places = 1): void {
     this.broken += places
     this.#brokenIn.set(rule, this.brokenIn(rule) + places)
@@ -286,7 +294,7 @@ export class Ledger {
   #checkSending({ dueAt, earlyOf, event, id }: Tracked, attempt: number, now: number): void {
     const { retry, slack, tolerance } = this.#options
     const { lifetime } = RetryPolicy.policyOf(retry, event.resource_type)
-    const sent = `delivery ${id} was sent, as attempt ${attempt},`
+    const sent = `attempt ${attempt} of delivery ${id} was sent`
     if (lifetime !== null && now - event.created_at >= lifetime + tolerance)
       this.report("retry-times", now, `${sent} when its event was ${now - event.created_at} ms old`)
     if (dueAt === null || earlyOf !== null) return
@@ -295,7 +303,7 @@ export class Ledger {
       this.report("retry-times", now, `${sent} ${now - dueAt} ms after it was due`)
   }
 
-  /** What is wrong with what follows a failed attempt; null when nothing is. */
+  /** Describes what is wrong with the settlement after a failed attempt; null if nothing is. */
   #flawOf(tracked: Tracked, settlement: Settlement, now: number): string | null {
     const { retry, tolerance } = this.#options
     const { attempts, early, earlyOf, event, last, lastEnd } = tracked
@@ -313,21 +321,19 @@ export class Ledger {
         (lifetime !== null &&
           latest(attempt === null ? now : lastEnd, delay) >= event.created_at - tolerance + lifetime)
       const isRight = state === "cancelled" ? answer?.status === 410 : isOver
-      return isRight ? null : `is ${state} after ${attempts} attempts, which its schedule does not say`
+      return isRight ? null : `is ${state} after ${attempts} attempts, against its schedule`
     }
     if (earlyOf !== null) {
-      if (earlyNow !== early + 1) return `counts attempt ${attempts}, which was made early, in its schedule`
+      if (earlyNow !== early + 1) return `counts early attempt ${attempts} in its schedule`
       const again = Math.max(earlyOf, asked === 0 ? 0 : lastEnd + asked)
       return Math.abs((dueAt ?? 0) - again) <= tolerance
         ? null
-        : `is not due when it was before attempt ${attempts}, which was made early`
+        : `has another due time than before early attempt ${attempts}`
     }
     if (delay === undefined || dueAt === null) return `has no retry ${attempts} in its schedule`
     const isInTime =
       dueAt >= lastEnd + Math.max(delay, asked) - tolerance && dueAt <= latest(lastEnd, delay) + tolerance
-    return isInTime
-      ? null
-      : `has a retry ${dueAt - lastEnd} ms after attempt ${attempts}, which its schedule does not say`
+    return isInTime ? null : `has a retry ${dueAt - lastEnd} ms after attempt ${attempts}, against its schedule`
   }
 
   #end(tracked: Tracked, state: DeliveryState, now: number): void {

@@ -1,6 +1,6 @@
 /**
- * Everything that a run measures, in memory that does not depend on how long it is. `totals` is the record of counters that
- * the JSON report holds.
+ * All measurements of a run, in memory that doesn't depend on its length. `totals` holds the counters of the JSON
+ * report.
  */
 import type { AttemptOutcome, DeliveryState } from "@doorhook/core"
 import { noDeliveries } from "@doorhook/core"
@@ -9,18 +9,18 @@ import { undescribed } from "../receivers/ReceiverText.ts"
 import { Histogram } from "./Histogram.ts"
 import { Series } from "./Series.ts"
 
-/** What `totals` counts. */
+/** Counters of `totals`. */
 export const noCounts = {
   /** Events whose time has come: planned = accepted + failed + unanswered. */
   planned: 0,
   accepted: 0,
-  /** Events that were not accepted after all retries. */
+  /** Events that were still not accepted after all retries. */
   failed: 0,
-  /** Events whose publishing had no answer when the run ended. */
+  /** Events whose publish request was unanswered when the run ended. */
   unanswered: 0,
-  /** Requests to publish that were made again. */
+  /** Publish requests that were repeated. */
   republished: 0,
-  /** Requests to publish that waited because `--max-inflight` requests were open. */
+  /** Publish requests that had to wait because `--max-inflight` requests were open. */
   held: 0,
   deliveries: 0,
   delivered: 0,
@@ -28,42 +28,42 @@ export const noCounts = {
   expired: 0,
   cancelled: 0,
   skipped: 0,
-  /** Deliveries that had not ended when the run did. */
+  /** Deliveries that had not ended at the end of the run. */
   open: 0,
-  /** Accepted events whose deliveries were not looked up, because there are too many. */
+  /** Accepted events whose deliveries were not looked up, because there are too many events. */
   unfollowed: 0,
-  /** Requests to receivers: all that left, cut-off ones included. */
+  /** All requests sent to receivers, including those cut off. */
   requests: 0,
-  /** Requests that a modelled receiver had processed before. */
+  /** Requests whose event a modelled receiver had already processed. */
   duplicates: 0,
-  /** The most deliveries open at once, and when, since the beginning. */
+  /** Most deliveries open at the same time, and when, in milliseconds since the beginning. */
   backlog: 0,
   backlog_at: 0,
-  /** The most requests to receivers open at once. */
+  /** Most requests to receivers open at the same time. */
   most_in_flight: 0,
-  /** The most events planned, and requests made, in one minute. */
+  /** Most events planned, and most requests made, in one minute. */
   peak_planned: 0,
   peak_requests: 0
 }
 export type Counters = typeof noCounts
 
-/** How a request to a receiver ended. `cut_off`: its process died; `in_flight`: the run ended before it. */
+/** Outcome of a request to a receiver. `cut_off`: the sending process died. `in_flight`: the run ended first. */
 export type Outcome = AttemptOutcome | "cut_off" | "in_flight" | "not_sampled"
 
-/** Deliveries that wait because their receiver is down: each from its first refusal to its end. */
+/** Deliveries that wait because their receiver is down. Each counts from its first refusal to its end. */
 interface Outage {
   open: number
-  /** In the worst outage, and when, since the beginning; null when nothing waited. */
+  /** Most of them at the same time, and when, in milliseconds since the beginning; null if none waited. */
   most_open: number
   most_open_at: number | null
-  /** After that: when the first was delivered, and when none was left. */
+  /** Times after that peak when the first delivery succeeded, and when none was left. */
   delivered_at: number | null
   empty_at: number | null
   exhausted: number
   cancelled: number
 }
 
-/** What one integration got. */
+/** Totals of one integration. */
 export interface IntegrationTotals {
   readonly name: string
   readonly receiver: ReceiverDescription
@@ -75,21 +75,21 @@ export interface IntegrationTotals {
   most_open: number
   most_open_at: number
   empty_at: number | null
-  /** Null where its receiver is not modelled as down. */
+  /** Null if its receiver is not modelled as down. */
   readonly outage: Outage | null
   readonly ack: Histogram
 }
 
-/** Requests of a delivery that are counted one by one; the last place is "or more". */
+/** Number of requests up to which deliveries are counted separately; the last place is "or more". */
 const mostRequests = 16
 
-/** Requests that were sent, of a modelled receiver that is down, connections are refused. No other trait does that. */
+/** Refused connections mean that a modelled receiver is down: no other trait refuses connections. */
 const isDown = (outcome: Outcome): boolean => outcome === "connection_refused"
 
 export const latencies = ["ack", "answer", "delivery", "intended", "service", "late_start"] as const
 export type LatencyName = (typeof latencies)[number]
 
-/** Deliveries looked up at a service. */
+/** Deliveries whose attempts were looked up at a service. */
 export interface Sample {
   wanted: number
   failed: number
@@ -100,8 +100,9 @@ export class Measurements {
   readonly totals: Counters = { ...noCounts }
   readonly series = new Series()
   /**
-   * `ack` and `answer`: requests to receivers, acknowledged ones and all. `delivery`: from acceptance to acknowledgement.
-   * `intended` and `service`: publishing, from the planned time and from the actual start. `late_start`: between these two.
+   * `ack` and `answer`: duration of requests to receivers, of acknowledged ones and of all. `delivery`: from acceptance
+   * to acknowledgement. `intended` and `service`: publish latency from the planned time and from the actual start.
+   * `late_start`: from the planned time to the actual start.
    */
   readonly latency: Readonly<Record<LatencyName, Histogram>> = {
     ack: new Histogram(),
@@ -112,14 +113,14 @@ export class Measurements {
     late_start: new Histogram()
   }
   readonly integrations = new Map<number, IntegrationTotals>()
-  /** Settled deliveries by how many requests they took. */
+  /** Settled deliveries by their number of requests. */
   readonly attemptsPerDelivery: Array<number> = Array.from({ length: mostRequests + 1 }, () => 0)
   readonly outcomes: Partial<Record<Outcome, number>> = {}
   /** Statuses of answers that did not acknowledge. */
   readonly statuses: Record<string, number> = {}
   readonly sample: Sample = { wanted: 0, failed: 0, why: null }
   lastFailure: string | null = null
-  /** Latencies of the time before, in milliseconds since the beginning, are left out. */
+  /** Latencies before this time are left out, in milliseconds since the beginning. */
   readonly warmUp: number
 
   constructor(warmUp = 0) {
@@ -130,7 +131,7 @@ export class Measurements {
     if (time >= this.warmUp) this.latency[name].add(millis)
   }
 
-  /** The time of an event has come, in milliseconds since the beginning. */
+  /** Counts an event whose time has come, in milliseconds since the beginning. */
   plan(planned: number): void {
     this.totals.planned++
     this.totals.unanswered++
@@ -138,13 +139,16 @@ export class Measurements {
     this.totals.peak_planned = Math.max(this.totals.peak_planned, this.series.at(planned).peak_planned)
   }
 
-  /** Its sending begins, this much later than planned; null without a schedule. */
+  /** Counts an event whose sending begins. `late`: delay after the planned time; null without a schedule. */
   start(planned: number, started: number, late: number | null): void {
     this.series.count(started, "sent")
     if (late !== null) this.#time("late_start", planned, late)
   }
 
-  /** It was accepted, this long after its planned time, if it has one, and after its sending began. */
+  /**
+   * Counts an accepted event. `intended`: time since its planned time, null without one. `service`: time since its
+   * sending began.
+   */
   accept(intended: number | null, service: number, time = Infinity): void {
     this.totals.accepted++
     this.totals.unanswered--
@@ -153,7 +157,7 @@ export class Measurements {
     if (time !== Infinity) this.series.at(time).publish.add(intended ?? service)
   }
 
-  /** Events were not accepted, after all retries. */
+  /** Counts events that were not accepted after all retries. */
   fail(time: number, count: number, why: string): void {
     this.totals.failed += count
     this.totals.unanswered -= count
@@ -161,13 +165,13 @@ export class Measurements {
     this.series.count(time, "failed", count)
   }
 
-  /** A request to publish is made again. */
+  /** Counts a repeated publish request. */
   republish(time: number): void {
     this.totals.republished++
     this.series.count(time, "republished")
   }
 
-  /** A delivery is open from now on. */
+  /** Counts a new open delivery. */
   deliver(time: number, integration: IntegrationTotals): void {
     const { totals } = this
     totals.deliveries++
@@ -186,7 +190,7 @@ export class Measurements {
     this.series.open(time, totals.open)
   }
 
-  /** A request to a receiver has ended, or is given up; `took` is null where that is not known. */
+  /** Counts a request to a receiver that ended or was given up. `took` is null if unknown. */
   request(
     time: number,
     integration: IntegrationTotals | null,
@@ -203,7 +207,7 @@ export class Measurements {
     if (outcome === "acknowledged") integration?.ack.add(took ?? 0)
   }
 
-  /** A request of a service's sample; `age` is that of its event when it ended. */
+  /** Counts a request in a service's sample. `age`: age of its event when the request ended. */
   sampled(time: number, outcome: AttemptOutcome, took: number, age: number, status: number | null = null): void {
     this.#ended(time, outcome, took, status)
     if (outcome === "acknowledged") this.#time("delivery", time, age)
@@ -219,14 +223,14 @@ export class Measurements {
     if (outcome === "acknowledged") this.#time("ack", time, took)
   }
 
-  /** A receiver got what it had processed before. */
+  /** Counts a request whose event the receiver had already processed. */
   duplicate(time: number, integration: IntegrationTotals): void {
     this.totals.duplicates++
     integration.duplicates++
     this.series.count(time, "duplicates")
   }
 
-  /** A delivery is settled for good. */
+  /** Counts a settled delivery. */
   settle(time: number, integration: IntegrationTotals, state: DeliveryState, requests: number, age: number): void {
     this.#settled(integration, state, requests)
     integration.open--
@@ -244,7 +248,7 @@ export class Measurements {
     this.attemptsPerDelivery[place] = (this.attemptsPerDelivery[place] ?? 0) + 1
   }
 
-  /** A service reported a delivery. Most of its requests are known by number alone. */
+  /** Counts a delivery reported by a service. Of most requests only the number is known. */
   reported(integration: IntegrationTotals, state: DeliveryState, requests: number): void {
     this.totals.deliveries++
     integration.deliveries++
@@ -253,7 +257,7 @@ export class Measurements {
     this.#settled(integration, state, requests)
   }
 
-  /** A delivery waits because its receiver is down. */
+  /** Counts a delivery that waits because its receiver is down. Returns whether it does. */
   outageBegan(time: number, { outage }: IntegrationTotals, outcome: Outcome): boolean {
     if (!isDown(outcome)) return false
     if (outage === null || ++outage.open <= outage.most_open) return true
@@ -261,7 +265,7 @@ export class Measurements {
     return true
   }
 
-  /** It waits no longer. */
+  /** Counts a delivery that no longer waits for its receiver. */
   outageEnded(time: number, { outage }: IntegrationTotals, state: DeliveryState): void {
     if (outage === null) return
     outage.open--
@@ -270,7 +274,7 @@ export class Measurements {
     if (outage.open === 0) outage.empty_at ??= time
   }
 
-  /** The totals of an integration, made at its first mention. */
+  /** Returns the totals of an integration, creating them on first use. */
   integration(id: number, name: string, receiver: ReceiverDescription = undescribed): IntegrationTotals {
     const known = this.integrations.get(id)
     if (known !== undefined) return known

@@ -1,6 +1,6 @@
 /**
- * The report of a run, as its JSON holds it. Times in milliseconds; null is what was not measured, because there was none of
- * it or a run of its kind can't know it.
+ * The JSON report of a run. Times in milliseconds. Null means not measured: there was nothing to measure, or this kind
+ * of run can't measure it.
  */
 import { DeliveryState } from "@doorhook/core"
 import type { Option } from "effect"
@@ -17,39 +17,39 @@ import { judgeSlo } from "./Slo.ts"
 
 const schemaVersion = 2
 
-/** What a run goes against. */
+/** Kinds of runs, by where the events go. */
 const RunKind = Schema.Literals(["virtual", "in-process", "receiver", "service"])
 export type RunKind = typeof RunKind.Type
 
-/** What is known before a run begins. */
+/** Facts known before a run begins. */
 export const RunFacts = Schema.Struct({
   kind: RunKind,
-  /** What it ran against, in words. */
+  /** Description of what the run goes against. */
   target: Schema.String,
   scenario: Schema.String,
   description: Schema.String,
   seed: Schema.Finite,
-  /** By the clocks of the buildings. */
+  /** Start by the clocks of the buildings. */
   start: Schema.String,
-  /** The buildings' time zone; null where they are in several. */
+  /** Time zone of the buildings; null if they are in several. */
   time_zone: Schema.NullOr(Schema.String),
   duration: Schema.Finite,
   buildings: Schema.Finite,
   integrations: Schema.Finite,
-  /** Times faster than the plan; null without a schedule. */
+  /** Factor by which the run is faster than the plan; null without a schedule. */
   speed: Schema.NullOr(Schema.Finite),
-  /** Null where they are settings of the service. */
+  /** Null if these are settings of the service. */
   ack_timeout: Schema.NullOr(Schema.Finite),
   retry: Schema.NullOr(Schema.Record(Schema.String, Schema.Array(Schema.Finite))),
-  /** The time at the beginning whose latencies are left out. */
+  /** Time at the beginning whose latencies are left out. */
   warm_up: Schema.Finite,
   /** `--max-inflight`; null on virtual time. */
   max_in_flight: Schema.NullOr(Schema.Finite),
-  /** Which generator of several, like `1/3`; null for all of the load. */
+  /** Share of one generator, like `1/3`; null for the whole load. */
   generator: Schema.NullOr(Schema.String),
-  /** The command that runs it again. */
+  /** Command that repeats the run. */
   command: Schema.String,
-  /** ISO 8601: in the plan where it kept a schedule, else by the clock. */
+  /** Beginning in ISO 8601: in the plan's time if the run kept a schedule, else in real time. */
   began_at: Schema.String
 })
 export type RunFacts = typeof RunFacts.Type
@@ -83,24 +83,24 @@ const byLatency = <S extends Schema.Top>(schema: S) =>
 
 const Totals = Schema.Struct({
   ...Record.map(noCounts, () => Schema.Finite),
-  // What some kinds of runs don't see.
+  // Not visible to some kinds of runs.
   backlog: Count,
   backlog_at: Count,
   most_in_flight: Count,
   peak_requests: Count,
   duplicates: Count,
-  /** Deliveries of accepted events that are not accounted for. */
+  /** Deliveries of accepted events that are unaccounted for. */
   lost: Count,
-  /** Places where a rule of delivery was broken. */
+  /** Number of violations of a delivery rule. */
   broken: Count,
-  /** The share of events whose sending began within a second of its time. */
+  /** Share of events whose sending began within a second of their time. */
   rate: Count
 })
 
 const IntegrationLine = Schema.Struct({
   id: Schema.Finite,
   name: Schema.String,
-  /** How its receiver was modelled, as it was written; empty for a prompt one or a real one. */
+  /** Rules of its modelled receiver as written. Empty for a prompt or a real receiver. */
   receiver: Schema.String,
   down: Schema.Array(Schema.Struct({ from: Schema.Finite, to: Schema.Finite, on: Schema.NullOr(Schema.String) })),
   states: Schema.Record(DeliveryState, Schema.Finite),
@@ -127,7 +127,7 @@ const IntegrationLine = Schema.Struct({
 export type IntegrationLine = typeof IntegrationLine.Type
 
 export const SeriesLine = Schema.Struct({
-  /** Milliseconds since the beginning. */
+  /** Start of the interval, in milliseconds since the beginning. */
   at: Schema.Finite,
   ...Record.map(noNumbers, () => Count),
   publish_p50: Count,
@@ -137,60 +137,60 @@ export const SeriesLine = Schema.Struct({
 })
 export type SeriesLine = typeof SeriesLine.Type
 
-/** A figure of this run beside that of an earlier one. */
+/** A figure of this run and the same figure of an earlier run. */
 const ComparedLine = Schema.Struct({ figure: Schema.String, before: Count, after: Count })
 export type ComparedLine = typeof ComparedLine.Type
 
 const RunReport = Schema.Struct({
   ...RunFacts.fields,
   schemaVersion: Schema.Literal(schemaVersion),
-  /** Real time, the waiting for what was open included. */
+  /** Duration in real time, including the wait for open deliveries. */
   took: Schema.Finite,
-  /** Publishing, from the first event to the last answer; null on virtual time. */
+  /** Duration of publishing, from the first event to the last answer; null on virtual time. */
   sending: Count,
   verdict: Schema.Literals(["pass", "fail"]),
   interrupted: Schema.Boolean,
-  /** The objective whose miss ended the run early; null when none did. */
+  /** The missed objective that ended the run early, else null. */
   stopped_by: Schema.NullOr(Schema.String),
   totals: Totals,
   latency: byLatency(Schema.NullOr(Quantiles)),
   interval: Schema.Finite,
   series: Schema.Array(SeriesLine),
-  /** Settled deliveries by how many requests they took: none, one, two; the last is "or more". */
+  /** Settled deliveries by their number of requests: none, one, two and so on; the last is "or more". */
   attempts_per_delivery: Schema.Array(Schema.Finite),
-  /** How requests ended: together all of `totals.requests`. Of a service most are `not_sampled`. */
+  /** Requests by outcome; the sum is `totals.requests`. With a service, most are `not_sampled`. */
   outcomes: Schema.Record(Schema.String, Schema.Finite),
   /** Statuses of answers that did not acknowledge. */
   statuses: Schema.Record(Schema.String, Schema.Finite),
-  /** Deliveries looked up at a service; null elsewhere. */
+  /** Deliveries whose attempts were looked up at a service; null for other runs. */
   sample: Schema.NullOr(
     Schema.Struct({ wanted: Schema.Finite, failed: Schema.Finite, why: Schema.NullOr(Schema.String) })
   ),
   integration_lines: Schema.Array(IntegrationLine),
-  /** How often the run killed its engine. */
+  /** Number of times the run killed its engine. */
   crashes: Schema.Finite,
   slos: Schema.Array(Schema.Struct({ slo: Schema.String, met: Schema.Boolean, measured: Schema.String })),
   violations: Schema.Array(
     Schema.Struct({ rule: Schema.Literals(Record.keys(rules)), what: Schema.String, at: Schema.Finite })
   ),
   compared: Schema.NullOr(Schema.Array(ComparedLine)),
-  /** Exact counts, `sum max bucket:count ...`, by which reports of several generators are merged. */
+  /** Exact counts (`sum max bucket:count ...`) for merging the reports of several generators. */
   histograms: byLatency(HistogramText),
   series_histograms: Schema.Array(Schema.Struct({ publish: HistogramText, answer: HistogramText }))
 })
 export type RunReport = typeof RunReport.Type
 
-/** Reads a JSON report, to be compared or merged; none for anything else. */
+/** Reads a JSON report for comparing or merging; none for anything else. */
 export const readReport: (text: string) => Option.Option<RunReport> = Schema.decodeOption(
   Schema.fromJsonString(RunReport)
 )
 
-/** What is known at the end, beside the measurements. */
+/** Facts known at the end, in addition to the measurements. */
 export interface RunResult {
   readonly facts: RunFacts
   readonly measurements: Measurements
   readonly slos: ReadonlyArray<Slo>
-  /** Null where the service did not say. */
+  /** Null if the service did not report it. */
   readonly lost: number | null
   readonly broken: number
   readonly violations: ReadonlyArray<Violation>
@@ -199,7 +199,7 @@ export interface RunResult {
   readonly sending: number | null
   readonly interrupted: boolean
   readonly stopped_by: string | null
-  /** It could not go on. */
+  /** Whether the run had to stop because of an error. */
   readonly failed: boolean
   readonly earlier: RunReport | null
 }
@@ -218,7 +218,7 @@ const quantilesOf = (histogram: Histogram): Quantiles | null =>
         max: histogram.max
       }
 
-/** What measurements say at any time, for objectives and progress: totals and latencies. */
+/** Returns the current totals and latencies, for objectives and progress. */
 export const standingOf = (
   { latency, totals }: Measurements,
   kind: RunKind,
@@ -281,11 +281,11 @@ const integrationLine = (id: number, own: IntegrationTotals, kind: RunKind): Int
   }
 }
 
-/** A real receiver that acknowledged nothing is not there, or not what it was taken for. */
+/** Whether a real receiver acknowledged nothing: it isn't there, or isn't the expected receiver. */
 export const isUnreached = ({ kind, outcomes, totals }: Pick<RunReport, "kind" | "outcomes" | "totals">): boolean =>
   kind === "receiver" && totals.requests > 0 && outcomes["acknowledged"] === undefined
 
-/** A service did not report the deliveries of what it accepted; an interrupted run does not count. */
+/** Whether a service did not report the deliveries of accepted events. Interrupted runs don't count. */
 export const isUnaccounted = ({
   interrupted,
   kind,
@@ -342,7 +342,7 @@ export const makeReport = (result: RunResult): RunReport => {
   }
 }
 
-/** Figures that a comparison shows: latencies by their quantile, and totals. */
+/** Figures in a comparison: latencies with their quantiles, and totals. */
 const comparedFigures = [
   ...(["intended", "service", "ack", "delivery"] as const).flatMap((name) =>
     (["p50", "p99", "max"] as const).map((which) => [name, which] as const)
@@ -379,8 +379,8 @@ const seriesOf = ({ interval, series, series_histograms }: RunReport): Series =>
 }
 
 /**
- * The measurements of several generators as those of one. Counts add up and histograms merge exactly; peaks, which may have
- * been at the same time, are added too.
+ * Combines the measurements of several generators. Counts add up and histograms merge exactly. Peaks are added as well,
+ * because they may have been at the same time.
  */
 export const mergedMeasurements = (reports: ReadonlyArray<RunReport>): Measurements => {
   const all = new Measurements()

@@ -1,6 +1,4 @@
-/**
- * What a run prints: progress in one line, and the summary.
- */
+/** Output of a run: the progress line and the summary. */
 import type { Measurements } from "./Measurements.ts"
 import type { ComparedLine, IntegrationLine, Quantiles, RunReport } from "./RunReport.ts"
 import { clockAt, counted, duration, grouped, percent } from "./Format.ts"
@@ -17,18 +15,18 @@ const bar = (share: number): string => {
 }
 
 export interface Progress {
-  /** How far it is, from 0 to 1; null where that is not known. */
+  /** Share done, from 0 to 1; null if unknown. */
   readonly share: number | null
   /** Real time since the beginning, in milliseconds. */
   readonly elapsed: number
-  /** Where in the plan. */
+  /** Position in the plan. */
   readonly place: string
   readonly measured: Measurements
-  /** What is being done, when it is no longer sending. */
+  /** Current activity after sending has ended, else null. */
   readonly phase: string | null
 }
 
-/** How the run stands, in one line. */
+/** Describes the current state of a run in one line. */
 export const progressLine = ({ elapsed, measured, phase, place, share }: Progress): string => {
   const { latency, outcomes, statuses, totals } = measured
   const isSending = phase === null && share !== null && share > 0 && share < 1
@@ -54,10 +52,10 @@ type Counts = Readonly<Record<string, number>>
 
 const byFrequency = (counts: Counts) => Object.entries(counts).toSorted(([, a], [, b]) => b - a)
 
-/** The most statuses that are listed one by one. */
+/** Maximum number of statuses that are listed separately. */
 const mostStatuses = 3
 
-/** ` (401: 251, 500: 3)`; nothing where no status is known. */
+/** Returns ` (401: 251, 500: 3)`, or nothing if no status is known. */
 const statusesText = (statuses: Counts): string => {
   const all = byFrequency(statuses)
   const rest = all.slice(mostStatuses).reduce((sum, [, count]) => sum + count, 0)
@@ -65,13 +63,13 @@ const statusesText = (statuses: Counts): string => {
   return all.length === 0 ? "" : ` (${[...named, ...(rest > 0 ? [`others: ${grouped(rest)}`] : [])].join(", ")})`
 }
 
-/** Outcomes of requests, the most frequent first: `bad_status 12 (401: 12), timeout 3`. */
+/** Lists the outcomes of requests, the most frequent first: `bad_status 12 (401: 12), timeout 3`. */
 export const outcomesText = (outcomes: Counts, statuses: Counts): string =>
   byFrequency(outcomes)
     .map(([outcome, count]) => `${outcome} ${grouped(count)}${outcome === "bad_status" ? statusesText(statuses) : ""}`)
     .join(", ")
 
-/** Whether anything was lost, in a sentence or two. */
+/** Says in a sentence or two whether anything was lost. */
 export const lossText = ({ totals }: RunReport): string => {
   const { accepted, deliveries, failed, lost, unfollowed } = totals
   const ends = [
@@ -83,7 +81,7 @@ export const lossText = ({ totals }: RunReport): string => {
     [totals.open, "still open at the end"]
   ] as const
   const list = ends.flatMap(([count, name]) => (count > 0 ? [`${grouped(count)} ${name}`] : [])).join(", ")
-  const refused = failed > 0 ? ` ${counted(failed, "event")} never accepted; the publisher knows.` : ""
+  const refused = failed > 0 ? ` ${counted(failed, "event")} never accepted, as the publisher was told.` : ""
   if (lost === null)
     return `Unknown: the service did not report the deliveries of ${counted(accepted, "event")}.${refused}`
   if (lost > 0) return `Yes: ${counted(lost, "delivery", "deliveries")} of accepted events not accounted for.${refused}`
@@ -104,7 +102,7 @@ const outageText = (report: RunReport, { name, outage, states }: IntegrationLine
     : `${most}; none left ${clockAt(report, empty_at)}, ${duration(empty_at - most_open_at)} later.`
 }
 
-/** How big the backlog of outages was, and how long it took to drain: of the three worst; null without outages. */
+/** Describes the backlogs of the three worst outages and how long they took to drain; null without outages. */
 export const outagesText = (report: RunReport): string | null => {
   const worst = report.integration_lines
     .filter(({ outage }) => outage !== null)
@@ -113,7 +111,7 @@ export const outagesText = (report: RunReport): string | null => {
   return worst.length === 0 ? null : worst.slice(0, 3).join(" ")
 }
 
-/** A figure of a comparison: latencies in words, shares in percent. */
+/** Formats a figure of a comparison: latencies as durations, shares in percent. */
 export const comparedText = ({ after, before, figure }: ComparedLine): string => {
   const words = (value: number | null) => {
     if (value === null) return "-"
@@ -132,7 +130,7 @@ type Row = readonly [name: string, value: string]
 const quantileText = ({ max, p50, p99 }: Quantiles): string =>
   `p50 ${duration(p50)}, p99 ${duration(p99)}, max ${duration(max)}`
 
-/** `, 4,250 events/s`; nothing for what took no time. */
+/** Returns `, 4,250 events/s`, or nothing if it took no time. */
 const paceText = (events: number, millis: number): string =>
   millis > 0 ? `, ${grouped((events * 1_000) / millis)} events/s` : ""
 
@@ -154,7 +152,7 @@ const rowsOf = (report: RunReport, lastFailure: string | null): ReadonlyArray<Ro
     [
       "planned",
       nothing
-        ? "0 events: nothing happens in this time. Give a longer --duration, a busier hour by --start, or more by --rate-scale"
+        ? "0 events in this time. Try a longer --duration, a busier hour with --start, or a higher --rate-scale"
         : `${grouped(totals.planned)} ${totals.planned === 1 ? "event" : "events"}`
     ],
     ["accepted", grouped(totals.accepted)],
@@ -185,7 +183,7 @@ const rowsOf = (report: RunReport, lastFailure: string | null): ReadonlyArray<Ro
     ...when(
       totals.open > 0,
       "open",
-      () => `${grouped(totals.open)} when the waiting ended; ${isReal ? "--grace" : "--drain"} says how long that is`
+      () => `${grouped(totals.open)} when the wait ended, which ${isReal ? "--grace" : "--drain"} limits`
     ),
     ...count("lost"),
     ...when(totals.unfollowed > 0, "unfollowed", () => `${counted(totals.unfollowed, "event")}: too many to look up`),
@@ -217,13 +215,13 @@ const rowsOf = (report: RunReport, lastFailure: string | null): ReadonlyArray<Ro
   ]
 }
 
-/** As wide as the longest name of a number: the summary is printed in parts. */
+/** Width of the longest name. It is fixed, because the summary is printed in parts. */
 const nameWidth = "republished".length
 
-/** A line of a run's summary. */
+/** Formats a line of a run's summary. */
 export const summaryLine = (name: string, value: string): string => `${name.padEnd(nameWidth)}  ${value}`
 
-/** How the run ended, one number a line, then objectives, what was lost, broken rules and the comparison. */
+/** Describes how a run ended, one figure per line: counts, losses, objectives, broken rules and the comparison. */
 export const summaryText = (report: RunReport, lastFailure: string | null = null): string => {
   const outages = outagesText(report)
   const more = (report.totals.broken ?? 0) - report.violations.length

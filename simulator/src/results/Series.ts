@@ -1,11 +1,9 @@
-/**
- * What happened over time, in memory that does not grow: at most 160 intervals, which get longer as time goes on.
- */
+/** Counts over time in bounded memory: at most 160 intervals, which get longer as the run continues. */
 import { Record } from "effect"
 import { dayMillis as day, hour, minute, second } from "../world/LocalTime.ts"
 import { Histogram } from "./Histogram.ts"
 
-/** Lengths of an interval; each is a whole multiple of the one before. */
+/** Interval lengths in milliseconds. Each is a multiple of the one before. */
 const widths = [
   ...[1, 5, 10, 30].map((count) => count * second),
   ...[1, 5, 10, 30].map((count) => count * minute),
@@ -27,14 +25,14 @@ const noCounts = {
 }
 export type IntervalCount = keyof typeof noCounts
 
-/** Highest values: a longer interval does not hide the peaks of those that it joins. */
+/** Peaks: when intervals are joined, the highest one is kept. */
 const noPeaks = { backlog: 0, peak_planned: 0, peak_requests: 0 }
 
 export const noNumbers = { ...noCounts, ...noPeaks }
 type Numbers = typeof noNumbers
 
 export interface Interval extends Numbers {
-  /** Publish latency, of the events planned in the interval. */
+  /** Publish latency of the events planned in the interval. */
   readonly publish: Histogram
   /** Duration of requests to receivers, acknowledged or not. */
   readonly answer: Histogram
@@ -69,7 +67,7 @@ export class Series {
     return this.#intervals
   }
 
-  /** The interval of a time, in milliseconds since the beginning. */
+  /** Returns the interval of a time, in milliseconds since the beginning. */
   at(time: number): Interval {
     while (time >= most * this.width && this.#step + 1 < widths.length) this.#widen()
     const place = Math.max(0, Math.floor(time / this.width))
@@ -81,7 +79,7 @@ export class Series {
     this.at(time)[name] += by
   }
 
-  /** Counts one, and notes how many there were in its minute: the peak is of minutes, however long intervals are. */
+  /** Counts one event and updates the peak. Peaks are per minute, however long the intervals are. */
   countPeak(time: number, name: "planned" | "requests"): void {
     const interval = this.at(time)
     interval[name]++
@@ -96,7 +94,7 @@ export class Series {
     interval[peak] = Math.max(interval[peak], inMinute.count)
   }
 
-  /** Notes how many deliveries are open from a time on. */
+  /** Records the number of open deliveries from this time on. */
   open(time: number, count: number): void {
     const interval = this.at(time)
     this.#backlog = count
@@ -108,7 +106,10 @@ export class Series {
     while (this.width < width && this.#step + 1 < widths.length) this.#widen()
   }
 
-  /** Adds another series of the same time: counts and peaks, which may have been at the same moment, add up. */
+  /**
+   * Adds another series of the same time. Counts add up, and peaks as well, because they may have been at the same
+   * moment.
+   */
   merge(other: Series): void {
     other.widenTo(this.width)
     this.widenTo(other.width)

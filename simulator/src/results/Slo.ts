@@ -7,7 +7,7 @@
  * operator = "<" / "<=" / "=" / ">=" / ">"
  * metric   = time "_" quantile / count / share
  * ```
- * Times are compared with durations (`5s`), counts with whole numbers, shares with percentages (`95%`) or parts of 1.
+ * Times are compared with durations (`5s`), counts with whole numbers, shares with percentages (`95%`) or decimals (`0.95`).
  */
 import { DurationText } from "@doorhook/core"
 import { Option, Result } from "effect"
@@ -48,18 +48,18 @@ export interface Slo {
   readonly text: string
   readonly metric: Metric
   readonly operator: keyof typeof operators
-  /** Milliseconds, a count, or a part of 1. */
+  /** Milliseconds, a count, or a share from 0 to 1. */
   readonly value: number
 }
 
-/** How an objective came out; `measured` in words. */
+/** Result of an objective. `measured` is the value in words. */
 export interface SloResult {
   readonly slo: string
   readonly met: boolean
   readonly measured: string
 }
 
-const sloForms = `METRIC OPERATOR VALUE, with commas between, like ack_p99<5s,lost=0,rate>=95%; times: ${times.join(", ")}, each with _${quantiles.join(", _")}; counts: ${counts.join(", ")}; shares: ${shares.join(", ")}; operators: < <= = >= >`
+const sloForms = `METRIC OPERATOR VALUE, separated by commas, like ack_p99<5s,lost=0,rate>=95%; times: ${times.join(", ")}, each with _${quantiles.join(", _")}; counts: ${counts.join(", ")}; shares: ${shares.join(", ")}; operators: < <= = >= >`
 
 const oneOf = <A extends string>(all: ReadonlyArray<A>, text: string): A | undefined =>
   all.find((name) => name === text)
@@ -87,12 +87,12 @@ const expectedValue = {
   share: "a share like 95% or 0.95"
 } as const
 
-/** Reads objectives; what is wrong with the first that is none. */
+/** Reads objectives, or returns what is wrong with the first invalid one. */
 export const readSlos = (text: string): Result.Result<ReadonlyArray<Slo>, string> => {
   const slos: Array<Slo> = []
   for (const part of text.split(",")) {
     const match = /^([a-z0-9_.]+)\s*(<=|>=|<|>|=)\s*(\S+)$/.exec(part.trim())
-    if (match === null) return Result.fail(`${JSON.stringify(part.trim())} is no objective; expected ${sloForms}`)
+    if (match === null) return Result.fail(`${JSON.stringify(part.trim())} is not an objective; expected ${sloForms}`)
     const metric = readMetric(match[1] ?? "")
     if (metric === null) return Result.fail(`there is no metric ${match[1]}; expected ${sloForms}`)
     const value = readValue(metric, match[3] ?? "")
@@ -106,7 +106,7 @@ export const readSlos = (text: string): Result.Result<ReadonlyArray<Slo>, string
 
 type MetricName = Metric["name"]
 
-/** What a kind of run can't measure, and why. */
+/** Metrics that each kind of run can't measure, and why. */
 const unmeasured: Readonly<Record<RunKind, ReadonlyArray<readonly [names: ReadonlyArray<MetricName>, why: string]>>> = {
   virtual: [
     [
@@ -115,16 +115,16 @@ const unmeasured: Readonly<Record<RunKind, ReadonlyArray<readonly [names: Readon
     ]
   ],
   "in-process": [],
-  receiver: [[["duplicates"], "only the receiver knows what it has processed; the conformance suite proves it"]],
+  receiver: [[["duplicates"], "only the receiver knows what it has processed; test it with the conformance suite"]],
   service: [
     [["duplicates"], "only the receivers know what they have processed"],
-    [["backlog", "broken"], "only the service sees what waits in it; its /metrics has the backlog"]
+    [["backlog", "broken"], "only the service can measure this; its /metrics has the backlog"]
   ]
 }
 
 const ofSchedules: ReadonlyArray<MetricName> = ["intended", "late", "rate"]
 
-/** Why a run of a kind, with or without a schedule, can't measure what an objective is about; null when it can. */
+/** Returns why a kind of run, with or without a schedule, can't measure an objective; null if it can. */
 export const unmeasurable = ({ metric: { name } }: Slo, kind: RunKind, hasSchedule: boolean): string | null => {
   if (!hasSchedule && ofSchedules.includes(name)) return "--as-fast-as-possible keeps no schedule"
   return unmeasured[kind].find(([names]) => names.includes(name))?.[1] ?? null
@@ -139,7 +139,7 @@ const valueOf = ({ latency, totals }: Measured, metric: Metric): number | null =
   return totals.deliveries === 0 ? null : totals.delivered / totals.deliveries
 }
 
-/** The measured value in words, precise enough to differ from the objective. */
+/** Formats the measured value, precisely enough to differ from the objective. */
 const inWords = ({ kind }: Metric, value: number, objective: number): string => {
   if (kind === "count") return `${value}`
   if (kind === "share") return `${(value * 100).toFixed(2)} %`
@@ -147,17 +147,20 @@ const inWords = ({ kind }: Metric, value: number, objective: number): string => 
   return words === duration(objective) && value !== objective ? DurationText.format(Math.round(value)) : words
 }
 
-/** Judges an objective. What there was none of is missed. */
+/** Judges an objective. It is missed if there was nothing to measure. */
 export const judgeSlo = (report: Measured, { metric, operator, text, value }: Slo): SloResult => {
   const actual = valueOf(report, metric)
-  if (actual === null) return { slo: text, met: false, measured: "there was none of it" }
+  if (actual === null) return { slo: text, met: false, measured: "nothing to measure" }
   return { slo: text, met: operators[operator](actual, value), measured: inWords(metric, actual, value) }
 }
 
-/** From this many measurements on, a quantile is judged before the run ends. */
+/** Number of measurements from which a quantile is judged before the run ends. */
 const enough = 100
 
-/** Whether an objective is missed before the run ends: a count only grows, and a quantile of enough values decides. */
+/**
+ * Whether an objective is certain to be missed before the run ends. Counts only grow; quantiles are judged once there
+ * are enough values.
+ */
 export const isMissedAlready = (report: Measured, { metric, operator, value }: Slo): boolean => {
   const actual = valueOf(report, metric)
   if (actual === null || operators[operator](actual, value)) return false

@@ -1,5 +1,5 @@
 /**
- * Tracks the deliveries of published events over a service's operator API, until all have ended or `--grace` is over.
+ * Tracks the deliveries of published events over a service's operator API until all have ended or `--grace` has passed.
  */
 import type { DeliveryState } from "@doorhook/core"
 import { AttemptOutcome, DeliveryState as State, settledStates } from "@doorhook/core"
@@ -19,7 +19,7 @@ const Row = Schema.Struct({
 })
 type Row = typeof Row.Type
 
-/** The newest delivery, if there is any. */
+/** The newest delivery, if there is one. */
 const Newest = Schema.fromJsonString(Schema.Struct({ deliveries: Schema.Array(Schema.Struct({ id: Schema.String })) }))
 
 const Page = Schema.fromJsonString(Schema.Struct({ deliveries: Schema.Array(Row), next: Schema.NullOr(Schema.String) }))
@@ -38,39 +38,39 @@ const Detail = Schema.fromJsonString(
   })
 )
 
-/** The most events that are followed one by one. */
+/** Maximum number of events that are tracked individually. */
 const usualMost = 1_000_000
 
-/** Deliveries whose attempts are looked up, evenly spread over all. */
+/** Number of deliveries whose attempts are looked up, evenly spread over all. */
 const sample = 1_000
 
-/** The longest waits before a look-up is retried, in milliseconds: a service may limit its clients. */
+/** Maximum waits before a look-up is retried, in milliseconds. A service may limit its clients. */
 const lookUpAgain = [1_000, 5_000]
 
-/** Between two polls, in milliseconds. */
+/** Pause between two polls, in milliseconds. */
 const pause = 500
 
 const settled: ReadonlySet<DeliveryState> = new Set(settledStates)
 
-/** The deliveries as the service reports them. */
+/** Result of tracking. */
 export interface TrackedDeliveries {
-  /** Deliveries that it counted in its answers, and does not list. */
+  /** Deliveries that the service counted when it accepted events, but doesn't list. */
   readonly missing: number
-  /** Why they could not be read; null when they could. */
+  /** Why the deliveries could not be read, else null. */
   readonly why: string | null
 }
 
 export class DeliveryTracker {
-  /** Published events, and how many deliveries of each are not counted yet. */
+  /** Published events, with the number of their deliveries that are not counted yet. */
   readonly #events = new Map<string, number>()
   readonly #integrations = new Map<string, number>()
   readonly #service: Service
   readonly #measurements: Measurements
   readonly #timeOf: (instant: number) => number
   readonly #mostEvents: number
-  /** The sum of these: what one event has too many stands for none that another lacks. */
+  /** Sum of these numbers. An extra delivery of one event doesn't make up for a missing one of another. */
   #missing = 0
-  /** The place before the first of our deliveries that is not counted, as the list's query names it. */
+  /** Query parameter for the position before our first uncounted delivery. */
   #place = ""
 
   constructor(
@@ -98,8 +98,8 @@ export class DeliveryTracker {
   }
 
   /**
-   * Notes the newest delivery before ours. Requests overtake each other, so the first answer says nothing of the first that
-   * is stored. Null when the service answered.
+   * Stores the position of the newest delivery before ours. Requests can overtake each other, so the first answer
+   * doesn't tell which of our events is stored first. Returns null if the service answered.
    */
   begin(): Effect.Effect<Denial | null, never, HttpClient.HttpClient> {
     const url = `${this.#service.url}/operator/deliveries?order=newest&limit=1`
@@ -111,12 +111,12 @@ export class DeliveryTracker {
     })
   }
 
-  /** Polls until all have ended, for at most `grace` milliseconds. */
+  /** Polls until all deliveries have ended, for at most `grace` milliseconds. */
   settle(grace: number): Effect.Effect<TrackedDeliveries, never, HttpClient.HttpClient> {
     return Effect.gen({ self: this }, function* () {
       if (this.#events.size === 0) {
         const isSilent = this.#measurements.totals.unfollowed > 0
-        return { missing: 0, why: isSilent ? "the service did not name the events that it accepted" : null }
+        return { missing: 0, why: isSilent ? "the service did not return the ids of the accepted events" : null }
       }
       const until = (yield* Clock.currentTimeMillis) + grace
       const ids: Array<string> = []
@@ -139,7 +139,9 @@ export class DeliveryTracker {
     })
   }
 
-  /** Reads on, up to the first of ours that has not ended. Null when the service answered all of it. */
+  /**
+   * Counts deliveries up to the first of ours that has not ended. Returns null if the service answered every request.
+   */
   #walk(ids: Array<string>, open: Map<string, Row>) {
     return Effect.gen({ self: this }, function* () {
       let place = this.#place
@@ -159,7 +161,7 @@ export class DeliveryTracker {
             }
           } else if (isOurs) open.set(row.id, row)
         }
-        // What has ended behind the first that has not is counted with it, once that has.
+        // Ended deliveries after the first open one are counted once that one has ended.
         if (page.next === null) return null
         place = `after=${page.next}&`
       }
@@ -186,7 +188,7 @@ export class DeliveryTracker {
     return number
   }
 
-  /** Looks up the attempts of some deliveries, spread over all of them: how long receivers took. */
+  /** Looks up the attempts of a sample of deliveries, to learn how long receivers took. */
   #look(ids: ReadonlyArray<string>) {
     const step = Math.max(1, Math.ceil(ids.length / sample))
     const chosen = ids.filter((_, at) => at % step === 0)

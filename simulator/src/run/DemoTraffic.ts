@@ -1,6 +1,4 @@
-/**
- * Live traffic for the demo: the demo scenario, as if its lunch hour began now, and without end.
- */
+/** Live traffic for the demo: the demo scenario without end, as if its lunch hour began now. */
 import { Clock, Effect, Stream } from "effect"
 import { beginningOf, plan } from "../plan/Plan.ts"
 import { fromIso, movedTo } from "../plan/PlannedEvent.ts"
@@ -14,16 +12,16 @@ import { RunClock, run } from "./Run.ts"
 
 interface DemoTrafficOptions {
   readonly seed: number
-  /** How many times as many people as live and work there. The first hour has about an event a minute at 1. */
+  /** Factor for the number of people. At 1, the first hour has about one event a minute. */
   readonly rateScale: number
 }
 
-/** 2026-03-03T12:00, a Tuesday: couriers bring food and parcels, employees go to lunch, residents run errands. */
+/** 2026-03-03T12:00, a Tuesday: couriers bring food and parcels, employees go to lunch, and residents run errands. */
 const start = LocalTime.make(1_772_539_200_000)
 
 /**
- * The events of the demo, with times of day that are those of its Tuesday noon moved to `beginning`, so that there is
- * something to see at any hour; `at` and `logged_at` are true.
+ * Moves the demo's events from its Tuesday noon to `beginning`, so that there is traffic at any hour. `at` and
+ * `logged_at` are the moved times.
  */
 const demoArrivals = (options: DemoTrafficOptions, beginning: number): Stream.Stream<Arrival> => {
   const shift = beginning - beginningOf(demo, start)
@@ -35,7 +33,7 @@ const demoArrivals = (options: DemoTrafficOptions, beginning: number): Stream.St
   )
 }
 
-/** Publishes the demo's traffic to a target, each event when its time has come, until interrupted. */
+/** Publishes the demo's traffic to a target until interrupted, each event at its time. */
 export const runDemo = <R>(
   options: DemoTrafficOptions,
   target: Target<R>,

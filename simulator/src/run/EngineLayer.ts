@@ -1,6 +1,6 @@
 /**
- * The delivery engine of core over given ports: in this process and in real time, on virtual time, and in the deterministic
- * simulation.
+ * The delivery engine of core over given ports. Used in real time in this process, on virtual time, and in the
+ * deterministic simulation.
  */
 import type { Crypto, DeliverySettingsShape, Notification } from "@doorhook/core"
 import {
@@ -21,7 +21,7 @@ import {
 import type { Scope } from "effect"
 import { Effect, Layer } from "effect"
 
-/** All stores over one state. */
+/** All stores of one state. */
 export interface Stores {
   readonly deliveries: DeliveryStore["Service"]
   readonly integrations: IntegrationStore["Service"]
@@ -29,22 +29,22 @@ export interface Stores {
   readonly tokens: TokenStore["Service"]
 }
 
-/** Everything an engine meets, in one value, so that a part of it can be replaced by a faulty one. */
+/** The ports of an engine in one value, so that a test can replace one of them by a faulty one. */
 export interface EnginePorts {
   readonly stores: Stores
-  /** Left out: owners keep all rights. */
+  /** Default: owners keep all rights. */
   readonly directory?: Directory["Service"]
   readonly transport: Transport["Service"]
   readonly settings: Partial<DeliverySettingsShape>
-  /** What the host does with a notification. */
+  /** Handles notifications for the host. */
   readonly listener?: (notification: Notification) => Effect.Effect<void>
-  /** Between publishers or integrations and the dispatcher. */
+  /** Wraps the dispatcher for publishers and integrations. */
   readonly dispatcher?: (dispatcher: Dispatcher["Service"]) => Dispatcher["Service"]
-  /** Between the engine and what it hears of others. */
+  /** Wraps the engine's signals from other processes. */
   readonly wake?: (wake: WakeSignal["Service"]) => WakeSignal["Service"]
 }
 
-/** The stores of a layer, built once more. */
+/** Builds new stores from a layer. */
 export const storesOf = <E>(
   layer: Layer.Layer<DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore, E>
 ): Effect.Effect<Stores, E, Scope.Scope> =>
@@ -57,7 +57,7 @@ export const storesOf = <E>(
     }).pipe(Effect.provide(services))
   )
 
-/** Publisher and dispatcher, with the ports that they stand on. */
+/** Builds publisher and dispatcher, with the ports that they need. */
 export const engineLayer = <E1, E2>(
   { directory, dispatcher = (own) => own, listener, settings, stores, transport, wake = (own) => own }: EnginePorts,
   signals: Layer.Layer<WakeSignal, E1>,
@@ -84,5 +84,5 @@ export const engineLayer = <E1, E2>(
     )
   )
 
-/** What `engineLayer` builds. */
+/** Services of `engineLayer`. */
 export type EngineServices = Layer.Success<ReturnType<typeof engineLayer>>

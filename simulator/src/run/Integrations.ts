@@ -1,6 +1,4 @@
-/**
- * The integrations of a run: who gets what, and by which URL.
- */
+/** The integrations of a run, and which of them get an event. */
 import type { Event, IntegrationId, NewIntegration, Scope } from "@doorhook/core"
 import { bindAll, builtInTable, BuildingId, ClientId, TenantId, UserId } from "@doorhook/core"
 import { Redacted } from "effect"
@@ -8,17 +6,17 @@ import { child, Rng } from "../random/Substream.ts"
 import type { Substream } from "../random/Substream.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
 
-/** An integration that a run begins with. */
+/** An integration that exists at the start of a run. */
 export interface PlannedIntegration {
-  /** From 1, in the order of the report. */
+  /** Number in the report, from 1. */
   readonly place: number
   readonly name: string
   readonly scope: Scope
-  /** The time zone of its building: the clock of its receiver. */
+  /** Time zone of its building, which is also that of its receiver. */
   readonly zone: string
 }
 
-/** A building as a run needs it: who is in it, and by which clock. */
+/** A building as needed by a run: its tenants and its time zone. */
 export interface Premises {
   readonly id: BuildingId
   readonly name: string
@@ -31,14 +29,14 @@ export const premisesOf = ({ buildings }: Scenario): ReadonlyArray<Premises> =>
     return { id, name, zone: time_zone, tenants: [...new Set(units.flatMap(({ tenant_ids }) => tenant_ids))] }
   })
 
-/** This many of each building, and this many of its tenants have one as well. */
+/** Plans `ofBuilding` integrations of each building, and one for each of `tenantsPerBuilding` of its tenants. */
 export const plannedIntegrations = (
   premises: ReadonlyArray<Premises>,
   tenantsPerBuilding: number,
   ofBuilding = 1
 ): ReadonlyArray<PlannedIntegration> => {
   const all = premises.flatMap(({ id, name, tenants, zone }) => {
-    // Spread over the house, so that not all are neighbours.
+    // Spreads them over the building, so that not all are neighbours.
     const step = Math.max(1, Math.floor(tenants.length / Math.max(1, tenantsPerBuilding)))
     const chosen = tenants.filter((_, at) => at % step === 0).slice(0, tenantsPerBuilding)
     const own = Array.from({ length: ofBuilding }, (_, nth): Omit<PlannedIntegration, "place"> => ({
@@ -56,13 +54,13 @@ export const plannedIntegrations = (
   return all.map((integration, at) => ({ ...integration, place: at + 1 }))
 }
 
-/** A signing secret drawn from the seed: of Standard Webhooks' form, and nobody's. */
+/** Returns a signing secret drawn from the seed, in the form of Standard Webhooks. */
 const secretOf = (seed: Substream): string => {
   const rng = new Rng(seed)
   return `whsec_${btoa(String.fromCharCode(...Array.from({ length: 24 }, () => rng.below(256))))}`
 }
 
-/** An integration as the store keeps it. */
+/** Returns an integration in the form of the store. */
 export const integrationOf = (
   scope: Scope,
   url: string,
@@ -102,7 +100,9 @@ export class Matcher {
     else this.#tenants.get(TenantId.make(id))?.delete(integration)
   }
 
-  /** The integrations that should get an event (document section 4.2). All integrations here bind to everything. */
+  /**
+   * Returns the integrations that should get an event (document section 4.2). All of them bind to all resource types.
+   */
   matching({ building_id, tenant_ids }: Pick<Event, "building_id" | "tenant_ids">): ReadonlySet<IntegrationId> {
     const found = new Set(this.#buildings.get(building_id))
     for (const tenant of tenant_ids) for (const id of this.#tenants.get(tenant) ?? []) found.add(id)

@@ -1,19 +1,17 @@
-/**
- * The store of an engine with a ledger beside it: what is stored and settled is written into it.
- */
+/** Wraps the store of an engine and records in a ledger what is stored and settled. */
 import type { DeliveryStore, Event, IntegrationId, IntegrationStore } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Ledger } from "../results/Ledger.ts"
 import type { IntegrationTotals } from "../results/Measurements.ts"
 
-/** What the ledger must know of the run's integrations. */
+/** The integrations of a run, as needed by the ledger. */
 export interface Recipients {
-  /** Which integrations should get an event. */
+  /** Returns the integrations that should get an event. */
   readonly matching: (event: Event) => ReadonlySet<IntegrationId>
   readonly totals: (integration: IntegrationId) => IntegrationTotals
-  /** A retry is due at a time, in milliseconds since the epoch. */
+  /** Called when a retry is scheduled, with its due time in milliseconds since the epoch. */
   readonly due: (at: number) => void
-  /** An integration was disabled by what was settled. */
+  /** Called when a settlement disabled an integration. */
   readonly ended: (integration: IntegrationId) => void
 }
 

@@ -1,6 +1,4 @@
-/**
- * What a run sends, and when: the day of a scenario, a file of events, or either at a rate of its own.
- */
+/** What a run sends, and when: the events of a scenario or a file, at their own times or at a given rate. */
 import type { BuildingId, NewEvent, TenantId } from "@doorhook/core"
 import { builtInTable, CommandFailure, DurationText, fileTrouble, JsonText, PublishRequest } from "@doorhook/core"
 import { Effect, FileSystem, Option, Predicate, Result, Stream } from "effect"
@@ -11,12 +9,12 @@ import { exponential } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
 import type { Premises } from "./Integrations.ts"
 
-/** An event of a plan, or one recorded elsewhere, whose `data` stays the text that it was. */
+/** An event of a plan, or a recorded event, whose `data` keeps its original text. */
 export type LoadEvent = PlannedEvent | NewEvent
 
 const isPlanned = (event: LoadEvent): event is PlannedEvent => Object.hasOwn(event, "at")
 
-/** An event as a publisher takes it. */
+/** Returns an event in the form that a publisher takes. */
 export const newEventOf = (event: LoadEvent): NewEvent => {
   if (!isPlanned(event)) return event
   const { action, building_id, data, resource_type, tenant_ids } = event
@@ -30,7 +28,7 @@ export interface Arrival {
   readonly at: number
 }
 
-/** The events of a plan at their own times. */
+/** Returns the events of a plan at their own times. */
 export const atPlannedTimes = <E, R>(events: Stream.Stream<PlannedEvent, E, R>): Stream.Stream<Arrival, E, R> =>
   Stream.map(events, (event) => ({ event, at: fromIso(event.at) }))
 
@@ -40,16 +38,16 @@ export interface Load {
   readonly description: string
   readonly start: string
   readonly time_zone: string | null
-  /** How long it is, in milliseconds, and in words. */
+  /** Length in milliseconds. */
   readonly duration: number
   readonly premises: ReadonlyArray<Premises>
-  /** In the plan's time, in milliseconds since the epoch. */
+  /** Beginning in the plan's time, in milliseconds since the epoch. */
   readonly beginning: number
   readonly end: number
   readonly arrivals: (seed: number) => Stream.Stream<Arrival, CommandFailure>
 }
 
-/** A rate of events for a time: `200/s:5m`. */
+/** A rate of events and how long it lasts: `200/s:5m`. */
 export interface Stage {
   readonly perMillisecond: number
   readonly length: number
@@ -57,7 +55,7 @@ export interface Stage {
 
 const periods: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }
 
-/** The highest rate, in events a second. */
+/** Highest rate, in events per second. */
 const highestRate = 100_000
 
 export const rateForms = `a rate like 50/s, 120/m or 10/h, at most ${highestRate}/s`
@@ -81,15 +79,15 @@ export const readStages = (text: string): Option.Option<ReadonlyArray<Stage>> =>
     })
   )
 
-/** How long stages last, and how many events come in them on average. */
+/** Returns the total length of stages, and their expected number of events. */
 export const extentOf = (stages: ReadonlyArray<Stage>) => ({
   length: stages.reduce((sum, { length }) => sum + length, 0),
   events: stages.reduce((sum, { length, perMillisecond }) => sum + length * perMillisecond, 0)
 })
 
-/** Times of arrivals since the beginning: at random as independent people come (Poisson), or evenly spaced. */
+/** Yields times of arrivals since the beginning: at random like independent people (Poisson), or evenly spaced. */
 export function* arrivalTimes(stages: ReadonlyArray<Stage>, rng: Rng | null): IterableIterator<number> {
-  // In units of expected events: stages stretch them to milliseconds.
+  // Counted in expected events. Each stage converts them to milliseconds.
   let next = rng === null ? 0 : exponential(rng)
   let [from, reached] = [0, 0]
   for (const { length, perMillisecond } of stages) {
@@ -100,7 +98,7 @@ export function* arrivalTimes(stages: ReadonlyArray<Stage>, rng: Rng | null): It
   }
 }
 
-/** Events at the times of stages, in place of their own. What they say of themselves moves with them. */
+/** Moves events to the times of stages. The times in their data move along. */
 export const atRate = <E, R>(
   events: Stream.Stream<Arrival, E, R>,
   stages: ReadonlyArray<Stage>,
@@ -116,7 +114,7 @@ export const atRate = <E, R>(
     }
   )
 
-/** Every `count`th event from the `nth` on: the share of one generator of several. */
+/** Keeps every `count`th event from the `nth` on, the share of one of several generators. */
 export const shareOf =
   (nth: number, count: number) =>
   <E, R>(events: Stream.Stream<Arrival, E, R>): Stream.Stream<Arrival, E, R> =>
@@ -128,13 +126,13 @@ export const shareOf =
           Stream.map(([event]) => event)
         )
 
-/** An event of a file and its time, or what is wrong with its line. */
+/** An event of a file with its time, or the problems of its line. */
 type Line = Result.Result<{ readonly event: NewEvent; readonly at: number }, ReadonlyArray<string>>
 
 /** Only a service can declare other types. */
-const otherTypes = "; others are the declared ones of a service (--to)"
+const otherTypes = "; other types must be declared by a service (--to)"
 
-/** Reads lines of a file of events. With a service the resource types are the service's to check. */
+/** Returns a reader for lines of an event file. With a service, the service checks the resource types. */
 const lineReader = (isService: boolean): ((text: string) => Line) => {
   const { fromText } = isService ? PublishRequest.uncheckedReader : PublishRequest.readerOf(builtInTable)
   return (text) => {
@@ -142,7 +140,7 @@ const lineReader = (isService: boolean): ((text: string) => Line) => {
     try {
       value = JSON.parse(text)
     } catch {
-      return Result.fail(["is not JSON, one object on each line (NDJSON)"])
+      return Result.fail(["is not JSON; expected one object per line (NDJSON)"])
     }
     if (!Predicate.isObject(value) || Array.isArray(value)) return Result.fail(["is not a JSON object"])
     const written: unknown = Reflect.get(value, "at")
@@ -169,16 +167,16 @@ const lineReader = (isService: boolean): ((text: string) => Line) => {
 interface EventFile {
   readonly arrivals: Stream.Stream<Arrival, CommandFailure>
   readonly beginning: number
-  /** From the first event to the last, in milliseconds. */
+  /** Time from the first event to the last, in milliseconds. */
   readonly span: number
   readonly events: number
-  /** The buildings and tenants that its events name; their clocks are not known, and taken for UTC. */
+  /** Buildings and tenants named by the events. Their time zones are unknown and taken as UTC. */
   readonly premises: ReadonlyArray<Premises>
 }
 
 /**
- * Reads a file of events once through, so that a mistake is found before anything is sent; they are read again while they are
- * sent.
+ * Reads a whole event file, so that mistakes are found before anything is sent. The events are read again while they
+ * are sent.
  */
 export const readEvents = Effect.fnUntraced(function* (path: string, isService: boolean, duration: number) {
   const files = yield* FileSystem.FileSystem
@@ -225,7 +223,7 @@ export const readEvents = Effect.fnUntraced(function* (path: string, isService: 
     })
   )
   if (first === null)
-    return yield* CommandFailure.usage(`--events ${path}: expected events, one on each line; there is none`)
+    return yield* CommandFailure.usage(`--events ${path}: expected events, one per line; the file has none`)
   const premises = [...tenants].map(([id, all]): Premises => {
     return { id, name: `building ${id}`, zone: "UTC", tenants: [...all] }
   })

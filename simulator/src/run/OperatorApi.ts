@@ -11,16 +11,16 @@ import { newEventOf } from "./Load.ts"
 
 /** A running service. */
 export interface Service {
-  /** Its base URL, without a slash at the end. */
+  /** Base URL, without a slash at the end. */
   readonly url: string
   readonly operatorKey: Redacted.Redacted<string>
-  /** Where the key was given, like `--operator-key`, to be named where it is wrong. */
+  /** Source of the key, like `--operator-key`, for error messages. */
   readonly keyFrom?: string
 }
 
 /** An event that the service accepted. */
 export interface AcceptedEvent {
-  /** None where the service does not say. */
+  /** Missing if the service doesn't return it. */
   readonly id?: string
   readonly deliveries: number
 }
@@ -31,27 +31,27 @@ export type Answer =
   | Denial
 
 export type Denial =
-  /** The same request would be refused again. */
+  /** Repeating the request would be refused again. */
   | { readonly _tag: "Refused"; readonly status: number; readonly why: string }
   /** A retry may succeed. */
   | { readonly _tag: "Unavailable"; readonly why: string; readonly retryAfter: number | null }
 
-/** Where the events of a run go. */
+/** Destination of a run's events. */
 export interface Target<R> {
-  /** What messages call it. */
+  /** Name in messages. */
   readonly name: string
-  /** Where its key was given. */
+  /** Source of its key, for error messages. */
   readonly keyFrom?: string
-  /** Checks that it is there, without publishing anything. */
+  /** Checks that the target is there, without publishing anything. */
   readonly greet: Effect.Effect<Answer, never, R>
   /** Publishes a batch. The same batch under the same key is accepted only once. */
   readonly publish: (events: ReadonlyArray<LoadEvent>, key: string) => Effect.Effect<Answer, never, R>
 }
 
-/** How long the service may take to answer, in milliseconds. */
+/** Maximum time for an answer of the service, in milliseconds. */
 const timeout = 30_000
 
-/** Statuses after which a retry may succeed, besides all of 500 and above. */
+/** Statuses after which a retry may succeed, in addition to all from 500 on. */
 const temporaryStatuses: ReadonlySet<number> = new Set([408, 409, 425, 429])
 
 const PublishAnswer = Schema.fromJsonString(
@@ -60,20 +60,20 @@ const PublishAnswer = Schema.fromJsonString(
   })
 )
 
-/** The member `data` is text already. */
+/** Inserts `data` as it is, because it is JSON text already. */
 const toWire = (event: LoadEvent): string => {
   const { data, ...rest } = newEventOf(event)
   return `${JSON.stringify(rest).slice(0, -1)},"data":${data}}`
 }
 
-/** The operator API's errors; what has a `source` says little without it. */
+/** Errors of the operator API. An error with a `source` says little without it, so the whole text is shown instead. */
 const ErrorAnswer = Schema.fromJsonString(
   Schema.Struct({
     errors: Schema.NonEmptyArray(Schema.Struct({ detail: Schema.String, source: Schema.optionalKey(Schema.Never) }))
   })
 )
 
-/** What an answer says, or the beginning of it, on one line. */
+/** Returns the errors in an answer, or the beginning of the answer, on one line. */
 const excerptOf = (text: string): string => {
   const said = Option.match(Schema.decodeOption(ErrorAnswer)(text), {
     onNone: () => text,
@@ -82,7 +82,7 @@ const excerptOf = (text: string): string => {
   return said.replaceAll(/\s+/g, " ").slice(0, 200)
 }
 
-/** What a request is answered with, `accepted` being what the body says when it is taken. */
+/** Reads an answer. `accepted` reads the body of a successful one. */
 const readAnswer = Effect.fnUntraced(function* <A, E>(
   response: HttpClientResponse.HttpClientResponse,
   accepted: (text: string) => Effect.Effect<A, E>
@@ -97,18 +97,18 @@ const readAnswer = Effect.fnUntraced(function* <A, E>(
   return { _tag: "Unavailable", why, retryAfter } satisfies Denial
 })
 
-/** Why there was no answer: the innermost cause, by its code (`ECONNREFUSED`) where it has one. */
+/** Returns why there was no answer: the innermost cause, by its code (`ECONNREFUSED`) if it has one. */
 const reasonOf = (error: unknown): string => {
   if (Cause.isTimeoutError(error)) return `no answer within ${timeout / 1_000} s`
-  if (Schema.isSchemaError(error)) return "the answer is not that of a doorhook service"
+  if (Schema.isSchemaError(error)) return "the answer is not from a doorhook service"
   if (Predicate.hasProperty(error, "cause") && error.cause !== undefined) return reasonOf(error.cause)
   if (Predicate.hasProperty(error, "code") && Predicate.isString(error.code)) return error.code
   return error instanceof Error ? error.message : "the connection failed"
 }
 
 /**
- * Makes a request once. A service that can't be reached, or answers with something that is not doorhook's, is
- * `Unavailable`: it may be starting up behind a proxy.
+ * Makes a request once. Returns `Unavailable` if the service can't be reached or the answer is not from doorhook, as it
+ * may be starting up behind a proxy.
  */
 export const callService = <A, E>(
   service: Service,
@@ -123,7 +123,9 @@ export const callService = <A, E>(
   )
 }
 
-/** Publishes a batch. `key` makes it safe to publish the same batch again: the service takes it only once. */
+/**
+ * Publishes a batch. The service accepts a batch only once under the same `key`, so it can be published again safely.
+ */
 const publish = (service: Service, events: ReadonlyArray<LoadEvent>, key: string) =>
   callService(
     service,
@@ -141,8 +143,8 @@ const DeliveriesAnswer = Schema.fromJsonString(Schema.Struct({ deliveries: Schem
 const readDeliveries = Schema.decodeOption(DeliveriesAnswer)
 
 /**
- * Checks that the service answers and accepts the key, without publishing. A server that answers 200 to everything is no
- * service.
+ * Checks that the service answers and accepts the key, without publishing. Detects servers that answer 200 to
+ * everything.
  */
 const greet = (service: Service) =>
   callService(service, HttpClientRequest.get(`${service.url}/operator/deliveries?limit=1`), (text) => {
@@ -150,11 +152,11 @@ const greet = (service: Service) =>
     return Effect.succeed<Answer>(
       isService
         ? { _tag: "Accepted", deliveries: 0, events: [] }
-        : { _tag: "Refused", status: 200, why: "the answer is not that of a doorhook service" }
+        : { _tag: "Refused", status: 200, why: "the answer is not from a doorhook service" }
     )
   })
 
-/** A running service, as a run publishes to it. */
+/** Returns a running service as the target of a run. */
 export const serviceTarget = (service: Service): Target<HttpClient.HttpClient> => ({
   name: service.url,
   ...(service.keyFrom === undefined ? {} : { keyFrom: service.keyFrom }),

@@ -1,6 +1,6 @@
 /**
- * The real delivery engine in this process and in real time, for runs that need no service: storage in memory, and
- * receivers that are modelled, or one that is real.
+ * The real delivery engine in this process and in real time, for runs without a service. It stores in memory, and
+ * delivers to modelled receivers or to one real receiver.
  */
 import type {
   Crypto,
@@ -25,7 +25,7 @@ import { ledgerStore } from "./LedgerStore.ts"
 import type { PlannedIntegration } from "./Integrations.ts"
 import { integrationOf, Matcher } from "./Integrations.ts"
 
-/** The result of a request, and whether its receiver has processed it; null when that is unknown. */
+/** The result of a request, and whether its receiver has processed the event; null if unknown. */
 interface Sent {
   readonly result: TransportResult
   readonly processed: boolean | null
@@ -34,19 +34,19 @@ interface Sent {
 export interface OwnEngineOptions {
   readonly measurements: Measurements
   readonly integrations: ReadonlyArray<PlannedIntegration>
-  /** Where an integration's events are sent. */
+  /** Returns the URL for an integration's events. */
   readonly urlOf: (integration: PlannedIntegration) => string
-  /** The receiver as it is described in the report. */
+  /** Returns the description of the receiver for the report. */
   readonly receiverOf: (integration: PlannedIntegration) => ReceiverDescription
   readonly send: (
     request: TransportRequest,
     integration: PlannedIntegration
   ) => Effect.Effect<Sent, TransportUnavailable | TransportBusy>
-  /** The secret that all integrations have; null for one of its own each. */
+  /** Signing secret of all integrations. Null gives each its own. */
   readonly secret: Redacted.Redacted<string> | null
   readonly settings: Partial<DeliverySettingsShape> & Pick<DeliverySettingsShape, "retry" | "ackTimeout">
   readonly seed: Substream
-  /** Milliseconds since the beginning, on the report's axis, of an instant. */
+  /** Returns the position of an instant on the report's axis, in milliseconds since the beginning. */
   readonly timeOf: (instant: number) => number
   readonly crypto: Layer.Layer<Crypto>
 }
@@ -54,11 +54,11 @@ export interface OwnEngineOptions {
 interface OwnEngine {
   readonly target: Target<never>
   readonly ledger: Ledger
-  /** Checks how it stands at the end. */
+  /** Checks the deliveries at the end of the run. */
   readonly finish: Effect.Effect<void>
 }
 
-/** How far the clocks of the sender and of the ledger are apart: what it takes to come from one to the other. */
+/** Maximum difference between the clocks of sender and ledger, in milliseconds: the time of a call between them. */
 const tolerance = 500
 
 interface Recipient {
@@ -107,7 +107,8 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
       Effect.onError((cause) =>
         Effect.map(Clock.currentTimeMillis, (at) => {
           if (tracked === null) return
-          // A failure is one of the way out: nothing was sent. An interruption leaves a request without its answer.
+          // After a failure of the outbound connection, nothing was sent. An interruption leaves a request without an
+          // answer.
           if (Cause.hasInterrupts(cause)) ledger.cutOff(tracked, at)
           else ledger.unsent(tracked)
         })
@@ -130,7 +131,7 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
     matching: (event) => matcher.matching(event),
     totals,
     due: () => {},
-    // There is no other process that would have to hear of it.
+    // No other process needs to receive this.
     ended: () => {}
   })
   const ports = { stores: { ...stores, deliveries }, transport: yield* Transport.fromPost(post), settings }
@@ -156,7 +157,7 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
   }
   const finish = Effect.gen(function* () {
     const at = yield* Clock.currentTimeMillis
-    // In real time an open delivery that is on its way or waits its turn looks like one that is stuck.
+    // In real time, a delivery in flight or in the queue can't be told from a stuck one.
     ledger.finish(at, yield* Effect.orDie(stores.deliveries.summary(at)), Number.NEGATIVE_INFINITY)
   })
   return { target, ledger, finish } satisfies OwnEngine

@@ -1,8 +1,8 @@
 /**
- * Publishes a load to whatever accepts events.
+ * Publishes a load to a target.
  *
- * Open loop: a request leaves when its time has come, however many answers are missing. Latency counts from the planned time,
- * so a target that stalls shows it in every event that was planned in that time (no coordinated omission).
+ * Open loop: each request is sent at its time, however many answers are missing. Latency counts from the planned time,
+ * so a target that stalls delays every event planned in that time (no coordinated omission).
  */
 import { RetryPolicy } from "@doorhook/core"
 import { Clock, Effect, FiberSet, Random, Schema, Semaphore, Stream } from "effect"
@@ -10,13 +10,13 @@ import { Measurements } from "../results/Measurements.ts"
 import type { Arrival } from "./Load.ts"
 import type { AcceptedEvent, Answer, Target } from "./OperatorApi.ts"
 
-/** The clock of a run: the time on the wall, and that of the plan. */
+/** The clock of a run, in real time and in the plan's time. */
 export class RunClock {
-  /** When the first event was about to be due, in milliseconds since the epoch; null before. */
+  /** Time of the start, just before the first event is due, in milliseconds since the epoch; null until then. */
   began: number | null = null
-  /** The time in the plan at which the run begins, in milliseconds since the epoch. */
+  /** Time in the plan at which the run begins, in milliseconds since the epoch. */
   readonly beginning: number
-  /** How many times faster than the plan; null for as fast as the target accepts them. */
+  /** Factor by which the run is faster than the plan; null to publish as fast as the target accepts. */
   readonly speed: number | null
 
   constructor(beginning: number, speed: number | null) {
@@ -24,47 +24,47 @@ export class RunClock {
     this.speed = speed
   }
 
-  /** An instant on the report's axis, in milliseconds since the beginning. */
+  /** Returns the position of an instant on the report's axis, in milliseconds since the beginning. */
   readonly timeOf = (instant: number): number => Math.max(0, (instant - (this.began ?? instant)) * (this.speed ?? 1))
 }
 
 export interface RunOptions<R> {
   readonly target: Target<R>
   readonly clock: RunClock
-  /** Requests open at once: more wait for a place, which is counted. */
+  /** Maximum number of open requests. Further requests wait and are counted. */
   readonly maxInFlight: number
-  /** Events in a request, at most. */
+  /** Maximum number of events in a request. */
   readonly batch: number
   /** Called with the events of each answer. */
   readonly accepted?: (events: ReadonlyArray<AcceptedEvent>) => void
 }
 
-/** The run could not go on. */
+/** A run that had to stop. */
 export class RunStopped extends Schema.TaggedError<RunStopped>()("RunStopped", { message: Schema.String }) {}
 
-/** When the first request is made again: the service may just be starting. */
+/** Retries of the first request: the service may just be starting. */
 const firstContact: RetryPolicy.RetryPolicy = { delays: [200, 500, 1_000, 2_000], lifetime: null }
 
-/** When a failed request is made again later on: the service may be restarted in the middle of a run. */
+/** Retries of later requests: the service may be restarted during a run. */
 const establishedContact: RetryPolicy.RetryPolicy = {
   delays: [...firstContact.delays, 5_000, 10_000, 20_000, 20_000],
   lifetime: null
 }
 
-/** How long a batch collects what comes after its first event, in milliseconds. */
+/** Maximum time between the first and the last event of a batch, in milliseconds. */
 const linger = 1_000
 
-/** An event, when it is to be sent by the clock, and where that is on the report's axis. */
+/** An event, its due time by the real clock, and its position on the report's axis. */
 interface Scheduled {
   readonly arrival: Arrival
   readonly due: number
   readonly planned: number
 }
 
-/** When a batch is sent: at the time of its last event. */
+/** Returns when a batch is sent: at the time of its last event. */
 const dueOf = (batch: ReadonlyArray<Scheduled>): number => batch.at(-1)?.due ?? 0
 
-/** Makes a request until it is answered for good, or its retries are used up. */
+/** Repeats a request until it gets a final answer or its retries are used up. */
 const persistently = Effect.fnUntraced(function* <R>(
   request: Effect.Effect<Answer, never, R>,
   policy: RetryPolicy.RetryPolicy,
@@ -87,12 +87,12 @@ const persistently = Effect.fnUntraced(function* <R>(
   }
 })
 
-/** Why the run can't go on after an answer: its key was refused. Null when it was not. */
+/** Returns the error if an answer refused the key, which ends the run; null otherwise. */
 const keyRefused = <R>({ keyFrom, name }: Target<R>, answer: Answer): RunStopped | null => {
   if (answer._tag !== "Refused" || (answer.status !== 401 && answer.status !== 403)) return null
   const which = keyFrom === undefined ? "the operator key" : `the operator key of ${keyFrom}`
   return new RunStopped({
-    message: `${name} refused ${which}. Give the key of that service. It answered with ${answer.why}`
+    message: `${name} refused ${which}. Use the key of that service. It answered with ${answer.why}`
   })
 }
 
@@ -100,8 +100,8 @@ const notThere = (name: string): RunStopped =>
   new RunStopped({ message: `${name} has no /operator/events: is it the base URL of a doorhook service?` })
 
 /**
- * Collects events into batches by their planned times alone, so that requests do not depend on the target: up to `size`
- * events, and those of a second.
+ * Collects events into batches of up to `size` events within a second. Uses only their planned times, so requests don't
+ * depend on the target.
  */
 const batched =
   (size: number) =>
@@ -116,16 +116,16 @@ const batched =
     return batches
   }
 
-/** A timer can ring a little early. */
+/** Sleeps again if a timer fires slightly early. */
 const sleepUntil = Effect.fnUntraced(function* (time: number) {
   for (let now = yield* Clock.currentTimeMillis; now < time; now = yield* Clock.currentTimeMillis)
     yield* Effect.sleep(time - now)
 })
 
 /**
- * Publishes every event when its time has come. Requests that fail are made again, with the same idempotency key; what the
- * target still does not accept counts as failed, and the run goes on. It stops when the target is not there at its
- * beginning, or refuses the key. What is measured can be read while it goes on.
+ * Publishes every event at its time. Failed requests are retried with the same idempotency key. Events that the target
+ * still doesn't accept count as failed, and the run continues. The run stops if the target is missing at the beginning
+ * or refuses the key. Measurements can be read during the run.
  */
 export const run = Effect.fnUntraced(function* <E, R, R2>(
   load: Stream.Stream<Arrival, E, R>,
@@ -173,7 +173,7 @@ export const run = Effect.fnUntraced(function* <E, R, R2>(
 
   const schedule = Effect.fnUntraced(function* (chunk: ReadonlyArray<Arrival>) {
     const now = yield* Clock.currentTimeMillis
-    // The clock starts when the load is ready, so that preparing it does not count as late.
+    // The clock starts when the load is ready, so that preparation doesn't count as delay.
     const start = (clock.began ??= now)
     return chunk.map((arrival): Scheduled => {
       if (speed === null) return { arrival, planned: timeOf(now), due: now }

@@ -1,6 +1,4 @@
-/**
- * The two buildings of the demo, and a directory that fits them.
- */
+/** The two buildings of the demo, and a matching directory. */
 import { outOfBandUri } from "@doorhook/core"
 import { Schema } from "effect"
 import document from "./demo.json" with { type: "json" }
@@ -12,7 +10,7 @@ import { ScenarioDocument } from "./ScenarioDocument.ts"
 
 const { buildings, description, name } = Schema.decodeUnknownSync(ScenarioDocument)(document)
 
-/** Ids that a reader can remember, for each building. */
+/** First ids of each building, chosen to be easy to remember. */
 const firstIds = [
   { tenant: 101, access_point: 11, unit: 1, panel: 1 },
   { tenant: 201, access_point: 21, unit: 201, panel: 21 }
@@ -27,7 +25,7 @@ export const demo: Scenario = {
   events_per_day: null
 }
 
-/** The directory of the demo: who may log in, by which clients, and what they own. For demonstration only. */
+/** The directory of the demo: logins, clients, and what each login owns. For demonstration only. */
 export const demoDirectory: DirectoryFile = {
   clients: [
     {

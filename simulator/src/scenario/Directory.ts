@@ -1,14 +1,12 @@
-/**
- * The directory file of a service (`--directory`) that fits a scenario.
- */
+/** The directory file for `doorhook serve --directory` that matches a scenario. */
 import type { DirectoryDocument } from "@doorhook/core"
 import { outOfBandUri } from "@doorhook/core"
 import type { Scenario } from "./Scenario.ts"
 
-/** A directory as it is written in the file. */
+/** A directory as written in the file. */
 export type DirectoryFile = typeof DirectoryDocument.DirectoryDocument.Encoded
 
-/** The buildings and tenants of a scenario, as a directory lists them. */
+/** Returns the buildings and tenants of a scenario in the form of a directory. */
 export const buildingsAndTenants = (scenario: Scenario): Required<Pick<DirectoryFile, "buildings" | "tenants">> => ({
   buildings: scenario.buildings.map(({ building: { access_points, id, name, time_zone } }) => ({
     id,
@@ -23,7 +21,10 @@ export const buildingsAndTenants = (scenario: Scenario): Required<Pick<Directory
   )
 })
 
-/** The directory that a plan needs: its buildings and tenants, one client, and one user who administers them all. */
+/**
+ * Returns the directory that a plan needs: its buildings and tenants, one client, and one user who administers all
+ * buildings.
+ */
 export const directoryOf = (scenario: Scenario, secrets: { readonly client: string; readonly user: string }) => {
   const own = buildingsAndTenants(scenario)
   const buildings = own.buildings.map(({ id }) => id)

@@ -1,6 +1,4 @@
-/**
- * The scenarios that come with doorhook, by name. Each is a file that `--scenario` would take, too.
- */
+/** The scenarios that come with doorhook, by name. Each file can also be used with `--scenario`. */
 import { Option, Schema } from "effect"
 import { demo } from "./Demo.ts"
 import controllerOfflineFlush from "./presets/controller-offline-flush.json" with { type: "json" }
@@ -32,7 +30,7 @@ const documents = new Map<string, unknown>(
 
 export const presetNames: ReadonlyArray<string> = [...documents.keys(), demo.name]
 
-/** The preset of that name, its buildings `times` times over; the demo has its two. It is built on demand. */
+/** Builds the preset of this name with `times` copies of its buildings. The demo always has two buildings. */
 export const preset = (name: string, times = 1): Option.Option<Scenario> =>
   name === demo.name
     ? Option.some(demo)

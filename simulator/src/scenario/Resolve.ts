@@ -1,7 +1,4 @@
-/**
- * Reads a scenario file, or names the JSON path of each mistake in it; and makes of it the buildings that it describes, with
- * those who come and go there.
- */
+/** Reads a scenario file into its buildings and flows of people. Reports mistakes with their JSON paths. */
 import { schemaProblems } from "@doorhook/core"
 import { Result, Schema } from "effect"
 import type { Flow } from "../traffic/Flows.ts"
@@ -18,7 +15,7 @@ import { mostBuildings } from "./Scenario.ts"
 import type { BuildingDocument } from "./ScenarioDocument.ts"
 import { ScenarioDocument } from "./ScenarioDocument.ts"
 
-/** The scenario can't be used: what is wrong, and where (JSONPath, RFC 9535, like `$.buildings[0].name`). */
+/** An invalid scenario: what is wrong, and where (JSONPath, RFC 9535, like `$.buildings[0].name`). */
 export class InvalidScenario extends Schema.TaggedError<InvalidScenario>()("InvalidScenario", {
   problems: Schema.Array(Schema.Struct({ path: Schema.String, detail: Schema.String }))
 }) {
@@ -32,7 +29,7 @@ interface Problem {
   readonly detail: string
 }
 
-/** A JSON Pointer as a JSONPath. */
+/** Converts a JSON Pointer to a JSONPath. */
 const jsonPath = (pointer: string): string =>
   pointer
     .split("/")
@@ -81,7 +78,7 @@ const buildingOf = (document: BuildingDocument, id: number, name: string, firstI
   return house === null ? rooms : joined(house, rooms)
 }
 
-/** With turnstiles and without (assumed). */
+/** Share of people who slip through, with and without turnstiles (assumed). */
 const usualTailgating = { with: 0.02, without: 0.1 } as const
 
 const flowsOf = ({ anomalies, flows, homes, offices }: BuildingDocument, building: Building): ReadonlyArray<Flow> => {
@@ -104,7 +101,7 @@ const flowsOf = ({ anomalies, flows, homes, offices }: BuildingDocument, buildin
   ]
 }
 
-/** The building of a document and what goes on in it; where ids begin can be given, as the demo does. */
+/** Returns the building of a document with its flows. `firstIds` sets where its ids begin, as in the demo. */
 export const resolveBuilding = (
   document: BuildingDocument,
   id: number,
@@ -129,7 +126,7 @@ export const resolveBuilding = (
   ]
 }
 
-/** The ids and names of the buildings of a document, copies included; all of them again `times` times. */
+/** Returns the ids and names of all buildings of a document, including copies, repeated `times` times. */
 const placesOf = (document: ScenarioDocument, times: number) => {
   let next = 1
   const places = document.buildings.flatMap((building, index) => {
@@ -152,7 +149,7 @@ const placesOf = (document: ScenarioDocument, times: number) => {
   ).flat()
 }
 
-/** The scenario of a document, its buildings `times` times over, each with people of its own. */
+/** Returns the scenario of a document, with `times` copies of its buildings. Each copy has its own people. */
 export const resolve = (document: ScenarioDocument, times = 1): Scenario => ({
   name: times === 1 ? document.name : `${times}\u00a0×\u00a0${document.name}`,
   description: document.description,
@@ -168,7 +165,7 @@ const given = Schema.decodeUnknownResult(
   })
 )
 
-/** What a schema can't say. */
+/** Finds problems that a schema can't express. */
 const furtherProblems = (document: ScenarioDocument, value: unknown, times: number): ReadonlyArray<Problem> => {
   const problems: Array<Problem> = []
   const places = placesOf(document, 1)
@@ -179,7 +176,7 @@ const furtherProblems = (document: ScenarioDocument, value: unknown, times: numb
     owners.add(id)
   }
   if (places.length * times > mostBuildings)
-    problems.push({ pointer: "/buildings", detail: `must be at most ${mostBuildings} buildings, copies included` })
+    problems.push({ pointer: "/buildings", detail: `must be at most ${mostBuildings} buildings, including copies` })
   const written = Result.getOrElse(given(value), () => ({ buildings: [] })).buildings
   for (const [index, { homes, offices }] of document.buildings.entries()) {
     const pointer = `/buildings/${index}`
@@ -188,7 +185,7 @@ const furtherProblems = (document: ScenarioDocument, value: unknown, times: numb
     for (const name of Object.keys(written[index]?.flows ?? {}).filter((own) => own !== "trades")) {
       const needs = homeFlows.includes(name) ? "homes" : "offices"
       if ((needs === "homes" ? homes : offices) === undefined)
-        problems.push({ pointer: `${pointer}/flows/${name}`, detail: `is of a building with \`${needs}\`` })
+        problems.push({ pointer: `${pointer}/flows/${name}`, detail: `applies only to a building with \`${needs}\`` })
     }
   }
   return problems
@@ -208,7 +205,7 @@ export const decodeScenario = (value: unknown, times = 1): Result.Result<Scenari
   return problems.length === 0 ? Result.succeed(decoded.success) : invalid(problems)
 }
 
-/** Reads the text of a scenario file; its buildings `times` times over. */
+/** Reads the text of a scenario file, with `times` copies of its buildings. */
 export const readScenario = (text: string, times = 1): Result.Result<Scenario, InvalidScenario> => {
   let value: unknown
   try {

@@ -1,8 +1,8 @@
 /**
- * A scenario as it is written in a file (`--scenario FILE.json`), and how it is decoded.
+ * The form of a scenario file (`--scenario FILE.json`), and how it is decoded.
  *
- * Only what is there has to be stated: buildings with their size. Every parameter of the traffic has a default, stated once
- * with its source; the published JSON Schema is made of these.
+ * Only the buildings and their sizes are required. Every traffic parameter has a default, stated once with its source.
+ * The published JSON Schema is generated from these definitions.
  */
 import { Record, Schema } from "effect"
 import { AnomalyParameters } from "../traffic/Anomalies.ts"
@@ -31,7 +31,7 @@ const Text = Schema.String.check(Schema.isNonEmpty({ message: "must not be empty
 
 const setting = "a setting"
 
-/** Room in the ids of a building, and of events. */
+/** Limits set by the room in the ids of buildings and events. */
 export const mostFlats = 400
 export const mostCompanies = 90
 const mostCopies = 0x200
@@ -45,47 +45,48 @@ const methods = (swipe_to_open: number, pin: number, qr_code: number) => {
   return parameter(
     Shares.pipe(Schema.decodeTo(Shares.check(isSome))),
     usual,
-    "How holders of credentials usually open doors: shares of the app (swipe to open), PIN and QR code"
+    "Ways in which holders of credentials usually open doors: shares of the app (swipe to open), PIN and QR code"
   )
 }
 
 const Homes = Schema.Struct({
   flats: wholeBetween(1, mostFlats).annotate({
-    description: "Number of flats. Dwellers by size of flat: 1.5, 1.8, 3.0, 4.0 (CIBSE Guide D, table 3.12)"
+    description: "Number of flats. Dwellers by flat size: 1.5, 1.8, 3.0, 4.0 (CIBSE Guide D, table 3.12)"
   }),
-  per_floor: parameter(wholeBetween(1, 20), 4, "Flats on one floor, for their labels"),
+  per_floor: parameter(wholeBetween(1, 20), 4, "Number of flats on a floor, for their labels"),
   entry_methods: methods(0.68, 0.28, 0.04),
   turnover: parameter(
     Share,
     0.12,
-    "Share of the households that move out in a year; a flat is empty for up to 45 days, then others live there",
+    "Share of the households that move out in a year; the flat is then empty for up to 45 days",
     "11.5 % of US residents moved in a year, 24.5 % of those who rent (Census Bureau, 2014)"
   )
 }).annotate({ description: "Flats and the people who live in them" })
 
 const Offices = Schema.Struct({
   employees: wholeBetween(1, 20_000).annotate({ description: "Number of employees who hold a credential" }),
-  companies: parameter(wholeBetween(1, mostCompanies), 8, "Number of companies, each behind a door of its own"),
+  companies: parameter(wholeBetween(1, mostCompanies), 8, "Number of companies, each behind its own door"),
   turnstiles: parameter(
     Schema.Boolean,
     true,
-    "Whether the lobby has turnstiles: then leaving is logged too, and few slip through"
+    "Whether the lobby has turnstiles. If so, leaving is logged as well, and few people slip through"
   ),
   cleaners: Schema.optionalKey(
-    wholeBetween(0, 500).annotate({ description: "Number of cleaners; by default one for 60 employees, from 30 on" })
+    wholeBetween(0, 500).annotate({ description: "Number of cleaners. Default: one per 60 employees, none below 30" })
   ),
   guards: Schema.optionalKey(
     wholeBetween(0, 50).annotate({
-      description: "Number of guards; one of them is there each night. By default three from 300 employees on"
+      description:
+        "Number of guards; one of them is on duty each night. Default: three from 300 employees on, else none"
     })
   ),
   entry_methods: methods(0.8, 0.14, 0.06),
-  turnover: parameter(Share, 0.15, "Share of the people who are replaced in a year, after up to 45 days")
+  turnover: parameter(Share, 0.15, "Share of the people who leave in a year; each is replaced within 45 days")
 }).annotate({ description: "Companies and the people who work in them" })
 
 const Outages = Schema.Struct({
   every: usually(Interval, "30d"),
-  down: lognormalOf(Duration, { median: "4m", sigma: 1 }, "How long it lasts")
+  down: lognormalOf(Duration, { median: "4m", sigma: 1 }, "Duration of an outage")
 })
 
 const Flush = Schema.Struct({
@@ -105,18 +106,18 @@ const DeviceParameters = Schema.Struct({
   outages: parameter(
     Outages,
     { every: "30d", down: { median: "4m", sigma: 1 } },
-    "How often a controller (four doors and their panels) is offline, on average, and for how long. Openings are kept and sent when it is back, calls are not possible. Controllers restart each night between three and five by the clock on the wall, which ends an outage. `every` is 1m or more, or 0s for never"
+    "How often a controller (four doors and their panels) is offline on average, and for how long. It keeps openings and sends them when it is back; calls are not possible. Controllers restart each night between 3:00 and 5:00 local time, which ends an outage. `every` is 1m or more, or 0s for never"
   ),
   flush: parameter(
     Flush,
     { per_second: 20, jitter: "500ms" },
-    "How fast a controller sends what it has kept, and how much later than its turn each event may come (out of order), at most 1h"
+    "Events per second that a controller sends after an outage, and the maximum random delay of each event (which can change their order), at most 1h"
   ),
   clocks: parameter(
     Clocks,
     { deviation: "0s", wrong: 0, wrong_deviation: "90s", drift: 20, set_every: "90d" },
-    "Controllers' clocks: their standard deviation after they were set, each night and after each outage; the share of clocks that nobody keeps, their standard deviation when they are set by hand, and how often; the standard deviation of what they run fast or slow in between, in millionths. Shows in logged_at",
-    "20 millionths are usual for quartz crystals; rest assumed"
+    "Errors of the controllers' clocks, which show in logged_at. `deviation`: standard deviation after a clock is set, each night and after each outage. `wrong`: share of clocks that are set only by hand; `wrong_deviation` and `set_every`: their standard deviation and how often they are set. `drift`: standard deviation of the drift in between, in millionths",
+    "20 millionths are usual for quartz crystals; the rest is assumed"
   )
 }).annotate({ description: "Devices that are offline, send later, and have wrong clocks" })
 export type Devices = Readonly<typeof DeviceParameters.Type>
@@ -129,7 +130,7 @@ const isZone = Schema.makeFilter((name: string) => timeZone(name) !== null || `m
 const TimeZoneName = parameter(
   Schema.String.pipe(Schema.decodeTo(Schema.String.check(isZone))),
   "UTC",
-  "IANA name. People keep to the clock on the wall, also when it is put forward or back",
+  "IANA name. People keep to local time, including clock changes",
   setting
 )
 
@@ -137,36 +138,42 @@ const Flows = Schema.Struct({
   residents: parameter(ResidentParameters, {}, "People who live here", setting),
   employees: parameter(EmployeeParameters, {}, "People who work here", setting),
   cleaners: parameter(CleanerParameters, {}, "Cleaners of a building with offices", setting),
-  guards: parameter(GuardParameters, {}, "Guards of a building with offices: one of them each night", setting),
+  guards: parameter(
+    GuardParameters,
+    {},
+    "Guards of a building with offices: one of them is on duty each night",
+    setting
+  ),
   ...Record.map(OutsiderParameters, (parameters, name) =>
     parameter(parameters, {}, outsiderDefaults[name].what, setting)
   )
 })
 
 export const BuildingDocument = Schema.Struct({
-  name: Text.annotate({ description: "Its name" }),
+  name: Text.annotate({ description: "Name of the building" }),
   id: Schema.optionalKey(
     wholeBetween(1, 9_000_000).annotate({
-      description: "Its id, its place in the list by default. Ids of doors, units and tenants begin at id * 1000 + 1"
+      description:
+        "Id of the building; its place in the list by default. Ids of its doors, units and tenants begin at id * 1000 + 1"
     })
   ),
   copies: parameter(
     wholeBetween(1, mostCopies),
     1,
-    "How many buildings like this there are, with ids that follow and people of their own",
+    "Number of buildings like this one, with consecutive ids and their own people",
     setting
   ),
   time_zone: TimeZoneName,
   use: Schema.optionalKey(
     Schema.Literals(buildingUses).annotate({
       description:
-        "What it is for, by which `simulate validate` judges its traffic: office, residential, hotel, hospital or mixed; by default what its homes and offices say"
+        "Use of the building, by which `simulate validate` checks its traffic: office, residential, hotel, hospital or mixed. Default: by its homes and offices"
     })
   ),
   opening_hours: Schema.optionalKey(
     OpeningHours.annotate({
       description:
-        "When it is open (`from`, `to`), where that differs from what its use says: `simulate validate` then looks for the quiet hours outside of these"
+        "Opening hours (`from`, `to`), if they differ from those usual for its use. `simulate validate` expects quiet hours outside of them"
     })
   ),
   homes: Schema.optionalKey(Homes),
@@ -174,19 +181,19 @@ export const BuildingDocument = Schema.Struct({
   holidays: parameter(
     Schema.Array(HolidayDate).check(Schema.isMaxLength(1_000)),
     [],
-    "Days that are kept like Sundays: of one year (2026-04-06) or of every year (12-25)",
+    "Days that are like Sundays, in one year (2026-04-06) or in every year (12-25)",
     setting
   ),
   flows: parameter(
     Flows,
     {},
-    "What differs from the usual flows. A building with homes has residents, visitors, parcels, food and trades; one with offices employees, cleaners, guards, guests, office_parcels, office_food and trades",
+    "Differences from the usual flows. A building with homes has residents, visitors, parcels, food and trades. A building with offices has employees, cleaners, guards, guests, office_parcels, office_food and trades",
     setting
   ),
   anomalies: parameter(
     AnomalyParameters,
     {},
-    "How often things out of the ordinary happen: times in thirty days, in a building",
+    "How often anomalies occur, in times per building and thirty days",
     setting
   ),
   devices: parameter(DeviceParameters, {}, "Devices that are offline, send later, and have wrong clocks", setting)
@@ -194,13 +201,13 @@ export const BuildingDocument = Schema.Struct({
 export type BuildingDocument = typeof BuildingDocument.Type
 
 export const ScenarioDocument = Schema.Struct({
-  $schema: Schema.optionalKey(Schema.String.annotate({ description: "Where this schema is, for editors" })),
-  name: Text.annotate({ description: "Its name" }),
-  description: parameter(Schema.String, "", "What it is, in one line", setting),
+  $schema: Schema.optionalKey(Schema.String.annotate({ description: "Location of this schema, for editors" })),
+  name: Text.annotate({ description: "Name of the scenario" }),
+  description: parameter(Schema.String, "", "Description in one line", setting),
   events_per_day: Schema.optionalKey(
     Schema.Finite.check(
       Schema.isBetween({ minimum: 0, maximum: 1e7 }, { message: "must be a number from 0 to 10000000" })
-    ).annotate({ description: "Events that an average day of a usual week has, for readers" })
+    ).annotate({ description: "Number of events on an average day of a usual week, for readers" })
   ),
   buildings: Schema.Array(BuildingDocument)
     .annotate({ description: "The buildings" })

@@ -1,6 +1,4 @@
-/**
- * What is out of the ordinary: pranks, faults, attacks. Each occurrence carries a label: the ground truth for detectors.
- */
+/** Anomalies: pranks, faults, attacks. Each occurrence carries a label, which is the ground truth for detectors. */
 import { Schema } from "effect"
 import { between, chance, oneOf, poisson } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
@@ -16,13 +14,13 @@ import { parameter, Rate } from "./Parameter.ts"
 
 export const AnomalyParameters = Schema.Struct({
   buzzer_spam: parameter(Rate, 0.5, "Somebody rings at many units within a minute or two"),
-  stuck_button: parameter(Rate, 0.2, "A call button that is stuck calls one unit again and again"),
+  stuck_button: parameter(Rate, 0.2, "A stuck call button calls one unit again and again"),
   pin_guessing: parameter(Rate, 0.3, "Somebody tries PINs at a door; all are denied"),
-  shared_credential: parameter(Rate, 0.5, "A credential is used at two doors, too soon for one person"),
+  shared_credential: parameter(Rate, 0.5, "A credential is used at two doors, faster than one person could get there"),
   door_held: parameter(Rate, 3, "A door is held open (release_status Held open)"),
   door_forced: parameter(Rate, 0.1, "A door is forced (entry_method none, release_status Forced)"),
-  night_entry: parameter(Rate, 1, "Somebody comes in between one and half past four in the morning")
-}).annotate({ description: "How often things out of the ordinary happen: times in thirty days, in a building" })
+  night_entry: parameter(Rate, 1, "Somebody comes in between 1:00 and 4:30 at night")
+}).annotate({ description: "How often anomalies occur, in times per building and thirty days" })
 
 export interface AnomalyFlow {
   readonly _tag: "Anomalies"
@@ -32,7 +30,7 @@ export interface AnomalyFlow {
 
 type Draft = Omit<Call, "id"> | Omit<Access, "id">
 
-/** The occurrences of one occasion. */
+/** Returns the occurrences of one anomaly. */
 const occasion = (
   { building, day, roster }: FlowDay<AnomalyFlow>,
   rng: Rng,
@@ -90,7 +88,6 @@ const occasion = (
     case "night_entry":
       return person === null ? [] : [byMember(start, person, person.entrance)]
     case "shared_credential": {
-      // The same credential at two doors, too soon for one person.
       const other = oneOf(
         rng,
         doors.filter((own) => own !== person?.entrance)
@@ -102,11 +99,11 @@ const occasion = (
   }
 }
 
-/** When it may begin, in hours of the clock: mostly by day, entries at night by night. */
+/** Draws when an anomaly begins, in hours of the clock: night entries at night, others mostly by day. */
 const clockOf = (rng: Rng, kind: AnomalyKind): number =>
   kind === "night_entry" ? between(rng, 1, 4.5) : chance(rng, 0.25) ? between(rng, 20, 24) : between(rng, 7, 20)
 
-/** The anomalies of one day, in order of time. */
+/** Yields the anomalies of one day, in order of time. */
 export function* anomalyOccurrences(context: FlowDay<AnomalyFlow>): IterableIterator<Occurrence> {
   const { day, flow, nextId, rateScale } = context
   const all: Array<Draft> = []

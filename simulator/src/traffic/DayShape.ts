@@ -1,6 +1,6 @@
 /**
- * How the arrivals of a flow spread over a day, by wall clock: the intensity of a non-homogeneous Poisson process up to its
- * total, and its arrivals by inversion: exact, in order, one uniform number for each.
+ * How the arrivals of a flow spread over a day by local time: a non-homogeneous Poisson process whose arrivals are
+ * found by inversion. This is exact and in order, and needs one uniform number for each arrival.
  */
 import { Schema } from "effect"
 import { DurationText } from "@doorhook/core"
@@ -15,7 +15,7 @@ import { DayShapeFields, parameter } from "./Parameter.ts"
 
 export type { DayShape } from "./Parameter.ts"
 
-/** The intensity is constant within a cell of the grid, in milliseconds. */
+/** Length of a cell of the grid, in milliseconds. The intensity is constant within a cell. */
 export const cellMillis = 5_000
 
 const cellsPerDay = dayMillis / cellMillis
@@ -28,10 +28,13 @@ const densityAt = (shape: DayShape, clock: number): number => {
   )
 }
 
-/** A peak further than this from a window, in standard deviations, has no arrivals in it that can be computed. */
+/**
+ * Distance of a peak from the window, in standard deviations, from which its arrivals in the window are too few to
+ * compute.
+ */
 const furthest = 20
 
-/** Why nobody can come by a shape; null when somebody can. */
+/** Describes why a shape has no arrivals; null if it has some. */
 const problemOf = (
   shape: DayShape
 ): { readonly path: ReadonlyArray<string | number>; readonly issue: string } | null => {
@@ -42,7 +45,7 @@ const problemOf = (
   const narrow = peaks.findIndex(({ spread, weight }) => weight > 0 && spread * hour < cellMillis)
   const least = DurationText.format(cellMillis)
   if (narrow >= 0) return { path: ["peaks", narrow, "spread"], issue: `must be at least ${least}` }
-  // The middle of some cell of the grid lies in the window, and some arrivals are near it.
+  // Some cell must have its middle in the window, and some arrivals must be near.
   const first = Math.ceil((from * hour) / cellMillis - 0.5)
   const hasCell = ((first + 0.5) * cellMillis) / hour < to
   const isNear = peaks.some(
@@ -60,11 +63,11 @@ const DayShapeValue = DayShapeFields.pipe(
   Schema.decodeTo(Schema.toType(DayShapeFields).check(Schema.makeFilter((shape: DayShape) => problemOf(shape) ?? true)))
 )
 
-/** A parameter that is the shape of a day. */
+/** Makes a parameter for a day shape. */
 export const dayShape = (usual: typeof DayShapeFields.Encoded, description: string, source?: string) =>
   parameter(DayShapeValue, usual, description, source)
 
-/** What is computed once for a shape: the mass of each cell, and the running sum on a day without a clock change. */
+/** Values computed once for a shape: the mass of each cell, and the running sum on a day without a clock change. */
 interface Tables {
   readonly masses: Float64Array
   readonly ordinary: Float64Array
@@ -72,7 +75,7 @@ interface Tables {
 
 const cache = new WeakMap<DayShape, Tables>()
 
-/** The tables by what shapes say: each of a hundred buildings has shapes of its own, and most are the same. */
+/** Tables by the content of the shape. Each of a hundred buildings has its own shapes, but most of them are equal. */
 const cacheByContent = new Map<string, WeakRef<Tables>>()
 
 const tablesOf = (shape: DayShape): Tables => {
@@ -101,8 +104,8 @@ const runningSum = (cells: number, massOf: (cell: number) => number): Float64Arr
 }
 
 /**
- * The share of a day's arrivals that have come by the start of each cell of a day, in real time since its start. The
- * last entry is 1 on an ordinary day, less when clocks skip an hour, more when they repeat one.
+ * Returns the share of a day's arrivals before the start of each cell, in real time since the start of the day. The
+ * last entry is 1 on an ordinary day, less if clocks skip an hour, and more if they repeat one.
  */
 export const cumulativeOn = (shape: DayShape, day: LocalDay): Float64Array => {
   const { masses, ordinary } = tablesOf(shape)
@@ -114,8 +117,8 @@ export const cumulativeOn = (shape: DayShape, day: LocalDay): Float64Array => {
 }
 
 /**
- * When a share of the day's arrivals has come, in whole milliseconds since the start of the day: the inverse of the
- * cumulative, for shares from 0 up to but not including its last entry.
+ * Returns when this share of the day's arrivals is reached, in whole milliseconds since the start of the day. Inverts
+ * the cumulative shares; `share` must be at least 0 and below the last entry.
  */
 export const invert = (cumulative: Float64Array, share: number): number => {
   let low = 0
@@ -128,14 +131,17 @@ export const invert = (cumulative: Float64Array, share: number): number => {
   const before = cumulative[low] ?? 0
   const mass = (cumulative[low + 1] ?? 0) - before
   const within = mass > 0 ? (share - before) / mass : 0
-  // Rounding must not carry it into the next cell, where perhaps nobody comes.
+  // Rounding must not move the time into the next cell, which might have no arrivals.
   return low * cellMillis + Math.min(Math.floor(within * cellMillis), cellMillis - 1)
 }
 
-/** The clock time, in hours, by which a share of an ordinary day's arrivals has come. */
+/** Returns the clock time, in hours, by which this share of an ordinary day's arrivals is reached. */
 export const clockAt = (shape: DayShape, share: number): number => invert(tablesOf(shape).ordinary, share) / hour
 
-/** The arrivals of a day on which `mean` are expected, in whole milliseconds since the start of the day, in order. */
+/**
+ * Yields the arrivals of a day with an expected number of `mean`, in whole milliseconds since the start of the day, in
+ * order.
+ */
 export function* arrivals(day: LocalDay, shape: DayShape, mean: number, rng: Rng): IterableIterator<number> {
   if (mean <= 0) return
   const cumulative = cumulativeOn(shape, day)

@@ -1,8 +1,9 @@
 /**
- * Days of employees: in, to the floor, out to lunch and back in groups, floor doors in between, out; and shifts.
+ * Days of employees: they come in, go to their floor, go out to lunch and back in groups, pass floor doors in between,
+ * and leave. Some work in shifts.
  *
- * Groups are what makes peaks sharper than chance: the first of a group comes at a time of their own, the others badge
- * right behind, and some of them do not badge at all.
+ * Groups make peaks sharper than chance. The first of a group comes at an individual time, and the others badge right
+ * behind or not at all.
  */
 import { Schema } from "effect"
 import { between, chance, lognormal, normal, poisson } from "../random/Distribution.ts"
@@ -40,51 +41,51 @@ const Lunches = Schema.Struct({
   at: usually(LateClock, usualLunch.at),
   spread: usually(Hours, usualLunch.spread),
   share: usually(Share, usualLunch.share),
-  duration: lognormalOf(Duration, usualLunch.duration, "How long they are out"),
+  duration: lognormalOf(Duration, usualLunch.duration, "Duration of lunch"),
   groups: usually(GroupShare, usualLunch.groups)
 })
 
 export const EmployeeParameters = Schema.Struct({
   attendance: sharesByWeekday(
     { sun: 0.02, mon: 0.52, tue: 0.62, wed: 0.62, thu: 0.56, fri: 0.35, sat: 0.04 },
-    "Share of the employees who come; holidays are kept like Sundays",
+    "Share of the employees who come; holidays are like Sundays",
     "against February 2020 in 2,600 buildings (Kastle): Tuesday 60.6 to 63.5 %, Friday 33 to 36 %; Monday and Thursday interpolated"
   ),
   day_variation: parameter(
     Share,
     0.15,
-    "Coefficient of variation of the day factor on how many come",
+    "Coefficient of variation of the day factor for the number of people who come",
     "shape as for outsiders; value assumed, 0.15 to 0.20"
   ),
   arrives: clockTime(
     "08:50",
     "48m",
-    "When they come. The busiest five minutes have a share of 1/(30.08 x spread in hours) of the people: 4 %",
-    "53 % of US workers leave home between 6:30 and 8:29, 20 % before (Census 2000, Journey to Work): a spread of 1.4 h over all trades. Lift designs take 0.39 h (Barney's template: 80 % within an hour), and measured peaks are lower (Peters, Smith, Evans 2011). One office house lies between; value assumed. The preset design-peak has the design value"
+    "When they come. In the busiest five minutes, 1/(30.08 x spread in hours) of the people come: 4 %",
+    "53 % of US workers leave home between 6:30 and 8:29, 20 % before (Census 2000, Journey to Work): a spread of 1.4 h over all trades. Lift designs take 0.39 h (Barney's template: 80 % within an hour), and measured peaks are lower (Peters, Smith, Evans 2011). A single office building lies between; value assumed. The preset design-peak has the design value"
   ),
   leaves: clockTime("17:24", "55m", "When they leave"),
   arrival_groups: parameter(
     GroupShare,
     0.1,
-    "Probability that the next to come walks in with the last (geometric group sizes)",
+    "Probability that the next person to come walks in with the last one (geometric group sizes)",
     "compound Poisson, mostly single in the morning (Kuusinen et al. 2009, 2011); value assumed"
   ),
   lunch: parameter(
     Lunches,
     usualLunch,
-    "When they go out to lunch, which share of them, how long, and the probability that the next goes along",
+    "When employees go out to lunch, their share, the duration, and the probability that the next employee goes along",
     "BCO 2014 designs for 13 % in five minutes, 45 % in each direction; larger groups at noon (Kuusinen et al.); values assumed"
   ),
   floor_uses: parameter(
     Rate,
     1.5,
-    "Times a day that somebody comes back to the floor from elsewhere in the house; people differ, with a heavy tail",
+    "Times a day that a person returns to the floor from elsewhere in the building; people differ, with a heavy tail",
     "absences of exponential length (Wang 2005; Page et al. 2008), approximated; values assumed"
   ),
   tailgating: Schema.optionalKey(
     Share.annotate({
       description:
-        "Share of those right behind somebody else who slip through without an event: 0.02 with turnstiles, 0.10 without",
+        "Share of people right behind another person who slip through without an event: 0.02 with turnstiles, 0.10 without",
       "x-source": "assumed; only vendors' claims exist (40 to 60 % of entrants)"
     })
   ),
@@ -92,7 +93,7 @@ export const EmployeeParameters = Schema.Struct({
     0.02,
     0.015,
     0.005,
-    "14.8 % of US full-time workers work no day schedule, 4.7 % evenings, 3.2 % nights (BLS, May 2004, USDL 05-1198); fewer in offices, values assumed"
+    "14.8 % of US full-time workers don't work a day schedule, 4.7 % evenings, 3.2 % nights (BLS, May 2004, USDL 05-1198); fewer in offices, values assumed"
   ),
   ...memberParameters
 }).annotate({ description: "People who work here" })
@@ -101,13 +102,13 @@ export interface EmployeeFlow extends Omit<typeof EmployeeParameters.Type, "tail
   readonly _tag: "Employees"
   readonly name: "employees"
   readonly tailgating: number
-  /** Whether entrances are logged on the way out too, as turnstiles are. */
+  /** Whether leaving through an entrance is logged, as with turnstiles. */
   readonly exits_logged: boolean
 }
 
-/** Clock times in hours. */
+/** Times in hours of the clock. */
 interface WorkingDay {
-  /** Where the person comes in: behind somebody else it is their door. */
+  /** Entrance of the person, or of the person in front. */
   readonly entrance: AccessPoint
   readonly arrives: number
   readonly leaves: number
@@ -117,24 +118,24 @@ interface WorkingDay {
 interface Lunch {
   readonly out: number
   readonly back: number
-  /** Those who go together go by one door. */
+  /** People in a group use the same door. */
   readonly door: AccessPoint
   readonly isBehind: boolean
 }
 
-/** Nobody goes home or to lunch right after coming. */
+/** Minimum time, in hours, before a person goes home or to lunch. */
 const shortestDay = 3
 const shortestMorning = 0.5
 
-/** From one badge to the next of a group, and from the entrance to the floor, in hours. */
+/** Draws the time between two badges of a group, and from the entrance to the floor, in hours. */
 const stepBehind = (rng: Rng): number => between(rng, 1, 2.2) / 3_600
 const wayUp = (rng: Rng): number => between(rng, 60, 180) / 3_600
 
-/** How much of the spread of when people come is habit; the rest is the day: four fifths of the variance. */
+/** Shares of habit and of the day in the spread of arrivals. Habit makes up four fifths of the variance. */
 const habitShare = 0.894
 const dayShare = 0.447
 
-/** `company` is the lunch of the one who went before. */
+/** Draws the lunch of a person. `company` is the lunch of the person who left before. */
 const lunchOf = (rng: Rng, { lunch }: EmployeeFlow, door: AccessPoint, company: Lunch | null): Lunch | null => {
   if (!chance(rng, lunch.share)) return null
   if (company !== null && chance(rng, lunch.groups)) {
@@ -158,13 +159,13 @@ const workingDayOf = (
       : leader.arrives + stepBehind(rng)
   const leaves = Math.max(arrives + shortestDay, normal(rng, flow.leaves.at, flow.leaves.spread))
   const entrance = leader?.entrance ?? person.entrance
-  // A car stays in the garage at noon.
+  // Cars stay in the garage at noon.
   const lunch = lunchOf(rng, flow, entrance.kind === "garage" ? lobby : entrance, company)
   const fits = lunch !== null && lunch.out > arrives + shortestMorning && lunch.back < leaves - shortestMorning
   return { entrance, arrives, leaves, lunch: fits ? lunch : null }
 }
 
-/** A shift begins and ends some minutes around the change, and nobody goes out in between. */
+/** Draws a shift, which begins and ends within minutes of the change. Nobody goes out in between. */
 const shiftDayOf = (rng: Rng, person: Person, shift: Shift): WorkingDay => {
   const [from, until] = shiftTimes[shift]
   return {
@@ -175,7 +176,7 @@ const shiftDayOf = (rng: Rng, person: Person, shift: Shift): WorkingDay => {
   }
 }
 
-/** The employees' passages of one day. */
+/** Yields the employees' passages of one day. */
 export const employeeOccurrences = (context: FlowDay<EmployeeFlow>): IterableIterator<Access> => {
   const { building, flow, weekday } = context
   const rng = rngFor(context, "days")

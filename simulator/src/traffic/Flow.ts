@@ -1,6 +1,6 @@
 /**
- * What all flows have in common. A flow is one kind of people who use a building, with everything that says how they
- * behave: plain data, decoded from the parameters of a scenario.
+ * Common parts of all flows. A flow is one kind of people who use a building, with everything about their behaviour, as
+ * plain data decoded from the parameters of a scenario.
  */
 import type { Substream } from "../random/Substream.ts"
 import { child, Rng } from "../random/Substream.ts"
@@ -10,8 +10,8 @@ import type { Roster } from "../world/Roster.ts"
 import type { ByWeekday } from "./Parameter.ts"
 
 /**
- * The flows. A flow's name is part of the name of its random numbers, and its place here part of its event ids: new ones
- * go to the end.
+ * The flows. The name is part of the name of a flow's random numbers, and the position here is part of its event ids,
+ * so new flows go to the end.
  */
 export const flowNames = [
   "residents",
@@ -29,22 +29,22 @@ export const flowNames = [
 ] as const
 export type FlowName = (typeof flowNames)[number]
 
-/** What a flow needs to make one day of occurrences. */
+/** Input of a flow for one day of occurrences. */
 export interface FlowDay<F> {
   readonly flow: F
   readonly building: Building
   readonly roster: Roster
   readonly day: LocalDay
-  /** The weekday that people keep to: a holiday is kept like a Sunday, which is 0. */
+  /** Effective weekday: a holiday counts as a Sunday, which is 0. */
   readonly weekday: number
-  /** All randomness of this flow on this day comes from here. */
+  /** Source of all randomness of this flow on this day. */
   readonly substream: Substream
-  /** How many times as many people as the scenario says. */
+  /** Factor for the number of people. */
   readonly rateScale: number
   readonly nextId: () => number
 }
 
-/** A generator for one purpose: what is drawn for another does not move it. */
+/** Returns a generator for one purpose. Draws for other purposes don't affect it. */
 export const rngFor = (context: Pick<FlowDay<unknown>, "substream">, purpose: string): Rng =>
   new Rng(child(context.substream, purpose))
 

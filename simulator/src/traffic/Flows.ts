@@ -1,6 +1,4 @@
-/**
- * One day of one flow, whichever it is.
- */
+/** One day of any flow. */
 import type { AnomalyFlow } from "./Anomalies.ts"
 import { anomalyOccurrences } from "./Anomalies.ts"
 import type { EmployeeFlow } from "./Employees.ts"
@@ -16,7 +14,7 @@ import { cleanerOccurrences, guardOccurrences } from "./Staff.ts"
 
 export type Flow = ResidentFlow | EmployeeFlow | CleanerFlow | GuardFlow | OutsiderFlow | AnomalyFlow
 
-/** The occurrences of a day, in order of time. */
+/** Yields the occurrences of a day, in order of time. */
 export const occurrencesOfDay = (context: FlowDay<Flow>): IterableIterator<Occurrence> => {
   const { flow } = context
   switch (flow._tag) {

@@ -1,6 +1,4 @@
-/**
- * What all holders of a credential have in common: they are there most days and open doors themselves.
- */
+/** Common behaviour of all holders of a credential: they are there on most days and open doors themselves. */
 import { Schema } from "effect"
 import { between, chance, dayFactor } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
@@ -12,18 +10,14 @@ import { rngFor } from "./Flow.ts"
 import type { Access, Role } from "./Occurrence.ts"
 import { GroupShare, parameter, Share, usually } from "./Parameter.ts"
 
-/** The parameters of every flow of members. */
+/** Parameters of every flow of members. */
 export const memberParameters = {
   denied: parameter(
     Schema.Struct({ share: usually(GroupShare, 0.02), retry: usually(Share, 0.6) }),
     { share: 0.02, retry: 0.6 },
-    "Denied attempts: their share of all attempts, clustered by person, and the probability that the next attempt comes within five seconds"
+    "Denied attempts: their share of all attempts, clustered by person, and the probability that the next attempt follows within five seconds"
   ),
-  other_method: parameter(
-    Share,
-    0.08,
-    "Uses of a credential that are a PIN although its holder usually opens otherwise"
-  )
+  other_method: parameter(Share, 0.08, "Share of openings by PIN by people who usually open in another way")
 }
 
 interface MemberFlow {
@@ -32,7 +26,10 @@ interface MemberFlow {
   readonly other_method: number
 }
 
-/** How many work early (6 to 14), late (14 to 22) or at night (22 to 6), any day of the week. */
+/**
+ * Makes the parameter for shares of people who work early (6 to 14), late (14 to 22) or at night (22 to 6), on any day
+ * of the week.
+ */
 export const shifts = (early: number, late: number, night: number, source?: string) =>
   parameter(
     Schema.Struct({
@@ -42,35 +39,38 @@ export const shifts = (early: number, late: number, night: number, source?: stri
       attendance: usually(Share, 0.65)
     }),
     { early, late, night, attendance: 0.65 },
-    "Shares of those with work who work early (6 to 14), late (14 to 22) or at night (22 to 6), and the share of these who work on a day, weekends included",
+    "Shares of the people with work who work early (6 to 14), late (14 to 22) or at night (22 to 6), and the share of these shift workers who work on a given day, including weekends",
     source
   )
 
 export const shiftTimes = { early: [6, 14], late: [14, 22], night: [22, 30] } as const
 export type Shift = keyof typeof shiftTimes
 
-/** The shift that somebody works; null for the day. */
+/** Returns the shift of a person; null for work by day. */
 export const shiftOf = (
   { shift }: Person,
   { early, late, night }: { readonly early: number; readonly late: number; readonly night: number }
 ): Shift | null =>
   shift < night ? "night" : shift < night + late ? "late" : shift < night + late + early ? "early" : null
 
-/** Adds the passages of one person's day. Clock times are in hours; those past 24 are after midnight. */
+/** Adds the passages of one person's day. Clock times are in hours; times from 24 on are after midnight. */
 export type PersonDay = (
   person: Person,
   add: (clock: number, door: AccessPoint | null, role?: Role) => void,
   place: number
 ) => void
 
-/** Denials cluster by person: one in ten has most of them (assumed). The mean over people is 1, however few they are. */
+/**
+ * Returns a factor for each person's denials, with mean 1 for any number of people. One person in ten has most denials
+ * (assumed).
+ */
 const clumsiness = (people: number): ReadonlyArray<number> => {
   const each = Array.from({ length: people }, (_, index) => (index % 10 === 3 ? 5.5 : 0.5))
   const mean = each.reduce((sum, own) => sum + own, 0) / people
   return each.map((own) => own / mean)
 }
 
-/** Probability that a denied attempt was itself preceded by one, at least (assumed). */
+/** Minimum probability that a denied attempt was preceded by another one (assumed). */
 const deniedAgain = 0.25
 
 /** Adds the denied attempts before a passage. */
@@ -80,7 +80,7 @@ const addDenials = (
   clumsy: number,
   add: (before: number) => void
 ): void => {
-  // Where one at every passage does not make that many, more come with it.
+  // If one denied attempt at every passage is not enough, more follow each other.
   const again = Math.max(deniedAgain, 1 - (1 - share) / (clumsy * share))
   let probability = ((1 - again) * clumsy * share) / (1 - share)
   let before = 0
@@ -91,7 +91,7 @@ const addDenials = (
   }
 }
 
-/** Nobody's day is longer than this, from the midnight it begins with: how far a plan has to look back. */
+/** Longest day of a person, from its first midnight. A plan looks back as far as this. */
 const longestDay = 2 * dayMillis
 
 interface Passage {
@@ -103,10 +103,10 @@ interface Passage {
 }
 
 /**
- * The occurrences of a day of members.
+ * Yields the occurrences of a day of members.
  *
- * The rate scale multiplies people: each person is there that many times, the last time with the probability that is
- * left. Behaviour stays as it is.
+ * The rate scale multiplies people: each person is there that many times, the last time with the remaining probability.
+ * Their behaviour doesn't change.
  */
 export function* memberOccurrences(
   context: FlowDay<MemberFlow>,
@@ -130,7 +130,7 @@ export function* memberOccurrences(
       personDay(
         person,
         (clock, door, role = "other") => {
-          // A door that is not under access control leaves no trace.
+          // Uncontrolled doors leave no trace.
           if (door === null) return
           const elapsed = elapsedAt(day, Math.max(0, Math.min(clock * hour, longestDay - 1)))
           note(elapsed, person, door, role)
@@ -165,6 +165,6 @@ export function* memberOccurrences(
   }
 }
 
-/** How much fuller than usual a day is, as a factor on the probability of coming. */
+/** Returns the probability of coming on a day, which is fuller or emptier than usual by a random factor. */
 export const attendance = (context: FlowDay<unknown>, usual: number, variation: number): number =>
   Math.min(1, usual * dayFactor(rngFor(context, "day factor"), variation))

@@ -1,18 +1,15 @@
-/**
- * What happens at a door, before it is written down: the language between traffic and plan.
- */
+/** What happens at a door, before it is recorded: the interface between traffic and plan. */
 import type { BuildingId, CallData, TenantId } from "@doorhook/core"
 import type { AccessPoint, EntryMethod, Panel, Unit } from "../world/Building.ts"
 import type { FlowName } from "./Flow.ts"
 
 /**
- * The part of somebody in a group, for those who come or go together: a leader comes at a time of their own (and who comes
- * alone leads), a follower is right behind. `arrival` is the first coming of the day, or an outsider's; `lunch` is going
- * out at noon.
+ * Role in a group that comes or goes together. A leader, who can also be alone, comes at an individual time; a follower
+ * is right behind. `arrival` is the first arrival of the day, or that of an outsider. `lunch` is leaving at noon.
  */
 export type Role = "other" | "arrival leader" | "arrival follower" | "lunch leader" | "lunch follower"
 
-/** The kinds of anomaly, each a label too. */
+/** The kinds of anomaly, which are also their labels. */
 export const anomalyKinds = [
   "buzzer_spam",
   "stuck_button",
@@ -25,22 +22,22 @@ export const anomalyKinds = [
 export type AnomalyKind = (typeof anomalyKinds)[number]
 
 interface Common {
-  /** When it happens, in milliseconds since the epoch. */
+  /** Time of the occurrence, in milliseconds since the epoch. */
   readonly time: number
-  /** Unique in a plan, for calls and accesses together. */
+  /** Unique in a plan, over calls and accesses. */
   readonly id: number
   readonly flow: FlowName
   readonly building_id: BuildingId
-  /** The tenants whose unit or access tools are involved; none for strangers. */
+  /** Tenants whose unit or credential is involved; none for strangers. */
   readonly tenant_ids: ReadonlyArray<TenantId>
   readonly role: Role
-  /** Ground truth for detectors: what is out of the ordinary. */
+  /** Ground truth for detectors: the kind of anomaly, else null. */
   readonly label: AnomalyKind | "denied" | null
-  /** The call that this follows from: of an opened door, of a repeated ring. */
+  /** Id of the call that led to this opened door or repeated ring. */
   readonly cause: number | null
 }
 
-/** Somebody rings. */
+/** A person rings. */
 export interface Call extends Common {
   readonly _tag: "Call"
   readonly guid: string
@@ -49,13 +46,13 @@ export interface Call extends Common {
   readonly panel: Panel
 }
 
-/** Somebody opens a door, or tries to. */
+/** A person opens a door or tries to. */
 export interface Access extends Common {
   readonly _tag: "Access"
   readonly access_point: AccessPoint
   readonly entry_method: EntryMethod | "none"
   readonly release_status: "Unlocked" | "Denied" | "Held open" | "Forced"
-  /** The holder of the credential. */
+  /** Holder of the credential. */
   readonly name: string
 }
 

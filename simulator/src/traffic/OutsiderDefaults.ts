@@ -1,6 +1,4 @@
-/**
- * Visitors, couriers, guests and trades: what their flows are like where a scenario does not say, and how that is known.
- */
+/** Default behaviour of visitors, couriers, guests and trades, with the sources of the figures. */
 import type { CallData } from "@doorhook/core"
 import type { UnitUse } from "../world/Building.ts"
 import type { DayShapeFields, Week } from "./Parameter.ts"
@@ -54,7 +52,7 @@ const ring = {
   most_rings: 3
 } as const
 
-/** Somebody sits at the reception. */
+/** With a staffed reception. */
 const staffed = { ...ring, answered: 0.94, answer: { median: "6s", sigma: 0.5 } } as const
 
 const sameEveryDay = (times: typeof DayShapeFields.Encoded) => ({ on_weekdays: times, on_weekends: times })
@@ -82,7 +80,7 @@ const meetingTimes = {
 }
 
 const christmas = [{ from: "12-01", to: "12-24", factor: 1.8 }]
-const parcelWindow = "9 to 18 on weekdays (Christchurch study, Logistics 2024, 8(2):47); mode assumed"
+const parcelWindow = "9 to 18 on weekdays (Christchurch study, Logistics 2024, 8(2):47); peak time assumed"
 const foodWindow = "lunch 11 to 13 and evening 17 to 21 (couriers' guide); shape assumed"
 
 const visit = { notification_type: "visitor", code_name: null } as const
@@ -95,7 +93,7 @@ export const outsiderDefaults = {
     use: "home",
     sources: {
       per: "flat",
-      rate: "three outside visitors a flat and week (Kivala survey, 1,103 people)",
+      rate: "three outside visitors per flat and week (Kivala survey, 1,103 people)",
       times: assumed
     },
     usual: {
@@ -116,7 +114,7 @@ export const outsiderDefaults = {
     use: "home",
     sources: {
       per: "dweller",
-      rate: "33 parcels a person and year (property managers' figures, 2019)",
+      rate: "33 parcels per person and year (property managers' figures, 2019)",
       times: parcelWindow,
       seasons: "150 parcels a week, 270 before the holidays (NMHC/Kingsley survey); dates assumed"
     },
@@ -141,7 +139,7 @@ export const outsiderDefaults = {
       ...sameEveryDay(foodTimes),
       rate: 0.05,
       weekdays: { sun: 1.25, mon: 0.8, tue: 0.8, wed: 0.85, thu: 0.9, fri: 1.2, sat: 1.2 },
-      // Those who ordered wait for the bell.
+      // People who ordered food wait for the bell.
       answered: 0.93,
       code: 0.04,
       main_entrance: 0.9
@@ -195,7 +193,7 @@ export const outsiderDefaults = {
   },
   trades: {
     ...visit,
-    what: "Trades: repairs, meters, in houses of flats cleaning too. In a house with homes per flat, else per three employees",
+    what: "Trades: repairs, meters and, in residential buildings, cleaning. Counted per flat in a building with homes, else per three employees",
     use: "home",
     sources: { per: "flat", rate: assumed, times: assumed },
     usual: {

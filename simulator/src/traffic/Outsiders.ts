@@ -1,8 +1,8 @@
 /**
- * People without a credential of their own: visitors, couriers, food, trades.
+ * People without their own credential: visitors, couriers, food, trades.
  *
- * They arrive as a Poisson process by the clock on the wall. Each arrival is a visit: a code, or a ring, an answer, an open
- * door, or a few rings and nobody at home.
+ * They arrive as a Poisson process by local time. Each arrival is a visit: they enter with a code, or they ring, get an
+ * answer and an open door, or they ring a few times in vain.
  */
 import type { CallData } from "@doorhook/core"
 import { Record, Schema } from "effect"
@@ -39,65 +39,61 @@ const parametersOf = ({ sources, usual, what }: OutsiderUsual) =>
     rate: parameter(
       Rate,
       usual.rate,
-      `Arrivals a day, per ${sources.per}, on a day whose weekday factor is 1`,
+      `Arrivals per day and ${sources.per}, on a day whose weekday factor is 1`,
       sources.rate
     ),
-    weekdays: factorsByWeekday(usual.weekdays, "Factor of each day of the week; holidays are kept like Sundays"),
+    weekdays: factorsByWeekday(usual.weekdays, "Factor of each day of the week; holidays are like Sundays"),
     day_variation: parameter(
       Share,
       usual.day_variation,
-      "Coefficient of variation of the day factor (gamma with mean 1): how much busier or quieter days of one kind are",
+      "Coefficient of variation of the day factor (gamma with mean 1): how much days of one kind differ",
       "shape: Gamma-Poisson models of call centres (Brown, Zhao, Shen, Mandelbaum 2004); value assumed, 0.15 to 0.20"
     ),
-    on_weekdays: dayShape(
-      usual.on_weekdays,
-      "How arrivals spread over a weekday, by the clock on the wall",
+    on_weekdays: dayShape(usual.on_weekdays, "How arrivals spread over a weekday, by local time", sources.times),
+    on_weekends: dayShape(
+      usual.on_weekends,
+      "How arrivals spread over weekend days and holidays, by local time",
       sources.times
     ),
-    on_weekends: dayShape(usual.on_weekends, "The same on weekends and holidays", sources.times),
     seasons: parameter(
       Schema.Array(SeasonValue).check(Schema.isMaxLength(24)),
       usual.seasons,
-      "Parts of every year with `factor` times as many arrivals, both ends included",
+      "Parts of every year (including both ends) with `factor` times as many arrivals",
       sources.seasons ?? assumed
     ),
     groups: parameter(
       GroupShare,
       usual.groups,
-      "Probability that one more comes along (geometric group sizes); with a code each enters on their own, a second or two apart",
+      "Probability that another person comes along (geometric group sizes). With a code, people enter separately, one to two seconds apart",
       "batches: lobby studies (Kuusinen et al. 2009, 2011); value assumed"
     ),
-    code: parameter(Share, usual.code, "Share of arrivals that have a code and do not ring"),
+    code: parameter(Share, usual.code, "Share of arrivals with a code, who don't ring"),
     qr_share: parameter(Share, usual.qr_share, "Share of codes that are QR codes; the others are PINs"),
     main_entrance: parameter(
       Share,
       usual.main_entrance,
-      "Share that goes to the main entrance; the others to any panel"
+      "Share of arrivals at the main entrance; others go to any panel"
     ),
-    answered: parameter(Share, usual.answered, "Probability that a call is answered, while the household is not away"),
-    answer: lognormalOf(ShortDuration, usual.answer, "From the ring to the answer; `median` is at most 1h"),
-    // Annotations go to the last check of a schema, so it begins with one that has none.
+    answered: parameter(Share, usual.answered, "Probability that a call is answered, unless the household is away"),
+    answer: lognormalOf(ShortDuration, usual.answer, "Time from the ring to the answer; `median` is at most 1h"),
+    // Annotations apply to the last check of a schema, so the schema starts with one that has none.
     ring_out: parameter(
       Schema.String.pipe(Schema.decodeTo(ShortDuration)),
       usual.ring_out,
-      "How long it rings before it gives up, at most 1h"
+      "Ringing time until a call is given up, at most 1h"
     ),
-    unlocked: parameter(Share, usual.unlocked, "Probability that an answered call ends with an open door"),
+    unlocked: parameter(Share, usual.unlocked, "Probability that an answered call ends with the door opened"),
     unlock: lognormalOf(
       ShortDuration,
       usual.unlock,
-      "From the answer to the open door, never more than 1h",
-      "the pulse of a door opener is 3 to 7 s (installers' guide); rest assumed"
+      "Time from the answer to the open door, at most 1h",
+      "the pulse of a door opener is 3 to 7 s (installers' guide); the rest is assumed"
     ),
-    repeated: parameter(
-      Share,
-      usual.repeated,
-      "Probability of another ring within a minute after one without an answer"
-    ),
-    most_rings: parameter(wholeBetween(1, 10), usual.most_rings, "The most rings of one visit")
+    repeated: parameter(Share, usual.repeated, "Probability of another ring within a minute after an unanswered one"),
+    most_rings: parameter(wholeBetween(1, 10), usual.most_rings, "Maximum number of rings in one visit")
   }).annotate({ description: what })
 
-/** The parameters of each flow of outsiders. */
+/** Parameters of each flow of outsiders. */
 export const OutsiderParameters = Record.map(outsiderDefaults, parametersOf)
 
 type Parameters = typeof OutsiderParameters.visitors.Type
@@ -105,16 +101,16 @@ type Parameters = typeof OutsiderParameters.visitors.Type
 export interface OutsiderFlow extends Readonly<Parameters> {
   readonly _tag: "Outsiders"
   readonly name: OutsiderName & FlowName
-  /** The kind of unit that they come to. */
+  /** Kind of unit that they visit. */
   readonly use: UnitUse
   readonly notification_type: CallData["notification_type"]
-  /** The name on the code; null is the visitor's own. */
+  /** Name on the code; null for the visitor's own name. */
   readonly code_name: string | null
-  /** Arrivals on a day whose weekday factor is 1. */
+  /** Number of arrivals on a day whose weekday factor is 1. */
   readonly per_day: number
 }
 
-/** How many there are in a building of what a rate is per. */
+/** Returns how many units of a rate a building has: flats, dwellers or employees. */
 export const ratedBy = ({ people, units }: Building, per: "flat" | "dweller" | "employee"): number => {
   if (per === "flat") return units.filter(({ use }) => use === "home").length
   const duty = per === "dweller" ? "resident" : "employee"
@@ -122,7 +118,7 @@ export const ratedBy = ({ people, units }: Building, per: "flat" | "dweller" | "
   return per === "dweller" ? holders / credentialShare : holders
 }
 
-/** A flow of a building. Trades come per flat where there are homes, else per three employees. */
+/** Returns a flow of a building. Trades come per flat if there are homes, else per three employees. */
 export const outsiderFlow = (name: OutsiderName, parameters: Parameters, building: Building): OutsiderFlow => {
   const { code_name, notification_type, sources, use } = outsiderDefaults[name]
   const isOffice = name === "trades" && ratedBy(building, "flat") === 0
@@ -131,7 +127,7 @@ export const outsiderFlow = (name: OutsiderName, parameters: Parameters, buildin
   return { ...parameters, ...own, _tag: "Outsiders", name, per_day: parameters.rate * size }
 }
 
-/** How many are expected on a day as busy as it is: its season and day factor included. */
+/** Returns the expected number of arrivals on a day, with its season and day factor. */
 const expectedOn = (context: Omit<FlowDay<OutsiderFlow>, "nextId">): number => {
   const { day, flow, rateScale, weekday } = context
   const factor = dayFactor(rngFor(context, "day factor"), flow.day_variation)
@@ -141,17 +137,17 @@ const expectedOn = (context: Omit<FlowDay<OutsiderFlow>, "nextId">): number => {
 
 const hex = (word: number): string => word.toString(16).padStart(8, "0")
 
-/** A UUID of version 4 (RFC 9562). */
+/** Returns a UUID of version 4 (RFC 9562). */
 export const guid = (rng: Rng): string => {
   const [a, b, c, d] = [hex(rng.uint32()), hex(rng.uint32()), hex(rng.uint32()), hex(rng.uint32())]
   const variant = "89ab"[rng.below(4)] ?? "8"
   return `${a}-${b.slice(0, 4)}-4${b.slice(5)}-${variant}${c.slice(1, 4)}-${c.slice(4)}${d}`
 }
 
-/** A place that is empty is passed over this often: visits to it are few. */
+/** Maximum number of tries to find a person. Empty places thus get few visits. */
 const mostTries = 5
 
-/** Somebody to visit. By person, not by unit: larger households and companies have more visitors. */
+/** Draws a person to visit. Drawn by person, not by unit, so larger households and companies get more visitors. */
 const hostOf = (rng: Rng, places: ReadonlyArray<number>, { day, roster }: FlowDay<unknown>): Person | null => {
   for (let left = mostTries; left > 0; left--) {
     const place = oneOf(rng, places)
@@ -161,7 +157,7 @@ const hostOf = (rng: Rng, places: ReadonlyArray<number>, { day, roster }: FlowDa
   return null
 }
 
-/** The occurrences of a visit that begins at a time, in order of time. */
+/** Returns the occurrences of a visit that begins at a given time, in order. */
 const visit = (
   context: FlowDay<OutsiderFlow>,
   places: ReadonlyArray<number>,
@@ -229,13 +225,13 @@ const visit = (
   return occurrences
 }
 
-/** The outsiders' occurrences of one day, in order of time. */
+/** Yields the outsiders' occurrences of one day, in order of time. */
 export function* outsiderOccurrences(context: FlowDay<OutsiderFlow>): IterableIterator<Occurrence> {
   const { building, day, flow, weekday } = context
   const places = building.people.flatMap(({ unit }, place) => (unit.use === flow.use ? place : []))
   const shape = isWeekend(weekday) ? flow.on_weekends : flow.on_weekdays
   const rng = rngFor(context, "visits")
-  // What earlier visits still bring about, the next to come last.
+  // Later occurrences of earlier visits, the next one at the end.
   const pending: Array<Occurrence> = []
   for (const elapsed of arrivals(day, shape, expectedOn(context), rngFor(context, "arrivals"))) {
     const time = day.start + elapsed
@@ -248,7 +244,7 @@ export function* outsiderOccurrences(context: FlowDay<OutsiderFlow>): IterableIt
   yield* pending.toReversed()
 }
 
-/** Keeps a short list in falling order of time, and what came first last among equals. */
+/** Inserts into a short list sorted by falling time. Among equal times, the first one inserted is last. */
 const insert = (pending: Array<Occurrence>, occurrence: Occurrence): void => {
   let place = pending.length
   while (place > 0 && (pending[place - 1]?.time ?? 0) <= occurrence.time) place--

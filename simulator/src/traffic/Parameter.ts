@@ -1,19 +1,19 @@
 /**
- * Parameters of a scenario: how a value is written, what it is when it is left out, and how that is known. Each is stated
- * once; reading a scenario file decodes it into what flows work with (milliseconds, hours of the clock).
+ * Parameters of a scenario: their form, default, and the source of the default. Each is stated once. Decoding a
+ * scenario file turns them into milliseconds and hours of the clock.
  */
 import { DurationText } from "@doorhook/core"
 import { Effect, Option, Schema, SchemaGetter, SchemaTransformation } from "effect"
 import { hour, minute } from "../world/LocalTime.ts"
 import { parseDay } from "../world/CalendarDate.ts"
 
-/** The key under which the JSON Schema says where a default comes from. */
+/** Key in the JSON Schema for the source of a default. */
 export const sourceKey = "x-source"
 
-/** For what nobody has published figures on. */
+/** Source of defaults for which there are no published figures. */
 export const assumed = "assumed; no public figures exist"
 
-/** What the JSON Schema says of a kind of value; the checks of what is read do not show in it. */
+/** Limits of a kind of value for the JSON Schema, which doesn't show the checks of decoded values. */
 const limits = new WeakMap<Schema.Top, object>()
 
 const kind = <S extends Schema.Top>(schema: S, own: object): S => {
@@ -21,7 +21,7 @@ const kind = <S extends Schema.Top>(schema: S, own: object): S => {
   return schema
 }
 
-/** A member that can be left out, what it is then, what it means, and where the default comes from. */
+/** Makes an optional member with its default, its meaning and the source of the default. */
 export const parameter = <S extends Schema.Top>(
   schema: S,
   usual: S["Encoded"],
@@ -38,7 +38,7 @@ export const parameter = <S extends Schema.Top>(
   )
 }
 
-/** A member of a parameter that can be left out. */
+/** Makes an optional member of a parameter. */
 export const usually = <S extends Schema.Top>(schema: S, usual: S["Encoded"]): Schema.withDecodingDefaultKey<S> =>
   schema.pipe(Schema.withDecodingDefaultKey(Effect.succeed(usual)))
 
@@ -61,12 +61,12 @@ export const wholeBetween = (minimum: number, maximum: number) =>
 export const Share = numberFrom(0, 1)
 /** Below 1, so that groups end. */
 export const GroupShare = numberFrom(0, 0.9)
-/** How often something happens: to somebody in a day, in a building in a month. */
+/** Frequency: per person and day, or per building and month. */
 export const Rate = numberFrom(0, 1_000)
 const Weight = numberFrom(0, 1e6)
 const Factor = numberFrom(0, 100)
 
-/** A text of a form, read into a number. */
+/** Makes a schema for text of a given form that is read into a number. */
 const textOf = (
   pattern: RegExp,
   expected: string,
@@ -91,13 +91,13 @@ const durationUpTo = (most: number, refuse: (millis: number) => string | null = 
     (millis) => (millis <= most ? refuse(millis) : `must be a duration of at most ${DurationText.format(most)}`)
   )
 
-/** Nobody waits longer at a door, and no device puts off an event longer: a plan does not look back further. */
+/** Longest wait at a door and longest delay by a device. A plan looks back no further. */
 export const longestWait = hour
 
 /** Durations in milliseconds. */
 export const Duration = durationUpTo(DurationText.longest)
 export const ShortDuration = durationUpTo(longestWait)
-/** From one to the next of what happens again and again; 0s is never. */
+/** Time between repeated events; 0s for never. */
 export const Interval = durationUpTo(DurationText.longest, (millis) =>
   millis === 0 || millis >= minute ? null : "must be 0s, for never, or at least 1m"
 )
@@ -107,7 +107,7 @@ const hoursOf = (text: string): number => {
   return hours + minutes / 60 + seconds / 3_600
 }
 
-/** Hours as a clock time to the second. */
+/** Formats hours as a clock time to the second. */
 export const clockText = (hours: number): string => {
   const seconds = Math.max(0, Math.min(86_399, Math.floor(hours * 3_600 + 0.5)))
   const two = (number: number) => `${number}`.padStart(2, "0")
@@ -115,25 +115,25 @@ export const clockText = (hours: number): string => {
   return `${two(h)}:${two(m)}${s === 0 ? "" : `:${two(s)}`}`
 }
 
-/** Milliseconds as a duration, to the tenth of a second, or of a minute from an hour on. */
+/** Formats milliseconds as a duration, to a tenth of a second, or from an hour on to a tenth of a minute. */
 export const durationText = (millis: number): string =>
   millis >= hour ? `${Math.round(millis / 6_000) / 10}m` : `${Math.round(millis / 100) / 10}s`
 
-/** A time of day in hours. */
+/** Time of day, in hours. */
 export const Clock = textOf(
   /^(([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?|24:00)$/,
   "must be a clock time like 08:30 or 17:45:30",
   hoursOf,
   clockText
 )
-/** A time of day in hours, which may be after midnight: `25:30` is half past one of the next day. */
+/** Time of day, in hours, possibly after midnight: `25:30` is half past one of the next day. */
 export const LateClock = textOf(
   /^(([01]\d|2[0-9]):[0-5]\d(:[0-5]\d)?)$/,
   "must be a clock time like 17:45:30, or 25:30 for half past one of the next day",
   hoursOf,
   clockText
 )
-/** A duration in hours. */
+/** Duration in hours. */
 export const Hours = kind(
   Duration.pipe(
     Schema.decodeTo(
@@ -147,9 +147,9 @@ export const Hours = kind(
   { pattern: "^\\d{1,12}(\\.\\d{1,3})?(ms|s|m|h|d)$" }
 )
 
-const noSuchDay = "must be a day that the calendar has"
+const noSuchDay = "must be an existing day of the calendar"
 
-/** Month * 100 + day of `12-25`. */
+/** Returns month * 100 + day of a text like `12-25`. */
 export const monthDayOf = (text: string): number => {
   const [month = 0, day = 0] = text.split("-").map(Number)
   return month * 100 + day
@@ -166,7 +166,7 @@ const MonthDay = textOf(
       : null
 )
 
-/** A day of one year, or of every year. */
+/** Day of one year, or of every year. */
 export const HolidayDate = Schema.String.check(
   Schema.isPattern(/^(\d{4}-)?(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/, {
     message: "must be a date like 2026-12-25, or 12-25 for every year"
@@ -202,13 +202,13 @@ const weekOf = (value: typeof Share, { fri, mon, sat, sun, thu, tue, wed }: Week
   )
 }
 
-/** A number for each day of the week; days that are left out keep their default. */
+/** Makes a parameter with a number for each day of the week. Days that are left out keep their default. */
 export const sharesByWeekday = (usual: Week, description: string, source?: string) =>
   parameter(weekOf(Share, usual), usual, description, source)
 export const factorsByWeekday = (usual: Week, description: string, source?: string) =>
   parameter(weekOf(Factor, usual), usual, description, source)
 
-/** A normally distributed clock time in hours: its mean and standard deviation. */
+/** Normal distribution of a clock time: mean and standard deviation, in hours. */
 export interface ClockTime {
   readonly at: number
   readonly spread: number
@@ -222,7 +222,7 @@ export const clockTime = (at: string, spread: string, description: string, sourc
     source
   )
 
-/** A lognormal duration: its median in milliseconds and the standard deviation of its logarithm. */
+/** Makes a parameter for a lognormal duration: its median, and the standard deviation of its logarithm. */
 export const lognormalOf = (
   value: typeof Duration,
   usual: { readonly median: string; readonly sigma: number },
@@ -238,7 +238,7 @@ export const lognormalOf = (
 
 export const SeasonValue = Schema.Struct({ from: MonthDay, to: MonthDay, factor: Factor })
 
-/** How arrivals spread over a day, in hours of the clock; weights are relative to each other. */
+/** How arrivals spread over a day, in hours of the clock. Weights are relative to each other. */
 export const DayShapeFields = Schema.Struct({
   from: Clock,
   to: Clock,

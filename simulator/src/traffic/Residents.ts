@@ -1,8 +1,7 @@
 /**
- * Days of residents: out to work and back, errands, evenings out, shared rooms; and days on which nobody is there.
+ * Days of residents: work, errands, evenings out and shared rooms, and days when a household is away.
  *
- * An entrance is logged when somebody comes in by it; on the way out its handle is enough. A garage gate is logged both
- * ways.
+ * An entrance is logged only on the way in, because leaving needs no credential. A garage gate is logged both ways.
  */
 import { Schema } from "effect"
 import { chance, exponential, lognormal, normal, oneOf, poisson } from "../random/Distribution.ts"
@@ -32,42 +31,42 @@ export const ResidentParameters = Schema.Struct({
   active: parameter(
     Share,
     0.75,
-    "Holders of a credential who use it on a usual day, of those who are not away",
-    "25 % inactive a day in a sample of four million users"
+    "Share of the holders of a credential who use it on a usual day, of those who are not away",
+    "25 % inactive per day in a sample of four million users"
   ),
-  day_variation: parameter(Share, 0.1, "Coefficient of variation of the day factor on how many come"),
+  day_variation: parameter(Share, 0.1, "Coefficient of variation of the day factor for the number of active people"),
   trips: parameter(
     Rate,
     1,
-    "How often in a year a household is away for some days. Then nobody goes in or out, and nobody answers",
+    "Number of times a year that a household is away for some days. Then nobody goes in or out or answers",
     "72 to 78 % of Germans over 14 make a holiday trip of five days or more in a year (Hopfinger 2007); value assumed"
   ),
   trip_duration: lognormalOf(
     Duration,
     { median: "11d", sigma: 0.4 },
-    "How long they are away, at most 60 days",
+    "Length of a trip, at most 60 days",
     "12.3 days on average (Tourismusanalyse, 2019); spread assumed"
   ),
   goes_to_work: sharesByWeekday(
     { sun: 0.06, mon: 0.82, tue: 0.86, wed: 0.86, thu: 0.84, fri: 0.7, sat: 0.14 },
-    "Share of those with work by day who go out to it; holidays are kept like Sundays"
+    "Share of the people with day work who go to work; holidays are like Sundays"
   ),
   shifts: shifts(
     0.05,
     0.05,
     0.03,
-    "14.8 % of US full-time workers work no day schedule, 4.7 % evenings, 3.2 % nights (BLS, May 2004, USDL 05-1198)"
+    "14.8 % of US full-time workers don't work a day schedule, 4.7 % evenings, 3.2 % nights (BLS, May 2004, USDL 05-1198)"
   ),
   leaves: clockTime(
     "07:50",
     "1h",
-    "When they leave for work by day",
+    "When people with day work leave",
     "53 % of US workers leave home between 6:30 and 8:29 (Census 2000, Journey to Work), shift workers included; value assumed"
   ),
-  returns: clockTime("18:10", "1.2h", "When they return from it"),
+  returns: clockTime("18:10", "1.2h", "When people with day work return"),
   errands: factorsByWeekday(
     { sun: 0.9, mon: 1.1, tue: 1.1, wed: 1.1, thu: 1.1, fri: 1.3, sat: 1.5 },
-    "Trips a day of somebody who stays at home; those at work make a third of them",
+    "Trips per day of a person who stays at home; people at work make a third as many",
     absences
   ),
   errand_times: dayShape(
@@ -82,20 +81,24 @@ export const ResidentParameters = Schema.Struct({
     },
     "When trips begin"
   ),
-  errand_duration: lognormalOf(Duration, { median: "65m", sigma: 0.7 }, "How long trips take", absences),
+  errand_duration: lognormalOf(Duration, { median: "65m", sigma: 0.7 }, "Duration of trips", absences),
   evenings: sharesByWeekday(
     { sun: 0.1, mon: 0.1, tue: 0.1, wed: 0.12, thu: 0.16, fri: 0.28, sat: 0.32 },
     "Share of people who go out in the evening"
   ),
-  evening_leaves: clockTime("19:42", "36m", "When they go out"),
-  evening_returns: clockTime("23:06", "1.1h", "When they come back"),
-  weekend_returns: clockTime("25:00", "1.6h", "When they come back on Fridays and Saturdays, after midnight mostly"),
+  evening_leaves: clockTime("19:42", "36m", "When people go out in the evening"),
+  evening_returns: clockTime("23:06", "1.1h", "When people return from an evening out"),
+  weekend_returns: clockTime(
+    "25:00",
+    "1.6h",
+    "When people return from an evening out on Fridays and Saturdays, mostly after midnight"
+  ),
   late_nights: parameter(
     Share,
     0.15,
-    "Share of evenings out, on any day, that end later: by two hours on average (exponential)"
+    "Share of evenings out that end later, on any day: by two hours on average (exponential)"
   ),
-  room_uses: parameter(Rate, 0.35, "Uses of shared rooms, per person and day"),
+  room_uses: parameter(Rate, 0.35, "Number of uses of shared rooms per person and day"),
   room_times: dayShape(
     {
       from: "06:00",
@@ -111,7 +114,7 @@ export const ResidentParameters = Schema.Struct({
   tailgating: parameter(
     Share,
     0.15,
-    "Share of those coming in on foot who follow somebody through the open door: no event",
+    "Share of people on foot who follow somebody through the open door without an event",
     "assumed; only vendors' claims exist (40 to 60 % of entrants)"
   ),
   ...memberParameters
@@ -122,20 +125,20 @@ export interface ResidentFlow extends Readonly<typeof ResidentParameters.Type> {
   readonly name: "residents"
 }
 
-/** Clock times in hours. */
+/** Times in hours of the clock. */
 interface Absence {
   readonly out: number
   readonly back: number
 }
 
-/** Somebody who just came in stays for a quarter of an hour. */
+/** Minimum time at home between two absences, in hours. */
 const shortestStay = 0.25
 
-/** From home to work and back, and how much workplaces differ in when shifts change, in hours (assumed). */
+/** Duration of the commute, and spread of shift changes between workplaces, in hours (assumed). */
 const commute = { mean: 0.7, spread: 0.3 }
 const shiftSpread = 0.75
 
-/** What a late evening is longer than others, in hours. */
+/** Average extra length of a late evening, in hours. */
 const longerEvening = 2
 
 const at = (rng: Rng, { at, spread }: ClockTime): number => normal(rng, at, spread)
@@ -145,7 +148,7 @@ const workOf = (rng: Rng, flow: ResidentFlow, weekday: number, person: Person): 
   const shift = shiftOf(person, flow.shifts)
   if (!chance(rng, shift === null ? ofWeekday(flow.goes_to_work, weekday) : flow.shifts.attendance)) return null
   if (shift === null) {
-    // Half of when people leave is habit, half is the day.
+    // Half of the variance of when people leave is habit, half is the day.
     const out = flow.leaves.at + flow.leaves.spread * (0.71 * person.habit + normal(rng, 0, 0.71))
     return { out, back: Math.max(out + 2, at(rng, flow.returns)) }
   }
@@ -157,7 +160,7 @@ const workOf = (rng: Rng, flow: ResidentFlow, weekday: number, person: Person): 
   }
 }
 
-/** Absences of one day, none of which overlaps another: nobody is out twice. Work comes first. */
+/** Draws the absences of one day. They don't overlap; work comes first. */
 const absencesOf = (rng: Rng, flow: ResidentFlow, weekday: number, person: Person): ReadonlyArray<Absence> => {
   const work = workOf(rng, flow, weekday, person)
   const absences: Array<Absence> = work === null ? [] : [work]
@@ -181,7 +184,7 @@ const absencesOf = (rng: Rng, flow: ResidentFlow, weekday: number, person: Perso
   return absences
 }
 
-/** The residents' passages of one day. */
+/** Yields the residents' passages of one day. */
 export const residentOccurrences = (context: FlowDay<ResidentFlow>): IterableIterator<Access> => {
   const { building, day, flow, roster, weekday } = context
   const rng = rngFor(context, "days")

@@ -1,6 +1,4 @@
-/**
- * Those who look after an office house: cleaners before and after the others, a guard at night.
- */
+/** People who look after an office building: cleaners before and after office hours, and a guard at night. */
 import { Schema } from "effect"
 import { between, chance, normal, poisson } from "../random/Distribution.ts"
 import type { FlowDay } from "./Flow.ts"
@@ -12,27 +10,32 @@ import { clockTime, parameter, Rate, Share, sharesByWeekday } from "./Parameter.
 export const CleanerParameters = Schema.Struct({
   attendance: sharesByWeekday(
     { sun: 0.01, mon: 0.9, tue: 0.9, wed: 0.9, thu: 0.9, fri: 0.9, sat: 0.08 },
-    "Share of the cleaners who come; holidays are kept like Sundays"
+    "Share of the cleaners who come; holidays are like Sundays"
   ),
   early: parameter(
     Share,
     0.24,
-    "Share of them who come early in the morning",
+    "Share of the cleaners who come early in the morning",
     "24 % of cleaning in Europe is done early in the morning, 38 % in the afternoon or early evening (EFCI, Cleaning in Europe 2012)"
   ),
-  evening: parameter(Share, 0.38, "Share of them who come in the evening; the others come by day", "as for `early`"),
-  early_time: clockTime("05:40", "20m", "When the early ones come"),
-  day_time: clockTime("11:00", "2h", "When those by day come"),
-  evening_time: clockTime("18:10", "35m", "When those in the evening come"),
-  floors: parameter(Rate, 3, "Floors that each of them cleans on a day"),
+  evening: parameter(
+    Share,
+    0.38,
+    "Share of the cleaners who come in the evening; the others come by day",
+    "as for `early`"
+  ),
+  early_time: clockTime("05:40", "20m", "When cleaners come early in the morning"),
+  day_time: clockTime("11:00", "2h", "When cleaners come by day"),
+  evening_time: clockTime("18:10", "35m", "When cleaners come in the evening"),
+  floors: parameter(Rate, 3, "Number of floors that a cleaner cleans per day"),
   ...memberParameters
 }).annotate({ description: "Cleaners of a building with offices" })
 
 export const GuardParameters = Schema.Struct({
-  rounds: parameter(Rate, 4, "Rounds in a night, from 20:00 to 6:00"),
-  doors: parameter(Share, 0.3, "Share of the inner doors that a round opens, besides one entrance"),
+  rounds: parameter(Rate, 4, "Number of rounds per night, from 20:00 to 6:00"),
+  doors: parameter(Share, 0.3, "Share of the inner doors opened on a round, in addition to one entrance"),
   ...memberParameters
-}).annotate({ description: "Guards of a building with offices: one of them is there each night" })
+}).annotate({ description: "Guards of a building with offices: one of them is on duty each night" })
 
 export interface CleanerFlow extends Readonly<typeof CleanerParameters.Type> {
   readonly _tag: "Cleaners"
@@ -46,11 +49,11 @@ export interface GuardFlow extends Readonly<typeof GuardParameters.Type> {
   readonly exits_logged: boolean
 }
 
-/** Time on a floor in hours, and how often its door is opened again. */
+/** Time on a floor, in hours, and the probability that its door is opened again. */
 const floorTime = [0.4, 0.8] as const
 const openedAgain = 0.7
 
-/** The cleaners' passages of one day. */
+/** Yields the cleaners' passages of one day. */
 export const cleanerOccurrences = (context: FlowDay<CleanerFlow>): IterableIterator<Access> => {
   const { building, flow, weekday } = context
   const rng = rngFor(context, "days")
@@ -58,7 +61,7 @@ export const cleanerOccurrences = (context: FlowDay<CleanerFlow>): IterableItera
   const present = ofWeekday(flow.attendance, weekday)
   return memberOccurrences(context, "cleaner", (person, add, place) => {
     if (!chance(rng, present)) return
-    // The same people work early, late and by day, on the same floors.
+    // The same people always come early, in the evening or by day, and clean the same floors.
     const { early, evening } = flow
     const time =
       person.shift < early ? flow.early_time : person.shift < early + evening ? flow.evening_time : flow.day_time
@@ -78,7 +81,7 @@ export const cleanerOccurrences = (context: FlowDay<CleanerFlow>): IterableItera
 
 const watch = { from: 20, until: 30 } as const
 
-/** The guards' passages of one night, which belongs to the day on which it begins. */
+/** Yields the guards' passages of one night. A night belongs to the day on which it begins. */
 export const guardOccurrences = (context: FlowDay<GuardFlow>): IterableIterator<Access> => {
   const { building, day, flow } = context
   const rng = rngFor(context, "nights")

@@ -1,19 +1,17 @@
-/**
- * What a realism check finds, and how result are shown.
- */
+/** Result of a realism check, and its display. */
 import { columns } from "@doorhook/core"
 
 export interface Check {
-  /** What is looked at, like `night share`. */
+  /** Subject of the check, like `night share`. */
   readonly name: string
   readonly verdict: "PASS" | "FAIL" | "SKIP"
   readonly observed: string
   readonly expected: string
-  /** What it means when it fails; why it was skipped. */
+  /** Explains a failure, or why the check was skipped. */
   readonly meaning: string
 }
 
-/** Whether something never happens. */
+/** Checks that something never occurs. */
 export const never = (name: string, count: number, meaning: string, example = ""): Check => ({
   name,
   verdict: count === 0 ? "PASS" : "FAIL",
@@ -30,7 +28,7 @@ export const skipped = (name: string, why: string): Check => ({
   meaning: why
 })
 
-/** One line a check; what failed and what was skipped is explained below it. */
+/** Formats checks, one per line. Explains failed and skipped checks below their line. */
 export const table = (checks: ReadonlyArray<Check>): string => {
   const [head = "", ...lines] = columns([
     ["", "check", "observed", "expected"],

@@ -1,6 +1,6 @@
 /**
- * A recorded log against a scenario that it should be of: how many events, how they spread over the hours, and how many
- * people come right behind another, beside four plans of the scenario over the same time.
+ * Compares a recorded log with a scenario: the number of events, their spread over the hours, and the share of people
+ * right behind another. The reference is four plans of the scenario over the same time.
  */
 import { Effect } from "effect"
 import { forEachYielding } from "../plan/Plan.ts"
@@ -49,7 +49,10 @@ export class Profile {
   }
 }
 
-/** The share of events that would have to move for one profile to be that of the others together (total variation). */
+/**
+ * Returns the share of events that would have to move to make one profile equal to the others together (total
+ * variation).
+ */
 const distanceOf = (one: Profile, others: ReadonlyArray<Profile>): number => {
   const together = others.reduce((sum, { count }) => sum + count, 0)
   const keys = new Set([one, ...others].flatMap(({ hours }) => [...hours.keys()]))
@@ -58,8 +61,8 @@ const distanceOf = (one: Profile, others: ReadonlyArray<Profile>): number => {
 }
 
 /**
- * When a plan that has these events begins, and how long it is: whole hours, so that what is compared has the same hours
- * in it, by the clock of each building, as plans begin.
+ * Returns the start and duration of a plan that covers the same events. Both are in whole hours by the clocks of the
+ * buildings, so that the same hours are compared.
  */
 const spanOf = (profile: Profile, scenario: Scenario): Pick<PlanOptions, "start" | "duration"> => {
   const zoneOf = zonesOf(scenario)
@@ -79,7 +82,7 @@ const near = (name: string, observed: number, expected: number, tolerance: numbe
     meaning
   }) as const
 
-/** The checks of a profile against a scenario with `rateScale` times as many people. */
+/** Checks a profile against a scenario with `rateScale` times as many people. */
 export const compareWithScenario = Effect.fnUntraced(function* (
   profile: Profile,
   scenario: Scenario,
@@ -98,7 +101,7 @@ export const compareWithScenario = Effect.fnUntraced(function* (
   const mean = references.reduce((sum, { count }) => sum + count, 0) / references.length
   const behind = references.reduce((sum, { behind }) => sum + behind, 0) / references.length
   const hours = "hours of the day against the scenario"
-  // The references differ from each other by chance, groups and days; as much is allowed, and a little more.
+  // References differ by chance, groups and days. The tolerance is a little more than these differences.
   const among = references.map((one) =>
     distanceOf(
       one,
@@ -110,7 +113,7 @@ export const compareWithScenario = Effect.fnUntraced(function* (
     never(
       "events of other buildings",
       strangers.reduce((sum, [, { count }]) => sum + count, 0),
-      "They are of buildings that the scenario does not have.",
+      "The scenario does not have these buildings.",
       `building ${strangers[0]?.[0]}`
     ),
     near(
@@ -137,7 +140,7 @@ export const compareWithScenario = Effect.fnUntraced(function* (
           0,
           most,
           3,
-          "Events are spread over the hours otherwise than those of the scenario: a flat day, other people, or another time zone."
+          "Events are spread over the hours differently from the scenario. Possible causes: a flat day, other people, or another time zone."
         )
   ]
   return checks

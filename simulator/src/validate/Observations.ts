@@ -1,25 +1,23 @@
-/**
- * What is counted of a building's events, one by one, in memory that grows with doors and people and not with events.
- */
+/** Counts a building's events one by one, in memory that grows with doors and people but not with events. */
 import { isWeekend, weekdayOf } from "../world/CalendarDate.ts"
 import { dayMillis, hour, minute, second } from "../world/LocalTime.ts"
 import { offsetAt } from "../world/zones/TimeZone.ts"
 import type { Row } from "./Row.ts"
 
-/** A door opens at most this long after the call that it was opened for. */
+/** Maximum time from a call to the opening of the door. */
 const longestAnswer = 10 * minute
 
-/** The same visitor rings again within this. */
+/** Maximum time between two rings of the same visitor. */
 const longestVisit = 2 * minute
 
-/** Somebody this close behind at the same door came along; a person can't be at two doors within `soonest`. */
+/** Maximum gap at one door between people of a group, and minimum time for a person to get to another door. */
 export const closeBehind = 2.5 * second
 const soonest = 3 * second
 
 /**
- * How even the gaps between points are (Lewis 1965, as Kim and Whitt 2014 use it): mean 0.5 by chance, 1 for ticks of a
- * clock. Gaps are compared with the others of their block of eight, in which the rate hardly changes; points that are at
- * most `dead` behind another are one with it.
+ * Measures how even the gaps between points are (Lewis 1965, in the form of Kim and Whitt 2014). The mean is 0.5 by
+ * chance and 1 for the ticks of a clock. Gaps are compared within blocks of eight, in which the rate hardly changes.
+ * Points at most `dead` after another count as one with it.
  */
 export class Evenness {
   readonly #dead: number
@@ -62,13 +60,13 @@ export class Evenness {
   }
 }
 
-/** Counts of the hours of the clock. */
+/** Returns a zero count for each hour of the day. */
 const hoursOfDay = () => Array.from({ length: 24 }, () => 0)
 
 export class Observations {
   readonly #zone: string
   count = 0
-  /** All events by the hour of the clock; calls; and events of working days. */
+  /** By hour of the day: all events, calls, and events on working days. */
   readonly hours = hoursOfDay()
   readonly callHours = hoursOfDay()
   readonly workingHours = hoursOfDay()
@@ -76,7 +74,10 @@ export class Observations {
   first = Infinity
   last = -Infinity
   calls = 0
-  /** Rings of one visitor count once; and how many of the visits end with a door that is opened from the app. */
+  /**
+   * Visits count repeated rings of a visitor once. `answered` counts the visits that end with a door opened from the
+   * app.
+   */
   visits = 0
   answered = 0
   openings = 0
@@ -93,7 +94,7 @@ export class Observations {
   outOfOrder = 0
   personDays = 0
   uses = 0
-  /** First comings of people on working days, by five minutes of the day. */
+  /** First arrivals of people on working days, in intervals of five minutes. */
   readonly comings = Array.from({ length: 288 }, () => 0)
   readonly spacing = { events: new Evenness(0), calls: new Evenness(0), openings: new Evenness(closeBehind) }
   readonly #gaps = { last: Number.NaN, count: 0, sum: 0, squares: 0 }
@@ -126,7 +127,7 @@ export class Observations {
     this.hours[hourOfDay] = (this.hours[hourOfDay] ?? 0) + 1
     this.byKindOfDay[isWorking ? "weekday" : "weekend"]++
     if (isWorking) this.workingHours[hourOfDay] = (this.workingHours[hourOfDay] ?? 0) + 1
-    // What was sent long after it happened comes in bursts by its nature.
+    // Excludes events sent long after they happened, which always come in bursts.
     if (Math.abs(at - logged_at) < minute) {
       this.spacing.events.add("", logged_at)
       this.#addGap(logged_at)
@@ -193,7 +194,7 @@ export class Observations {
     this.#people.set(key, { time, door, day })
   }
 
-  /** Burstiness of the gaps between events (Goh and Barabasi 2008): -1 for ticks, 0 by chance alone, 1 for bursts. */
+  /** Burstiness of the gaps between events (Goh and Barabasi 2008): -1 for ticks, 0 by chance, 1 for bursts. */
   get burstiness(): number {
     const { count, squares, sum } = this.#gaps
     const mean = sum / count
@@ -201,7 +202,7 @@ export class Observations {
     return (deviation - mean) / (deviation + mean)
   }
 
-  /** The median of people's first comings on working days, in hours of the clock; null with few of them. */
+  /** Median first arrival of people on working days, in hours of the clock; null with few of them. */
   get coming(): number | null {
     const all = this.comings.reduce((sum, count) => sum + count, 0)
     if (all < 50) return null
@@ -210,7 +211,7 @@ export class Observations {
     return (cell + 0.5) / 12
   }
 
-  /** Days of the calendar from the first event to the last, by kind. */
+  /** Number of calendar days from the first event to the last, by kind. */
   get days(): { readonly weekend: number; readonly weekday: number } {
     const dayOf = (time: number) => Math.floor((time + offsetAt(time, this.#zone)) / dayMillis)
     const days = { weekend: 0, weekday: 0 }

@@ -1,6 +1,6 @@
 /**
- * Judges what was counted of buildings: by what no building does, and by absolute bands for what a building is for. The
- * bands, with what they mean and where they come from, are data (`bands.json`).
+ * Checks the counts of buildings: for what happens in no building, and against bands for the use of the building. The
+ * bands, with their meanings and sources, are data (`bands.json`).
  */
 import type { BuildingUse } from "../world/Building.ts"
 import { buildingUses } from "../world/Building.ts"
@@ -9,13 +9,13 @@ import type { Check } from "./Check.ts"
 import { never, skipped } from "./Check.ts"
 import type { Evenness, Observations } from "./Observations.ts"
 
-/** What a building is judged by. Without a use, only what no building does is looked for. */
+/** What a building is checked against. Without a use, only the checks for all buildings apply. */
 export interface Expectation {
   readonly name: string
   readonly use: BuildingUse | null
-  /** Shares of its people who work early, late and at night; where that is stated, nights and weekends may be busier. */
+  /** Shares of its people who work early, late and at night. If they are stated, nights and weekends may be busier. */
   readonly shifts: { readonly early: number; readonly late: number; readonly night: number } | null
-  /** Hours of the clock; null for the usual hours of its use. */
+  /** Opening hours by the clock; null for the usual hours of its use. */
   readonly opening: { readonly from: number; readonly to: number } | null
 }
 
@@ -23,7 +23,7 @@ export const unknownBuilding: Expectation = { name: "", use: null, shifts: null,
 
 type Measure = keyof typeof bands
 
-/** A number, what it is a share or mean of, and whether there is enough to judge. */
+/** A measured value, the number of observations behind it, and whether it is a share. */
 interface Value {
   readonly value: number
   readonly of: number
@@ -37,7 +37,7 @@ const mean = (value: number, of: number, least: number): Value | null =>
 
 const sumOf = (counts: ReadonlyArray<number>): number => counts.reduce((sum, count) => sum + count, 0)
 
-/** Five hours of the night, or the middle of the hours in which a building is closed. */
+/** Returns five hours of the night, or the middle of the hours when a building is closed. */
 const quietHours = ({ opening }: Expectation): ReadonlyArray<number> => {
   if (opening === null) return [0, 1, 2, 3, 4]
   const closed = (opening.from - opening.to + 24) % 24
@@ -49,7 +49,7 @@ const quietHours = ({ opening }: Expectation): ReadonlyArray<number> => {
 const inHours = (counts: ReadonlyArray<number>, hours: ReadonlyArray<number>): number =>
   hours.reduce((sum, hour) => sum + (counts[hour] ?? 0), 0)
 
-/** How often each measure was observed; null where there is too little. */
+/** Returns the value of each measure; null if there are too few observations. */
 const valuesOf = (seen: Observations, expectation: Expectation): Readonly<Record<Measure, Value | null>> => {
   const quiet = quietHours(expectation)
   const { weekday, weekend } = seen.days
@@ -70,7 +70,7 @@ const valuesOf = (seen: Observations, expectation: Expectation): Readonly<Record
   }
 }
 
-/** Wilson's interval of a share, at 99.9 %. */
+/** Returns Wilson's interval of a share, at 99.9 %. */
 const wilson = ({ of, value }: Value): readonly [low: number, high: number] => {
   const z = 3.29
   const scale = 1 + (z * z) / of
@@ -79,7 +79,7 @@ const wilson = ({ of, value }: Value): readonly [low: number, high: number] => {
   return [(centre - half) / scale, (centre + half) / scale]
 }
 
-/** Those who work in shifts widen the bands of nights and weekends. */
+/** Widens the bands of nights and weekends for people who work in shifts. */
 const widened = (measure: Measure, [low, high]: readonly [number, number], { shifts }: Expectation) => {
   if (shifts === null) return [low, high] as const
   const { early, late, night } = shifts
@@ -87,20 +87,20 @@ const widened = (measure: Measure, [low, high]: readonly [number, number], { shi
   return measure === "weekend_ratio" ? ([low, high + 2 * (early + late + night)] as const) : ([low, high] as const)
 }
 
-/** A value as it is shown: a clock time, a share, or a number. */
+/** Formats a value as a clock time, a share, or a number. */
 export const shown = (measure: Measure, value: number): string => {
   if (measure === "coming") return `${Math.floor(value)}:${`${Math.floor((value % 1) * 60)}`.padStart(2, "0")}`
   return measure.endsWith("share") || measure === "night_calls" ? `${(value * 100).toFixed(1)} %` : value.toFixed(2)
 }
 
-/** The limits of a measure for a use; null where there are none. */
+/** Returns the limits of a measure for a use; null if there are none. */
 export const bandOf = (measure: Measure, use: BuildingUse): readonly [number, number] | null => {
   const own: Partial<Readonly<Record<BuildingUse, ReadonlyArray<number>>>> = bands[measure].bands
   const [low, high] = own[use] ?? []
   return low === undefined || high === undefined ? null : [low, high]
 }
 
-/** The checks of one building by its use. */
+/** Checks one building by its use. */
 const checksByUse = (seen: Observations, expectation: Expectation): ReadonlyArray<Check> => {
   const { use } = expectation
   if (use === null) return []
@@ -111,9 +111,9 @@ const checksByUse = (seen: Observations, expectation: Expectation): ReadonlyArra
     const name = `${what} (${use})`
     const value = values[measure]
     if (band === null) return []
-    if (value === null) return [skipped(name, `Too few to judge: ${least}.`)]
+    if (value === null) return [skipped(name, `Too few to judge: needs ${least}.`)]
     const [low, high] = widened(measure, band, expectation)
-    // A share of few is only found wrong when chance does not explain it.
+    // A share of few observations fails only if chance doesn't explain it.
     const [from, to] = value.isShare ? wilson(value) : [value.value, value.value]
     return [
       {
@@ -128,7 +128,7 @@ const checksByUse = (seen: Observations, expectation: Expectation): ReadonlyArra
 }
 
 const isMeasure = (name: string): name is Measure => Object.hasOwn(bands, name)
-/** What is judged by use. */
+/** Measures that are checked by use. */
 export const measures: ReadonlyArray<Measure> = Object.keys(bands).filter(isMeasure)
 
 const evenness = (name: string, { count, mean }: Evenness): Check => {
@@ -141,7 +141,7 @@ const evenness = (name: string, { count, mean }: Evenness): Check => {
     observed: mean.toFixed(3),
     expected: `at most ${limit.toFixed(3)} (ticks: 1)`,
     meaning:
-      "Gaps are more even than people who do not know of each other make them: events come by a timer (Lewis 1965; Kim and Whitt 2014)."
+      "The gaps are too even for independent people: the events seem to come from a timer (Lewis 1965; Kim and Whitt 2014)."
   }
 }
 
@@ -156,7 +156,7 @@ const atMost = (name: string, hits: number, of: number, least: number, most: num
         meaning
       }
 
-/** The checks of one building by what no building does, with `rateScale` times as many people as it has names for. */
+/** Checks one building for what happens in no building. With a `rateScale` above 1, several people share a name. */
 const checksOfAny = (seen: Observations, rateScale: number): ReadonlyArray<Check> => {
   const { count, hours } = seen
   const quietest = Math.min(
@@ -170,18 +170,18 @@ const checksOfAny = (seen: Observations, rateScale: number): ReadonlyArray<Check
   const isLong = seen.days.weekend + seen.days.weekday >= 2 || seen.last - seen.first > 0.8 * 86_400_000
   const twoPlaces = "people at two doors at once"
   return [
-    never("events out of order", seen.outOfOrder, "`at` must not fall from one event to the next."),
-    never("ids used twice", seen.repeatedIds, "An id names one record of its resource type."),
+    never("events out of order", seen.outOfOrder, "`at` must never decrease."),
+    never("ids used twice", seen.repeatedIds, "Ids must be unique within their resource type."),
     atMost(
       "doors opened from the app without a call",
       seen.withoutCall,
       seen.fromApp,
       10,
       0.01,
-      "A door is released from the app after somebody rang: each needs an earlier call of the same unit within ten minutes."
+      "The app opens a door after somebody rang, so a call of the same unit must come within the ten minutes before."
     ),
     rateScale > 1
-      ? skipped(twoPlaces, "With --rate-scale above 1, several have one name.")
+      ? skipped(twoPlaces, "With --rate-scale above 1, several people share a name.")
       : atMost(
           twoPlaces,
           seen.twoPlaces,
@@ -196,7 +196,7 @@ const checksOfAny = (seen: Observations, rateScale: number): ReadonlyArray<Check
       count,
       20,
       0.05,
-      "Stamps are rounded to minutes: the order of what happens within one is lost."
+      "Stamps are rounded to minutes, so the order of events within a minute is lost."
     ),
     isLong
       ? atMost(
@@ -205,7 +205,7 @@ const checksOfAny = (seen: Observations, rateScale: number): ReadonlyArray<Check
           count,
           100,
           0.13,
-          "The day is flat (all hours alike: 16.7 %): no building is as busy at its quietest as at noon. At 3:00 94 % of people sleep (American Time Use Survey 2003 to 2007)."
+          "The day is too flat (16.7 % means that all hours are alike): every building has quiet hours. At 3:00 94 % of people sleep (American Time Use Survey 2003 to 2007)."
         )
       : skipped("quietest four hours of the day", "Less than a day."),
     evenness("spacing of events", seen.spacing.events),
@@ -214,7 +214,7 @@ const checksOfAny = (seen: Observations, rateScale: number): ReadonlyArray<Check
   ]
 }
 
-/** A building with what was counted of it. */
+/** Counts of a building, with what it is checked against. */
 export interface Observed {
   readonly expectation: Expectation
   readonly seen: Observations
@@ -223,8 +223,8 @@ export interface Observed {
 const order = { FAIL: 0, PASS: 1, SKIP: 2 } as const
 
 /**
- * The checks of all buildings, one line for those of one name: what fails in some building is shown with that building, and
- * what is skipped in all of them as skipped.
+ * Checks all buildings, with one line for each kind of check. A failure is shown with the building where it occurs. A
+ * check counts as skipped only if it is skipped in all buildings.
  */
 export const realismChecks = (observed: ReadonlyArray<Observed>, rateScale = 1): ReadonlyArray<Check> => {
   const all = observed.flatMap(({ expectation, seen }) =>

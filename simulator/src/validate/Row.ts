@@ -1,23 +1,21 @@
-/**
- * An event as validation sees it: of a plan, of a recorded log in NDJSON, or of an access log in CSV.
- */
+/** An event as validation needs it, from a plan, a recorded log in NDJSON, or an access log in CSV. */
 import type { LogEntry } from "../fit/AccessLog.ts"
 import type { EventRow } from "../plan/EventRow.ts"
 import { plannedEvent } from "../plan/PlannedEvent.ts"
 import type { Recorded } from "../plan/Controllers.ts"
 
 export interface Row {
-  /** When it was published, and when the device logged it, in milliseconds since the epoch. */
+  /** Times of publication and of the device's log, in milliseconds since the epoch. */
   readonly at: number
   readonly logged_at: number
   readonly building: number
   readonly isCall: boolean
-  /** Unique among calls, and among accesses; null where the log has none. */
+  /** Unique among calls and among accesses; null if the log has no ids. */
   readonly id: number | string | null
   readonly door: string
-  /** The unit or tenants that it is about. */
+  /** Unit or tenants of the event. */
   readonly unit: string
-  /** The holder of the credential; empty for strangers, couriers and calls. */
+  /** Holder of the credential; empty for strangers, couriers and calls. */
   readonly person: string
   readonly isFromApp: boolean
   readonly isDenied: boolean
@@ -25,10 +23,10 @@ export interface Row {
 
 const holder = (name: string, isKnown: boolean): string => (isKnown && name !== "Courier" ? name : "")
 
-/** The row of a record of a plan. */
+/** Returns the row of a record of a plan. */
 export const ofRecord = (record: Recorded): Row => ofEvent({ ...record, event: plannedEvent(record) })
 
-/** The row of a line of NDJSON. */
+/** Returns the row of a line of NDJSON. */
 export const ofEvent = ({ at, event, logged_at }: EventRow): Row => {
   const common = { at, logged_at, building: event.building_id, id: event.data.id, unit: event.tenant_ids.join() }
   return event.resource_type === "call"
@@ -43,7 +41,7 @@ export const ofEvent = ({ at, event, logged_at }: EventRow): Row => {
       }
 }
 
-/** The row of an entry of an access log. */
+/** Returns the row of an entry of an access log. */
 export const ofEntry = ({ door, isCall, isDenied, isDelivery, method, person, time, unit }: LogEntry): Row => ({
   at: time,
   logged_at: time,

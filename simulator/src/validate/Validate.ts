@@ -1,6 +1,4 @@
-/**
- * Judges events, wherever they are from: a plan of a scenario, a recorded log in NDJSON, or an access log in CSV.
- */
+/** Checks events from any source: a plan of a scenario, a recorded log in NDJSON, or an access log in CSV. */
 import { DurationText } from "@doorhook/core"
 import { Effect, Result, Schema, Stream } from "effect"
 import type { AccessLog } from "../fit/AccessLog.ts"
@@ -19,7 +17,7 @@ import { realismChecks, unknownBuilding } from "./Realism.ts"
 import type { Row } from "./Row.ts"
 import { ofEntry, ofEvent, ofRecord } from "./Row.ts"
 
-/** What a log is judged by: a scenario, or a use, or neither; and whose clocks it is read by. */
+/** What a log is checked against (a scenario, a use, or neither), and the time zone in which it is read. */
 export interface Judgement {
   readonly scenario: Scenario | null
   readonly use: BuildingUse | null
@@ -34,7 +32,7 @@ const expectationOf = ({ building, flows, opening_hours }: BuildingTraffic): Exp
   opening: opening_hours
 })
 
-/** Takes rows, each to its building. */
+/** Counts rows by building, and checks the counts. */
 class Judge {
   readonly profile = new Profile()
   readonly #observed = new Map<number, Observed>()
@@ -69,7 +67,7 @@ class Judge {
   }
 }
 
-/** The checks of everything that a scenario makes in the time of a plan. */
+/** Checks everything that a scenario generates in the time of a plan. */
 export const judgePlan = Effect.fnUntraced(function* (scenario: Scenario, options: PlanOptions) {
   const { rateScale = 1 } = options
   const judge = new Judge({ scenario, use: null, zone: "UTC", rateScale })
@@ -85,7 +83,7 @@ const finish = Effect.fnUntraced(function* (judge: Judge, { rateScale, scenario 
   return { checks: [...judge.checks(), ...against], count }
 })
 
-/** Judges events given as lines of NDJSON. */
+/** Checks events given as lines of NDJSON. */
 export const judgeLines = Effect.fnUntraced(function* <E, R>(lines: Stream.Stream<string, E, R>, judgement: Judgement) {
   const judge = new Judge(judgement)
   let number = 0
@@ -105,21 +103,21 @@ export const judgeLines = Effect.fnUntraced(function* <E, R>(lines: Stream.Strea
   if (judgement.scenario !== null && last.at - first.at > longestDuration)
     return yield* new InvalidLine({
       line: last.line,
-      detail: `/at must be within ${DurationText.format(longestDuration)} of that of line ${first.line}, to be compared with a scenario: put right the one that is wrong, or leave out --preset and --scenario`
+      detail: `/at must be within ${DurationText.format(longestDuration)} of that in line ${first.line} for a comparison with a scenario: correct the wrong one, or leave out --preset and --scenario`
     })
   return yield* finish(judge, judgement)
 })
 
-/** An access log in CSV can't be compared with this scenario. */
+/** A scenario of several buildings, which can't be compared with an access log in CSV. */
 class SeveralBuildings extends Schema.TaggedError<SeveralBuildings>()("SeveralBuildings", {
   count: Schema.Int
 }) {
   override get message(): string {
-    return `an access log is of one building, and the scenario has ${this.count}: give a scenario of one, or --use`
+    return `an access log covers one building, but the scenario has ${this.count}: give a scenario with one building, or --use`
   }
 }
 
-/** Judges an access log; against a scenario of one building. */
+/** Checks an access log, alone or against a scenario of one building. */
 export const judgeLog = Effect.fnUntraced(function* ({ entries }: AccessLog, judgement: Judgement) {
   const { scenario } = judgement
   if (scenario !== null && scenario.buildings.length !== 1)

@@ -1,6 +1,4 @@
-/**
- * The way from the engine to modelled receivers, and the integrations that lead to them.
- */
+/** The network from the engine to modelled receivers, and the integrations that lead to them. */
 import type { DeliverySettingsShape, Event, Integration, IntegrationId, TransportRequest } from "@doorhook/core"
 import type { TransportResult } from "@doorhook/core"
 import { Acknowledgement, builtInTypes, laneOf, placesFor, Signature, Transport } from "@doorhook/core"
@@ -17,13 +15,13 @@ import type { PlannedIntegration } from "../run/Integrations.ts"
 import { Matcher } from "../run/Integrations.ts"
 import { momentAt } from "../world/LocalDay.ts"
 
-/** An integration and its receiver. */
+/** An integration with its receiver. */
 export interface Target {
   readonly planned: PlannedIntegration
   readonly integration: Integration
   readonly receiver: Receiver
   readonly totals: IntegrationTotals
-  /** Requests open to it. */
+  /** Number of open requests to it. */
   open: number
 }
 
@@ -35,9 +33,9 @@ export interface NetworkOptions {
   readonly receivers: ReadonlyArray<ReceiverRule>
   readonly settings: Pick<DeliverySettingsShape, "concurrency" | "concurrencyPerIntegration">
   readonly workers: number
-  /** When the run began, in milliseconds since the epoch. */
+  /** Beginning of the run, in milliseconds since the epoch. */
   readonly beginning: number
-  /** A request has just begun, and takes this many milliseconds. */
+  /** Called when a request has begun, with its duration in milliseconds. */
   readonly begun: (process: Process, elapsed: number) => void
 }
 
@@ -46,7 +44,7 @@ interface OpenRequest {
   readonly tracked: Tracked | null
 }
 
-/** The share of all places beyond which retries wait for one. */
+/** Share of used places from which retries may have to wait. */
 const busyShare = 0.4
 
 export class Network {
@@ -54,10 +52,10 @@ export class Network {
   readonly #matcher = new Matcher()
   readonly #byUrl = new Map<string, Target>()
   readonly #byId = new Map<IntegrationId, Target>()
-  /** Open requests of each process, and of all. */
+  /** Open requests of each process. */
   readonly #openBy = new Map<number, Set<OpenRequest>>()
   #open = 0
-  /** Places of one process at one integration that retries may take. */
+  /** Number of places of one process to one integration that retries may take. */
   readonly #retryPlaces: number
 
   constructor(options: NetworkOptions) {
@@ -66,7 +64,7 @@ export class Network {
     this.#retryPlaces = placesFor(laneOf(builtInTypes.access_log, 1), share)
   }
 
-  /** Targets whose integrations are not deleted. */
+  /** Targets whose integrations still exist. */
   get targets(): ReadonlyArray<Target> {
     return [...this.#byId.values()]
   }
@@ -97,7 +95,7 @@ export class Network {
   readonly totals = (id: IntegrationId): IntegrationTotals =>
     this.#byId.get(id)?.totals ?? this.#options.measurements.integration(id, `integration ${id}`)
 
-  /** How a process sends. */
+  /** Returns the transport of a process. */
   transportOf(process: Process): Transport["Service"] {
     this.#openBy.set(process.number, new Set())
     return Transport.make({
@@ -113,7 +111,7 @@ export class Network {
     })
   }
 
-  /** The process died: no answer reaches it. */
+  /** Cuts off the open requests of a process that died. */
   cutOff(process: Process): void {
     for (const { target, tracked } of this.#openBy.get(process.number) ?? []) {
       this.#open--
@@ -123,7 +121,7 @@ export class Network {
     this.#openBy.delete(process.number)
   }
 
-  /** Carries a request to its receiver, and the answer back unless the process dies. */
+  /** Carries a request to its receiver, and the answer back unless the process has died. */
   #carry(process: Process, request: TransportRequest, done: (result: TransportResult) => void): void {
     const { beginning, begun, ledger, measurements, time } = this.#options
     const { deadline, headers, url } = request
@@ -155,7 +153,9 @@ export class Network {
     begun(process, result.elapsed)
   }
 
-  /** Before a request opens or closes: whether a retry may have had to wait for a place until now. */
+  /**
+   * Called before a request opens or closes. Tells the ledger if a retry may have had to wait for a place until now.
+   */
   #noteBusy(target: Target, now: number): void {
     const { ledger, settings } = this.#options
     if (target.open >= this.#retryPlaces || this.#open >= busyShare * settings.concurrency) ledger.busy(now)

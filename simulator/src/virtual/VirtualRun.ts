@@ -1,10 +1,10 @@
 /**
- * `simulate run --virtual`: months of traffic, the real delivery engine in processes that die and come back, and modelled
+ * `simulate run --virtual`: months of traffic, the real delivery engine in processes that die and restart, and modelled
  * receivers.
  *
- * While nothing is under way and nothing is due, the machine sleeps: the wall clock goes on, the engine's timers stand
- * still, and what becomes due wakes it. So months of idle polls cost nothing. All randomness comes from the seed: the same
- * options give the same run.
+ * While no work is in progress and nothing is due, the machine sleeps: the wall clock advances, but the engine's timers
+ * don't, and the next due time wakes the machine. So months of idle polls cost nothing. All randomness comes from the
+ * seed: the same options give the same run.
  */
 import type { DeliverySettingsShape, NewEvent } from "@doorhook/core"
 import {
@@ -39,9 +39,9 @@ import { World } from "./World.ts"
 /** All times in milliseconds. */
 export interface VirtualOptions {
   readonly seed: number
-  /** Latencies of this much of the beginning are left out. */
+  /** Length of the first part of the run whose latencies are left out. */
   readonly warmUp?: number
-  /** When the run begins, since the epoch. */
+  /** Beginning of the run, since the epoch. */
   readonly beginning: number
   readonly integrations: ReadonlyArray<PlannedIntegration>
   readonly receivers: ReadonlyArray<ReceiverRule>
@@ -50,26 +50,26 @@ export interface VirtualOptions {
   readonly workers: number
   /** How often a process dies in the middle of a request; null for never. */
   readonly crashEvery: number | null
-  /** How often an integration is deleted and another one made in its place; null for never. */
+  /** How often an integration is deleted and another one created in its place; null for never. */
   readonly deleteEvery: number | null
-  /** What is replaced to see whether the rules notification. */
+  /** Breaks the ports, so that a test can see whether the ledger notices. */
   readonly breakage?: (ports: EnginePorts) => EnginePorts
 }
 
-/** The engine can't go on, for a reason that the run does not play. */
+/** A failure of the engine that is not one of the simulated faults. */
 export class VirtualStopped extends Schema.TaggedError<VirtualStopped>()("VirtualStopped", {
-  /** What was tried, like `publish an event`. */
+  /** The failed action, like `publish an event`. */
   tried: Schema.String,
-  /** The virtual moment, in milliseconds since the epoch. */
+  /** Virtual time of the failure, in milliseconds since the epoch. */
   at: Schema.Number,
   cause: Schema.Defect()
 }) {
   override get message(): string {
-    return `The run stopped at ${new Date(this.at).toISOString()} of its own time: it could not ${this.tried}. ${rootMessage(this.cause)}. No fault that the run plays causes that: report it with the command that shows it.`
+    return `The run stopped at ${new Date(this.at).toISOString()} virtual time: it could not ${this.tried}. ${rootMessage(this.cause)}. None of the simulated faults causes this: report it with the command that shows it.`
   }
 }
 
-/** One request to publish, made again under its key until it is accepted. */
+/** A publish request, repeated under its key until it is accepted. */
 interface Publication {
   readonly at: number
   readonly event: NewEvent
@@ -79,25 +79,27 @@ interface Publication {
 
 const hour = 3_600_000
 
-/** How long a process is away after its death. */
+/** Time from the death of a process to the start of its replacement. */
 const absence = 5_000
 
-/** A delivery is under way for the timeout and this much longer; that of a dead process also for two leases and its absence. */
+/**
+ * Time beyond the timeout for which a delivery may be in progress. After a death, two leases and the absence are added.
+ */
 const patience = 60_000
 
 /** How long settled deliveries are kept in memory. */
 const retention = hour
 
-/** How long the world stays awake after it woke the engine, or after a process started. */
+/** How long the world stays awake after it woke the engine or started a process. */
 const attention = 1_000
 
-/** The longest that a due retry may wait while there are places. */
+/** Maximum wait of a due retry while there are places. */
 const slack = 2_000
 
-/** A publication that is refused is made again after this time, and this often. */
+/** Pause before a refused publication is tried again, and maximum number of tries. */
 const republish = { after: 1_000, most: 10 }
 
-/** Events that are published between two turns of other fibers. */
+/** Number of events between two turns of other fibers. */
 const slice = 200
 
 export class VirtualWorld {
@@ -106,7 +108,7 @@ export class VirtualWorld {
   readonly ledger: Ledger
   crashes = 0
   deleted = 0
-  /** Why the run can't go on; null as long as it can. */
+  /** Why the run can't go on, else null. */
   stopped: VirtualStopped | null = null
   readonly #options: VirtualOptions
   readonly #settings: DeliverySettingsShape
@@ -115,12 +117,12 @@ export class VirtualWorld {
   readonly #stores: Stores = Effect.runSync(Effect.scoped(storesOf(MemoryStore.layer)))
   readonly #world: World<never>
   readonly #network: Network
-  /** When something is due that the engine is woken for. */
+  /** Times at which the world wakes the engine. */
   readonly #wakes = new Set<number>()
   #awakeUntil = 0
   #crashIsDue = false
   #published = 0
-  /** Publications that are not accepted yet: all, those that a process has, and those that wait for a process. */
+  /** Publications that are not accepted yet: their number, those in a process, and those waiting for a process. */
   #unaccepted = 0
   readonly #publishing = new Map<Publication, Engine<never>>()
   #waiting: Array<Publication> = []
@@ -135,10 +137,10 @@ export class VirtualWorld {
     const time = new VirtualTime(this.#rng, 1)
     this.time = time
     time.wallOffset = beginning - startOfTime
-    // The world wakes the engine when something is due: the poll is for nothing but lost signals, which are not played.
-    // Modelled receivers look at no signatures.
+    // The world wakes the engine at due times, so polling would only help with lost signals, which don't occur here.
+    // Modelled receivers don't check signatures.
     const signing = "off"
-    // A machine that sleeps sends no heartbeats: where no process dies, its membership outlasts that.
+    // A sleeping machine sends no heartbeats. Without crashes, memberships therefore outlast the sleep.
     const lease = crashEvery === null ? { lease: longestHold } : {}
     const settings = Result.getOrThrow(
       deliverySettingsOf({ retry, ackTimeout, retention, signing, pollInterval: hour, ...lease })
@@ -175,7 +177,7 @@ export class VirtualWorld {
     })
     for (const planned of options.integrations) this.#integrate(planned, 1)
     for (let count = 0; count < workers; count++) this.#start()
-    // Old rows, and idempotency keys.
+    // Deletes old rows and idempotency keys.
     time.every(hour, () => this.#world.ready[0]?.run(Retention.purgeExpired))
     if (crashEvery !== null)
       time.every(crashEvery, () => {
@@ -189,17 +191,17 @@ export class VirtualWorld {
     return this.stopped !== null
   }
 
-  /** Whether nothing is under way: all open deliveries wait for a retry. */
+  /** Whether no work is in progress: all open deliveries wait for a retry. */
   get isIdle(): boolean {
     return this.ledger.moving === 0 && this.#publishing.size === 0 && this.time.wall >= this.#awakeUntil
   }
 
-  /** Whether nothing is open any more. */
+  /** Whether nothing is open. */
   get isSettled(): boolean {
     return this.ledger.open === 0 && this.#unaccepted === 0
   }
 
-  /** Runs everything up to the time of an event, and publishes it. */
+  /** Runs everything up to the time of an event, and publishes the event. */
   play({ at, event }: Arrival): void {
     const { beginning, crashEvery } = this.#options
     this.time.runUntilWall(at, this)
@@ -207,12 +209,12 @@ export class VirtualWorld {
     this.measurements.plan(at - beginning)
     this.measurements.start(at - beginning, this.time.wall - beginning, null)
     this.#unaccepted++
-    // Where no process dies no publication has to be made again.
+    // Without crashes no publication has to be repeated, so it needs no key.
     const key = crashEvery === null ? null : `run-${this.#published++}`
     this.#send({ at, event: newEventOf(event), key, tries: 0 })
   }
 
-  /** Judges the end. */
+  /** Checks the end of the run. */
   finish(): void {
     const now = this.time.wall
     const summary = Effect.runSync(this.#stores.deliveries.summary(now))
@@ -275,7 +277,7 @@ export class VirtualWorld {
     this.#world.start()
   }
 
-  /** Wakes all processes when something is due, as a database's notifications would. */
+  /** Wakes all processes at an instant, as the notifications of a database would. */
   #wakeAt(instant: number): void {
     if (this.#wakes.has(instant)) return
     this.#wakes.add(instant)
@@ -296,7 +298,7 @@ export class VirtualWorld {
     this.#network.add(planned, Effect.runSync(this.#stores.integrations.create(fields)))
   }
 
-  /** An integration is deleted, and another one made in its place. */
+  /** Deletes an integration and creates another one in its place. */
   #replaceOne(): void {
     const { targets } = this.#network
     const target = targets[this.#rng.below(targets.length)]
@@ -311,14 +313,14 @@ export class VirtualWorld {
     this.#integrate(target.planned, ++this.deleted + 1)
   }
 
-  /** A process dies in the middle of what it does, and another one takes its place. */
+  /** Kills a process in the middle of its work. Another process replaces it. */
   #crash(process: Process): void {
     const engine = this.#world.of(process)
     if (engine === undefined) return
     this.crashes++
     this.#world.remove(engine)
     this.#network.cutOff(process)
-    // What it held is released by the first heartbeat of another process after its membership has ended.
+    // Its deliveries are released by the first heartbeat of another process after its membership has ended.
     const { lease } = this.#settings
     const back = this.time.wall + absence
     this.ledger.busy(back + 2 * lease)
@@ -335,8 +337,8 @@ export class VirtualWorld {
 }
 
 /**
- * Publishes each event at its time, then continues until all deliveries have ended, for at most `drain`, and judges the
- * end. `end` is when the plan ends, in milliseconds since the epoch.
+ * Publishes each event at its time, continues until all deliveries have ended or `drain` has passed, and checks the
+ * end. `end` is the end of the plan, in milliseconds since the epoch.
  */
 export const virtualRun = Effect.fnUntraced(function* <E, R>(
   load: Stream.Stream<Arrival, E, R>,

@@ -13,30 +13,30 @@ import type { Substream } from "../random/Substream.ts"
 import type { EnginePorts, EngineServices } from "../run/EngineLayer.ts"
 import { engineLayer } from "../run/EngineLayer.ts"
 
-/** How processes of a world reach each other, and what each of them meets. */
+/** How the processes of a world reach each other, and the ports of each process. */
 export interface WorldOptions<Services> {
   readonly time: VirtualTime
   readonly seed: Substream
-  /** What a process meets; opened when it starts, and closed with it. */
+  /** Opens the ports of a process at its start. They are closed with it. */
   readonly portsOf: (process: Process) => Effect.Effect<EnginePorts, never, Scope.Scope>
   /** Services beside publisher and dispatcher. */
   readonly layer: Layer.Layer<Services, unknown, EngineServices>
-  /** Milliseconds that the clock of a process is ahead. */
+  /** Returns how far the clock of a process is ahead, in milliseconds. */
   readonly skew?: (rng: Rng) => number
-  /** How long a signal takes to one process, in milliseconds, or null where it is lost. Left out: no time. */
+  /** Returns the delay of a signal to one process, in milliseconds, or null if it is lost. Default: no delay. */
   readonly signalDelay?: () => number | null
   readonly started?: (engine: Engine<Services>) => void
-  /** A process could not start. */
+  /** Called if a process could not start. */
   readonly failed: (cause: Cause.Cause<unknown>, engine: Engine<Services>) => void
 }
 
-/** One process with the services of core in it. */
+/** One process that runs the services of core. */
 export class Engine<Services> {
   readonly process: Process
   readonly #signals = new Mailbox<"signal">()
   readonly #changes = new Mailbox<{ readonly integrations: ReadonlyArray<IntegrationId> | null }>()
   readonly #scope = Scope.makeUnsafe()
-  /** The services, and what fibers of this process run in; null while there are none. */
+  /** The services, with the context for fibers of this process; null while the services are not running. */
   #context: Context.Context<Services | EngineServices> | null = null
 
   constructor(process: Process) {
@@ -71,12 +71,12 @@ export class Engine<Services> {
     if (this.process.alive && this.#signals.isEmpty) this.#signals.put("signal")
   }
 
-  /** Others have changed integrations; null: any may have changed. */
+  /** Receives which integrations others have changed. Null: any may have changed. */
   hear(changed: ReadonlyArray<IntegrationId> | null): void {
     if (this.process.alive) this.#changes.put({ integrations: changed })
   }
 
-  /** Does something with the services, as a request to this process does. A process that dies answers nothing. */
+  /** Runs an effect with the services, like a request to this process. A process that dies gives no answer. */
   run<A, E>(
     effect: Effect.Effect<A, E, Services | EngineServices>,
     whenEnded: (exit: Exit.Exit<A, E>) => void = () => {}
@@ -89,7 +89,7 @@ export class Engine<Services> {
     this.#context = null
   }
 
-  /** Ends as it should, and is gone afterwards. */
+  /** Shuts the process down cleanly. */
   close(whenClosed: () => void): void {
     this.#context = null
     Effect.runForkWith(this.process.context)(Scope.close(this.#scope, Exit.void)).addObserver(whenClosed)
@@ -129,12 +129,12 @@ export class World<Services> {
     })
   }
 
-  /** The engine of a process that lives, or undefined. */
+  /** Returns the engine of a live process, else undefined. */
   of(process: Process): Engine<Services> | undefined {
     return this.#engines.find((engine) => engine.process === process && process.alive)
   }
 
-  /** Removes an engine, and kills it first if it still runs. */
+  /** Removes an engine. Kills it first if it still runs. */
   remove(engine: Engine<Services>): void {
     engine.kill()
     this.#engines = this.#engines.filter((other) => other !== engine)

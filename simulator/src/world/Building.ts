@@ -1,14 +1,14 @@
 /**
- * A building and the people who hold access to it: what exists before anybody moves.
+ * A building and the people with access to it: what exists before anybody moves.
  *
- * A world depends on its scenario alone, never on the seed of a run, so that the ids in a directory fit every run.
+ * A world depends only on its scenario, never on the seed of a run. So the ids in a directory match every run.
  */
 import type { BuildingId, TenantId } from "@doorhook/core"
 import { chance, lognormal, oneOf, standardNormal, weighted } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
 import names from "./names.json" with { type: "json" }
 
-/** How a door is opened; the values of `entry_method`. `app` releases it for somebody who rang. */
+/** Ways to open a door; the values of `entry_method`. With `app`, a tenant opens the door for somebody who rang. */
 export type EntryMethod = "app" | "swipe_to_open" | "pin" | "qr_code"
 
 /** Shares of the ways in which people usually open doors. */
@@ -18,16 +18,16 @@ export type Methods = ReadonlyArray<readonly [EntryMethod, number]>
 export interface AccessPoint {
   readonly id: number
   readonly name: string
-  /** Garages are left by a logged gate, entrances by a push on the handle unless the flow says otherwise. */
+  /** A garage is left through a logged gate, an entrance by pushing the handle unless the flow says otherwise. */
   readonly kind: "entrance" | "garage" | "interior"
   /** Doors without a camera have no snapshots. */
   readonly camera: boolean
 }
 
-/** What a unit is used as; `service` is the rooms of those who look after the building. */
+/** Use of a unit. `service` stands for the rooms of building services. */
 export type UnitUse = "home" | "company" | "service"
 
-/** An intercom panel, the door it releases, and the kind of unit that one can call from it. */
+/** An intercom panel, the door that it opens, and the kind of unit that can be called from it. */
 export interface Panel {
   readonly id: number
   readonly name: string
@@ -40,13 +40,13 @@ export interface Unit {
   readonly id: number
   readonly label: string
   readonly use: UnitUse
-  /** Everybody in a home is a tenant; a company is one tenant, whatever its size. */
+  /** In a home, each person is a tenant. A company is a single tenant, whatever its size. */
   readonly tenant_ids: ReadonlyArray<TenantId>
-  /** The door to a company's own rooms. */
+  /** Door to a company's own rooms. */
   readonly door: AccessPoint | null
 }
 
-/** What somebody does in a building. */
+/** Role of a person in a building. */
 export type Duty = "resident" | "employee" | "cleaner" | "guard"
 
 /** A holder of a credential. */
@@ -55,27 +55,27 @@ export interface Person {
   readonly duty: Duty
   readonly unit: Unit
   readonly tenant_ids: ReadonlyArray<TenantId>
-  /** The way this person usually opens doors. */
+  /** Usual way of opening doors. */
   readonly method: EntryMethod
-  /** The door this person usually comes in by. */
+  /** Usual entrance. */
   readonly entrance: AccessPoint
-  /** Whether this person goes out to work on working days. */
+  /** Whether the person goes out to work on working days. */
   readonly works: boolean
-  /** Place among those who work shifts, from 0 to 1: a flow's shares say which shift that is. */
+  /** Position among shift workers, from 0 to 1. The shares of a flow turn it into a shift. */
   readonly shift: number
-  /** Habit: how much earlier (negative) or later than others, in standard deviations. */
+  /** How much earlier (negative) or later than others the person usually is, in standard deviations. */
   readonly habit: number
-  /** How many times as active as others; the mean over people is 1, a few are far more active (heavy tail). */
+  /** Activity relative to other people, whose mean is 1. A few people are far more active (heavy tail). */
   readonly activity: number
 }
 
-/** How many people of a duty are replaced in a year, and how they open doors. */
+/** Share of the people of a duty who are replaced in a year, and how they open doors. */
 export interface Staffing {
   readonly turnover: number
   readonly methods: Methods
 }
 
-/** What a building is for, as validation judges it. */
+/** Uses of a building, by which validation checks it. */
 export const buildingUses = ["office", "residential", "hotel", "hospital", "mixed"] as const
 export type BuildingUse = (typeof buildingUses)[number]
 
@@ -86,17 +86,17 @@ export interface Building {
   /** IANA name, like `Europe/Berlin`. */
   readonly time_zone: string
   readonly access_points: ReadonlyArray<AccessPoint>
-  /** Rooms behind a door of their own that everybody in a home may use. */
+  /** Rooms with their own door that everybody in a home may use. */
   readonly shared_rooms: ReadonlyArray<AccessPoint>
-  /** Of each use, the first is at the main entrance. */
+  /** The first panel of each use is at the main entrance. */
   readonly panels: ReadonlyArray<Panel>
   readonly units: ReadonlyArray<Unit>
-  /** Those who are there at first; a `Roster` says who is there on a day. */
+  /** People at the beginning. A `Roster` returns the people on a given day. */
   readonly people: ReadonlyArray<Person>
   readonly staffing: Readonly<Partial<Record<Duty, Staffing>>>
 }
 
-/** One building with the doors, units and people of both. */
+/** Returns one building with the doors, units and people of both. */
 export const joined = (first: Building, second: Building): Building => ({
   ...first,
   access_points: [...first.access_points, ...second.access_points],
@@ -107,19 +107,22 @@ export const joined = (first: Building, second: Building): Building => ({
   staffing: { ...first.staffing, ...second.staffing }
 })
 
-/** The first id of each kind of part. */
+/** First id of each kind of part. */
 export type FirstIds = Readonly<Record<"tenant" | "access_point" | "unit" | "panel", number>>
 
-/** Where ids begin: room for a thousand of each kind in every building, the last hundred for the offices above homes. */
+/**
+ * Returns where a building's ids begin. Each building has a thousand ids of each kind; the last hundred are for offices
+ * above homes.
+ */
 export const firstIdsOf = (building: number, offset = 0): FirstIds => {
   const first = building * 1_000 + 1 + offset
   return { tenant: first, access_point: first, unit: first, panel: first }
 }
 
-/** The room of homes in the ids of a building with offices too: at most 400 flats with 900 tenants. */
+/** Number of ids for homes in a building that has offices as well. Enough for 400 flats with 900 tenants. */
 export const homesRoom = 900
 
-/** Makes doors with rising ids. */
+/** Returns a function that makes doors with rising ids. */
 export const doorMaker = (firstId: number) => {
   let id = firstId
   return (name: string, kind: AccessPoint["kind"], camera: boolean): AccessPoint => ({ id: id++, name, kind, camera })
@@ -129,13 +132,13 @@ export const givenName = (rng: Rng): string => oneOf(rng, names.given) ?? ""
 export const familyName = (rng: Rng): string => oneOf(rng, names.family) ?? ""
 export const fullName = (rng: Rng): string => `${givenName(rng)} ${familyName(rng)}`
 
-/** Spread of the logarithm of activity (assumed), and the median with which the mean is 1: exp(-sigma^2 / 2). */
+/** Spread of the logarithm of activity (assumed), and the median for which the mean is 1: exp(-sigma^2 / 2). */
 const activity = { sigma: 0.8, median: 0.7261490370736909 }
 
-/** Residents who go out to work on working days (assumed). */
+/** Share of residents who go out to work on working days (assumed). */
 const workingShare = 0.65
 
-/** The traits that a person brings along. */
+/** Draws the traits of a person. */
 export const traitsOf = (rng: Rng, duty: Duty, methods: Methods) => ({
   method: weighted(rng, methods, "pin"),
   works: duty !== "resident" || chance(rng, workingShare),

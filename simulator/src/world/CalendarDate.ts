@@ -1,32 +1,32 @@
 /**
- * Dates of the Gregorian calendar as day numbers (days since 1970-01-01), and the days that are not what their weekday
- * says: holidays, and seasons that make a flow busier. ECMAScript defines `Date.UTC` exactly, so bytes do not depend on it.
+ * Dates of the Gregorian calendar as day numbers (days since 1970-01-01), holidays, and seasons that make a flow
+ * busier. ECMAScript specifies `Date.UTC` exactly, so results are the same everywhere.
  */
 const dayMillis = 86_400_000
 
-/** Year, month (1 is January) and day of a day number. */
+/** Returns year, month (1 is January) and day of a day number. */
 export const dateOf = (number: number) => {
   const date = new Date(number * dayMillis)
   return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() }
 }
 
-/** The day number of a date; null when the calendar does not have it. */
+/** Returns the day number of a date; null if the date doesn't exist. */
 export const dayNumberOf = (year: number, month: number, day: number): number | null => {
   const instant = Date.UTC(year, month - 1, day)
   const date = new Date(instant)
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? instant / dayMillis : null
 }
 
-/** The day of the week of a day number: 0 is Sunday. */
+/** Returns the weekday of a day number; 0 is Sunday. */
 export const weekdayOf = (number: number): number => (((number + 4) % 7) + 7) % 7
 
-/** Whether people rest on a weekday. */
+/** Whether a weekday is on the weekend. */
 export const isWeekend = (weekday: number): boolean => weekday === 0 || weekday === 6
 
-/** A day number as `2026-03-02`. */
+/** Formats a day number as `2026-03-02`. */
 export const formatDay = (number: number): string => new Date(number * dayMillis).toISOString().slice(0, 10)
 
-/** The day number of `2026-03-02`; null when there is no such date. */
+/** Parses `2026-03-02` into a day number; null if there is no such date. */
 export const parseDay = (text: string): number | null => {
   const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text)
   if (match === null) return null
@@ -34,7 +34,7 @@ export const parseDay = (text: string): number | null => {
   return dayNumberOf(year, month, day)
 }
 
-/** Holidays: day numbers of those that come once, and month * 100 + day of those of every year. */
+/** Holidays: day numbers of single ones, and month * 100 + day of yearly ones. */
 export interface Calendar {
   readonly dates: ReadonlySet<number>
   readonly yearly: ReadonlySet<number>
@@ -47,18 +47,21 @@ const monthDayOf = (number: number): number => {
   return month * 100 + day
 }
 
-/** The weekday that people keep to: a holiday is kept like a Sunday, which is 0. */
+/** Returns the effective weekday: a holiday counts as a Sunday, which is 0. */
 export const keptWeekday = ({ dates, yearly }: Calendar, number: number): number =>
   dates.has(number) || (yearly.size > 0 && yearly.has(monthDayOf(number))) ? 0 : weekdayOf(number)
 
-/** A part of every year with `factor` times the arrivals: month * 100 + day, both ends included; may go over the new year. */
+/**
+ * A part of every year with `factor` times the arrivals. `from` and `to` are month * 100 + day, both included. Can span
+ * the new year.
+ */
 export interface Season {
   readonly from: number
   readonly to: number
   readonly factor: number
 }
 
-/** The factor of all seasons that a day belongs to. */
+/** Returns the product of the factors of all seasons on a day. */
 export const seasonFactor = (seasons: ReadonlyArray<Season>, number: number): number => {
   if (seasons.length === 0) return 1
   const at = monthDayOf(number)

@@ -1,8 +1,8 @@
 /**
- * One calendar day in one time zone: where it lies on the time line, and which part of it was which time of day.
+ * One calendar day in one time zone: its place on the time line, and its times of day.
  *
- * People keep to the clock on the wall, so rates are given by wall clock; events happen on the time line. Most days are
- * 24 hours, a day on which clocks change is not: the hour left out has no events, the hour repeated has them twice.
+ * People follow local time, so rates are given by local time; events happen on the time line. A day with a clock change
+ * is not 24 hours long: a skipped hour has no events, and a repeated hour has them twice.
  */
 import { weekdayOf } from "./CalendarDate.ts"
 import type { LocalTime } from "./LocalTime.ts"
@@ -10,38 +10,38 @@ import { dayMillis, minute } from "./LocalTime.ts"
 import { changeBetween, instantAt, offsetAt } from "./zones/TimeZone.ts"
 
 export interface LocalDay {
-  /** Days since 1970-01-01 of the calendar. */
+  /** Calendar days since 1970-01-01. */
   readonly number: number
   /** 0 is Sunday. */
   readonly weekday: number
-  /** Its first instant, in milliseconds since the epoch. */
+  /** First instant, in milliseconds since the epoch. */
   readonly start: number
-  /** How long it lasts, in milliseconds. */
+  /** Length in milliseconds. */
   readonly length: number
-  /** What the wall clock is ahead of UTC before the change, in milliseconds. */
+  /** How far local time is ahead of UTC before the change, in milliseconds. */
   readonly offset: number
-  /** The clock change within the day; null on most days. */
+  /** Clock change within the day; null on most days. */
   readonly change: { readonly at: number; readonly offset: number } | null
 }
 
 /**
- * The instant at which the clocks of a zone show a time, in milliseconds since the epoch. A time shown twice is the
- * first of the two; one that is left out is as far after the gap as it is into it.
+ * Returns the instant at which the clocks of a zone show a time, in milliseconds since the epoch. If a time is shown
+ * twice, it is the first instant. A skipped time is moved past the gap: 2:30 becomes 3:30.
  */
 export const instantOf = (time: LocalTime | number, zone: string): number => instantAt(time, zone)
 
-/** The number of the day that an instant lies on. */
+/** Returns the day number of an instant. */
 export const dayNumberAt = (instant: number, zone: string): number =>
   Math.floor((instant + offsetAt(instant, zone)) / dayMillis)
 
-/** The number of the day that an instant lies on, and the minute of it that clocks show, 0 to 1439. */
+/** Returns the day number of an instant, and the minute of the day by the clocks, 0 to 1439. */
 export const momentAt = (instant: number, zone: string) => {
   const wall = instant + offsetAt(instant, zone)
   const day = Math.floor(wall / dayMillis)
   return { day, minute: Math.floor((wall - day * dayMillis) / minute) }
 }
 
-/** The hour that clocks show at an instant, 0 to 23. */
+/** Returns the hour of the day by the clocks at an instant, 0 to 23. */
 export const hourAt = (instant: number, zone: string): number => Math.floor(momentAt(instant, zone).minute / 60)
 
 export const makeLocalDay = (number: number, zone: string): LocalDay => {
@@ -57,10 +57,13 @@ export const makeLocalDay = (number: number, zone: string): LocalDay => {
   }
 }
 
-/** How many days are kept: those of a few zones around one date. */
+/** Number of days kept in memory: those of a few zones around one date. */
 const keptDays = 64
 
-/** Makes days and keeps the last: all flows of a building need the same one, and finding a change takes time. */
+/**
+ * Returns a function that makes days and keeps the latest ones. All flows of a building need the same day, and finding
+ * a clock change takes time.
+ */
 export const dayMaker = (): ((number: number, zone: string) => LocalDay) => {
   const kept = new Map<string, LocalDay>()
   return (number, zone) => {
@@ -75,7 +78,7 @@ export const dayMaker = (): ((number: number, zone: string) => LocalDay) => {
   }
 }
 
-/** The time of day, in milliseconds, that clocks show so long after the start of the day. */
+/** Returns the time of day by the clocks, in milliseconds, `elapsed` after the start of the day. */
 export const timeOfDay = (day: LocalDay, elapsed: number): number => {
   const instant = day.start + elapsed
   const offset = day.change !== null && instant >= day.change.at ? day.change.offset : day.offset
@@ -83,14 +86,14 @@ export const timeOfDay = (day: LocalDay, elapsed: number): number => {
 }
 
 /**
- * How long after the start of the day clocks show a time of day, in milliseconds, with the same choice as `instantOf`.
- * Times past midnight are counted from the end of the day.
+ * Returns how long after the start of the day the clocks show a time of day, in milliseconds. Skipped and repeated
+ * times are handled like in `instantOf`. Times past midnight are counted from the end of the day.
  */
 export const elapsedAt = (day: LocalDay, time: number): number => {
   if (time >= dayMillis) return day.length + time - dayMillis
   const wall = day.number * dayMillis + time
   const first = wall - day.offset
-  // A day that begins with a gap has no midnight: what is in the gap is as far after it.
+  // A day that begins with a gap has no midnight. Times in the gap are moved past it.
   if (first < day.start) return first + timeOfDay(day, 0) - day.start
   if (day.change === null || first < day.change.at) return first - day.start
   const second = wall - day.change.offset

@@ -1,25 +1,23 @@
-/**
- * What a clock on the wall shows, without saying where the wall is: a date and a time of day.
- */
+/** Local time without a time zone: a date and a time of day. */
 import { Option, Schema } from "effect"
 import { dayNumberOf } from "./CalendarDate.ts"
 
 export const second = 1_000
 export const minute = 60 * second
 export const hour = 60 * minute
-/** A day of the calendar; how long it lasts in a time zone is another matter (see `LocalDay`). */
+/** Nominal length of a day. The real length depends on the time zone (see `LocalDay`). */
 export const dayMillis = 24 * hour
 
-/** Milliseconds from 1970-01-01T00:00 to the reading, on a clock that is never put forward or back. */
+/** Milliseconds since 1970-01-01T00:00 on a clock that never changes. */
 export const LocalTime = Schema.Int.pipe(Schema.brand("LocalTime"))
 export type LocalTime = typeof LocalTime.Type
 
 const pattern = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2}))?)?$/
 
-/** What is accepted as a local time. */
+/** Description of accepted local times. */
 export const expected = "a local time like 2026-03-02T00:00 or 2026-03-02, between 2001 and 2078"
 
-/** Reads a local time; none for dates that do not exist, and outside the years that event ids have room for. */
+/** Reads a local time; none for dates that don't exist or lie outside the years of event ids. */
 export const parse = (text: string): Option.Option<LocalTime> => {
   const match = pattern.exec(text.trim())
   if (match === null) return Option.none()

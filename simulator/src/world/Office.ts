@@ -1,6 +1,6 @@
 /**
- * Builds an office house: turnstiles in the lobby, companies by size, a secured floor door for each, and those who look
- * after the house.
+ * Builds an office building: turnstiles in the lobby, companies by size, a secured floor door for each, and people for
+ * building services.
  */
 import { BuildingId, TenantId } from "@doorhook/core"
 import { between, weighted } from "../random/Distribution.ts"
@@ -21,12 +21,15 @@ export interface OfficeSpec extends Staffing {
   readonly firstIds: FirstIds
 }
 
-/** Employees who come by car (assumed). */
+/** Share of employees who come by car (assumed). */
 const garageShare = 0.25
 
 const trades = ["Partners", "Systems", "Consulting", "Studio", "Logistics", "Insurance", "Media", "Engineering"]
 
-/** Sizes of companies: from a quarter of an even share to seven quarters, one at least; together all employees. */
+/**
+ * Draws company sizes that add up to all employees. Each has from a quarter to seven quarters of the average, but at
+ * least one.
+ */
 const companySizes = (rng: Rng, employees: number, companies: number): ReadonlyArray<number> => {
   const parts = Array.from({ length: companies }, () => between(rng, 0.25, 1.75))
   const whole = parts.reduce((sum, part) => sum + part, 0)
@@ -35,7 +38,7 @@ const companySizes = (rng: Rng, employees: number, companies: number): ReadonlyA
     reached += part / whole
     const left = parts.length - 1 - index
     const until = left === 0 ? employees : Math.floor(reached * employees)
-    // Each company after this has somebody, too.
+    // Leaves at least one employee for each later company.
     const size = Math.max(1, Math.min(until, employees - left) - before)
     before += size
     return size

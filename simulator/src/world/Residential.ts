@@ -1,6 +1,4 @@
-/**
- * Builds a house of flats: households by the size of the flat, doors by the size of the house.
- */
+/** Builds a residential building: households by flat size, doors by building size. */
 import { BuildingId, TenantId } from "@doorhook/core"
 import { chance, weighted } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
@@ -18,7 +16,7 @@ export interface ResidentialSpec extends Staffing {
   readonly firstIds: FirstIds
 }
 
-/** Dwellers of a flat by its size (CIBSE Guide D table 3.12) and how common the sizes are (assumed). */
+/** Number of dwellers by flat size (CIBSE Guide D table 3.12), and share of each size (assumed). */
 const flatSizes: ReadonlyArray<readonly [dwellers: number, share: number]> = [
   [1.5, 0.2],
   [1.8, 0.4],
@@ -26,20 +24,23 @@ const flatSizes: ReadonlyArray<readonly [dwellers: number, share: number]> = [
   [4.0, 0.1]
 ]
 
-/** Dwellers who hold a credential: the others are children (assumed). */
+/** Share of dwellers who hold a credential. The others are children (assumed). */
 export const credentialShare = 0.8
 
-/** Residents who come and go by car, and by the courtyard; members of a household who share its name (assumed). */
+/**
+ * Shares of residents who come by car or through the courtyard, and of household members with the same surname
+ * (assumed).
+ */
 const garageShare = 0.3
 const courtyardShare = 0.15
 const sharedNameShare = 0.6
 
-/** From this many flats on a house has a courtyard with its own panel, and a gym. */
+/** Number of flats from which a building has a courtyard with its own panel, and a gym. */
 const largeHouse = 60
 
 const letters = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 
-/** Credential holders of one flat: never none. */
+/** Draws the number of credential holders of one flat, at least one. */
 const householdSize = (rng: Rng): number => {
   const mean = weighted(rng, flatSizes, 2)
   const dwellers = Math.floor(mean) + (chance(rng, mean - Math.floor(mean)) ? 1 : 0)
@@ -48,7 +49,7 @@ const householdSize = (rng: Rng): number => {
   return Math.max(1, holders)
 }
 
-/** The name of somebody in a household. */
+/** Draws the name of a household member. */
 export const memberName = (rng: Rng, surname: string): string =>
   `${givenName(rng)} ${chance(rng, sharedNameShare) ? surname : familyName(rng)}`
 

@@ -1,7 +1,7 @@
 /**
  * Who is there on a day: people move in and out over the years, and households are away for some days.
  *
- * Who lives or works in a place depends on the scenario alone. When a household is away depends on the seed too.
+ * Who lives or works in a place depends only on the scenario. When a household is away depends on the seed as well.
  */
 import type { Lognormal } from "../random/Distribution.ts"
 import { chance, lognormal, poisson } from "../random/Distribution.ts"
@@ -12,7 +12,7 @@ import { familyName, fullName, traitsOf } from "./Building.ts"
 import { dayMillis } from "./LocalTime.ts"
 import { memberName } from "./Residential.ts"
 
-/** How often a household is away in a year, and for how long (milliseconds). */
+/** Number of trips of a household per year, and their duration in milliseconds. */
 export interface Away {
   readonly trips: number
   readonly duration: Lognormal
@@ -20,17 +20,23 @@ export interface Away {
 
 const yearDays = 365
 
-/** Changes are looked for in this many years before a day: those who came earlier count as having always been there. */
+/**
+ * Number of years before a day in which changes are looked for. People who came earlier count as there from the
+ * beginning.
+ */
 const yearsBack = 12
 
-/** After somebody left, the place is empty for at most this many days. */
+/** Maximum number of days that a place is empty after somebody left. */
 const longestVacancy = 45
 
-/** Trips are drawn for blocks of this many days, and none is longer than the next. */
+/**
+ * Length of the blocks for which trips are drawn, and maximum length of a trip, in days. A trip ends in the next block
+ * at the latest.
+ */
 const blockDays = 91
 const longestTrip = 60
 
-/** Who has a place from one day until another; null while it is empty. */
+/** The person in a place from one day until another; null while the place is empty. */
 interface Term {
   readonly from: number
   readonly until: number
@@ -55,12 +61,12 @@ export class Roster {
     this.#away = away === null || away.trips === 0 ? null : away
   }
 
-  /** How many places for people the building has. */
+  /** Number of places for people in the building. */
   get size(): number {
     return this.#people.length
   }
 
-  /** Who has a place on a day; null while it is empty. */
+  /** Returns the person in a place on a day; null while the place is empty. */
   personOn(place: number, day: number): Person | null {
     const known = this.#terms[place]
     if (known !== undefined && day >= known.from && day < known.until) return known.person

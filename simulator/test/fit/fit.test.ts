@@ -1,6 +1,4 @@
-/**
- * Fitting a log gives back what it was made with, and says what is wrong with a log.
- */
+/** A fit gives back the parameters that a log was made with, and reports what is wrong with a log. */
 import { assert, describe, it } from "@effect/vitest"
 import { Option, Result } from "effect"
 import { preset } from "@doorhook/simulator"
@@ -21,7 +19,7 @@ const options: LogOptions = { zone, named: {}, dates: "month-first" }
 
 const quoted = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
 
-/** Four weeks of a preset as an access log. */
+/** Returns four weeks of a preset as an access log. */
 const logOf = (scenario: Scenario): string => {
   const rows = ["Time,Type,Door,Person,Unit,Method,Result,Purpose"]
   for (const { occurrence: h, logged_at } of records(scenario, {
@@ -61,12 +59,12 @@ describe("fit of an office", () => {
     assert.closeTo(found.people, 1_000, 15)
   })
 
-  it("gives back attendance, times, groups and lunch", () => {
+  it("recovers attendance, times, groups and lunch", () => {
     for (const [weekday, share] of theirs.attendance.entries()) {
-      // Four days of each, with a day factor of 0.15.
+      // Four days of each weekday, with a day factor of 0.15.
       assert.closeTo(mine.attendance[weekday] ?? 0, share, 0.02 + 0.3 * share, `weekday ${weekday}`)
     }
-    // Cleaners are early and late, too.
+    // Cleaners, who come early and late, are included.
     for (const shift of ["early", "late", "night"] as const)
       assert.closeTo(mine.shifts[shift], theirs.shifts[shift], 0.02, shift)
     assert.closeTo(mine.arrives.at, theirs.arrives.at, 0.08)
@@ -85,7 +83,7 @@ describe("fit of an office", () => {
   })
 })
 
-describe("fit of a house", () => {
+describe("fit of a residential building", () => {
   const found = fitted("residential-200")
   const [own, given] = [found.scenario, Option.getOrThrow(preset("residential-200"))]
   const outsiders = (scenario: Scenario, name: string): OutsiderFlow => {
@@ -93,7 +91,7 @@ describe("fit of a house", () => {
     return flow._tag === "Outsiders" ? flow : assert.fail("no outsiders")
   }
 
-  it("gives back people and their times", () => {
+  it("recovers people and their times", () => {
     assert.strictEqual(found.kind, "homes")
     const [mine, theirs] = [flowOf(own, "residents"), flowOf(given, "residents")]
     if (mine._tag !== "Residents" || theirs._tag !== "Residents") return assert.fail("no residents")
@@ -105,7 +103,7 @@ describe("fit of a house", () => {
     assert.closeTo(mine.errands[2], theirs.errands[2], 0.35)
   })
 
-  it("gives back how often and how visitors come, trades among them", () => {
+  it("recovers how often and how visitors come, including trades", () => {
     const [mine, visitors, trades] = [
       outsiders(own, "visitors"),
       outsiders(given, "visitors"),
@@ -122,17 +120,17 @@ describe("fit of a house", () => {
   })
 })
 
-it("a fitted house has no more flats than a building can have", () => {
+it("a fit has no more flats than a building can have", () => {
   const days = Array.from({ length: 7 }, (_, n) => `2026-03-0${n + 2} 18:00`)
   const rows = days.flatMap((time) => Array.from({ length: 900 }, (_, n) => `${time},P${n}\n`))
   const crowd = Result.getOrThrow(readLog(`time,person\n${rows.join("")}`, options))
   const { document, notes } = Result.getOrThrow(fit(crowd, { name: "mine", kind: "homes" }))
   assert.strictEqual(document.buildings[0]?.homes?.flats, 400)
-  assert.include(notes.join(), "the log shows about 474 flats; a building has at most 400")
+  assert.include(notes.join(), "the log shows about 474 flats; the scenario has 400")
 })
 
-describe("what a log does not show", () => {
-  /** The flows fitted to two weeks of people who are each seen at that hour. */
+describe("a log that shows little", () => {
+  /** Returns the flows fitted to two weeks in which each person is seen once a day, at this time. */
   const flowsFor = (kind: Kind, people: ReadonlyArray<string>, clock: string) => {
     const days = Array.from({ length: 14 }, (_, n) => `2026-03-${`${n + 2}`.padStart(2, "0")}`)
     const rows = days.flatMap((date) => people.map((person) => `${date} ${clock},${person},Door of ${person}\n`))
@@ -141,7 +139,7 @@ describe("what a log does not show", () => {
   }
   const peopleOf = (count: number) => Array.from({ length: count }, (_, n) => `P${n}`)
 
-  it("of residents stays as it usually is: when they leave, when they return, how often they go out", () => {
+  it("keeps the usual times and frequency of residents' trips", () => {
     const usual = { leaves: { at: "07:50", spread: "60m" }, returns: { at: "18:10", spread: "72m" } }
     const evenings = flowsFor("homes", peopleOf(6), "18:00")?.residents
     assert.deepStrictEqual(evenings?.leaves, usual.leaves)
@@ -156,7 +154,7 @@ describe("what a log does not show", () => {
     assert.deepStrictEqual(document.buildings[0]?.flows?.residents?.errands, errands)
   })
 
-  it("of a day that it covers in part does not count: nobody seems to come there", () => {
+  it("does not count a day that it covers in part", () => {
     const days = Array.from({ length: 14 }, (_, n) => `2026-03-${`${n + 2}`.padStart(2, "0")}`)
     const rows = days.flatMap((date) =>
       ["09:00", "17:00"].flatMap((clock) => peopleOf(30).map((person) => `${date} ${clock},${person},Gate\n`))
@@ -166,7 +164,7 @@ describe("what a log does not show", () => {
     assert.strictEqual(document.buildings[0]?.flows?.employees?.attendance?.mon, 1)
   })
 
-  it("of employees stays as it usually is: when they come, where no door is one by which many begin their day", () => {
+  it("keeps the usual arrival of employees if no door starts many days", () => {
     const many = flowsFor("offices", peopleOf(30), "09:00")?.employees
     assert.doesNotHaveAnyKeys(many, ["arrives", "arrival_groups"])
     assert.strictEqual(flowsFor("offices", peopleOf(6), "09:00")?.employees?.arrives?.at, "09:00")
@@ -188,11 +186,11 @@ describe("logs", () => {
     ["3/2/2026 7:30:00 PM", "2026-03-02T18:30:00.000Z"],
     ["1772433000", "2026-03-02T06:30:00.000Z"],
     ["1772433000500", "2026-03-02T06:30:00.500Z"]
-  ])("may write a time as %s", (text, instant) => {
+  ])("can write a time as %s", (text, instant) => {
     assert.strictEqual(toIso(readTime(text, zone) ?? 0), instant)
   })
 
-  it("may use other headings, semicolons, quotes, a byte order mark and any order", () => {
+  it("can use other headings, semicolons, quotes, a byte order mark and any order", () => {
     const text = '\ufeffZeitpunkt;Karte;Leser\n"02.03.2026 08:00";"Meier; Anna";Tor\n02.03.2026 07:00;Bo;"Tor ""A"""\n'
     const log = Result.getOrThrow(
       readLog(text, { ...options, named: { time: "Zeitpunkt", person: "karte", door: "Leser" } })
@@ -209,7 +207,7 @@ describe("logs", () => {
   const entriesOf = (text: string, own: Partial<LogOptions> = {}) =>
     Result.getOrThrow(readLog(text, { ...options, ...own }))
 
-  it("have a column that was named for nothing else", () => {
+  it("use a named column for nothing else", () => {
     const text = "Time,Door,User,Unit,Type\n2026-03-02 08:00,Gate,Bo,1A,Intercom\n"
     const { entries, has } = entriesOf(text, { named: { method: "Type" } })
     assert.deepStrictEqual(
@@ -224,7 +222,7 @@ describe("logs", () => {
     )
   })
 
-  it("may end their lines in a carriage return alone", () => {
+  it("can end their lines with only a carriage return", () => {
     const { entries } = entriesOf("time;person\r2026-03-02 08:00;A\r2026-03-02 09:00;B\r")
     assert.deepStrictEqual(
       entries.map(({ person }) => person),
@@ -232,17 +230,17 @@ describe("logs", () => {
     )
   })
 
-  it("are refused with the line and what is accepted", () => {
+  it("are refused with the line and the accepted form", () => {
     assert.include(failure(""), "line 1: the file is empty")
-    assert.include(failure("door,person\nA,B\n"), "name it by --columns time=HEADING")
+    assert.include(failure("door,person\nA,B\n"), "name it with --columns time=HEADING")
     assert.include(
       failure("time,person\n2026-03-02 08:00,A\nyesterday,B\n"),
-      'line 3: "yesterday" is no time; expected'
+      'line 3: "yesterday" is not a time; expected'
     )
     assert.include(failure("time,person\n2026-02-30 08:00,A\n"), "line 2")
     assert.include(
       failure('time,person\n"2026-03-02 08:00\n",A\n2026-03-02 08:00\n'),
-      "line 4: has 1 cells, the header has 2"
+      "line 4: has 1 cells, but the header has 2"
     )
     assert.include(failure("time,person\n", {}), "no rows")
     assert.include(
@@ -260,7 +258,7 @@ describe("logs", () => {
     ["Intercom call", true],
     ["intercomCallStarted", true],
     ["call_started", true]
-  ])("take %j for a call: %j", (kind, isCall) => {
+  ])("recognize %j as a call: %j", (kind, isCall) => {
     const { entries } = entriesOf(`time,kind\n2026-03-02 08:00,${kind}\n`)
     assert.deepStrictEqual(
       entries.map((entry) => entry.isCall),
@@ -276,24 +274,24 @@ describe("logs", () => {
     ["PIN code", "pin"],
     ["Shopping", ""],
     ["App", "app"]
-  ])("take the method %j for %j", (method, known) => {
+  ])("map the method %j to %j", (method, known) => {
     assert.strictEqual(entriesOf(`time,method\n2026-03-02 08:00,${method}\n`).entries[0]?.method, known)
   })
 
   it.each([
     ["month-first", "2026-03-02"],
     ["day-first", "2026-02-03"]
-  ] as const)("read dates with slashes %s", (dates, day) => {
+  ] as const)("read dates with slashes as %s", (dates, day) => {
     const [entry] = entriesOf("time,person\n03/02/2026 08:00,A\n", { dates }).entries
     assert.strictEqual(toIso(entry?.time ?? 0).slice(0, 10), day)
     assert.include(failure("time,person\n25/25/2026 08:00,B\n", { dates }), 'line 2: "25/25/2026 08:00" is no')
   })
 
-  it("that are no CSV are refused with the line", () => {
+  it("that are not CSV are refused with the line", () => {
     assert.match(failure('time,person\n2026-03-02 08:00,A\n2026-03-02 08:00,"B\n'), /^line \d: is not CSV: /)
   })
 
-  it("that are too short or name nobody are refused", () => {
+  it("that are too short or without people are refused", () => {
     const say = (text: string) => {
       const result = Result.flatMap(readLog(text, options), (log) => fit(log, { name: "x", kind: null }))
       return Result.isFailure(result) ? result.failure.message : ""

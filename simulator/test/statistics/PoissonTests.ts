@@ -1,18 +1,18 @@
 /**
- * Whether points in time are a Poisson process: with the intensity known, and without.
+ * Tests of whether points in time are a Poisson process, with a known or an unknown intensity.
  *
- * Both are needed. The first sees the shape of a day, the second sees spacing whatever the shape. They are for leaders of
- * groups, not for followers; stamps must not be rounded coarsely; and a day factor must be known to the first.
+ * Both tests are needed: the first checks the shape of a day, the second checks the spacing for any shape. They apply
+ * to leaders of groups, not to followers. Stamps must not be rounded coarsely, and the first test needs the day factor.
  */
 
 /**
- * Time-rescaling: `reached` is the cumulative intensity at each point, rising. In its units the gaps of a Poisson process
- * are exponential with mean 1; what is answered is uniform on [0, 1] then.
+ * Time rescaling. `reached` is the cumulative intensity at each point, rising. In these units, the gaps of a Poisson
+ * process are exponential with mean 1, and the returned numbers are uniform on [0, 1].
  */
 export const rescaledGaps = (reached: ReadonlyArray<number>): ReadonlyArray<number> =>
   reached.map((value, index) => 1 - Math.exp(-(value - (reached[index - 1] ?? 0))))
 
-/** Durbin's transformation as modified by Lewis: of `k` gaps that sum to 1, sorted, to `k` - 1 uniform numbers. */
+/** Durbin's transformation as modified by Lewis: turns `k` gaps that sum to 1 into `k` - 1 uniform numbers, sorted. */
 const lewisOf = (gaps: ReadonlyArray<number>): ReadonlyArray<number> => {
   const sum = gaps.reduce((total, gap) => total + gap, 0)
   if (sum <= 0) return gaps.slice(1).map(() => 1)
@@ -28,16 +28,17 @@ const lewisOf = (gaps: ReadonlyArray<number>): ReadonlyArray<number> => {
 }
 
 interface Spacing {
-  /** Uniform for a Poisson process; near 1 where points are too even, near 0 where they come in bursts. */
+  /**
+   * Returns numbers that are uniform for a Poisson process, near 1 for points that are too even, and near 0 for bursts.
+   */
   readonly lewis: ReadonlyArray<number>
-  /** Where points lie within their windows: uniform for a Poisson process. */
+  /** Returns the positions of points within their windows, which are uniform for a Poisson process. */
   readonly conditional: ReadonlyArray<number>
 }
 
 /**
- * Kim and Whitt: within short windows the intensity is almost constant, and given how many points there are, they are
- * uniform. `times` rise; windows are as long as said, in the same unit, and those with fewer than `least` gaps are left
- * out.
+ * Kim and Whitt: within short windows the intensity is almost constant, and a known number of points is uniform.
+ * `times` rise. Windows have the given length in the same unit; those with fewer than `least` gaps are left out.
  */
 export const spacing = (times: ReadonlyArray<number>, window: number, least = 3): Spacing => {
   const lewis: Array<number> = []

@@ -1,8 +1,6 @@
-/**
- * Tests of hypotheses on arrivals.
- */
+/** Hypothesis tests for arrivals. */
 
-/** The distribution function of the standard normal distribution (Abramowitz and Stegun 7.1.26; error below 1.5e-7). */
+/** Standard normal distribution function (Abramowitz and Stegun 7.1.26; error below 1.5e-7). */
 const normalCdf = (z: number): number => {
   const x = Math.abs(z) / Math.SQRT2
   const t = 1 / (1 + 0.3275911 * x)
@@ -11,7 +9,7 @@ const normalCdf = (z: number): number => {
   return z >= 0 ? (1 + error) / 2 : (1 - error) / 2
 }
 
-/** The p-value of a Kolmogorov-Smirnov distance for an effective sample size (Stephens 1970). */
+/** P-value of a Kolmogorov-Smirnov distance for an effective sample size (Stephens 1970). */
 const kolmogorov = (distance: number, size: number): number => {
   const lambda = (Math.sqrt(size) + 0.12 + 0.11 / Math.sqrt(size)) * distance
   if (lambda < 0.2) return 1
@@ -20,7 +18,7 @@ const kolmogorov = (distance: number, size: number): number => {
   return Math.min(1, Math.max(0, p))
 }
 
-/** Kolmogorov-Smirnov: whether numbers are uniform on [0, 1]. */
+/** Kolmogorov-Smirnov test of whether numbers are uniform on [0, 1]. */
 export const uniformity = (numbers: ReadonlyArray<number>): number => {
   const sorted = numbers.toSorted((a, b) => a - b)
   const n = sorted.length
@@ -42,7 +40,7 @@ const lnGamma = (x: number): number => {
   return 0.5 * Math.log(2 * Math.PI) + (y + 0.5) * Math.log(t) - t + Math.log(sum)
 }
 
-/** The share of a gamma distribution of a shape above x: the upper regularized incomplete gamma function. */
+/** Share of a gamma distribution above x, for a given shape: the upper regularized incomplete gamma function. */
 const upperGamma = (shape: number, x: number): number => {
   if (x <= 0) return 1
   const front = Math.exp(shape * Math.log(x) - x - lnGamma(shape))
@@ -72,10 +70,10 @@ const upperGamma = (shape: number, x: number): number => {
   return front * h
 }
 
-/** The probability of a chi-square at least as large. */
+/** Probability of a chi-square value at least as large. */
 export const chiSquareTail = (value: number, freedom: number): number => upperGamma(freedom / 2, value / 2)
 
-/** Acklam would do; bisection of the distribution function is enough for tests. */
+/** Standard normal quantile, by bisection of the distribution function, which is precise enough for tests. */
 const quantile = (p: number): number => {
   let [low, high] = [-8, 8]
   for (let step = 0; step < 50; step++) {
@@ -86,7 +84,7 @@ const quantile = (p: number): number => {
   return low
 }
 
-/** Ljung-Box: whether numbers that should be uniform and independent follow on each other, over so many lags. */
+/** Ljung-Box test of whether numbers that should be uniform are independent of each other, over this many lags. */
 export const independence = (uniforms: ReadonlyArray<number>, lags = 10): number => {
   const normals = uniforms.map((u) => quantile(Math.min(1 - 1e-9, Math.max(1e-9, u))))
   const n = normals.length

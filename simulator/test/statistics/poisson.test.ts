@@ -1,6 +1,4 @@
-/**
- * Size and power of the tests on arrivals: they accept the model as often as they say, and reject what is not it.
- */
+/** Size and power of the tests on arrivals: they accept the model at the stated rate and reject everything else. */
 import { assert, describe, it } from "@effect/vitest"
 import { Rng, root } from "../../src/random/Substream.ts"
 import type { DayShape } from "../../src/traffic/DayShape.ts"
@@ -27,7 +25,7 @@ const shape: DayShape = {
 const flat: DayShape = { from: 6, to: 22, even: 1, peaks: [] }
 const cumulative = cumulativeOn(shape, day)
 
-/** The share of the day's arrivals that have come by a time: what `invert` inverts. */
+/** Returns the share of the day's arrivals before a time, which `invert` inverts. */
 const reachedAt = (sums: Float64Array, elapsed: number): number => {
   const cell = Math.floor(elapsed / cellMillis)
   const before = sums[Math.min(cell, sums.length - 1)] ?? 0
@@ -50,7 +48,7 @@ const jittered: Days = (seed) => {
   ).toSorted((a, b) => a - b)
 }
 const homogeneous: Days = (seed) => [...arrivals(day, flat, mean, new Rng(root(seed)))]
-/** Everybody badges, and one in four is right behind somebody: groups not collapsed to who leads them. */
+/** Group members who all badge, one in four right behind another, not reduced to their leaders. */
 const ungrouped: Days = (seed) => {
   const rng = new Rng(root(`${seed} followers`))
   return model(seed)
@@ -64,7 +62,7 @@ const lewis =
   (days: Days, resolution = 0) =>
   (seed: number) => {
     const rng = new Rng(root(`${seed} resolution`))
-    // Stamps that were rounded to seconds are spread over the second again.
+    // Spreads stamps that were rounded to seconds over the second again.
     const times = days(seed).map((time) => time + rng.uniform() * resolution)
     return uniformity(
       spacing(
@@ -76,7 +74,7 @@ const lewis =
 const boxed = (days: Days) => (seed: number) =>
   independence(rescaledGaps(days(seed).map((time) => mean * reachedAt(cumulative, time))))
 
-/** The share of seeds that are rejected. */
+/** Returns the share of seeds that are rejected. */
 const rejected = (test: (seed: number) => number, count = seeds): number => {
   let hits = 0
   for (let seed = 0; seed < count; seed++) if (test(seed) < level) hits++
@@ -104,7 +102,7 @@ describe("tests on arrivals", () => {
     assert.strictEqual(rejected(lewis(days), 20), 1)
   })
 
-  it("reject a flat day by its shape, and only by that", () => {
+  it("reject a flat day by its shape only", () => {
     assert.strictEqual(rejected(rescaling(homogeneous), 20), 1)
     assert.isAtMost(rejected(lewis(homogeneous)), band)
   })
@@ -117,7 +115,7 @@ describe("spacing without knowing who leads", () => {
     return evenness.mean
   }
 
-  it("is that of chance for the model and its groups, and even for ticks", () => {
+  it("is random for the model and its groups, and even for ticks", () => {
     assert.closeTo(meanOf(model(3), 2_500), 0.48, 0.05)
     assert.closeTo(meanOf(ungrouped(3), 2_500), 0.48, 0.05)
     assert.isAbove(meanOf(ticks(3), 0), 0.8)

@@ -1,6 +1,4 @@
-/**
- * `simulate validate`, on presets and on files, as a user runs it.
- */
+/** `simulate validate` on presets and files, as a user runs it. */
 import { execFile } from "node:child_process"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -33,7 +31,7 @@ const linesOf = (name: string, seed: number, days = 1, rateScale = 1): ReadonlyA
   return [...lineChunks(scenario, options)].flatMap(({ bytes }) => decoder.decode(bytes).trimEnd().split("\n"))
 }
 
-/** The same events at other times, in order. */
+/** Returns the same events at other times, in order. */
 const moved = (
   lines: ReadonlyArray<string>,
   move: (time: number, index: number, all: ReadonlyArray<number>) => number
@@ -76,7 +74,7 @@ describe("simulate validate of a file", () => {
       }).pipe(Effect.provide(platform))
   )
 
-  it.live.each(["minutes", "even ticks", "a flat day"] as const)("fails %s, with what that means", (how) =>
+  it.live.each(["minutes", "even ticks", "a flat day"] as const)("fails %s, with an explanation", (how) =>
     Effect.gen(function* () {
       const { failure, text } = yield* run(spoilt[how](linesOf("residential-200", 3)))
       const error = Option.getOrThrow(failure)
@@ -98,12 +96,12 @@ describe("simulate validate of a file", () => {
         concurrency: "unbounded"
       })
       const text = (yield* TestConsole.logLines).join("\n")
-      assert.match(text, /^-: [\d,]+ events; judged by what no building does/)
+      assert.match(text, /^-: [\d,]+ events; checked only for what happens in no building/)
       assert.match(text, /\/pipe: [\d,]+ events;/)
     }).pipe(Effect.provide(platform))
   )
 
-  it.live("says in words what is wrong with a file that the system has no usual name for", () =>
+  it.live("describes a file problem that the system has no usual name for", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(validate("x".repeat(300)))
       assert.instanceOf(error, CommandFailure)
@@ -111,7 +109,7 @@ describe("simulate validate of a file", () => {
     }).pipe(Effect.provide(platform))
   )
 
-  it.live("fails events of a building that the scenario does not have", () =>
+  it.live("fails events of a building that is not in the scenario", () =>
     Effect.gen(function* () {
       const lines = linesOf("residential-200", 3).map((line) => line.replace('"building_id":1,', '"building_id":77,'))
       const { failure, text } = yield* run(lines, "--preset", "residential-200")
@@ -120,7 +118,7 @@ describe("simulate validate of a file", () => {
     }).pipe(Effect.provide(platform))
   )
 
-  it.live("names the lines that are too far from each other to be compared with a scenario", () =>
+  it.live("names the lines that are too far apart for a comparison with a scenario", () =>
     Effect.gen(function* () {
       const lines = linesOf("quiet", 1)
       const stray = (lines.at(-1) ?? "").replace(/"at":"\d{4}/, '"at":"9999')
@@ -128,11 +126,11 @@ describe("simulate validate of a file", () => {
       const error = Option.getOrThrow(failure)
       assert.instanceOf(error, CommandFailure)
       assert.strictEqual(error.exitCode, CommandFailure.usageExitCode)
-      assert.include(error.message, `line ${lines.length}: /at must be within 3650d of that of line 1, `)
+      assert.include(error.message, `line ${lines.length}: /at must be within 3650d of that in line 1 `)
     }).pipe(Effect.provide(platform))
   )
 
-  it.live("says what it can't compare with a scenario that makes nothing in that time", () =>
+  it.live("skips comparisons with a scenario without events in that time", () =>
     Effect.gen(function* () {
       const none = { rate: 0 }
       const flows = { residents: { active: 0 }, visitors: none, parcels: none, food: none, trades: none }
@@ -172,7 +170,7 @@ describe("simulate validate of a file", () => {
   )
 
   it.live.each(["night-watch", "quiet"])(
-    "fails two weeks of %s that are five hours late",
+    "fails two weeks of %s shifted by five hours",
     (name) =>
       Effect.gen(function* () {
         const late = moved(linesOf(name, 1, 14), (time) => time + 5 * hour)
@@ -183,7 +181,7 @@ describe("simulate validate of a file", () => {
     60_000
   )
 
-  it.live("compares with as many people as --rate-scale says, and takes no flag that means nothing", () =>
+  it.live("applies --rate-scale to the comparison, and refuses flags without effect", () =>
     Effect.gen(function* () {
       const lines = linesOf("residential-200", 3, 1, 4)
       const against = ["--preset", "residential-200"] as const
@@ -210,7 +208,7 @@ describe("simulate validate of a file", () => {
     ],
     [[...linesOf("quiet", 1).slice(0, 2), "nonsense"], "line 3: is not JSON"],
     [[""], "the file has none"]
-  ] as const)("says which line of a file can't be read", ([lines, says]) =>
+  ] as const)("names the line of a file that can't be read", ([lines, says]) =>
     Effect.gen(function* () {
       const { failure } = yield* run(lines)
       const error = Option.getOrThrow(failure)
@@ -222,7 +220,7 @@ describe("simulate validate of a file", () => {
   )
 })
 
-/** An office whose people arrive at three at night and work on Sundays, with guests at night whom nobody answers. */
+/** An office whose people arrive at 3:00 and work on Sundays, with unanswered guests at night. */
 const absurd = {
   name: "absurd",
   buildings: [
@@ -275,7 +273,7 @@ describe("simulate validate of an absurd office", () => {
     )
   ].join("\n")
 
-  it.live("fails with the reasons as a plan", () =>
+  it.live("fails as a plan, with the reasons", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(failedOf(yield* judgePlan(scenario, fourWeeks)), absurdities)
     })
@@ -284,21 +282,23 @@ describe("simulate validate of an absurd office", () => {
   it.live.each([
     ["events.ndjson", lines],
     ["log.csv", csv]
-  ] as const)("fails with the same reasons as a recorded log, %s, and says less without a use", ([name, text]) =>
-    Effect.gen(function* () {
-      const file = join(yield* temporaryFolder, name)
-      yield* Effect.promise(() => writeFile(file, text))
-      const zone = ["--time-zone", "Europe/Berlin"]
-      const error = yield* Effect.flip(validate(file, "--use", "office", ...zone))
-      assert.instanceOf(error, CommandFailure)
-      assert.strictEqual(error.exitCode, 1)
-      for (const absurdity of absurdities) assert.include(error.message, absurdity)
-      yield* validate(file, ...zone)
-      assert.include((yield* TestConsole.logLines).join("\n"), "--use says what it is for")
-    }).pipe(Effect.provide(platform))
+  ] as const)(
+    "fails as a recorded log, %s, with the same reasons, but with fewer checks without a use",
+    ([name, text]) =>
+      Effect.gen(function* () {
+        const file = join(yield* temporaryFolder, name)
+        yield* Effect.promise(() => writeFile(file, text))
+        const zone = ["--time-zone", "Europe/Berlin"]
+        const error = yield* Effect.flip(validate(file, "--use", "office", ...zone))
+        assert.instanceOf(error, CommandFailure)
+        assert.strictEqual(error.exitCode, 1)
+        for (const absurdity of absurdities) assert.include(error.message, absurdity)
+        yield* validate(file, ...zone)
+        assert.include((yield* TestConsole.logLines).join("\n"), "--use adds checks")
+      }).pipe(Effect.provide(platform))
   )
 
-  it.live("passes where the scenario states that it works at night", () =>
+  it.live("passes if the scenario states that it works at night", () =>
     Effect.gen(function* () {
       const [office] = absurd.buildings
       const night = {
@@ -314,10 +314,10 @@ describe("simulate validate of an absurd office", () => {
 })
 
 describe("simulate validate of a scenario", () => {
-  it.live.each(presetNames)("passes %s, whatever the seed, also over a change of the clocks", (name) =>
+  it.live.each(presetNames)("passes %s with several seeds, even across a clock change", (name) =>
     Effect.gen(function* () {
       const scenario = Option.getOrThrow(preset(name))
-      // The first goes over a change of the clocks.
+      // The first plan spans a clock change.
       for (const [seed, start] of [
         [1, "2026-03-16"],
         [2, "2026-06-01"]
@@ -328,7 +328,7 @@ describe("simulate validate of a scenario", () => {
     })
   )
 
-  it.live("judges each building by its own use, clock and shifts, and names the one that fails", () =>
+  it.live("checks each building by its own use, clock and shifts, and names the one that fails", () =>
     Effect.gen(function* () {
       const people = { early: 0.25, late: 0.25, night: 0.2 }
       const buildings = [
@@ -343,14 +343,14 @@ describe("simulate validate of a scenario", () => {
       const failed = checks.filter(({ verdict }) => verdict === "FAIL")
       assert.includeMembers(failedOf(checks), absurdities)
       for (const check of failed) {
-        // A hospital without people at night, or on weekends, is none.
+        // A hospital must have people at night and on weekends.
         assert.match(check.observed, check.name.includes("hospital") ? /%|^0/ : /in Odd \(1 of 3 buildings\)/)
       }
       assert.isTrue(failed.some(({ name }) => name === "share of events at night (hospital)"))
     })
   )
 
-  it.live("takes no flag of a recorded log", () =>
+  it.live("refuses the flags of recorded logs", () =>
     Effect.gen(function* () {
       for (const flag of [
         ["--use", "office"],
@@ -358,7 +358,7 @@ describe("simulate validate of a scenario", () => {
       ]) {
         const error = yield* Effect.flip(validate(...flag))
         assert.instanceOf(error, CommandFailure)
-        assert.include(error.message, "is for a recorded log")
+        assert.include(error.message, "applies to a recorded log")
       }
     }).pipe(Effect.provide(platform))
   )

@@ -1,6 +1,4 @@
-/**
- * All checks, what they say about one outcome, and a broken rule in words.
- */
+/** All checks, and failed checks in words. */
 import type { Entry } from "../History.ts"
 import type { Outcome } from "../Simulation.ts"
 import { attemptNumbers, deliveredIsReceived, nothingAfterSuccess, nothingLost, counts } from "./Completeness.ts"
@@ -37,13 +35,13 @@ export const checks: ReadonlyArray<Check> = [
   catchingUp
 ]
 
-/** A check that failed, with the places where. */
+/** A failed check with its violations. */
 export interface Failure {
   readonly check: Check
   readonly violations: ReadonlyArray<Violation>
 }
 
-/** What the checks find; empty when every rule was kept. */
+/** Runs all checks and returns the failed ones. */
 export const judge = (outcome: Outcome): ReadonlyArray<Failure> => {
   const trace = traceOf(outcome)
   return checks.flatMap((check) => {
@@ -52,16 +50,16 @@ export const judge = (outcome: Outcome): ReadonlyArray<Failure> => {
   })
 }
 
-/** The most characters of one entry that are shown. */
+/** Maximum number of characters shown of one entry. */
 const maxWidth = 400
 
 const line = ({ at, index, wall, ...fact }: Entry): string =>
   `  #${index} ${at} ms (wall ${wall}) ${JSON.stringify(fact)}`.slice(0, maxWidth)
 
-/** The command that runs a seed again. */
+/** Returns the command that replays a seed. */
 const replayOf = (seed: number): string => `npm run simulate:seeds -- --seed ${seed}`
 
-/** The first place where each rule was broken, with the entries that show it. */
+/** Describes each failed check by its shortest violation, with the entries that show it. */
 export const describeFailures = (
   seed: number,
   { entries }: Outcome,

@@ -1,6 +1,4 @@
-/**
- * Every delivery is accounted for: none is lost, and the records and tallies are true.
- */
+/** Checks that no delivery is lost and that records and tallies are true. */
 import type { DeliveryState, Integration, IntegrationId, NewEvent } from "@doorhook/core"
 import { Matcher, RetryPolicy, deliveryStates } from "@doorhook/core"
 import type { FinalDelivery } from "../History.ts"
@@ -8,13 +6,16 @@ import { isAcknowledged } from "./Knowledge.ts"
 import type { Check, EntryOf, IntegrationEntry, Trace, TracedDelivery, Violation } from "./Trace.ts"
 import { entriesOf, failedEarly, isSettled, longestLapse, longestUnseen } from "./Trace.ts"
 
-/** A backlog behind receivers that answer nothing is not lost while some of it is sent, in milliseconds. */
+/** A backlog is not lost if part of it was sent within this time before the end, in milliseconds. */
 const recently = 60_000
 
-/** The share of all places that such receivers can take: retries may have half of them. */
+/** Share of busy places that counts as overload. Retries can take half of the places. */
 const overload = 0.4
 
-/** The versions of an integration that were in effect at some time between two entries; null when it was away. */
+/**
+ * Returns the versions of an integration that were in effect between two entries; null for a time when it did not
+ * exist.
+ */
 const versionsBetween = (
   history: ReadonlyArray<IntegrationEntry>,
   from: number,
@@ -28,7 +29,7 @@ const versionsBetween = (
   ]
 }
 
-/** The integrations that matched an event for all of the time that it took to accept it. */
+/** Returns the integrations that matched an event during the whole time between two entries. */
 const owed = ({ integrations }: Trace, event: NewEvent, from: number, to: number): ReadonlyArray<IntegrationId> =>
   [...integrations].flatMap(([id, history]) =>
     versionsBetween(history, from, to).every((version) => version !== null && Matcher.matches(version, event))
@@ -51,19 +52,19 @@ const missing = (trace: Trace): ReadonlyArray<Violation> => {
     const operation = invoked.get(ok.op)?.operation
     if (operation?.type !== "publish") return []
     return operation.events.flatMap((event) => {
-      // It was matched at some time between its first request and when it was stored.
+      // The event was matched at some time between its first request and its storage.
       const from = trace.publishes.get(event.data)?.index ?? ok.index
       return owed(trace, event, from, accepted.get(event.data)?.index ?? ok.index)
         .filter((id) => stored.get(event.data)?.has(id) !== true)
         .map((id) => ({
-          what: `an event that was accepted has no delivery to integration ${id}: ${event.data}`,
+          what: `an accepted event has no delivery to integration ${id}: ${event.data}`,
           entries: [from, ok.index]
         }))
     })
   })
 }
 
-/** The longest that a delivery of each active state waits for what comes next, in milliseconds. */
+/** Returns the longest wait of an active delivery in this state, in milliseconds. */
 const longestWait = ({ outcome: { scenario }, settings }: Trace, state: DeliveryState): number => {
   const delays = [...Object.values(settings.retry).flatMap((policy) => policy.delays), ...scenario.overrides.flat()]
   if (state !== "retrying") return settings.lease
@@ -84,19 +85,19 @@ const unsettled = (trace: Trace): ReadonlyArray<Violation> => {
     if (state === "delivering") {
       const leased = trace.deliveries.get(id)?.grants.at(-1)?.at ?? 0
       if (leased > end - longestLapse(trace) - unseen || worksAt(trace, integration_id)) return []
-      const what = `delivery ${id} has been leased for ${end - leased} ms, and no request is made`
+      const what = `delivery ${id} has been leased for ${end - leased} ms without a request`
       return [{ what, entries: entriesAbout(trace, delivery) }]
     }
     const due = next_attempt_at ?? Infinity
     const isWaiting = due > wall && due <= wall + longestWait(trace, state) + skew
     const isJustDue = due <= wall && (wall - due <= unseen + 2 * skew + 1_000 || worksAt(trace, integration_id))
     if (isWaiting || isJustDue) return []
-    const what = `delivery ${id} is ${state} and due ${due - wall} ms from the end`
+    const what = `delivery ${id} is ${state}, due ${due - wall} ms after the end`
     return [{ what, entries: entriesAbout(trace, delivery) }]
   })
 }
 
-/** Whether requests to an integration were made lately, or all places were taken. */
+/** Whether requests to the integration were open lately, or the engines were overloaded. */
 const worksAt = ({ entries, requests, settings }: Trace, integration: IntegrationId): boolean => {
   const end = entries.at(-1)?.at ?? 0
   const recent = requests.filter(({ endedAt }) => endedAt > end - recently)
@@ -168,7 +169,7 @@ const untrue = (trace: Trace): ReadonlyArray<Violation> =>
     return [{ what, entries: entriesAbout(trace, final) }]
   })
 
-/** Events that are stored although their publication was definitely refused. */
+/** Finds stored events whose publication was definitely refused. */
 const refused = (trace: Trace): ReadonlyArray<Violation> => {
   const accepted = new Map(
     entriesOf(trace.entries, "enqueued").flatMap((entry) =>
@@ -182,17 +183,17 @@ const refused = (trace: Trace): ReadonlyArray<Violation> => {
     return operation.events.flatMap(({ data }) => {
       const entry = accepted.get(data)
       if (entry === undefined) return []
-      return [{ what: `an event that was refused is stored: ${data}`, entries: [entry.index, fail.index] }]
+      return [{ what: `a refused event is stored: ${data}`, entries: [entry.index, fail.index] }]
     })
   })
 }
 
-/** Resends that were requested and not made, though the delivery did not end in between for another reason. */
+/** Finds requested resends that were not sent, although nothing else ended the delivery. */
 const forgotten = (trace: Trace): ReadonlyArray<Violation> =>
   [...trace.deliveries.values()].flatMap(({ final, id, integration_id, requests, resent, settlements }) => {
     const requested = resent.at(-1)
     if (requested === undefined || final === undefined || !isSettled(final.state)) return []
-    // Only a request under a later lease answers it: one that was open at that time may have left before.
+    // Only a request under a later lease counts: one that was open may have left before the resend was requested.
     const isSent = requests.some(({ grant }) => (grant?.index ?? 0) > requested)
     const isEnded =
       settlements.some(
@@ -209,7 +210,7 @@ const forgotten = (trace: Trace): ReadonlyArray<Violation> =>
       ? []
       : [
           {
-            what: `delivery ${id} was to be sent again and was not`,
+            what: `delivery ${id} was not resent`,
             entries: [requested, ...entriesAbout(trace, final)]
           }
         ]
@@ -217,7 +218,7 @@ const forgotten = (trace: Trace): ReadonlyArray<Violation> =>
 
 export const nothingLost: Check = {
   name: "nothing-lost",
-  rule: "Every delivery of an accepted event ends, with a true reason, or waits for a retry that is still to come; what is to be sent again is; none is stored that was refused.",
+  rule: "Every delivery of an accepted event ends with a true reason or waits for its next retry. Every requested resend is sent. No refused event is stored.",
   violations: (trace) => [
     ...missing(trace),
     ...refused(trace),
@@ -229,7 +230,7 @@ export const nothingLost: Check = {
 
 export const deliveredIsReceived: Check = {
   name: "delivered-is-received",
-  rule: "What ends as delivered was acknowledged, in time: by a 200, or by a 2xx where the integration takes that.",
+  rule: "A delivery in state delivered was acknowledged in time: by a 200, or by any 2xx if its integration accepts that.",
   violations: (trace) =>
     [...trace.deliveries.values()].flatMap(({ final, id, requests }) =>
       final?.state !== "delivered" || requests.some((request) => isAcknowledged(trace, request))
@@ -240,14 +241,14 @@ export const deliveredIsReceived: Check = {
 
 export const nothingAfterSuccess: Check = {
   name: "nothing-after-success",
-  rule: "Once an acknowledged attempt is settled nothing is sent, unless a resend is requested.",
+  rule: "Nothing is sent after an acknowledged attempt is settled, unless a resend is requested.",
   violations: (trace) =>
     trace.requests.flatMap(({ delivery, entry }) => {
       const success = delivery.settlements.findLast(
         (settled) => settled.entry.index < entry.index && settled.settlement.attempt?.outcome === "acknowledged"
       )
       if (success === undefined) return []
-      // Requested under the lease of the successful attempt, or later.
+      // The resend was requested under the lease of the successful attempt, or later.
       if (delivery.resent.some((index) => index > success.grant.index)) return []
       return [
         {
@@ -258,7 +259,7 @@ export const nothingAfterSuccess: Check = {
     })
 }
 
-/** Attempts that were answered, by an engine that lived on, and that it never tried to record. */
+/** Finds answered attempts that a running engine never tried to record. */
 const unrecorded = ({ entries, requests }: Trace): ReadonlyArray<Violation> => {
   const gone = new Set(
     entriesOf(entries, "process").flatMap(({ engine, what }) => (what === "started" ? [] : [engine]))
@@ -278,7 +279,7 @@ const unrecorded = ({ entries, requests }: Trace): ReadonlyArray<Violation> => {
 
 export const attemptNumbers: Check = {
   name: "attempt-numbers",
-  rule: "The attempts of a delivery are numbered from 1 without gaps, each made under its number; none that was answered is forgotten.",
+  rule: "The attempts of a delivery are numbered from 1 without gaps, each is sent under its number, and every answered attempt is recorded.",
   violations: (trace) => [
     ...unrecorded(trace),
     ...[...trace.deliveries.values()].flatMap(({ final, id, requests, settlements }) => {
@@ -298,9 +299,12 @@ export const attemptNumbers: Check = {
       return [
         ...(numbers.join() === wanted.join() && final.attempts === numbers.length
           ? []
-          : [{ what: `delivery ${id} has attempts ${numbers.join()} and says ${final.attempts}`, entries }]),
-        ...unseen.map(({ number }) => ({ what: `attempt ${number} of delivery ${id} was not seen so`, entries })),
-        // Each settled attempt leaves its row, whatever became of the delivery.
+          : [{ what: `delivery ${id} has attempts ${numbers.join()} but counts ${final.attempts}`, entries }]),
+        ...unseen.map(({ number }) => ({
+          what: `attempt ${number} of delivery ${id} differs from what its receiver saw`,
+          entries
+        })),
+        // Each settled attempt leaves a row, whatever the state of the delivery.
         ...(settlements.filter(({ settlement }) => settlement.attempt !== null).length > numbers.length
           ? [{ what: `delivery ${id} lost an attempt`, entries }]
           : []),
@@ -328,7 +332,7 @@ export const counts: Check = {
         ? []
         : [
             {
-              what: `${events.size} events were stored and not purged, the summary says ${summary.events}`,
+              what: `${events.size} events were stored and not purged, but the summary counts ${summary.events}`,
               entries: []
             }
           ])

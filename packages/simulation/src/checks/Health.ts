@@ -9,7 +9,7 @@ import { entriesOf } from "./Trace.ts"
 
 const leastFailedAttempts = 10
 
-/** What a batch did wrong to an integration; null when nothing. */
+/** Describes what a batch did wrong to an integration; null if nothing. */
 const problemOf = (
   { settings }: Trace,
   { acknowledged, after, batch, before, entry, failed, failures, since }: Step
@@ -20,17 +20,17 @@ const problemOf = (
   const must = failed && !acknowledged && since !== null && isLong
   const reason = after?.integration.disabled_reason ?? null
   if (reason === "gone")
-    return batch.some(({ settlement }) => settlement.gone) ? null : "was disabled as gone, and no receiver said so"
+    return batch.some(({ settlement }) => settlement.gone) ? null : "was disabled as gone, but no receiver said so"
   if (reason === "failing" && !must)
     return `was disabled as failing after ${failedFor} ms and ${failures} failed attempts`
   if (reason === null && must)
-    return `was not disabled, though it has failed for ${failedFor} ms and ${failures} attempts`
+    return `was not disabled, although it has failed for ${failedFor} ms and ${failures} attempts`
   return null
 }
 
 export const disabling: Check = {
   name: "disabling",
-  rule: "An integration is disabled as failing at its first failed attempt, the tenth or a later one, after disableAfter without any acknowledgement since its first failure, and not before.",
+  rule: "An integration is disabled as failing at the first failed attempt that is at least the tenth and at least disableAfter after the first, without an acknowledgement in between. It is not disabled earlier.",
   violations: (trace) =>
     stepsOf(trace).flatMap((step) => {
       const problem = problemOf(trace, step)
@@ -39,13 +39,13 @@ export const disabling: Check = {
     })
 }
 
-/** Whether a settlement is of an attempt that was made as a probe, since its integration was disabled. */
+/** Whether the settled attempt was a probe requested after its integration was disabled. */
 const isProbe = ({ delivery, grant }: Settled, { before }: Step): boolean =>
   delivery.probed.some((index) => index > before.index && index < grant.index)
 
 export const probes: Check = {
   name: "probes",
-  rule: "An integration that doorhook disabled is enabled when a probe of it is acknowledged, and by no other delivery.",
+  rule: "An integration that doorhook disabled is enabled by an acknowledged probe, and by no other delivery.",
   violations: (trace) =>
     stepsOf(trace).flatMap((step) => {
       const { after, batch, before, entry, integration_id } = step
@@ -55,19 +55,22 @@ export const probes: Check = {
         batch.some((settled) => settled.settlement.attempt?.outcome === "acknowledged" && isProbe(settled, step))
       const enabled = after?.integration.status === "enabled"
       if (enabled === succeeded) return []
-      const what = enabled ? "was enabled without a probe" : "was probed with success and stays disabled"
+      const what = enabled ? "was enabled without a probe" : "was probed successfully but stays disabled"
       return [{ what: `integration ${integration_id} ${what}`, entries: [before.index, entry.index] }]
     })
 }
 
-/** When warnings are due, in percent of the time until a failing integration is disabled. */
+/** Warning thresholds, in percent of the time until a failing integration is disabled. */
 const warningThresholds = [50, 70, 90]
 
-/** Warnings due for an integration that has failed for this long. */
+/** Returns the number of warnings due for an integration that has failed for this long. Times in milliseconds. */
 const warningsDue = (failedFor: number, disableAfter: number): number =>
   warningThresholds.filter((percent) => failedFor * 100 >= percent * disableAfter).length
 
-/** The notices that a batch should write; `warned` counts the warnings since the first failure. */
+/**
+ * Returns the kinds of notifications that a batch should write. `warned` is the number of warnings since the first
+ * failure.
+ */
 const expected = ({ settings }: Trace, step: Step, warned: number): ReadonlyArray<string> => {
   const { acknowledged, after, batch, before, entry, failed, since } = step
   const kinds: Array<string> = []
@@ -81,11 +84,11 @@ const expected = ({ settings }: Trace, step: Step, warned: number): ReadonlyArra
   return kinds
 }
 
-/** The state of each integration at one point of a history. */
+/** Warnings and last batch of each integration, at one point of a history. */
 class WarningState {
-  /** Warnings since the first failure. */
+  /** Number of warnings since the first failure. */
   readonly warned = new Map<IntegrationId, number>()
-  /** The last batch of each. */
+  /** Last batch of each integration. */
   readonly last = new Map<IntegrationId, Step>()
 }
 
@@ -94,7 +97,7 @@ const isTrueWarning = (notification: IntegrationNotification, since: number | nu
   notification.failing_since === since &&
   notification.disables_at === since + disableAfter
 
-/** The notifications of a batch against those it should have. */
+/** Compares the notifications of a batch with the expected ones. */
 const ofStep = (trace: Trace, { last, warned }: WarningState, step: Step): ReadonlyArray<Violation> => {
   const { acknowledged, batch, entry, integration_id, notifications, since } = step
   const before = since === null ? 0 : (warned.get(integration_id) ?? 0)
@@ -114,13 +117,13 @@ const ofStep = (trace: Trace, { last, warned }: WarningState, step: Step): Reado
   return [{ what, entries: [step.before.index, entry.index] }]
 }
 
-/** Warnings that are due by time, against those that should be. */
+/** Checks warnings that became due as time passed. */
 const ofWarning = (trace: Trace, { last, warned }: WarningState, entry: EntryOf<"warned">): ReadonlyArray<Violation> =>
   entry.notifications.flatMap((notification) => {
     const { integration_id } = notification
     const stands = trace.integrations.get(integration_id)?.findLast(({ index }) => index < entry.index)
     const step = last.get(integration_id)
-    // A change by a user or the operator starts again from zero.
+    // A change by a user or the operator resets the failure state.
     const isReset = step === undefined || (stands?.what !== "settled" && (stands?.index ?? 0) > step.entry.index)
     const since = isReset ? null : step.since_after
     const due = since === null ? 0 : warningsDue(entry.now - since, trace.settings.disableAfter)
@@ -146,7 +149,7 @@ const written = (trace: Trace): ReadonlyArray<Violation> => {
   )
 }
 
-/** Numbered in the order of writing, and kept as long as anything. */
+/** Checks that notifications are numbered in the order of writing and kept for the retention. */
 const kept = ({ entries, outcome }: Trace): ReadonlyArray<Violation> => {
   const all = entries.flatMap((entry) =>
     entry.kind === "settled" || entry.kind === "warned"
@@ -163,12 +166,15 @@ const kept = ({ entries, outcome }: Trace): ReadonlyArray<Violation> => {
   })
 }
 
-/** How long a listener may be behind, in milliseconds. */
+/** Longest time until a listener receives a notification, in milliseconds. */
 const patience = 1_000
 
 const heard = ({ entries }: Trace): ReadonlyArray<Violation> => {
   const violations: Array<Violation> = []
-  /** The place of each notification in the order in which its engine learned of them: answers overtake each other. */
+  /**
+   * Position of each notification in the order in which its engine received them. Answers of the store can overtake
+   * each other.
+   */
   const places = new Map(
     entriesOf(entries, "notifications_received").flatMap(({ index, notifications }) =>
       notifications.map(({ id }, at) => [id, index + at / 1_000])
@@ -180,7 +186,7 @@ const heard = ({ entries }: Trace): ReadonlyArray<Violation> => {
   for (const { engine, index, notification } of entriesOf(entries, "notification")) {
     const place = places.get(notification.id) ?? 0
     if (ids.has(notification.id) || (last.get(engine) ?? 0) > place)
-      violations.push({ what: `notification ${notification.id} was received again, or too late`, entries: [index] })
+      violations.push({ what: `notification ${notification.id} was received twice, or out of order`, entries: [index] })
     last.set(engine, place)
     ids.add(notification.id)
     heardBy.add(`${engine} ${notification.id}`)
@@ -201,6 +207,6 @@ const heard = ({ entries }: Trace): ReadonlyArray<Violation> => {
 
 export const notifications: Check = {
   name: "notifications",
-  rule: "Notifications are written when they are due and are true; each reaches listeners once, in order; «recovered» follows a warning or a probe.",
+  rule: "Notifications are true and written when due. Each reaches listeners once, in order. «recovered» follows a warning or a probe.",
   violations: (trace) => [...written(trace), ...kept(trace), ...heard(trace)]
 }

@@ -1,6 +1,6 @@
 /**
- * Conclusions that checks draw from a trace: failures of integrations, what an engine must have known, disturbances, and
- * acknowledgements.
+ * Conclusions that checks draw from a trace: failures of integrations, changes that must have reached an engine,
+ * disturbances, and acknowledgements.
  */
 import type { Integration, IntegrationId, IntegrationNotification, Notification, TransportResult } from "@doorhook/core"
 import { DeliveryPolicy } from "@doorhook/core"
@@ -11,22 +11,22 @@ export interface Settled extends TracedSettlement {
   readonly delivery: TracedDelivery
 }
 
-/** One batch, as far as it is about one integration that exists. */
+/** The settlements of one batch that concern one existing integration. */
 export interface Step {
   readonly integration_id: IntegrationId
   readonly entry: EntryOf<"settled">
   readonly batch: ReadonlyArray<Settled>
-  /** How the integration was before, and what the batch made of it, if anything. */
+  /** The integration before the batch. `after` is what the batch changed it to, if it changed it. */
   readonly before: IntegrationEntry
   readonly after: IntegrationEntry | undefined
   readonly notifications: ReadonlyArray<Notification<IntegrationNotification>>
   readonly acknowledged: boolean
   readonly failed: boolean
-  /** When the first attempt failed before this batch after which none was acknowledged; null when none did. */
+  /** Before the batch: time of the first failed attempt since the last acknowledgement, or null. */
   readonly since: number | null
-  /** The same after it. */
+  /** The same after the batch. */
   readonly since_after: number | null
-  /** How many attempts have failed since then, those of this batch included, if it acknowledges nothing. */
+  /** Number of failed attempts since then, this batch included. An acknowledgement in this batch doesn't reset it. */
   readonly failures: number
 }
 
@@ -47,7 +47,7 @@ const batchesOf = ({ deliveries }: Trace) => {
   return batches
 }
 
-/** What a batch made of an integration: written down right after it. */
+/** Finds what a batch changed an integration to. The history records it right after the batch. */
 const madeBy = ({ entries }: Trace, { index }: EntryOf<"settled">, id: IntegrationId): IntegrationEntry | undefined => {
   for (let at = index + 1; ; at++) {
     const entry = entries[at]
@@ -67,7 +67,7 @@ const stepsFrom = (trace: Trace): ReadonlyArray<Step> => {
       const before = trace.integrations.get(integration_id)?.findLast(({ index }) => index < entry.index)
       if (before === undefined || before.what === "deleted") return []
       const last = failing.get(integration_id)
-      // A change by a user or the operator starts again from zero.
+      // A change by a user or the operator resets the failure state.
       const isNew = last === undefined || (before.what !== "settled" && before.index > last.index)
       const since = isNew ? null : last.since
       const acknowledged = batch.some(isSuccess)
@@ -102,32 +102,34 @@ const stepsFrom = (trace: Trace): ReadonlyArray<Step> => {
 
 const cachedSteps = new WeakMap<Trace, ReadonlyArray<Step>>()
 
-/** All steps, in their order. */
+/** Returns all steps in order. */
 export const stepsOf = (trace: Trace): ReadonlyArray<Step> => {
   const steps = cachedSteps.get(trace) ?? stepsFrom(trace)
   cachedSteps.set(trace, steps)
   return steps
 }
 
-/** The longest time until an engine receives a change, or the answer to one of its own, in milliseconds. */
+/** Returns the longest time until a change, or the answer to its own change, reaches an engine, in milliseconds. */
 const longestSignal = ({ outcome: { scenario } }: Trace): number => {
   const { delay, lost, reconnect } = scenario.changeSignals
   return Math.max(lost > 0 ? reconnect : 0, delay) + 2 * scenario.storeLatency
 }
 
-/** The index in the history before which an engine knew all changes of the integration when it sent a request. */
+/**
+ * Returns an index in the history: earlier changes of the integration had reached the engine when it sent the request.
+ */
 const knownBefore = (trace: Trace, { delivery, entry, grant }: Request): number => {
   const { integration_id } = delivery
   const received = trace.changesReceived.get(entry.engine)?.findLast(
     (other) =>
-      // In the same millisecond the request came first.
+      // Within a millisecond, the request counts as earlier.
       other.at < entry.at && (other.integration_id === null || other.integration_id === integration_id)
   )
   const aged = trace.integrations.get(integration_id)?.findLast(({ at }) => at + longestSignal(trace) < entry.at)
   return Math.max(grant?.index ?? 0, received?.index ?? 0, (aged?.index ?? -1) + 1)
 }
 
-/** The changes that an engine knew of when it sent a request, and those that it may have known of. */
+/** Returns the changes that had reached an engine when it sent a request, and those that might have. */
 export const changesKnown = (trace: Trace, request: Request) => {
   const known = knownBefore(trace, request)
   const history = (trace.integrations.get(request.delivery.integration_id) ?? []).filter(
@@ -141,13 +143,13 @@ export const changesKnown = (trace: Trace, request: Request) => {
 
 const isThere = ({ what }: IntegrationEntry): boolean => what !== "deleted"
 
-/** What the integration may have been to the engine when it sent a request. */
+/** Returns the versions of the integration that the engine might have used for a request. */
 export const versionsAt = (trace: Trace, request: Request): ReadonlyArray<Integration> => {
   const { known, perhaps } = changesKnown(trace, request)
   return [...known.slice(-1), ...perhaps].filter(isThere).map(({ integration }) => integration)
 }
 
-/** The schedules by which a request may be retried. */
+/** Returns the schedules by which a request may be retried. */
 export const schedulesAt = (trace: Trace, request: Request): ReadonlyArray<ReadonlyArray<number>> => {
   const { resource_type } = request.delivery.event
   return versionsAt(trace, request).map(
@@ -160,14 +162,16 @@ interface Span {
   readonly to: number
 }
 
-/** What the dispatcher waits for at most after a fault before it tries again: store retries, and given-back deliveries. */
+/**
+ * Longest time after a fault until the dispatcher tries again, in milliseconds: store retries and returned deliveries.
+ */
 const aftermath = 8_000
 
 const cachedSpans = new WeakMap<Trace, ReadonlyArray<Span>>()
 
 const spansOf = (trace: Trace): ReadonlyArray<Span> => {
   const { entries } = trace
-  // What a process held when it died is out of reach until its membership ends; so is what it was about to be given.
+  // What a process held, or was about to be given, when it died is out of reach until its membership ends.
   const outOfReach = longestLapse(trace) + longestUnseen(trace) + 1_000
   const absences = entriesOf(entries, "process").map((entry) => {
     const back = entry.what === "started" ? entry.at : Math.max(entry.at, startAfter(trace, entry.index))
@@ -188,7 +192,9 @@ export const isDisturbed = (trace: Trace, from: number, to: number): boolean => 
   return spans.some((span) => span.from <= to && span.to >= from)
 }
 
-/** Whether an engine had as many requests open, to one integration or in all, as retries may have, or no room. */
+/**
+ * Whether an engine had a full buffer, or as many open requests as retries may have, in total or to one integration.
+ */
 export const isBusy = (trace: Trace, from: number, to: number): boolean => {
   const { requests, settings } = trace
   const open = requests.filter(({ endedAt, entry }) => entry.at <= to && endedAt >= from)
@@ -207,7 +213,7 @@ export const isBusy = (trace: Trace, from: number, to: number): boolean => {
   )
 }
 
-/** The most deliveries that an engine can have held in a span of time. */
+/** Returns the most deliveries that one engine can have held during a span of time. */
 const mostHeld = ({ deliveries }: Trace, from: number, to: number): number => {
   const held = new Map<number, number>()
   for (const { grants, released, settlements } of deliveries.values()) {
@@ -220,7 +226,10 @@ const mostHeld = ({ deliveries }: Trace, from: number, to: number): number => {
   return Math.max(0, ...held.values())
 }
 
-/** `deadline` in milliseconds since the start of the request; `takes2xx` where the integration takes more than a 200. */
+/**
+ * Whether a result is an acknowledgement. `deadline`: in milliseconds since the start of the request. `takes2xx`:
+ * whether the integration accepts any 2xx.
+ */
 export const acknowledges = (result: TransportResult | null | undefined, deadline: number, takes2xx = false): boolean =>
   result?._tag === "Answered" &&
   result.headers_elapsed <= deadline &&

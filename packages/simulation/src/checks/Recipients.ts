@@ -1,5 +1,6 @@
 /**
- * What is sent, and to which receivers: only what their scopes and bindings allow, signed for them, as published.
+ * Checks what is sent to which receivers: only what scope and bindings allow, signed with the right secrets, as
+ * published.
  */
 import type { Event, Integration } from "@doorhook/core"
 import { Signature, bodyOf } from "@doorhook/core"
@@ -12,7 +13,7 @@ import { clockOf, entriesOf } from "./Trace.ts"
 const isEnded = ({ integration, what }: IntegrationEntry, url: string): boolean =>
   what === "deleted" || integration.status === "disabled" || integration.configuration.url !== url
 
-/** Whether a request is the one attempt of a probe of an integration that was disabled. */
+/** Whether a request is the single attempt of a probe of a disabled integration. */
 const isProbe = ({ delivery, entry, grant }: Request, { index, integration, what }: IntegrationEntry): boolean => {
   const probed = delivery.probed.findLast((at) => at < (grant?.index ?? 0))
   return (
@@ -24,7 +25,7 @@ const isProbe = ({ delivery, entry, grant }: Request, { index, integration, what
   )
 }
 
-/** The change because of which a request should not have been sent. */
+/** Finds the change after which the request should not have been sent. */
 const endBefore = (trace: Trace, request: Request): IntegrationEntry | undefined => {
   const { known } = changesKnown(trace, request)
   const leased = request.grant?.index ?? 0
@@ -40,7 +41,7 @@ const afterChange = (trace: Trace): ReadonlyArray<Violation> =>
     const end = endBefore(trace, request)
     if (end === undefined) return []
     const how = end.what === "deleted" ? "deleted" : end.integration.status === "disabled" ? "disabled" : "moved"
-    const what = `integration ${delivery.integration_id} was ${how}, and delivery ${delivery.id} was sent`
+    const what = `integration ${delivery.integration_id} was ${how}, but delivery ${delivery.id} was sent`
     return [{ what, entries: [end.index, ...(request.grant === null ? [] : [request.grant.index]), entry.index] }]
   })
 
@@ -57,15 +58,15 @@ const afterRight = (trace: Trace): ReadonlyArray<Violation> => {
   return trace.requests.flatMap(({ delivery, entry }) => {
     const integration = trace.integrations.get(delivery.integration_id)?.[0]?.integration
     const right = integration === undefined ? undefined : last(integration, entry.index)
-    // In the same millisecond the question came first.
+    // Within a millisecond, the directory call counts as earlier.
     if (right === undefined || right.granted || right.at === entry.at) return []
-    return [{ what: `delivery ${delivery.id} was sent when the right was lost`, entries: [right.index, entry.index] }]
+    return [{ what: `delivery ${delivery.id} was sent after the right was lost`, entries: [right.index, entry.index] }]
   })
 }
 
 export const nothingAfterEnd: Check = {
   name: "nothing-after-end",
-  rule: "Nothing is sent for an integration that is deleted, disabled or moved, once the engine must have received the change, or without the right; a disabled one gets probes alone.",
+  rule: "Nothing is sent without the right, or after the engine must have received that the integration was deleted, disabled or moved. A disabled integration gets only probes.",
   violations: (trace) => [...afterChange(trace), ...afterRight(trace)]
 }
 
@@ -78,17 +79,17 @@ const maySee = (
 
 export const isolation: Check = {
   name: "isolation",
-  rule: "A receiver sees only events of its scope and of its bindings.",
+  rule: "A receiver sees only events of its scope and bindings.",
   violations: ({ integrations, publishes, requests, strays }) => [
     ...strays.map(({ index, url, webhook_id }) => ({
-      what: `${webhook_id} was sent to ${url}, where no delivery leads`,
+      what: `${webhook_id} was sent to ${url}, which matches no delivery`,
       entries: [index]
     })),
     ...requests.flatMap(({ delivery, entry }) => {
       const { enqueued, event, integration_id } = delivery
       const from = publishes.get(event.data)?.index ?? enqueued.index
       const history = (integrations.get(integration_id) ?? []).filter(({ index }) => index < enqueued.index)
-      // What was in effect at some time while the event was accepted.
+      // Versions in effect at some time while the event was accepted.
       const versions = history.filter((_, nth) => (history[nth + 1]?.index ?? Infinity) > from)
       if (versions.some(({ integration }) => maySee(integration, event))) return []
       return [
@@ -100,7 +101,7 @@ export const isolation: Check = {
 
 export const sameBody: Check = {
   name: "same-body",
-  rule: "Every request of an event has the same body, with its data as published.",
+  rule: "All requests of an event have the same body, with the data as published.",
   violations: ({ publishes, requests }) =>
     requests.flatMap(({ delivery, entry }) =>
       entry.body === bodyOf(delivery.event) && publishes.has(delivery.event.data)
@@ -109,7 +110,7 @@ export const sameBody: Check = {
     )
 }
 
-/** What was signed: the headers of the request, and its body. */
+/** The signed parts of a request. */
 interface Signed {
   readonly webhook_id: string
   readonly timestamp: string
@@ -118,7 +119,7 @@ interface Signed {
 
 const noKey = new Uint8Array()
 
-/** The header by one version of the integration, when the sender's clock says so much. */
+/** Returns the signature header by one version of the integration when the sender's clock shows `clock`. */
 const signatureHeader = (
   { previous_secrets, signing_secret }: Pick<Integration, "previous_secrets" | "signing_secret">,
   { body, timestamp, webhook_id }: Signed,
@@ -130,14 +131,14 @@ const signatureHeader = (
   return secrets.map((secret) => `v1,${signatureOf(Signature.keyOf(secret) ?? noKey, content)}`).join(" ")
 }
 
-/** The timestamp of a request that is signed when the sender's clock says so much. */
+/** Returns the timestamp of a request signed when the sender's clock shows `clock`. */
 const timestampAt = (clock: number): string => String(Math.floor(clock / 1_000))
 
 const day = 24 * 3_600_000
-/** How many secrets that were rotated out sign at most. */
+/** Maximum number of previous secrets that still sign. */
 const mostKept = 5
 
-/** What the clocks of two processes, and a jump of the world's, can make of a day. */
+/** Tolerance for skewed and jumping clocks, in milliseconds. */
 const leeway = 5 * 60_000
 
 const wrong = (trace: Trace): ReadonlyArray<Violation> =>
@@ -152,7 +153,10 @@ const wrong = (trace: Trace): ReadonlyArray<Violation> =>
     return [{ what, entries: [entry.index] }]
   })
 
-/** Rotations that do not keep the secret before for a day, or end one that had time left and need not make room. */
+/**
+ * Finds rotations that don't keep the previous secret for a day, or drop an older secret early without needing its
+ * place.
+ */
 const forgotten = ({ integrations }: Trace): ReadonlyArray<Violation> =>
   [...integrations.values()].flatMap((history) =>
     history.flatMap(({ index, integration, wall }, at) => {
@@ -165,21 +169,21 @@ const forgotten = ({ integrations }: Trace): ReadonlyArray<Violation> =>
         newest !== undefined &&
         secretOf(newest.secret) === secretOf(before.signing_secret) &&
         Math.abs(newest.until - wall - day) < leeway
-      // Before the leeway's end a clock may say that its time is over.
+      // A secret that expires within the leeway may have expired by another clock.
       const owed = before.previous_secrets.filter(({ until }) => until > wall + leeway).slice(0, mostKept - 1)
       const kept = new Map(older.map(({ secret, until }) => [secretOf(secret), until]))
       if (isKept && owed.every(({ secret, until }) => kept.get(secretOf(secret)) === until)) return []
-      return [{ what: `integration ${integration.id} lost the secret it had`, entries: [index] }]
+      return [{ what: `integration ${integration.id} lost a secret that should still sign`, entries: [index] }]
     })
   )
 
 export const signatures: Check = {
   name: "signatures",
-  rule: "Every request is signed with the current secret, and with each before it during its day.",
+  rule: "Every request is signed with the current secret, and with each previous one for a day after its rotation.",
   violations: (trace) => [...wrong(trace), ...forgotten(trace)]
 }
 
-/** What may be said of a request, given what its integration may have been. */
+/** Whether a request counts as acknowledged, by each version that its integration may have had. */
 const outcomesOf = (trace: Trace, request: Request): ReadonlySet<boolean> => {
   const result = request.response?.result
   const { ackTimeout } = trace.settings
@@ -191,7 +195,7 @@ const outcomesOf = (trace: Trace, request: Request): ReadonlySet<boolean> => {
 
 export const overrides: Check = {
   name: "overrides",
-  rule: "An integration's own rule of acknowledgement and its own schedule are respected, and the service's where it has none.",
+  rule: "The acknowledgement rule and schedule of an integration are respected. Without them, the service's apply.",
   violations: (trace) =>
     [...trace.deliveries.values()].flatMap(({ event, id, requests, settlements }) =>
       settlements.flatMap(({ early, entry, grant, settlement: { attempt, state } }) => {

@@ -5,7 +5,7 @@ import { eventIdsIn } from "@doorhook/core"
 import type { Check, EntryOf, Trace, TracedDelivery, Violation } from "./Trace.ts"
 import { clockOf, entriesOf, isSettled, putBackSince } from "./Trace.ts"
 
-/** One time that a request was carried out. */
+/** One execution of a request. */
 interface Carried {
   readonly entry: EntryOf<"enqueued">
   readonly from: number
@@ -70,9 +70,9 @@ const published = ({ entries }: Trace): ReadonlyArray<Violation> => {
     )
     const answered = new Set(oks.map(({ answer }) => answer))
     return [
-      ...(twice ? [{ what: `what was published under the key ${key} is stored more than once`, entries: show }] : []),
+      ...(twice ? [{ what: `the events under the key ${key} are stored more than once`, entries: show }] : []),
       ...(unknown.length > 0 || answered.size > times.length
-        ? [{ what: `the answers under the key ${key} differ, or are not what was stored`, entries: show }]
+        ? [{ what: `the answers under the key ${key} differ, or don't match what was stored`, entries: show }]
         : [])
     ]
   })
@@ -88,16 +88,16 @@ const created = ({ entries }: Trace): ReadonlyArray<Violation> =>
   ].flatMap(([key, made]) =>
     made.length < 2
       ? []
-      : [{ what: `two integrations were made under ${key}`, entries: made.map(({ index }) => index) }]
+      : [{ what: `more than one integration was created under ${key}`, entries: made.map(({ index }) => index) }]
   )
 
 export const idempotent: Check = {
   name: "idempotent",
-  rule: "Requests under one idempotency key are carried out once, in whichever process and whatever breaks, and all their answers are equal.",
+  rule: "Requests under one idempotency key are carried out once, in any process and whatever breaks, and get equal answers.",
   violations: (trace) => [...published(trace), ...created(trace)]
 }
 
-/** What one reader has read, part by part. */
+/** Checks the pages that one reader has read. */
 const readBy = (trace: Trace, parts: ReadonlyArray<EntryOf<"feed_read">>): ReadonlyArray<Violation> => {
   const invoked = new Map(entriesOf(trace.entries, "invoke").map(({ index, op }) => [op, index]))
   const violations: Array<Violation> = []
@@ -106,18 +106,21 @@ const readBy = (trace: Trace, parts: ReadonlyArray<EntryOf<"feed_read">>): Reado
   for (const { cursor, ids, index, integration_id, more, op } of parts) {
     for (const id of ids) {
       if (id <= last || trace.deliveries.get(id)?.integration_id !== integration_id)
-        violations.push({ what: `delivery ${id} was read after ${last}, twice or in the wrong feed`, entries: [index] })
+        violations.push({
+          what: `delivery ${id} was read after ${last}: out of order, twice or from the wrong feed`,
+          entries: [index]
+        })
       last = id
       seen.add(id)
     }
     const requestedAt = invoked.get(op) ?? 0
-    // What was stored before the request, up to where the part ends, and was not purged before.
+    // Deliveries stored before the request, up to the end of the page, and not purged before.
     const upTo = more ? cursor : Infinity
     for (const { enqueued, id, integration_id: of, purged } of trace.deliveries.values()) {
       const isDue =
         of === integration_id && id <= upTo && enqueued.index < requestedAt && (purged?.index ?? Infinity) > index
       if (!isDue || seen.has(id)) continue
-      violations.push({ what: `delivery ${id} was passed over`, entries: [enqueued.index, index] })
+      violations.push({ what: `delivery ${id} was skipped`, entries: [enqueued.index, index] })
       seen.add(id)
     }
   }
@@ -126,14 +129,14 @@ const readBy = (trace: Trace, parts: ReadonlyArray<EntryOf<"feed_read">>): Reado
 
 export const feeds: Check = {
   name: "feeds",
-  rule: "A reader that follows a feed by cursor sees every delivery of the integration once, in the order of storing, but for those purged before.",
+  rule: "A reader that follows a feed by cursor sees every delivery of the integration once, in the order of storing, except those purged before.",
   violations: (trace) => {
     const readers = Map.groupBy(entriesOf(trace.entries, "feed_read"), ({ reader }) => reader)
     return [...readers.values()].flatMap((parts) => readBy(trace, parts))
   }
 }
 
-/** Between two rounds of housekeeping, and how long a round takes at most, in milliseconds. */
+/** Longest time from the start of one retention run to the end of the next, in milliseconds. */
 const rounds = 130_000
 
 const problemsOf = (
@@ -147,20 +150,22 @@ const problemsOf = (
   const whole = events.flatMap(({ id }) => of.get(id) ?? [])
   return [
     ...(retention === null || request.before > clockOf(trace, engine, purged) + putBackSince(trace, 0) - retention
-      ? [`what is younger than the retention is purged`]
+      ? [`events younger than the retention are purged`]
       : []),
     ...events.filter(({ created_at }) => created_at >= request.before).map(({ id }) => `${id} is too young`),
     ...deliveries.filter(({ state }) => !isSettled(state)).map(({ id, state }) => `delivery ${id} is ${state}`),
     ...(whole.length === ids.size && whole.every(({ id }) => ids.has(id))
       ? []
-      : [`of ${whole.length} deliveries of the purged events, ${ids.size} went`]),
+      : [`the purged events have ${whole.length} deliveries, but ${ids.size} were deleted`]),
     ...(answer.events === events.length && answer.deliveries === deliveries.length
       ? []
-      : [`${events.length} events and ${deliveries.length} deliveries went, the answer is ${JSON.stringify(answer)}`])
+      : [
+          `${events.length} events and ${deliveries.length} deliveries were deleted, but the answer is ${JSON.stringify(answer)}`
+        ])
   ]
 }
 
-/** What should have gone, and is there at the end. */
+/** Finds deliveries that should have been purged but exist at the end. */
 const leftOver = (trace: Trace, of: ReadonlyMap<string, ReadonlyArray<TracedDelivery>>): ReadonlyArray<Violation> => {
   const { entries, outcome, settings } = trace
   if (settings.retention === null) return []
@@ -184,13 +189,13 @@ const leftOver = (trace: Trace, of: ReadonlyMap<string, ReadonlyArray<TracedDeli
   })
 }
 
-/** Whether what is left of an event was ended by a change of its integration, and no earlier than at a time. */
+/** Whether an integration of the remaining deliveries changed at `since` or later, which may have ended them. */
 const wasCancelledLately = (trace: Trace, left: ReadonlyArray<TracedDelivery>, since: number): boolean =>
   left.some(({ integration_id }) => trace.integrations.get(integration_id)?.some(({ at }) => at >= since) === true)
 
 export const purges: Check = {
   name: "purges",
-  rule: "Retention takes events that are older than the retention and settled, as a whole, and no others; it counts what it takes, and leaves nothing behind.",
+  rule: "Retention deletes settled events that are older than the retention, with all their deliveries, and nothing else. It reports what it deletes.",
   violations: (trace) => {
     const of = Map.groupBy(trace.deliveries.values(), ({ event }) => event.id)
     return [

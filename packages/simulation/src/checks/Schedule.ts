@@ -15,7 +15,10 @@ interface DueWindow {
   readonly to: number
 }
 
-/** `end` is when the attempt before ended, `asked` the Retry-After of its answer (0: none). All in milliseconds. */
+/**
+ * Returns the window in which a retry may be due. `end` is the end of the previous attempt, `asked` the Retry-After of
+ * its answer (0: none). All in milliseconds.
+ */
 const dueWindow = (end: number, delay: number, asked: number): DueWindow => ({
   from: end + Math.max(delay, asked),
   to: end + Math.max(Math.floor(delay * (1 + mostJitter)), asked)
@@ -23,14 +26,17 @@ const dueWindow = (end: number, delay: number, asked: number): DueWindow => ({
 
 /** Times in milliseconds. */
 interface LastAttempt {
-  /** Its place in the schedule: attempts that were made early and failed before it do not count. */
+  /** Position in the schedule. Failed early attempts don't count. */
   readonly number: number
   readonly end: number
-  /** The Retry-After of its answer (0: none). */
+  /** Retry-After of its answer (0: none). */
   readonly asked: number
 }
 
-/** `last` is the attempt that it is given up after, null for none: then it could have been sent at once. */
+/**
+ * Whether a delivery may be given up at `now`. `last` is its last attempt, or null if it could be attempted
+ * immediately.
+ */
 const mayGiveUp = (
   { delays, lifetime }: RetrySchedule,
   publishedAt: number,
@@ -45,7 +51,7 @@ const mayGiveUp = (
 
 type Settled = TracedDelivery["settlements"][number]
 
-/** The Retry-After of an answer, in milliseconds. Simulated receivers send seconds, or nonsense. */
+/** Returns the Retry-After of an answer, in milliseconds. Simulated receivers send seconds or nonsense. */
 const askedFor = (result: TransportResult): number => {
   if (result._tag !== "Answered" || (result.status !== 429 && result.status !== 503)) return 0
   const seconds = Number(result.retry_after ?? 0)
@@ -53,8 +59,9 @@ const askedFor = (result: TransportResult): number => {
 }
 
 /**
- * When a retry may be due after a failed attempt that ended at a time, by any schedule that may have been in force. One that
- * was made early leaves the delivery due when it was, or when Retry-After says.
+ * Returns the windows in which a retry may be due after a failed attempt that ended at `end`: one for each schedule
+ * that may have been in force. A failed early attempt keeps the due time, or moves it to the Retry-After if that is
+ * later.
  */
 const dueBetween = (
   trace: Trace,
@@ -74,14 +81,14 @@ const dueBetween = (
   })
 }
 
-/** The request whose outcome a settlement records. */
+/** Finds the request whose outcome a settlement records. */
 const requestOf = ({ requests }: TracedDelivery, { entry }: Settled, number: number): Request | undefined =>
   requests.findLast(
     ({ entry: sent, response }) =>
       sent.attempt === number && response !== null && response.entry.index < entry.index && sent.engine === entry.engine
   )
 
-/** What ended as expired while there was time for another attempt. */
+/** Finds deliveries that expired while there was time for another attempt. */
 const expiredEarly = (trace: Trace, delivery: TracedDelivery): ReadonlyArray<Violation> =>
   delivery.settlements.flatMap((settled) => {
     const { entry, settlement } = settled
@@ -118,13 +125,13 @@ const violationsOf = (trace: Trace, delivery: TracedDelivery): ReadonlyArray<Vio
 
     const request = requestOf(delivery, settled, attempt.number)
     if (request?.response === null || request === undefined) {
-      report(`attempt ${attempt.number} is recorded and was never answered`)
+      report(`attempt ${attempt.number} is recorded but was never answered`)
       return found
     }
     const { entry: response, result } = request.response
     const end = clockOf(trace, entry.engine, response)
     const due = dueBetween(trace, request, settled, end, result)
-    if (due.length === 0) report(`there is no retry ${attempt.number} in the schedule`, request.entry.index)
+    if (due.length === 0) report(`the schedule has no retry ${attempt.number}`, request.entry.index)
     else if (!due.some(({ from, to }) => next_attempt_at >= from && next_attempt_at <= to)) {
       const away = next_attempt_at - end
       report(`a retry after ${away} ms is not in the schedule`, request.entry.index, response.index)
@@ -134,19 +141,22 @@ const violationsOf = (trace: Trace, delivery: TracedDelivery): ReadonlyArray<Vio
     // A resend was requested during the attempt or the wait, so the schedule does not apply.
     const leased = request.grant?.index ?? 0
     if (next === undefined || delivery.resent.some((index) => index > leased && index < next.entry.index)) return found
-    // Sent early: the check `catching-up` judges that.
+    // The check `catching-up` covers early requests.
     if (next.grant?.early_due_at !== null) return found
     const early = next_attempt_at - clockOf(trace, next.entry.engine, next.entry)
-    if (early > putBackSince(trace, entry.index)) report(`a retry came ${early} ms too early`, next.entry.index)
+    if (early > putBackSince(trace, entry.index)) report(`a retry was sent ${early} ms too early`, next.entry.index)
     const dueAt = Math.max(entry.at, entry.at + next_attempt_at - clockOf(trace, entry.engine, entry))
     const late = next.entry.at - dueAt
     if (late > slack(trace) && !isDisturbed(trace, entry.at, next.entry.at) && !isBusy(trace, dueAt, next.entry.at)) {
-      report(`a retry came ${late} ms too late`, next.entry.index)
+      report(`a retry was sent ${late} ms too late`, next.entry.index)
     }
     return found
   })
 
-/** A poll that just missed it, the store calls of a round, and two questions to the directory. */
+/**
+ * Returns how late a retry may be, in milliseconds: a poll that just missed it, the store calls of a round, and two
+ * directory calls.
+ */
 const slack = (trace: Trace): number => {
   const { directoryLatency, skew, storeLatency } = trace.outcome.scenario
   return longestUnseen(trace) + 8 * storeLatency + 2 * directoryLatency + 2 * skew + 200
@@ -154,7 +164,7 @@ const slack = (trace: Trace): number => {
 
 export const retryTimes: Check = {
   name: "retry-times",
-  rule: "A retry comes when its schedule or Retry-After says, up to a fifth later, and when it is due; failed early attempts change neither; nothing expires before.",
+  rule: "A retry is due after its schedule's delay plus up to a fifth, or after Retry-After, and is sent when due. Failed early attempts keep the place in the schedule. Nothing expires while there is time for an attempt.",
   violations: (trace) =>
     [...trace.deliveries.values()].flatMap((delivery) => [
       ...violationsOf(trace, delivery),
@@ -176,15 +186,15 @@ export const callLifetime: Check = {
     })
 }
 
-/** How long an integration must have failed, in milliseconds. */
+/** Shortest period of failures that is followed by catch-up, in milliseconds. */
 const leastFailing = 60_000
 
-/** One catching-up of an integration by one engine. */
+/** One catch-up of an integration by one engine. */
 interface Run {
   readonly step: Step
-  /** When the next one of the same integration and engine begins: the index of its entry. */
+  /** Index of the entry that starts the next catch-up of the same integration by the same engine. */
   readonly until: number
-  /** Early requests, in their order. */
+  /** Early requests, in order. */
   readonly requests: ReadonlyArray<Request>
 }
 
@@ -212,7 +222,7 @@ const runsOf = (trace: Trace): ReadonlyArray<Run> => {
   })
 }
 
-/** Claims of early retries for which there was no reason. */
+/** Finds early claims of deliveries whose integration had not recovered. */
 const unasked = (trace: Trace, runs: ReadonlyArray<Run>): ReadonlyArray<Violation> =>
   entriesOf(trace.entries, "claimed").flatMap(({ deliveries, engine, index }) =>
     deliveries.flatMap(({ early_due_at, id }) => {
@@ -229,17 +239,20 @@ const unasked = (trace: Trace, runs: ReadonlyArray<Run>): ReadonlyArray<Violatio
           ))
       return isWanted
         ? []
-        : [{ what: `delivery ${id} was claimed early, and its integration had not recovered`, entries: [index] }]
+        : [{ what: `delivery ${id} was claimed early, but its integration had not recovered`, entries: [index] }]
     })
   )
 
-/** How many may be open at once after this many acknowledgements: one, then two, then four. */
+/**
+ * Returns how many early requests may be open at the same time after this many acknowledgements: one, then two, then
+ * four.
+ */
 const widthAfter = (acknowledged: number): number => 2 ** Math.floor(Math.log2(acknowledged + 1))
 
 const endsBefore = ({ endedAt, response }: Request, { entry }: Request): boolean =>
   response === null ? endedAt <= entry.at : response.entry.index < entry.index
 
-/** More open at once than was earned, and what is sent after a failure. */
+/** Finds more open early requests than allowed, and early requests after an early failure. */
 const tooMany = (trace: Trace, { requests }: Run): ReadonlyArray<Violation> =>
   requests.flatMap((request, at) => {
     const { delivery, entry } = request
@@ -247,7 +260,7 @@ const tooMany = (trace: Trace, { requests }: Run): ReadonlyArray<Violation> =>
     const over = before.filter((other) => endsBefore(other, request))
     const acknowledged = over.filter((other) => isAcknowledged(trace, other)).length
     const open = [...before.filter((other) => !endsBefore(other, request)), request]
-    // In the same millisecond the request came first.
+    // Within a millisecond, the request counts as earlier.
     const failed = over.find((other) => other.endedAt < entry.at && !isAcknowledged(trace, other))
     const violations: Array<Violation> = []
     if (open.length > widthAfter(acknowledged)) {
@@ -261,7 +274,7 @@ const tooMany = (trace: Trace, { requests }: Run): ReadonlyArray<Violation> =>
     return violations
   })
 
-/** The latest Retry-After that an engine knew before a request. */
+/** Returns the latest Retry-After time that had reached the engine before a request. */
 const askedUntil = (trace: Trace, { step }: Run, { delivery, entry }: Request): number =>
   Math.max(
     0,
@@ -273,7 +286,7 @@ const askedUntil = (trace: Trace, { step }: Run, { delivery, entry }: Request): 
         ({ settlement, entry: { engine } }) =>
           settlement.attempt?.number === other.entry.attempt && engine === other.entry.engine
       )
-      // Requested during the failures that ended, or of this engine since then.
+      // Received during the failures that ended, or by this engine since then.
       const isOfRun =
         settled !== undefined && settled.entry.index <= step.entry.index && settled.entry.now >= (step.since ?? 0)
       const isSince = other.entry.engine === entry.engine && other.response.entry.index > step.entry.index
@@ -286,11 +299,11 @@ const tooSoonAfterRetryAfter = (trace: Trace, run: Run): ReadonlyArray<Violation
     const { delivery, entry } = request
     const left = askedUntil(trace, run, request) - clockOf(trace, entry.engine, entry)
     if (left <= putBackSince(trace, run.step.entry.index)) return []
-    const what = `delivery ${delivery.id} was sent early ${left} ms before its receiver wants requests again`
+    const what = `delivery ${delivery.id} was sent early, ${left} ms before the Retry-After of its receiver`
     return [{ what, entries: [run.step.entry.index, entry.index] }]
   })
 
-/** What a delivery waits for at an entry: the settlement after which it is to be retried, and nothing happened since then. */
+/** Returns the settlement after which a delivery waits for its retry at an entry; null if it doesn't wait. */
 const waitsAt = ({ grants, resent, settlements }: TracedDelivery, index: number) => {
   const last = settlements.findLast(({ entry }) => entry.index < index)
   if (last?.settlement.state !== "retrying" || last.settlement.next_attempt_at === null) return null
@@ -298,7 +311,7 @@ const waitsAt = ({ grants, resent, settlements }: TracedDelivery, index: number)
   return isMoved ? null : { entry: last.entry, due: last.settlement.next_attempt_at }
 }
 
-/** Early claims that leave out an older delivery. */
+/** Finds early claims that skip an older delivery. */
 const outOfOrder = (trace: Trace, of: ReadonlyMap<IntegrationId, ReadonlyArray<TracedDelivery>>) =>
   entriesOf(trace.entries, "claimed").flatMap((claimed: EntryOf<"claimed">): ReadonlyArray<Violation> => {
     const ids = claimed.deliveries.flatMap(({ early_due_at, id }) => (early_due_at === null ? [] : [id]))
@@ -318,7 +331,7 @@ const outOfOrder = (trace: Trace, of: ReadonlyMap<IntegrationId, ReadonlyArray<T
     return [{ what, entries: [claimed.index] }]
   })
 
-/** What waits though nothing keeps it from being sent. */
+/** Finds deliveries that wait although nothing keeps them from being sent early. */
 const idle = (trace: Trace, all: ReadonlyArray<TracedDelivery>, { requests, step }: Run): ReadonlyArray<Violation> => {
   if (!trace.settings.catchUp) return []
   const { entry, integration_id } = step
@@ -353,14 +366,14 @@ const idle = (trace: Trace, all: ReadonlyArray<TracedDelivery>, { requests, step
       )
     })
     if (waiting === undefined) return []
-    const what = `delivery ${waiting.id} waits, though its integration acknowledges again and nothing is sent early`
+    const what = `delivery ${waiting.id} waits, although its integration acknowledges again and nothing is sent early`
     return [{ what, entries: [entry.index, index] }]
   })
 }
 
 export const catchingUp: Check = {
   name: "catching-up",
-  rule: "After an acknowledgement that ends a minute or more of failures, waiting retries are sent early: oldest first, one, two, four at a time, none before Retry-After, none after an early failure; never otherwise.",
+  rule: "After an acknowledgement that ends at least a minute of failures, waiting retries are sent early: oldest first, then one, two, four at a time, none before Retry-After, none after an early failure. Otherwise nothing is sent early.",
   violations: (trace) => {
     const runs = runsOf(trace)
     const of = Map.groupBy(trace.deliveries.values(), ({ integration_id }) => integration_id)

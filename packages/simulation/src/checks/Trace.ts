@@ -14,7 +14,7 @@ import { defaultDeliverySettings, settledStates } from "@doorhook/core"
 import type { Entry, Fact, FinalDelivery } from "../History.ts"
 import type { Outcome } from "../Simulation.ts"
 
-/** A place where a rule was broken: what is wrong, and the entries of the history that show it. */
+/** A broken rule: what is wrong, and the indexes of the entries that show it. */
 export interface Violation {
   readonly what: string
   readonly entries: ReadonlyArray<number>
@@ -29,15 +29,15 @@ export interface Check {
 
 export type EntryOf<Kind extends Fact["kind"]> = Extract<Entry, { readonly kind: Kind }>
 
-/** A lease that an engine was given on a delivery. */
+/** A lease of a delivery, granted to an engine. */
 interface Grant {
   readonly index: number
   readonly at: number
-  /** What the engine's own clock said. */
+  /** Time by the engine's own clock. */
   readonly clock: number
   readonly engine: number
   readonly worker: string
-  /** When the delivery would be due, if it was claimed early; null otherwise. */
+  /** Regular due time of a delivery that was claimed early, else null. */
   readonly early_due_at: number | null
 }
 
@@ -47,11 +47,11 @@ export interface TracedSettlement {
   readonly settlement: Settlement
   /** The lease that it ended. */
   readonly grant: Grant
-  /** How many early attempts had failed before. */
+  /** Number of failed early attempts before it. */
   readonly early: number
 }
 
-/** Something that no lease allows. */
+/** An action that no lease allows. */
 interface Breach {
   readonly what: string
   readonly entries: ReadonlyArray<number>
@@ -62,7 +62,7 @@ export interface Request {
   readonly entry: EntryOf<"request">
   readonly delivery: TracedDelivery
   readonly grant: Grant | null
-  /** When it was over: answered, or its connection broken because the engine died. */
+  /** When it ended: answered, or disconnected because the engine died. */
   readonly endedAt: number
   readonly response: { readonly entry: EntryOf<"response">; readonly result: TransportResult } | null
 }
@@ -74,11 +74,11 @@ export interface TracedDelivery {
   readonly enqueued: EntryOf<"enqueued">
   readonly requests: Array<Request>
   readonly grants: Array<Grant>
-  /** Indexes of the entries by which a resend was requested. */
+  /** Indexes of the entries that requested a resend. */
   readonly resent: Array<number>
-  /** Indexes of the entries by which it became a probe. */
+  /** Indexes of the entries that made it a probe. */
   readonly probed: Array<number>
-  /** When it was returned unattempted, or released because its worker's membership had ended. */
+  /** Times when it was returned unattempted, or released because its worker's membership had ended. */
   readonly released: Array<number>
   readonly settlements: Array<TracedSettlement>
   /** Its state at the end, or when it was purged. */
@@ -94,23 +94,23 @@ export interface Trace {
   readonly settings: DeliverySettingsShape
   readonly deliveries: ReadonlyMap<DeliveryId, TracedDelivery>
   readonly requests: ReadonlyArray<Request>
-  /** Requests that fit no delivery: sent to a URL or for an event that nobody knows. */
+  /** Requests that match no delivery, by their URL or event. */
   readonly strays: ReadonlyArray<EntryOf<"request">>
   readonly integrations: ReadonlyMap<IntegrationId, ReadonlyArray<IntegrationEntry>>
   readonly clockJumps: ReadonlyArray<EntryOf<"clock">>
-  /** Leases of what others held, and settlements without a lease. */
+  /** Leases of deliveries that another worker held, and settlements without a lease. */
   readonly breaches: ReadonlyArray<Breach>
   /** The answers to the heartbeats of each engine. */
   readonly members: ReadonlyMap<number, ReadonlyArray<EntryOf<"member">>>
   /** The changes that each engine received. */
   readonly changesReceived: ReadonlyMap<number, ReadonlyArray<EntryOf<"change_received">>>
-  /** By how many milliseconds the clock of each engine is ahead. */
+  /** How far the clock of each engine is ahead, in milliseconds. */
   readonly skews: ReadonlyMap<number, number>
   /** The first call to publish each event, by the event's data. */
   readonly publishes: ReadonlyMap<string, EntryOf<"invoke">>
 }
 
-/** Whether a settlement is of an attempt that was made early and failed: it does not use up the schedule. */
+/** Whether a settlement records a failed early attempt, which does not use up the schedule. */
 export const failedEarly = ({ grant, settlement }: TracedSettlement): boolean =>
   grant.early_due_at !== null && settlement.attempt !== null && settlement.state === "retrying"
 
@@ -125,16 +125,16 @@ export const entriesOf = <Kind extends Fact["kind"]>(
   kind: Kind
 ): ReadonlyArray<EntryOf<Kind>> => entries.filter((entry): entry is EntryOf<Kind> => entry.kind === kind)
 
-/** The longest delay before a worker claims what is due, where no signal is lost, in milliseconds. */
+/** Longest delay before a worker claims a due delivery if no wake signal is lost, in milliseconds. */
 const heardWithin = 2_000
 
 /** The longest interval between heartbeats, in milliseconds. */
 export const beatInterval = 5_000
 
-/** The longest until what a dead worker held is due again, in milliseconds. */
+/** Returns the longest time until the deliveries of a dead worker are due again, in milliseconds. */
 export const longestLapse = ({ settings }: Trace): number => settings.lease + beatInterval
 
-/** The longest delay before a worker claims what is due, in milliseconds. */
+/** Returns the longest delay before a worker claims a due delivery, in milliseconds. */
 export const longestUnseen = ({ outcome: { scenario }, settings }: Trace): number =>
   scenario.signalsLost === 0 ? heardWithin : settings.pollInterval
 
@@ -168,11 +168,14 @@ export const traceOf = (outcome: Outcome): Trace => {
   const requests: Array<Request> = []
   const strays: Array<EntryOf<"request">> = []
 
-  /** Who holds each delivery now. */
+  /** Current lease of each delivery. */
   const holders = new Map<DeliveryId, Grant>()
   const breaches: Array<Breach> = []
 
-  /** A delivery that was cancelled under its lease only waits for its attempt to be recorded, unless a resend is requested. */
+  /**
+   * Whether a delivery was cancelled under its lease. Such a delivery only waits for its attempt to be recorded, unless
+   * a resend is requested.
+   */
   const isCancelled = (id: DeliveryId, { index }: Grant): boolean => {
     const delivery = deliveries.get(id)
     const ending = (delivery === undefined ? [] : (integrations.get(delivery.integration_id) ?? [])).findLast(
@@ -198,7 +201,10 @@ export const traceOf = (outcome: Outcome): Trace => {
     deliveries.get(id)?.grants.push(given)
   }
 
-  /** The settlements of a batch that its worker's leases allow: one per delivery, of its next attempt. */
+  /**
+   * Records the settlements that the worker's leases allow (one per delivery, of its next attempt). Other settlements
+   * that took effect are breaches.
+   */
   const settle = (entry: EntryOf<"settled">): void => {
     const applied = new Set(entry.applied)
     for (const settlement of entry.settlements) {
@@ -213,19 +219,19 @@ export const traceOf = (outcome: Outcome): Trace => {
       delivery.settlements.push({ entry, settlement, grant: holder, early })
     }
     for (const id of applied) {
-      const what = `delivery ${id} was settled by ${entry.worker}, which had no lease of it, or not of this attempt`
+      const what = `delivery ${id} was settled by ${entry.worker}, which had no lease for this attempt`
       breaches.push({ what, entries: [entry.index] })
     }
   }
 
-  /** An orderly shutdown returns all leases, unless the store fails at that time. */
+  /** Reports leases that a clean shutdown did not return, unless the store failed at that time. */
   const heldAtEnd = ({ engine, index }: EntryOf<"process">): void => {
     const closing = processes.findLast(
       (before) => before.engine === engine && before.what === "closing" && before.index < index
     )
     const held = [...holders].filter(([id, holder]) => holder.engine === engine && !isCancelled(id, holder))
     if (closing === undefined || held.length === 0 || faults.some(({ until }) => until > closing.at)) return
-    const what = `engine ${engine} ended and kept ${held.length} deliveries, ${held[0]?.[0]} among them`
+    const what = `engine ${engine} shut down without returning ${held.length} deliveries, among them ${held[0]?.[0]}`
     breaches.push({ what, entries: [closing.index, index] })
   }
 
@@ -334,14 +340,14 @@ export const traceOf = (outcome: Outcome): Trace => {
   }
 }
 
-/** What the clock of an engine said at an entry. */
+/** Returns the time by an engine's clock at an entry. */
 export const clockOf = ({ skews }: Trace, engine: number, { wall }: Pick<Entry, "wall">): number =>
   wall + (skews.get(engine) ?? 0)
 
-/** The least that one engine may have open to one integration: all engines share the places. */
+/** Returns the fewest places to one integration that one engine can get: all engines share the places. */
 export const leastShare = ({ outcome: { scenario }, settings }: Trace): number =>
   Math.max(1, Math.floor(settings.concurrencyPerIntegration / scenario.engines))
 
-/** How far the wall clock was put back, in sum, after an entry. */
+/** Returns the total time by which the wall clock was put back after an entry, in milliseconds. */
 export const putBackSince = ({ clockJumps }: Trace, index: number): number =>
   clockJumps.reduce((sum, clock) => sum + (clock.index > index ? Math.max(0, -clock.by) : 0), 0)

@@ -1,23 +1,24 @@
-/**
- * How engines share the work: leases, places, and calls before backlogs.
- */
+/** Checks how engines share the work: leases, places, and calls before backlogs. */
 import type { DeliverySettingsShape } from "@doorhook/core"
 import { isDisturbed } from "./Knowledge.ts"
 import type { Check, EntryOf, Request, Trace, TracedDelivery, Violation } from "./Trace.ts"
 import { beatInterval, clockOf, entriesOf, leastShare, longestUnseen } from "./Trace.ts"
 
-/** Whether a clock jumped so that memberships ended that had not, or the other way round. */
+/** Whether a clock jumped between two entries. A jump can end memberships too early or too late. */
 const jumpedBetween = ({ clockJumps }: Trace, from: number, to: number): boolean =>
   clockJumps.some(({ index }) => index > from && index < to)
 
-/** Attempts must fit into what is surely left of a membership, or somebody else can begin another one before they end. */
+/**
+ * Finds attempts that can outlast the membership of their engine: another engine could start a second attempt
+ * meanwhile.
+ */
 const outlasting = (trace: Trace): ReadonlyArray<Violation> =>
   trace.requests.flatMap(({ delivery, entry, grant }) => {
     if (grant === null) return [{ what: `delivery ${delivery.id} was sent without a lease`, entries: [entry.index] }]
     const known = trace.members.get(entry.engine)?.filter(({ index }) => index < entry.index) ?? []
     const member = known.at(-1)
     if (member === undefined) {
-      const what = `delivery ${delivery.id} was sent by an engine that does not know that it is a member`
+      const what = `delivery ${delivery.id} was sent by an engine without a confirmed membership`
       return [{ what, entries: [grant.index, entry.index] }]
     }
     const violations: Array<Violation> = []
@@ -26,7 +27,7 @@ const outlasting = (trace: Trace): ReadonlyArray<Violation> =>
       const what = `delivery ${delivery.id} was sent with ${left} ms left of the membership`
       violations.push({ what, entries: [member.index, entry.index] })
     }
-    // In the same millisecond the request came first.
+    // Within a millisecond, the request counts as earlier.
     const lapsed = known.find(({ at, continued, index }) => !continued && index > grant.index && at < entry.at)
     if (lapsed !== undefined) {
       const what = `delivery ${delivery.id} was sent under a lease that its engine knew to have lapsed`
@@ -35,13 +36,13 @@ const outlasting = (trace: Trace): ReadonlyArray<Violation> =>
     return violations
   })
 
-/** A worker whose membership is over, by its own clock or by the store's answer, must continue under another name. */
+/** Finds workers that keep their name after their membership ended, by their own clock or by the store's answer. */
 const outliving = (trace: Trace): ReadonlyArray<Violation> => {
   const known = new Map<string, { readonly answer: EntryOf<"member">; readonly hasLapsed: boolean }>()
   return trace.entries.flatMap((entry): ReadonlyArray<Violation> => {
     if (entry.kind === "member") {
       const before = known.get(entry.worker)
-      // The first answer of a name continues nothing.
+      // The first answer to a name continues no membership.
       known.set(entry.worker, { answer: entry, hasLapsed: before !== undefined && !entry.continued })
     }
     const last = entry.kind === "heartbeat" && entry.until !== null ? known.get(entry.worker) : undefined
@@ -52,7 +53,10 @@ const outliving = (trace: Trace): ReadonlyArray<Violation> => {
   })
 }
 
-/** Memberships outlast attempts by more than clocks are apart, so that only a clock that jumps makes two of one. */
+/**
+ * Finds a second request for a delivery while the first is open. Memberships outlast attempts by more than the clock
+ * skew, so only a clock jump allows this.
+ */
 const overlap = (trace: Trace, first: Request, second: Request): ReadonlyArray<Violation> => {
   const isOver =
     first.response === null ? first.endedAt <= second.entry.at : first.response.entry.index < second.entry.index
@@ -61,13 +65,13 @@ const overlap = (trace: Trace, first: Request, second: Request): ReadonlyArray<V
   const beat = trace.members.get(first.entry.engine)?.findLast(({ index }) => index < first.entry.index)
   const isOther = grant !== second.grant
   if (isOther && jumpedBetween(trace, beat?.index ?? grant.index, second.entry.index)) return []
-  const what = `delivery ${first.delivery.id} was open twice at once`
+  const what = `delivery ${first.delivery.id} had two open requests`
   return [{ what, entries: [grant.index, first.entry.index, second.grant.index, second.entry.index] }]
 }
 
 export const leases: Check = {
   name: "leases",
-  rule: "A delivery is leased to one worker and never open twice at once, unless a clock jumps; attempts fit into memberships; stale outcomes settle nothing; a worker whose membership lapsed continues under another name.",
+  rule: "A delivery is leased to one worker and never has two open requests, unless a clock jumps. Attempts fit into memberships. Stale outcomes settle nothing. A worker whose membership lapsed continues under another name.",
   violations: (trace) => [
     ...trace.breaches,
     ...outlasting(trace),
@@ -79,11 +83,11 @@ export const leases: Check = {
 }
 
 interface Places {
-  /** By one process. */
+  /** Most open requests of one process. */
   readonly ofProcess: number
-  /** By one process, to one integration. */
+  /** Most open requests of one process to one integration. */
   readonly ofProcessToOne: number
-  /** By all processes that know each other, to one integration: each has one place at least. */
+  /** Most open requests of all processes to one integration. Each process has at least one place. */
   readonly toOne: number
 }
 
@@ -96,7 +100,7 @@ const placesOf = (
   toOne: Math.max(concurrencyPerIntegration, processes)
 })
 
-/** The places at which more than `cap` of some requests were open at once. */
+/** Finds the moments when more than `cap` of the requests were open. */
 const above = (requests: ReadonlyArray<Request>, cap: number, name: string): ReadonlyArray<Violation> => {
   let open: ReadonlyArray<Request> = []
   return requests.flatMap((request) => {
@@ -108,15 +112,17 @@ const above = (requests: ReadonlyArray<Request>, cap: number, name: string): Rea
   })
 }
 
-/** Whether a request that ends at some time is open when another one starts. */
+/** Whether a request is still open when another one starts. */
 const isOpen = (endedAt: number, responseIndex: number | undefined, { entry }: Request): boolean =>
   responseIndex === undefined ? endedAt > entry.at : responseIndex > entry.index
 
-/** How long workers need to learn of each other, and what was open before to end, in milliseconds. */
+/** Returns the time until workers have found each other and earlier requests have ended, in milliseconds. */
 const acquaintance = ({ outcome: { scenario }, settings }: Trace): number =>
   2 * beatInterval + settings.ackTimeout + 8 * scenario.storeLatency
 
-/** What all workers together have open to one integration too much, once they had time to learn of each other. */
+/**
+ * Finds too many open requests to one integration from all workers, after the workers have had time to find each other.
+ */
 const shared = (trace: Trace): ReadonlyArray<Violation> => {
   const starts = entriesOf(trace.entries, "process").filter(({ what }) => what === "started")
   const needed = acquaintance(trace)
@@ -131,7 +137,7 @@ const shared = (trace: Trace): ReadonlyArray<Violation> => {
 
 export const caps: Check = {
   name: "caps",
-  rule: "An engine never has more requests open than its settings say, and all engines together never more to one integration; no claim takes more than its limit.",
+  rule: "An engine never has more open requests than its settings allow, nor do all engines together to one integration. No claim exceeds its limit.",
   violations: (trace) => {
     const { outcome, requests, settings } = trace
     const places = placesOf(settings, outcome.scenario.engines)
@@ -153,8 +159,8 @@ export const caps: Check = {
 }
 
 /**
- * Places are kept for calls. Where there is but one place for all, what is open has to be answered or to time out first,
- * and an integration may have to wait for its turn after that. Then a poll and the store calls of a round.
+ * Returns the longest wait of a call, in milliseconds. Some places are reserved for calls. If there is only one place,
+ * an open request must end first, and the integration may have to wait its turn.
  */
 const bound = (trace: Trace): number => {
   const { scenario } = trace.outcome
@@ -165,11 +171,11 @@ const bound = (trace: Trace): number => {
   )
 }
 
-/** When nothing more was done for a delivery. */
+/** Returns the time of the last activity on a delivery. */
 const lastActive = ({ requests, settlements, enqueued }: TracedDelivery): number =>
   Math.max(enqueued.at, requests.at(-1)?.endedAt ?? 0, settlements.at(-1)?.entry.at ?? 0)
 
-/** Whether other calls take the places that are kept for calls. */
+/** Whether other calls take the places reserved for calls. */
 const isContended = (trace: Trace, call: TracedDelivery, from: number, to: number): boolean => {
   const { concurrency } = trace.settings
   const keptOf = (places: number) => Math.max(1, places - Math.max(1, Math.floor(0.8 * places)))
@@ -183,7 +189,7 @@ const isContended = (trace: Trace, call: TracedDelivery, from: number, to: numbe
 
 export const callsFirst: Check = {
   name: "calls-first",
-  rule: "A call is attempted soon, whatever backlog of access logs there is.",
+  rule: "A call is attempted soon, however large the backlog of access logs.",
   violations: (trace) =>
     [...trace.deliveries.values()].flatMap((delivery) => {
       const { enqueued, event, id, integration_id, requests, settlements } = delivery

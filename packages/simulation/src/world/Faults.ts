@@ -1,6 +1,5 @@
 /**
- * What goes wrong at a call, drawn call by call, until the world calms down; and what fails by it: store calls, signals,
- * directory calls.
+ * Faults, drawn for each call until the world calms down, and what they affect: store calls, signals, directory calls.
  */
 import type { Directory, IntegrationId, Scope, UserId } from "@doorhook/core"
 import { DirectoryError, StoreError } from "@doorhook/core"
@@ -10,15 +9,15 @@ import type { History } from "../History.ts"
 import type { Place, Scenario } from "./Scenario.ts"
 import { between, happens } from "./Scenario.ts"
 
-/** Where in a store call something goes wrong: before it takes effect, or after. */
+/** Where a fault occurs in a store call: before or after it takes effect. */
 type Point = "before" | "after"
 
-/** What becomes of a store call. Latencies in milliseconds. */
+/** Course of a store call. Latencies in milliseconds. */
 export interface CallFate {
   readonly latency: Readonly<Record<Point, number>>
   readonly crash: Point | null
   readonly error: Point | null
-  /** The store does not say whether the call took effect: always after it, and sometimes before. */
+  /** Whether the error leaves open if the call took effect. Always true after the effect, sometimes before. */
   readonly isUnknown: boolean
 }
 
@@ -70,7 +69,7 @@ export class Faults {
     return { latency, crash: happens(rng, faults.crash) ? point : null, error: unwell ? point : null, isUnknown }
   }
 
-  /** How long the directory takes to answer, and whether it then does. */
+  /** Draws the latency of a directory call, and whether it succeeds. */
   directoryCall(): { readonly latency: number; readonly answers: boolean } {
     const slow = this.#time.now < this.#directorySlowUntil
     return {
@@ -80,7 +79,7 @@ export class Faults {
   }
 }
 
-/** What a process calls the store through. */
+/** Runs a store call of one process, with its faults. */
 export type StoreCall = <A, E>(operation: string, effect: Effect.Effect<A, E>) => Effect.Effect<A, E | StoreError>
 
 export const storeCalls =
@@ -90,7 +89,7 @@ export const storeCalls =
       if (!process.alive) return Effect.never
       const { crash, error, isUnknown, latency } = faults.storeCall()
       const wait = (point: Point) => (latency[point] === 0 ? Effect.void : process.wait(time, latency[point]))
-      // Most calls take effect and nothing else; there are hundreds of thousands in a simulated week.
+      // Fast path: there are hundreds of thousands of store calls in a simulated week, most without a fault.
       if (crash === null && error === null) {
         const answered = latency.after === 0 ? effect : Effect.tap(effect, () => wait("after"))
         return latency.before === 0 ? answered : Effect.andThen(wait("before"), answered)
@@ -114,11 +113,11 @@ export const storeCalls =
 
 /** Quality of the connection that carries changes. Times in milliseconds. */
 export interface SignalQuality {
-  /** The longest that a signal takes. */
+  /** Longest delay of a signal. */
   readonly delay: number
-  /** How likely it is that one is lost, because the connection has broken. */
+  /** Probability that a signal is lost because the connection has broken. */
   readonly lost: number
-  /** The longest until a broken connection is back. */
+  /** Longest time until a broken connection is restored. */
   readonly reconnect: number
 }
 
@@ -143,7 +142,7 @@ export class ChangeSignals {
     this.#rng = rng
   }
 
-  /** An integration has changed. */
+  /** Signals to all listeners that an integration changed. */
   send(listeners: ReadonlyArray<Listener>, changed: IntegrationId): void {
     const { delay, lost, reconnect } = this.#quality
     for (const listener of listeners) {

@@ -1,6 +1,6 @@
 /**
- * Receivers and the network before them, as a `Transport`. What they see is written down when a request is open, whether
- * the engine that sent it lives to hear the answer or not.
+ * Receivers and the network in front of them, as a `Transport`. A request is recorded when a receiver gets it, even if
+ * its engine dies before the answer.
  */
 import type { TransportRequest, TransportResult } from "@doorhook/core"
 import { Signature, Transport } from "@doorhook/core"
@@ -25,10 +25,10 @@ const failed = (outcome: "timeout" | "connection_refused" | "connection_reset", 
   elapsed
 })
 
-/** Which receiver a URL leads to. */
+/** Returns the number of the receiver behind a URL. */
 const receiverOf = (url: string): number => Number(/^https:\/\/receiver(\d+)\./.exec(url)?.[1] ?? 0)
 
-/** A URL of a receiver that no integration had before. */
+/** Returns a URL of a receiver. A new number in `unique` makes a URL that no integration has used. */
 export const urlOf = (receiver: number, unique: number): string => `https://receiver${receiver}.example/hook/${unique}`
 
 export class Receivers {
@@ -51,13 +51,13 @@ export class Receivers {
     this.#calm = true
   }
 
-  /** One refuses all connections for a while. */
+  /** Makes a receiver refuse all connections for a while. */
   down(receiver: number, millis: number): void {
     const until = Math.max(this.#downUntil.get(receiver) ?? 0, this.#time.now + millis)
     this.#downUntil.set(receiver, until)
   }
 
-  /** The network as a process has it: when the process dies, its connections break. */
+  /** Returns the network as one process sees it. Its connections break when the process dies. */
   transportOf(process: Process): Transport["Service"] {
     return Transport.make({
       send: (request, done) => {
@@ -126,14 +126,14 @@ export class Receivers {
         return pick(rng, [
           failed("timeout", deadline),
           answered(200, deadline - soon),
-          // A transport that is slow to cut a request off may hand over an answer that came too late.
+          // A transport that cuts off slowly may return an answer that arrived too late.
           answered(200, deadline + soon)
         ])
       case "throttling": {
         const retryAfter = pick(rng, [null, "0", "2", "15", "7200", "soon"])
         return happens(rng, 0.4) ? answered(200, soon) : answered(pick(rng, [429, 503]), soon, retryAfter)
       }
-      // Acknowledges, but not as the document says: only with an override is that understood.
+      // Answers with a 2xx other than 200, which counts as acknowledgement only with an override.
       case "accepting":
         return answered(happens(rng, 0.2) ? 503 : 202, soon)
       case "leaving":

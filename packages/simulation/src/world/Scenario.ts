@@ -1,48 +1,46 @@
-/**
- * What a seed decides beforehand: who and what exists, how the service is set up, and how much goes wrong.
- */
+/** What a seed decides in advance: who and what exists, the settings of the service, and how much goes wrong. */
 import type { DeliverySettingsShape, Scope } from "@doorhook/core"
 import { BuildingId, TenantId, UserId, defaultDeliverySettings, settleBudget } from "@doorhook/core"
 import type { Substream } from "@doorhook/simulator/testing"
 import { Rng, child } from "@doorhook/simulator/testing"
 import type { SignalQuality } from "./Faults.ts"
 
-/** A whole number from `low` to `high`, both included. */
+/** Draws a whole number from `low` to `high`, both included. */
 export const between = (rng: Rng, low: number, high: number): number => low + rng.below(high - low + 1)
 
-/** Whether something of this probability happens. */
+/** Draws whether something with this probability happens. */
 export const happens = (rng: Rng, probability: number): boolean => rng.uniform() < probability
 
-/** One of some things; undefined when there are none. */
+/** Draws one of the items; undefined if there are none. */
 export const oneOf = <A>(rng: Rng, items: ReadonlyArray<A>): A | undefined => items[rng.below(items.length)]
 
-/** One of some things, of which there is at least one. */
+/** Draws one item of a non-empty list. */
 export const pick = <A>(rng: Rng, items: readonly [A, ...ReadonlyArray<A>]): A => oneOf(rng, items) ?? items[0]
 
 const second = 1_000
 
-/** The most integrations that are created. */
+/** Maximum number of integrations that are created. */
 const maxIntegrations = 6
 
-/** How a receiver answers while nothing is wrong with it. */
+/** Behaviours of a receiver while it is up. */
 const receiverKinds = ["prompt", "slow", "flaky", "late", "throttling", "accepting", "leaving", "dead"] as const
 export type ReceiverKind = (typeof receiverKinds)[number]
 
 export interface Place {
   readonly scope: Scope
-  /** Who has the right to the place at first. */
+  /** User who has the right to the place at the start. */
   readonly user: UserId
 }
 
-/** Probabilities of what can happen at a store call, and at a question to the directory. */
+/** Probabilities of faults at store calls. */
 interface FaultRates {
-  /** That the process dies there. */
+  /** Probability that the process dies. */
   readonly crash: number
-  /** That a store call fails while the store is unwell. */
+  /** Probability that a call fails while the store is down. */
   readonly storeError: number
 }
 
-/** How long what actors wait for takes, in milliseconds: from, to. */
+/** Range of a duration, in milliseconds. */
 interface Span {
   readonly least: number
   readonly most: number
@@ -56,31 +54,31 @@ export interface Scenario {
   readonly settings: Partial<DeliverySettingsShape>
   readonly faults: FaultRates
   readonly changeSignals: SignalQuality
-  /** How likely it is that a wake signal is lost. Where none is, there is no poll to speak of either. */
+  /** Probability that a wake signal is lost. If it is 0, the checks don't allow for waiting until a poll. */
   readonly signalsLost: number
-  /** How likely it is that a process that ended is replaced while there are others. */
+  /** Probability that an ended process is replaced while others run. */
   readonly replaced: number
-  /** How far the clock of an engine is off at most, in milliseconds. */
+  /** Maximum clock skew of an engine, in milliseconds. */
   readonly skew: number
-  /** The slowest that a store call is, in milliseconds. */
+  /** Maximum latency of a store call before it takes effect, and again before its answer, in milliseconds. */
   readonly storeLatency: number
-  /** The slowest that the directory answers while nothing is wrong with it, in milliseconds. */
+  /** Maximum latency of the directory without a fault, in milliseconds. */
   readonly directoryLatency: number
-  /** Among how many fibers that could go on the next is drawn. */
+  /** Number of ready fibers from which the next one is drawn. */
   readonly interleaving: number
-  /** How long things go wrong, in milliseconds. */
+  /** Duration of the faults, in milliseconds. */
   readonly chaos: number
-  /** How long after that until all is settled, in milliseconds. */
+  /** Time after the faults until everything is settled, in milliseconds. */
   readonly calm: number
-  /** How long a receiver fails that fails for long. */
+  /** Duration of a long outage of a receiver. */
   readonly outage: Span
-  /** After how long a request is repeated whose answer has come. */
+  /** Delay before a request is repeated that was answered. */
   readonly repeat: Span
-  /** Between two readings of a feed. */
+  /** Pause between two reads of a feed. */
   readonly reading: Span
-  /** Schedules that the operator gives to single integrations. */
+  /** Retry schedules that the operator sets for single integrations. */
   readonly overrides: ReadonlyArray<ReadonlyArray<number>>
-  /** How many actions there are in the time of chaos, of each kind. */
+  /** Number of actions of each kind during the chaos. */
   readonly actions: Readonly<Record<ActionKind, number>>
 }
 
@@ -113,7 +111,7 @@ const schedules: readonly [ReadonlyArray<number>, ...ReadonlyArray<ReadonlyArray
   [5 * second, 20 * second, 60 * second]
 ]
 
-/** The whole of a schedule, with all its jitter. */
+/** Returns the total of a schedule with maximum jitter. */
 const lengthOf = (delays: ReadonlyArray<number>): number =>
   Math.ceil(1.2 * delays.reduce((sum, delay) => sum + delay, 0))
 
@@ -123,10 +121,10 @@ export const scenarioOf = (seed: Substream): Scenario => {
   return happens(rng, 0.25) ? withOutages(scenario, rng) : scenario
 }
 
-/** The schedule of worlds with long outages: when a receiver is back, much of it is still to come. */
+/** Retry schedule for worlds with long outages: most of it is still ahead when a receiver is back. */
 const longSchedule: ReadonlyArray<number> = [2, 10, 30, 60, 180, 300].map((delay) => delay * second)
 
-/** A longer world, whose receivers are away for more than a minute and then catch up. */
+/** Makes a world longer. Its receivers are down for more than a minute and then catch up. */
 const withOutages = (scenario: Scenario, rng: Rng): Scenario => {
   const { actions, faults, settings } = scenario
   return {
@@ -141,7 +139,7 @@ const withOutages = (scenario: Scenario, rng: Rng): Scenario => {
       retry: { ...defaultDeliverySettings.retry, access_log: { delays: longSchedule, lifetime: null } },
       disableAfter: pick(rng, [100 * second, defaultDeliverySettings.disableAfter])
     },
-    // As many crashes as in a shorter world.
+    // Keeps the number of crashes of a shorter world.
     faults: { ...faults, crash: faults.crash / 5 },
     chaos: 200 * second,
     calm: lengthOf(longSchedule) + 80 * second,
@@ -167,7 +165,7 @@ const shortOf = (seed: Substream): Scenario => {
   const delays = pick(rng, schedules)
   const concurrency = pick(rng, [2, 4, 16, 64])
   const concurrencyPerIntegration = pick(rng, [1, 2, 5, 10])
-  // What a dispatcher holds of dead receivers must leave room for the others: twice their places, of each integration.
+  // Deliveries held for dead receivers must leave room for others: twice the places of each integration.
   const leastBuffer = Math.max(concurrency, 2 * concurrencyPerIntegration * maxIntegrations)
   const lively = pick(rng, [0.2, 1, 1])
   const often = (most: number): number => Math.round(lively * rng.below(most + 1))
@@ -200,7 +198,7 @@ const shortOf = (seed: Substream): Scenario => {
     directoryLatency: pick(rng, [0, 20]),
     interleaving: pick(rng, [1, 4]),
     chaos: pick(rng, [30 * second, 60 * second]),
-    // The whole schedule once more after the last lease has run out.
+    // Time for a whole schedule after the last lease has expired.
     calm: lengthOf(delays) + 80 * second,
     outage: { least: 10 * second, most: 50 * second },
     repeat: { least: 0, most: 30 * second },

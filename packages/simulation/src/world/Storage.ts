@@ -1,6 +1,6 @@
 /**
- * Where simulated engines keep what they store: a memory that several processes share and that outlives each of them, or a
- * SQLite file that one process has at a time.
+ * Storage of simulated engines: a memory that several processes share and that outlives them, or a SQLite file that one
+ * process has open at a time.
  */
 import { MemoryStore } from "@doorhook/core"
 import type { Stores } from "@doorhook/simulator/testing"
@@ -14,9 +14,9 @@ import { join } from "node:path"
 
 /** The storage of one simulation. */
 export interface Storage {
-  /** Opens the stores for a process, which builds them: what they do by themselves dies with it. */
+  /** Opens the stores for a process. Their background work ends with the process. */
   readonly open: Effect.Effect<Stores, never, Scope.Scope>
-  /** The process that had opened them was killed: keeps what had reached the file, and nothing else. */
+  /** Discards what the killed process had not written to its file. */
   readonly crashed: () => void
   /** Deletes everything. */
   readonly dispose: () => void
@@ -25,12 +25,12 @@ export interface Storage {
 /** A kind of storage. */
 export interface StorageKind {
   readonly name: string
-  /** Whether only one process at a time has it, which opens it when it starts and whose leases end with it. */
+  /** Whether only one process at a time opens the storage, from its start on. Its leases end with it. */
   readonly isOwned: boolean
   readonly make: () => Storage
 }
 
-/** One store for all processes, which only simulated crashes never touch: it stands for a database server. */
+/** One store that all processes share and that survives crashes, like a database server. */
 export const sharedMemory: StorageKind = {
   name: "memory",
   isOwned: false,
@@ -40,10 +40,10 @@ export const sharedMemory: StorageKind = {
   }
 }
 
-/** A file system in memory, where there is one: thousands of files are made, and none has to last. */
+/** A file system in memory, if there is one: simulations create thousands of short-lived files. */
 const place = existsSync("/dev/shm") ? "/dev/shm" : tmpdir()
 
-/** What belongs to a database: the file, and its log of what is not in the file yet. */
+/** Suffixes of a database's files: the database itself and its write-ahead log. */
 const parts = ["", "-wal"]
 
 const makeStorage = (after: (filename: string) => void): Storage => {
@@ -51,11 +51,11 @@ const makeStorage = (after: (filename: string) => void): Storage => {
   let generation = 0
   const fileOf = (number: number): string => join(folder, `${number}.sqlite`)
   return {
-    // Nothing is lost but by power cuts, which are not simulated: syncs would only take time.
+    // Without syncs only power cuts lose data, and they are not simulated.
     open: Effect.suspend(() =>
       Effect.orDie(storesOf(SqliteStore.layer({ filename: fileOf(generation), synchronous: "NORMAL" })))
     ),
-    // A dead process still has its file open here, so the next one goes on with a copy: what was written, and no more.
+    // A killed process still has its file open here, so the next one continues with a copy of what was written.
     crashed: () => {
       const [from, to] = [fileOf(generation), fileOf(++generation)]
       for (const part of parts) if (existsSync(`${from}${part}`)) copyFileSync(`${from}${part}`, `${to}${part}`)
@@ -66,7 +66,7 @@ const makeStorage = (after: (filename: string) => void): Storage => {
   }
 }
 
-/** `after` is done to a file whose process is gone, before the next one opens it. */
+/** Storage in SQLite files. `after` changes the file of a killed process before the next one opens it. */
 export const sqliteFiles = (after: (filename: string) => void = () => undefined): StorageKind => ({
   name: "sqlite",
   isOwned: true,

@@ -1,6 +1,6 @@
 /**
- * The stores as one process sees them. Everything that takes effect is written to the history, and changes of integrations
- * are signalled to all processes.
+ * The stores as one process sees them. Every effect is recorded in the history, and changes of integrations are
+ * signalled to all processes.
  */
 import type {
   ClaimRequest,
@@ -29,23 +29,29 @@ import { Effect } from "effect"
 import type { EnqueuedEvent, FinalDelivery, History } from "../History.ts"
 import type { StoreCall } from "./Faults.ts"
 
-/** What watches the calls of one process. */
+/** Context in which the calls of one process are recorded. */
 export interface Watching {
-  /** The number of the process. */
+  /** Number of the process. */
   readonly engine: number
   readonly call: StoreCall
   readonly history: History
-  /** What was stored, until it is purged. All processes share it. */
+  /** Stored events until they are purged. All processes share this map. */
   readonly events: Map<EventId, Event>
-  /** Until when each worker is a member; 0 for one that leases without being one. All processes over one state share it. */
+  /**
+   * When each worker's membership ends; 0 for a worker that leases without one. All processes over one state share this
+   * map.
+   */
   readonly members: Map<string, number>
-  /** Signals to everybody that an integration changed. */
+  /** Signals to all processes that an integration changed. */
   readonly changed: (integration: IntegrationId) => void
 }
 
 const everything = Number.MAX_SAFE_INTEGER
 
-/** How near to its end an event is looked at before a purge, in milliseconds: looking costs more than purging. */
+/**
+ * How much younger than the purge limit an event may be to be looked up after a purge, in milliseconds. Looking up
+ * costs more than purging.
+ */
 const nearEnd = 60_000
 
 /** All deliveries that a filter selects, with their attempts. */
@@ -119,7 +125,7 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
       })
     )
 
-  /** Settles, and records which integrations that disabled or enabled. */
+  /** Settles, and records which integrations this disabled or enabled. */
   const settle = Effect.fnUntraced(function* (outcomes: Outcomes, now: number, disableAfter: number) {
     const { releases, settlements, worker } = outcomes
     const settled = yield* deliveries.settle(outcomes, now, disableAfter)
@@ -150,7 +156,7 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
       all.map(({ id }) => id)
     )
 
-  /** Records a heartbeat, and which leases it released: nothing else ends those of others. */
+  /** Records a heartbeat and the leases that it released. Nothing else ends the leases of other workers. */
   const heartbeat = Effect.fnUntraced(function* (beat: Heartbeat) {
     const { holds, now, until, worker } = beat
     const mayRelease =
@@ -170,7 +176,7 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
     const names = ended.map(([name]) => name)
     history.add({ kind: "heartbeat", engine, worker, now, until, continued, ended: names, holds: holds?.ids ?? null })
     if (leased.size > 0) {
-      // Outcomes may have been recorded at the same moment: of what was attempted there is one attempt more.
+      // Outcomes may have been recorded at the same moment: an attempted delivery has one attempt more.
       const ids: Array<DeliveryId> = []
       for (const [id, attempts] of leased) {
         const delivery = (yield* deliveries.find(id))?.delivery
@@ -181,7 +187,7 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
     return membership
   })
 
-  /** Does something, and returns which deliveries of an integration are to be sent since then that were not before. */
+  /** Runs an effect, and returns which deliveries of an integration it queued. */
   const queuedBy = Effect.fnUntraced(function* <A>(
     integration_id: IntegrationId,
     effect: Effect.Effect<A, StoreError>
@@ -193,7 +199,7 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
     const [waited, wereActive] = [new Set(yield* waiting), new Set(yield* active)]
     const answer = yield* effect
     const queued = new Set((yield* waiting).filter((id) => !waited.has(id)))
-    // One that was cancelled during its attempt is leased to the worker of that attempt.
+    // A delivery that was cancelled during its attempt is leased to the worker of that attempt.
     for (const id of yield* active) if (!wereActive.has(id)) queued.add(id)
     return { answer, ids: [...queued] }
   })
@@ -212,7 +218,7 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
     return answer
   })
 
-  /** Whether an event is still kept: it is in the list of its building. */
+  /** Whether an event is still in the list of its building. */
   const isKept = ({ building_id, created_at, id, resource_type }: Event) =>
     Effect.map(
       deliveries.events({
@@ -227,7 +233,7 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
       ({ items }) => items.some((event) => event.id === id)
     )
 
-  /** Purges, and records what is gone by it: of events near to their end, whatever the store says. */
+  /** Purges, and records which events near the limit are gone, whatever the store reports. */
   const purge = Effect.fnUntraced(function* (request: PurgeRequest) {
     const isOld = ({ created_at }: { readonly created_at: number }) => created_at < request.before + nearEnd
     const old = [...events.values()].filter(isOld)
@@ -343,7 +349,7 @@ const watchedIntegrations = (
   }
 }
 
-/** How many deliveries were claimed beyond the limits, in all or of one integration. */
+/** Returns how many deliveries were claimed beyond the limits, in total or of one integration. */
 const excessOf = (
   claimed: ReadonlyArray<LeasedDelivery>,
   { limit, limitPerIntegration, limits }: ClaimRequest

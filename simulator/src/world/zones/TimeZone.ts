@@ -1,22 +1,28 @@
 /**
- * Time zones from a table of our own, so that a plan's bytes do not depend on the time-zone data of the runtime: releases
- * of Node.js carry different editions. Names that the table lacks (`CET`, `Etc/GMT+5`) are read from the runtime.
+ * Time zones from our own table, so that plans don't depend on the time-zone data of the runtime, which differs between
+ * Node.js releases. Names that are not in the table (`CET`, `Etc/GMT+5`) are read from the runtime.
  */
 import { dateOf, dayNumberOf, weekdayOf } from "../CalendarDate.ts"
 import { dayMillis, hour, minute } from "../LocalTime.ts"
 import table from "./zones.json" with { type: "json" }
 
-/** Instants of changes (milliseconds since the epoch, rising), and the offset before the first and from each on. */
+/**
+ * Instants of changes (milliseconds since the epoch, rising), and the offsets before the first change and after each
+ * change.
+ */
 export interface TimeZone {
   readonly changes: ReadonlyArray<number>
   readonly offsets: ReadonlyArray<number>
 }
 
-/** The years that are covered: those in which plans can lie. */
+/** Covered years. Plans lie within them. */
 const firstYear = 2_000
 export const lastYear = 2_090
 
-/** Reads `offset|instant:offset ...|month,day,weekday,time,offset;...`: minutes, instants in base 36, yearly rules last. */
+/**
+ * Reads `offset|instant:offset ...|month,day,weekday,time,offset;...`: times in minutes, instants in base 36, yearly
+ * rules last.
+ */
 const read = (text: string): TimeZone => {
   const [first = "0", explicit = "", rules = ""] = text.split("|")
   const changes: Array<number> = []
@@ -30,7 +36,7 @@ const read = (text: string): TimeZone => {
   const last = changes.at(-1) ?? 0
   for (let year = dateOf(Math.floor(last / dayMillis)).year; yearly.length > 0 && year <= lastYear; year++) {
     for (const rule of yearly) {
-      // The first such weekday from a day of a month on, by the clocks before the change.
+      // The first such weekday on or after a day of the month, by the clocks before the change.
       const [month = 0, day = 0, weekday = 0, time = 0, offset = 0] = rule.split(",").map(Number)
       const from = dayNumberOf(year, month, day) ?? 0
       const number = from + ((weekday - weekdayOf(from) + 7) % 7)
@@ -52,10 +58,10 @@ const offsetReader = (name: string): ((instant: number) => number) => {
   }
 }
 
-/** No zone has had two changes within this. */
+/** Step of the search for changes. No zone has had two changes within it. */
 const stepMillis = 3 * dayMillis
 
-/** A zone as the runtime knows it, changes found to the minute. Throws a RangeError for a name that it does not know. */
+/** Reads a zone from the runtime, with changes to the minute. Throws a RangeError for an unknown name. */
 export const fromRuntime = (name: string): TimeZone => {
   const offsetAt = offsetReader(name)
   const changes: Array<number> = []
@@ -88,10 +94,10 @@ const known = new Map<string, TimeZone>()
 const zones = new Map<string, string>(Object.entries(table.zones))
 const aliases = new Map<string, string>(Object.entries(table.aliases))
 
-/** What is accepted as a time zone. */
+/** Description of accepted time zones. */
 export const expectedZone = "the IANA name of a time zone, like Europe/Berlin"
 
-/** The zone of an IANA name; null when there is none. */
+/** Returns the zone of an IANA name; null if there is none. */
 export const timeZone = (name: string): TimeZone | null => {
   const found = known.get(name)
   if (found !== undefined) return found
@@ -108,7 +114,7 @@ const zoneOf = (name: string): TimeZone => {
   return zone
 }
 
-/** How many changes lie at or before an instant. */
+/** Returns the number of changes at or before an instant. */
 const changesUntil = ({ changes }: TimeZone, instant: number): number => {
   let [low, high] = [0, changes.length]
   while (low < high) {
@@ -119,13 +125,13 @@ const changesUntil = ({ changes }: TimeZone, instant: number): number => {
   return low
 }
 
-/** What clocks of a zone are ahead of UTC at an instant, in milliseconds. */
+/** Returns how far the clocks of a zone are ahead of UTC at an instant, in milliseconds. */
 export const offsetAt = (instant: number, name: string): number => {
   const zone = zoneOf(name)
   return zone.offsets[changesUntil(zone, instant)] ?? 0
 }
 
-/** The first change of a zone after an instant and before another; null when there is none. */
+/** Returns the first change of a zone after one instant and before another; null if there is none. */
 export const changeBetween = (
   from: number,
   until: number,
@@ -138,12 +144,12 @@ export const changeBetween = (
 }
 
 /**
- * The instant at which the clocks of a zone show a time. A time shown twice is the first of the two; one that is left
- * out is as far after the gap as it is into it.
+ * Returns the instant at which the clocks of a zone show a time. If a time is shown twice, it is the first instant. A
+ * skipped time is moved past the gap: 2:30 becomes 3:30.
  */
 export const instantAt = (wall: number, name: string): number => {
   const zone = zoneOf(name)
-  // No clock is more than 14 hours from UTC: the offset in force is among these.
+  // Clocks differ from UTC by at most 14 hours, so the offset in force is among these.
   const first = changesUntil(zone, wall - 15 * hour)
   const last = changesUntil(zone, wall + 15 * hour)
   for (let place = first; place <= last; place++) {
