@@ -1,6 +1,6 @@
 /**
- * Changes stored integrations. A change that loses a race is applied again to the newer version, so that no change is lost.
- * The dispatcher drops its state of a changed integration.
+ * Changes stored integrations. A change that loses a race is applied again to the newer version, so that no change is
+ * lost. The dispatcher then drops its state of the integration.
  */
 import { Clock, Effect, Equal } from "effect"
 import type { Dispatcher } from "../delivery/Dispatcher.ts"
@@ -21,7 +21,7 @@ export const changeStored = Effect.fnUntraced(function* <E>(
     const now = yield* Clock.currentTimeMillis
     const changed = apply(current, now)
     if (Equal.equals(current, changed)) {
-      // Another process may have made the change, and this dispatcher may not have noticed it yet.
+      // Another process may have made the change without this dispatcher's knowledge.
       if (lostRace || current.status === "disabled") yield* dispatcher.forget(current.id)
       return current
     }
@@ -44,7 +44,8 @@ export const removeStored = Effect.fnUntraced(function* <E>(
 })
 
 /**
- * Runs a change uninterruptibly. Then the dispatcher forgets the integration if the change was made, or may have been made.
+ * Runs a change uninterruptibly. Afterwards, the dispatcher forgets the integration if the change was or may have been
+ * made.
  */
 const forgetting = (
   dispatcher: Dispatcher["Service"],

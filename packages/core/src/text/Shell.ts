@@ -1,8 +1,8 @@
 /**
- * Quotes words for a shell (bash, zsh, ksh), for printed commands that users copy.
+ * Quotes words for a shell (bash, zsh, ksh), in commands that users copy.
  */
 
-/** Escapes a byte. Non-printable bytes become three octal digits, because `\u` depends on a UTF-8 locale. */
+/** Escapes a byte. Non-printable bytes become three octal digits, because `\u` requires a UTF-8 locale. */
 const escapeOf = (byte: number): string => {
   const character = String.fromCharCode(byte)
   if (character === "'" || character === "\\") return `\\${character}`

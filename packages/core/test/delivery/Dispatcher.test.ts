@@ -884,7 +884,7 @@ describe("publishing and dispatching", () => {
     const ended = Metric.value(
       Metric.counter("doorhook_deliveries_ended_total", {
         description:
-          "Deliveries that this process ended with an attempt or in place of one, by state. doorhook_deliveries counts all, also those that a change of their integration cancelled and those that were skipped",
+          "Deliveries that this process ended with an attempt or in place of one, by state. doorhook_deliveries also counts skipped deliveries and those cancelled by a change to their integration",
         attributes: { resource_type: "access_log", state: "delivered" }
       })
     )
@@ -962,7 +962,7 @@ describe("publishing and dispatching", () => {
       Effect.andThen(
         Effect.sync(() => {
           assert.deepStrictEqual(lines, [
-            "The database knows 1 other worker. If one has ended without closing, what it held is sent again 25s from now at the latest."
+            "The database lists 1 other worker. If a worker crashed, its deliveries are sent again within 25s."
           ])
         })
       ),

@@ -34,11 +34,11 @@ const explain = (state: DeliveryState, known: Known = {}, reader?: Explanation.R
   return Explanation.explain({ delivery, last, integration, lifetime_over_at: lifetime_over_at ?? null }, reader)
 }
 
-const askForIt = "You can resend this delivery, or recover all of the integration since a time."
+const askForIt = "You can resend this delivery, or recover all deliveries of the integration since a time."
 const tooLate = "It would come too late to be of use. To see whether the receiver accepts it now, resend it."
 const enableIt = "Enable it, then resend this delivery or recover all since a time."
 const probeIt =
-  "Probe it with one delivery, which enables it when that is acknowledged, or enable it, then resend this delivery or recover all since a time."
+  "Probe it: this sends one delivery and enables the integration if it is acknowledged. Or enable it yourself. Then resend this delivery, or recover all since a time."
 
 /** A delivery, and its expected explanation: the reason and the next step. */
 const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next: string]> = [
@@ -139,31 +139,31 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
   [
     "skipped",
     { last: null },
-    "The integration was disabled when the event came, so nothing was sent.",
+    "The integration was disabled when the event was published, so nothing was sent.",
     `Nothing is sent. ${askForIt}`
   ],
   [
     "skipped",
     { reason: "integration_unreadable", last: null },
-    "When the event came, the database did not say which events the integration gets, so nothing was sent.",
+    "When the event was published, the integration's database row could not be read, so nothing was sent.",
     `Nothing is sent. ${askForIt}`
   ],
   [
     "skipped",
     { last: null, integration: disabledBy("manual") },
-    "The integration was disabled when the event came, so nothing was sent.",
+    "The integration was disabled when the event was published, so nothing was sent.",
     `The integration was disabled by hand. ${enableIt}`
   ],
   [
     "skipped",
     { last: null, integration: disabledBy(null) },
-    "The integration was disabled when the event came, so nothing was sent.",
+    "The integration was disabled when the event was published, so nothing was sent.",
     `The integration was disabled by hand. ${enableIt}`
   ],
   [
     "skipped",
     { last: null, integration: disabledBy("failing") },
-    "The integration was disabled when the event came, so nothing was sent.",
+    "The integration was disabled when the event was published, so nothing was sent.",
     `The integration is disabled because its receiver acknowledged nothing for too long. ${probeIt}`
   ],
   [
@@ -187,25 +187,25 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
   [
     "cancelled",
     { reason: "integration_deleted", integration: null },
-    "The integration was deleted before this was acknowledged.",
+    "The integration was deleted before the delivery was acknowledged.",
     "Nothing more is sent."
   ],
   [
     "cancelled",
     { reason: "right_lost", last: null },
-    "The user who created the integration has no right to these events any more.",
+    "The user who created the integration no longer has a right to these events.",
     "Nothing is sent. When the right is back, resend this delivery."
   ],
   [
     "cancelled",
     { reason: "integration_disabled" },
-    `${failedWords} The integration was disabled before this was acknowledged.`,
+    `${failedWords} The integration was disabled before the delivery was acknowledged.`,
     `Nothing more is sent. ${askForIt}`
   ],
   [
     "cancelled",
     { reason: "integration_disabled", last: null, integration: disabledBy("manual") },
-    "The integration was disabled before this was acknowledged.",
+    "The integration was disabled before the delivery was acknowledged.",
     `The integration was disabled by hand. ${enableIt}`
   ]
 ]
@@ -220,7 +220,7 @@ const ownerExamples: ReadonlyArray<readonly [DeliveryState, Known, next: string]
   [
     "exhausted",
     { integration: disabledBy("failing") },
-    `The integration is disabled because its receiver acknowledged nothing for too long. Try it again: that sends the newest event that was not acknowledged, and enables the integration when it is acknowledged. Then s${again}.`
+    `The integration is disabled because its receiver acknowledged nothing for too long. Try it again: this sends the newest unacknowledged event, and enables the integration if it is acknowledged. Then s${again}.`
   ],
   [
     "skipped",

@@ -101,7 +101,7 @@ describe("the host's listener", () => {
       yield* (yield* Notifications).notify([notification(1)])
       yield* Effect.yieldNow
       yield* (yield* Notifications).notify(Array.from({ length: 1_001 }, (_, n) => notification(n + 2)))
-      assert.match(lines.at(-1) ?? "", /^Notification 1002 is not sent to the listener: 1000 others wait for it/)
+      assert.match(lines.at(-1) ?? "", /^Notification 1002 is not sent to the listener: 1000 others are waiting/)
       assert.lengthOf(
         lines.filter((line) => line.includes("is not sent")),
         1

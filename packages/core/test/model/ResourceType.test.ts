@@ -64,7 +64,7 @@ describe("declared resource types", () => {
         onFailure: ({ problems: all }) => all.map(({ detail, pointer }) => `${pointer}: ${detail}`)
       }
     )
-    const rule = "must have 1 to 64 lower-case letters, digits and underscores, the first of them a letter"
+    const rule = "must have 1 to 64 lower-case letters, digits and underscores, starting with a letter"
     const duration = "is not a duration like 300ms, 5s, 2m, 1h or 3d"
     assert.deepStrictEqual(problems, [
       `/resourceTypes: "Door forced" ${rule}`,

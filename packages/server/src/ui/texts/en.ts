@@ -373,7 +373,7 @@ export const en = {
   notification_gone: "was disabled: its receiver answered 410 Gone",
   notification_disabled: "was disabled: it acknowledged nothing for too long",
   notification_recovered: "acknowledges again",
-  notification_retention: "The clock jumped ahead: nothing is deleted for its age for 24 hours.",
+  notification_retention: "The clock jumped ahead: nothing is deleted by age for 24 hours.",
   notification_exhausted_one: "{n} delivery was given up: the retry schedule is used up",
   notification_exhausted_other: "{n} deliveries were given up: the retry schedule is used up",
 
