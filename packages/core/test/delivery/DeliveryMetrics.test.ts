@@ -2,7 +2,7 @@ import { DeliveryMetrics } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Metric } from "effect"
 
-/** The count of a counter of attempts. */
+/** Returns the value of a counter of attempts. */
 const attemptsCounted = (name: string, description: string, outcome: "acknowledged" | "timeout") =>
   Effect.map(
     Metric.value(Metric.counter(name, { description, attributes: { resource_type: "access_log", outcome } })),

@@ -27,7 +27,7 @@ const withListener = (listener: (notification: Notification) => Effect.Effect<vo
   )
 
 describe("the host's listener", () => {
-  it.effect("gets each notification once, in order, and continues after one that it fails on", () =>
+  it.effect("gets each notification once, in order, even after it failed on one", () =>
     Effect.gen(function* () {
       const heard = yield* Queue.unbounded<number>()
       yield* Effect.gen(function* () {
@@ -68,7 +68,7 @@ describe("the host's listener", () => {
     })
   )
 
-  it.effect("that never returns gets the next notification after 30 s, which is logged", () => {
+  it.effect("gets the next notification after 30 s if it never returns, which is logged", () => {
     const heard: Array<number> = []
     const lines: Array<string> = []
     const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
@@ -93,7 +93,7 @@ describe("the host's listener", () => {
     )
   })
 
-  it.effect("that answers too slowly has a thousand waiting, and the log names the others", () => {
+  it.effect("has at most a thousand waiting notifications, and the log names the others", () => {
     const gate = Latch.makeUnsafe(false)
     const lines: Array<string> = []
     const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
