@@ -1,8 +1,8 @@
 /**
  * Checks before each attempt whether the user may still receive the events of a scope.
  *
- * If the directory answers synchronously, the check needs no fiber and no timer. Identical concurrent requests are sent to the
- * directory once.
+ * If the directory answers synchronously, the check needs no fiber and no timer. Identical concurrent requests are sent
+ * to the directory once.
  */
 import { Cause, Effect, Exit } from "effect"
 import type { Fiber, Scope as Lifetime } from "effect"

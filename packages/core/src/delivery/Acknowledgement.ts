@@ -1,7 +1,7 @@
 /**
- * The definition of an acknowledgement, shared by the sender, the simulator and the conformance suite (interface document,
- * section 6, rule 3). The status is exactly 200, or any 2xx if the integration's setting allows it. The headers must be
- * complete within the deadline.
+ * The definition of an acknowledgement, shared by the sender, the simulator and the conformance suite (interface
+ * document, section 6, rule 3). The status is exactly 200, or any 2xx if the integration's setting allows it. The
+ * headers must be complete within the deadline.
  */
 import type { AttemptOutcome } from "../model/Delivery.ts"
 import type { TransportResult } from "../ports/Transport.ts"

@@ -1,12 +1,12 @@
 /**
  * The circuit breaker for the two dependencies of all deliveries: the directory, and outbound connections.
  *
- * It opens when one of them fails. Then one delivery is tried at a time, with pauses (half-open), and all others wait in the
- * store. The first success closes it.
+ * It opens when one of them fails. Then one delivery is tried at a time, with pauses (half-open), and all others wait
+ * in the store. The first success closes it.
  *
- * If the directory fails for one user only, only that user's deliveries wait. The next delivery of another user shows whether
- * the failure is limited to one user. Trials therefore alternate between users, and a few users who have not failed in the
- * current round are tried without a pause.
+ * If the directory fails for one user only, only that user's deliveries wait. The next delivery of another user shows
+ * whether the failure is limited to one user. Trials therefore alternate between users, and a few users who have not
+ * failed in the current round are tried without a pause.
  *
  * Plain data: nothing here waits. All times are in milliseconds since the epoch.
  */
@@ -96,7 +96,9 @@ export class CircuitBreaker {
     return !this.begun.has("egress") && this.tries < maxTries
   }
 
-  /** Whether published deliveries of a user may be held for a trial without a pause. Otherwise they wait in the store. */
+  /**
+   * Whether published deliveries of a user may be held for a trial without a pause. Otherwise they wait in the store.
+   */
   mayHold(user: UserId): boolean {
     // A trial may hang. Deliveries of users who failed before would accumulate behind it, only to be released again.
     return !this.isOpen || (this.mayTryOthers && !(this.trying ? this.unanswered : this.round).has(user))

@@ -78,7 +78,10 @@ export class Deliveries extends Context.Service<
     ) => Effect.Effect<DeliveryWithAttempts, DeliveryNotFound | StoreError>
     /** Makes the next attempt of a delivery due now, whatever its state. */
     readonly resend: (id: DeliveryId) => Effect.Effect<void, DeliveryNotFound | NotDeliverable | StoreError>
-    /** Sends all deliveries that an integration has not acknowledged since `since` (ms since the epoch). Returns their number. */
+    /**
+     * Sends all deliveries that an integration has not acknowledged since `since` (ms since the epoch). Returns their
+     * number.
+     */
     readonly recover: (
       integration: IntegrationId,
       since: number

@@ -11,8 +11,8 @@ import { ResourceTypes } from "../model/ResourceType.ts"
 import type { Settlement } from "../ports/DeliveryStore.ts"
 
 /**
- * Makes counters with the same name. Each attribute set gets its own metric object: with a shared one, every update would
- * look up the series again.
+ * Makes counters with the same name. Each attribute set gets its own metric object: with a shared one, every update
+ * would look up the series again.
  */
 const counters = (id: string, description: string) => (attributes: Metric.Metric.AttributeSet) =>
   Metric.counter(id, { description, attributes, incremental: true })
@@ -163,7 +163,10 @@ export interface Counted {
   readonly events_accepted: number
   /** By outcome. Outcomes that did not occur are left out. */
   readonly attempts: Readonly<Partial<Record<AttemptOutcome, number>>>
-  /** Latencies of acknowledged attempts: their number, and pairs of a bound in milliseconds and the count up to that bound. */
+  /**
+   * Latencies of acknowledged attempts: their number, and pairs of a bound in milliseconds and the count up to that
+   * bound.
+   */
   readonly latency: { readonly count: number; readonly buckets: ReadonlyArray<readonly [number, number]> }
 }
 

@@ -1,5 +1,6 @@
 /**
- * The HTTP request of an attempt, with all headers that receivers see. The sender and the conformance suite both use it.
+ * The HTTP request of an attempt, with all headers that receivers see. The sender and the conformance suite both use
+ * it.
  */
 import { Effect } from "effect"
 import type { Redacted } from "effect"

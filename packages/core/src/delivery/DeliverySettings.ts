@@ -15,8 +15,8 @@ import type { RetryPolicies, RetryPolicy } from "../model/RetryPolicy.ts"
 import { problemOf } from "../model/RetryPolicy.ts"
 
 /**
- * How requests are signed: with the integration's secret (`hmac`), with the service's private key, which receivers verify
- * without a secret (`ed25519`), with both, or not at all.
+ * How requests are signed: with the integration's secret (`hmac`), with the service's private key, which receivers
+ * verify without a secret (`ed25519`), with both, or not at all.
  */
 export const signings = ["hmac", "ed25519", "both", "off"] as const
 export type Signing = (typeof signings)[number]

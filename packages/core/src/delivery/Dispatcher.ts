@@ -1,17 +1,18 @@
 /**
  * Sends deliveries: the main loop of the engine.
  *
- * - *Publications* arrive through a `Handover`. Deliveries that fit in the queue are stored as leased to this worker and stay
- *   in memory. The others wait in the store.
+ * - *Publications* arrive through a `Handover`. Deliveries that fit in the queue are stored as leased to this worker
+ *   and stay in memory. The others wait in the store.
  * - The *claim loop* leases due deliveries from the store when there is room (`ClaimTimer`), and early retries of
  *   integrations that catch up after an outage (`IntegrationHealth`).
  * - The *sender* takes from the fair queue (`FairQueue`) and attempts each delivery (`Sender`).
  * - The *record loop* stores outcomes and releases in batches (`RecordQueue`), at the same time as publications.
- *   `model/RetryPolicy` decides when a failed attempt is retried, `delivery/HealthRules` when an integration is disabled.
+ *   `model/RetryPolicy` decides when a failed attempt is retried, `delivery/HealthRules` when an integration is
+ *   disabled.
  * - *Heartbeats* renew the worker's membership (`Membership`). Without a valid membership, no attempt starts.
  *
- * When the store is slow or unavailable, sending stops before too many outcomes are unrecorded. If a process dies, another
- * worker sends its unrecorded deliveries again: at-least-once delivery.
+ * When the store is slow or unavailable, sending stops before too many outcomes are unrecorded. If a process dies,
+ * another worker sends its unrecorded deliveries again: at-least-once delivery.
  *
  * `layer` sends deliveries; `layerNone` is for a process that only accepts events.
  */

@@ -23,7 +23,9 @@ export interface DispatcherStatus {
   readonly unsettled_since: number | null
   /** Time of the last successful claim, in milliseconds since the epoch; null before the first. */
   readonly last_claim_at: number | null
-  /** Since when the store has been failing claims or recordings, in milliseconds since the epoch; null while it works. */
+  /**
+   * Since when the store has been failing claims or recordings, in milliseconds since the epoch; null while it works.
+   */
   readonly store_failing_since: number | null
   /** The outage that stops all deliveries except for a trial request every few seconds; null if there is none. */
   readonly outage: Outage | null

@@ -207,8 +207,8 @@ export class FairQueue {
   }
 
   /**
-   * Shares the places of each integration with other workers from now on. Removes and returns the deliveries beyond the new
-   * limits. The caller releases them so that other workers can claim them.
+   * Shares the places of each integration with other workers from now on. Removes and returns the deliveries beyond the
+   * new limits. The caller releases them so that other workers can claim them.
    */
   shareWith(share: Share): ReadonlyArray<LeasedDelivery> {
     const places = Math.ceil(this.options.concurrencyPerIntegration / share.workers)
@@ -271,8 +271,8 @@ export class FairQueue {
   }
 
   /**
-   * Frees the place of a delivery after its attempt, or without one. If this makes its integration slow, removes and returns
-   * the deliveries beyond the lower limit. The caller releases them.
+   * Frees the place of a delivery after its attempt, or without one. If this makes its integration slow, removes and
+   * returns the deliveries beyond the lower limit. The caller releases them.
    */
   finish(delivery: LeasedDelivery, latencyClass: LatencyClass): ReadonlyArray<LeasedDelivery> {
     const line = this.lines.get(delivery.integration.id)

@@ -1,6 +1,6 @@
 /**
- * Results to be stored: outcomes of attempts, and released deliveries. They are collected in batches; each batch is recorded
- * in one transaction.
+ * Results to be stored: outcomes of attempts, and released deliveries. They are collected in batches; each batch is
+ * recorded in one transaction.
  *
  * Plain data: nothing here waits or fails.
  */

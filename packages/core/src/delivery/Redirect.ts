@@ -9,7 +9,10 @@ export const isRedirect = (status: number | null): boolean => status !== null &&
 /** Longest target that is stored, in characters. */
 const maxPlace = 300
 
-/** Describes the target of a redirect from `url`, without its query, which may hold a secret. Null without a valid target. */
+/**
+ * Describes the target of a redirect from `url`, without its query, which may hold a secret. Null without a valid
+ * target.
+ */
 export const placeOf = (location: string | null | undefined, url: string): string | null => {
   const place = location === null || location === undefined ? null : URL.parse(location, url)
   if (place === null || !/^https?:$/.test(place.protocol)) return null

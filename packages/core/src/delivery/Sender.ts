@@ -327,7 +327,10 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
   const removeWaiting = (at: number): ReadonlyArray<LeasedDelivery> =>
     queue.removeIf((held) => breaker.mustDefer(ownerOf(held), at))
 
-  /** Handles a failure of the directory or of outbound connections: defers the queued deliveries of the user, or of all users. */
+  /**
+   * Handles a failure of the directory or of outbound connections: defers the queued deliveries of the user, or of all
+   * users.
+   */
   const onOutage = (flight: Flight, cause: BreakerCause, error: DirectoryError | TransportUnavailable): void => {
     const { delivery } = flight
     const owner = ownerOf(delivery)

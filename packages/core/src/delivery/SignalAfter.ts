@@ -4,7 +4,9 @@
 import { Cause, Effect, Exit, Predicate } from "effect"
 import type { WakeSignal } from "../ports/WakeSignal.ts"
 
-/** Whether a failed change may have been carried out in whole or in part: its answer was lost, or it was interrupted. */
+/**
+ * Whether a failed change may have been carried out in whole or in part: its answer was lost, or it was interrupted.
+ */
 const mayHaveChanged = (cause: Cause.Cause<unknown>): boolean => {
   if (Cause.hasInterrupts(cause)) return true
   const error = Cause.squash(cause)

@@ -20,8 +20,8 @@ export interface Explained {
 }
 
 /**
- * Actions, as the operator API names them: allow the integration's network, probe the integration with one delivery, enable
- * it, resend the delivery, or recover all unacknowledged deliveries of the integration since a time.
+ * Actions, as the operator API names them: allow the integration's network, probe the integration with one delivery,
+ * enable it, resend the delivery, or recover all unacknowledged deliveries of the integration since a time.
  */
 export const actions = ["allow", "probe", "enable", "resend", "recover"] as const
 export type Action = (typeof actions)[number]

@@ -9,7 +9,10 @@ import type { Integration } from "../model/Integration.ts"
 import type { IntegrationStore, IntegrationRef } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 
-/** Stores the result of `apply` as the next version, unless it changes nothing. `find` reads the integration before each try. */
+/**
+ * Stores the result of `apply` as the next version, unless it changes nothing. `find` reads the integration before each
+ * try.
+ */
 export const changeStored = Effect.fnUntraced(function* <E>(
   store: IntegrationStore["Service"],
   dispatcher: Dispatcher["Service"],

@@ -23,8 +23,8 @@ export type Reply =
   | (Pick<Failed, "outcome"> & Partial<Pick<Failed, "detail">>)
 
 /**
- * Chooses the reply to the `nth` post, counted from 1. A reply that takes longer than the post's deadline is reported as
- * `timeout`.
+ * Chooses the reply to the `nth` post, counted from 1. A reply that takes longer than the post's deadline is reported
+ * as `timeout`.
  */
 export type Receive = (post: Post, nth: number) => Effect.Effect<Reply, TransportUnavailable>
 

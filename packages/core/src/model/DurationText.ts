@@ -1,5 +1,6 @@
 /**
- * Durations in text form: `300ms`, `5s`, `2m`, `1h`, `3d`. All flags, settings and scenarios use this parser and formatter.
+ * Durations in text form: `300ms`, `5s`, `2m`, `1h`, `3d`. All flags, settings and scenarios use this parser and
+ * formatter.
  */
 import { Option, Result, Schema, SchemaTransformation } from "effect"
 

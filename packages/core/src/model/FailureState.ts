@@ -63,7 +63,9 @@ export const warningCutoffs = (now: number, disableAfter: number): ReadonlyArray
 export const laterOf = (a: number | null, b: number | null): number | null =>
   a === null || (b !== null && b > a) ? b : a
 
-/** Evaluates an enabled integration at `now`. One acknowledgement outweighs any number of failures in the same batch. */
+/**
+ * Evaluates an enabled integration at `now`. One acknowledgement outweighs any number of failures in the same batch.
+ */
 export const evaluateFailure = (
   before: FailureState | null,
   evidence: AttemptResults,

@@ -9,7 +9,10 @@ import { Sentence } from "./Sentences.ts"
 export const Problem = Schema.Struct({
   /** JSON Pointer (RFC 6901) to the value; empty for the input as a whole. */
   pointer: Schema.String,
-  /** A sentence if there is a `code`, like "Must be an object."; otherwise a continuation of the pointer, like "must be an object". */
+  /**
+   * A sentence if there is a `code`, like "Must be an object."; otherwise a continuation of the pointer, like "must be
+   * an object".
+   */
   detail: Schema.String,
   /** An identifier for programs. */
   code: Schema.optionalKey(Schema.String),

@@ -16,7 +16,9 @@ const about = {
   at: Schema.Int
 }
 
-/** A notification about an integration, before the store has assigned an id. Times are in milliseconds since the epoch. */
+/**
+ * A notification about an integration, before the store has assigned an id. Times are in milliseconds since the epoch.
+ */
 export const IntegrationNotification = Schema.Union([
   /**
    * A warning that nothing has been acknowledged for some time. Without an acknowledgement, the first failed attempt

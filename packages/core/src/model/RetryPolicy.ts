@@ -107,8 +107,8 @@ const parseDate = (text: string, now: number): number => {
 }
 
 /**
- * Parses a `Retry-After` header (RFC 9110 section 10.2.3: seconds or a date) to milliseconds, at most ten years. Null if it is
- * invalid.
+ * Parses a `Retry-After` header (RFC 9110 section 10.2.3: seconds or a date) to milliseconds, at most ten years. Null
+ * if it is invalid.
  */
 export const parseRetryAfter = (header: string | null, now: number): number | null => {
   if (header === null) return null

@@ -17,8 +17,8 @@ export const rotationGrace = 60_000
 export const codeReuseWindow = 24 * 3_600_000
 
 /**
- * How long a rotated refresh token is remembered, in milliseconds, so that its reuse revokes the grant. A stolen copy is
- * usually used much sooner.
+ * How long a rotated refresh token is remembered, in milliseconds, so that its reuse revokes the grant. A stolen copy
+ * is usually used much sooner.
  */
 export const rotatedRetention = 90 * 24 * 3_600_000
 

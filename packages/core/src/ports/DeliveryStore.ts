@@ -310,18 +310,19 @@ export class DeliveryStore extends Context.Service<
   DeliveryStore,
   {
     /**
-     * Stores events with their deliveries, and the idempotency records of the requests that published them. Returns how each
-     * delivery was stored, in the given order. If an integration has changed since the match, its delivery is `cancelled`
-     * (deleted), `skipped` (disabled) or `pending` (other changes). Wakes workers of other processes for due deliveries.
+     * Stores events with their deliveries, and the idempotency records of the requests that published them. Returns how
+     * each delivery was stored, in the given order. If an integration has changed since the match, its delivery is
+     * `cancelled` (deleted), `skipped` (disabled) or `pending` (other changes). Wakes workers of other processes for
+     * due deliveries.
      *
-     * Fails without storing anything if one of the keys is taken. Given candidates, also fails if they are no longer exactly
-     * the integrations of the events' scopes in the same versions.
+     * Fails without storing anything if one of the keys is taken. Given candidates, also fails if they are no longer
+     * exactly the integrations of the events' scopes in the same versions.
      */
     readonly enqueue: Enqueue
 
     /**
-     * Leases due deliveries to a worker. Within an integration, the most urgent lane goes first, then the earliest due time. A
-     * delivery that can't be read is postponed and logged, and does not block others.
+     * Leases due deliveries to a worker. Within an integration, the most urgent lane goes first, then the earliest due
+     * time. A delivery that can't be read is postponed and logged, and does not block others.
      */
     readonly claim: (request: ClaimRequest) => Effect.Effect<Claimed, StoreError>
 
@@ -335,8 +336,8 @@ export class DeliveryStore extends Context.Service<
     readonly settle: (outcomes: Outcomes, now: number, disableAfter: number) => Effect.Effect<Settled, StoreError>
 
     /**
-     * Begins, continues or ends the membership of a worker. Also ends expired memberships and releases their leases; those
-     * deliveries keep their due times.
+     * Begins, continues or ends the membership of a worker. Also ends expired memberships and releases their leases;
+     * those deliveries keep their due times.
      */
     readonly heartbeat: (heartbeat: Heartbeat) => Effect.Effect<Membership, StoreError>
 

@@ -1,6 +1,6 @@
 /**
- * The error of all storage operations: the store is unreachable, refused the operation, or contains unreadable data. Nothing
- * was changed, unless `outcome` says otherwise.
+ * The error of all storage operations: the store is unreachable, refused the operation, or contains unreadable data.
+ * Nothing was changed, unless `outcome` says otherwise.
  */
 import { Formatter, Predicate, Schema } from "effect"
 

@@ -1,6 +1,6 @@
 /**
- * Encodes values as JSON, and explains why a value can't be encoded. It also rejects values that `JSON.stringify` would silently
- * reduce to `{}` or `null`.
+ * Encodes values as JSON, and explains why a value can't be encoded. It also rejects values that `JSON.stringify` would
+ * silently reduce to `{}` or `null`.
  */
 import { Predicate, Result } from "effect"
 

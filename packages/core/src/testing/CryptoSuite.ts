@@ -67,7 +67,7 @@ const oddTexts = ["", "Café “Ü” \u{1f511}", "a\u0000b", "\ufeffé", "e\u03
 
 export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
   {
-    name: "sha256 follows FIPS 180-4, also for a view of a larger buffer, and each caller gets its own bytes",
+    name: "sha256 follows FIPS 180-4, even for a view of a larger buffer, and each caller gets its own bytes",
     run: Effect.gen(function* () {
       const crypto = yield* Crypto
       for (const [text, hex] of digests) {
@@ -90,7 +90,7 @@ export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
     })
   },
   {
-    name: "hmacSha256 follows RFC 4231 and returns base64 with padding, also for a key that is a view of a larger buffer",
+    name: "hmacSha256 follows RFC 4231 and returns base64 with padding, even for a key that is a view of a larger buffer",
     run: Effect.gen(function* () {
       const crypto = yield* Crypto
       for (const [key, text, hex] of codes) {
@@ -106,7 +106,7 @@ export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
     })
   },
   {
-    name: "hmacSha256 accepts any key and any text in UTF-8, also concurrently",
+    name: "hmacSha256 accepts any key and any text in UTF-8, even concurrently",
     run: Effect.gen(function* () {
       const crypto = yield* Crypto
       yield* concurrently(
@@ -135,7 +135,7 @@ export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
     })
   },
   {
-    name: "Ed25519 follows RFC 8032, also for a key that is a view of a larger buffer, and signs text in UTF-8",
+    name: "Ed25519 follows RFC 8032, even for a key that is a view of a larger buffer, and signs text in UTF-8",
     run: Effect.gen(function* () {
       const crypto = yield* Crypto
       const read = (hex: string) => Effect.fromResult(Hex.decode(hex))

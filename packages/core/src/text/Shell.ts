@@ -10,7 +10,9 @@ const escapeOf = (byte: number): string => {
   return byte >= 0x20 && byte < 0x7f ? character : `\\${byte.toString(8).padStart(3, "0")}`
 }
 
-/** Quotes a word. Characters that are not printable ASCII become escaped UTF-8 bytes, which are harmless on a terminal. */
+/**
+ * Quotes a word. Characters that are not printable ASCII become escaped UTF-8 bytes, which are harmless on a terminal.
+ */
 export const quote = (text: string): string => {
   if (/^[A-Za-z0-9_@%+=:,./-]+$/.test(text)) return text
   if (/^[\x20-\x26\x28-\x7e]*$/.test(text)) return `'${text}'`
