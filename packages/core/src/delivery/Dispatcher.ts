@@ -302,7 +302,7 @@ const makeDispatcher: Effect.Effect<
     records.over(now())
     // Only now: until `over`, the deliveries of the batch counted as held.
     if (hasDefect || batch.isInDoubt) noteLostAnswer()
-    // Also after a defect: with nothing left to record, nothing else would clear the failure.
+    // Even after a defect, because with nothing left to record, nothing else would clear the failure.
     storeFailures.clear("settle")
     if (records.isEmpty) recordedAll.openUnsafe()
     else recordSoon()

@@ -17,8 +17,8 @@ export interface DispatcherStatus {
   /** Number of finished attempts that are not yet recorded in the store. */
   readonly unsettled: number
   /**
-   * Start of the current wait of finished attempts to be recorded, in milliseconds since the epoch; null if none wait.
-   * Each recorded batch resets it.
+   * Since when finished attempts have waited without one being recorded, in milliseconds since the epoch; null if none
+   * wait. Each recorded batch resets it.
    */
   readonly unsettled_since: number | null
   /** Time of the last successful claim, in milliseconds since the epoch; null before the first. */

@@ -63,7 +63,7 @@ export class RecordQueue {
     return this.#unsettled
   }
 
-  /** Time since which outcomes wait and none has been recorded, in milliseconds since the epoch; null if none wait. */
+  /** Since when outcomes have waited without one being recorded, in milliseconds since the epoch; null if none wait. */
   get unsettledSince(): number | null {
     return this.#unsettled === 0 ? null : this.#progressAt
   }

@@ -30,7 +30,7 @@ export type StoreOperation = "heartbeat" | "claim" | "settle"
 export class StoreFailures {
   private readonly times = new Map<StoreOperation, number>()
 
-  /** Time since which any operation has been failing, in milliseconds since the epoch; null if none fails. */
+  /** Since when operations have been failing, in milliseconds since the epoch; null if none fails. */
   get since(): number | null {
     return this.times.size === 0 ? null : Math.min(...this.times.values())
   }

@@ -39,7 +39,7 @@ import { candidateUrl, DocumentMismatch, mismatchOf, readAttributes, readChanges
 /** The user and client that a call acts for. */
 export interface Actor {
   readonly user_id: UserId
-  /** Null on doorhook's own pages, where users can manage integrations of all their clients. */
+  /** Null on doorhook's own pages, where users can manage the integrations of all clients. */
   readonly client_id: ClientId | null
 }
 

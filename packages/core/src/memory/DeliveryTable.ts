@@ -47,7 +47,7 @@ interface StoredEvent {
 
 type Heaps = Map<IntegrationId, DueHeap<StoredDelivery>>
 
-/** Counts the items at the beginning of a list that meet a condition. No later item may meet it. */
+/** Counts the items that meet a condition. They must all be at the beginning of the list. */
 export const countWhile = <A>(list: ReadonlyArray<A>, meets: (item: A) => boolean): number => {
   let [low, high] = [0, list.length]
   while (low < high) {

@@ -14,7 +14,10 @@ import { DueHeap } from "./DueHeap.ts"
 
 /** An entry that is deleted after its `due_at`. */
 interface Ending extends Waiting {
-  /** Deletes at most `limit` rows and returns their number. Removes the entry from the heap when nothing is left. */
+  /**
+   * Deletes at most `limit` tokens, codes and grants, and returns their number. Removes the entry from the heap when
+   * nothing is left.
+   */
   readonly purge: (limit: number) => number
 }
 

@@ -160,7 +160,7 @@ const makeCounts = (capacity: number) => {
       if (network === null || pair === null) return add(names, name, now, failuresPerName)
       const debt = debtOf(addresses.get(network), now)
       addresses.set(network, now + Math.min(debt + addressInterval, failureWindow), now)
-      // Names that don't exist are not counted, because their number is unlimited.
+      // Failures for nonexistent names don't count for the name, because such names are unlimited in number.
       if (!isMadeUp) add(names, name, now, failuresPerName)
       if (!isMadeUp || debt <= failureWindow - addressInterval) add(pairs, pair, now, failuresPerPair)
     },

@@ -106,7 +106,7 @@ export class TokenStore extends Context.Service<
      *   `rotatedRetention` ago, so that their reuse is detected until then;
      * - data of grants that were revoked more than `revokedRetention` ago, then these grants.
      *
-     * Returns the number of deleted rows. Grants of unused codes are deleted with their codes and not counted. Refresh
+     * Returns how many were deleted. Grants of unused codes are deleted with their codes and not counted. Refresh
      * tokens do not expire.
      */
     readonly purgeExpired: (now: number, limit: number) => Effect.Effect<number, StoreError>
