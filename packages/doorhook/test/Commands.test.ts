@@ -198,13 +198,10 @@ describe("doorhook deliveries", () => {
       const show = (id: number) => print("deliveries", "show", `dlv_${id}`)
       assert.match(yield* show(2), /^why: +The receiver answered 302: a redirect, .*another delivery with 410 Gone/m)
       assert.match(yield* show(2), /^ +1\. .* bad_status 302 after \d+ ms: points to http:\S+\/login$/m)
-      assert.match(
-        yield* show(5),
-        /^why: +The receiver answered 410 Gone at \d{4}.*\nnext: .* disabled.*Probe it with/m
-      )
+      assert.match(yield* show(5), /^why: +The receiver answered 410 Gone at \d{4}.*\nnext: .* disabled.*Probe it: /m)
       assert.match(
         yield* show(6),
-        /^why: +The integration was disabled when the event came.*\nnext: .*410 Gone\. Probe/m
+        /^why: +The integration was disabled when the event was published.*\nnext: .*410 Gone\. Probe/m
       )
 
       // These are complete commands that work when they are copied.
@@ -383,13 +380,13 @@ describe("doorhook clients", () => {
       assert.deepStrictEqual(yield* run("clients", "remove", "beta"), {
         code: 1,
         stdout: "",
-        stderr: "doorhook: No client beta was registered with the service. Those of the directory are managed there.\n"
+        stderr: "doorhook: No client beta was registered with the service. The directory's clients are managed there.\n"
       })
       const wrong = yield* run("clients", "add", "--name", "x", "--redirect-uri", "http://evil.example/")
       assert.deepStrictEqual([wrong.code, wrong.stdout], [3, ""])
       assert.match(wrong.stderr, /^doorhook: --redirect-uri must be .*\n$/)
       assert.notStrictEqual((yield* run("clients", "add", "--name", "x")).code, 0)
-      assert.match((yield* run("clients", "rotate", "c1")).stderr, /Those of the directory are managed there/)
+      assert.match((yield* run("clients", "rotate", "c1")).stderr, /The directory's clients are managed there/)
     })
   )
 })

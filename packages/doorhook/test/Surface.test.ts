@@ -105,7 +105,7 @@ describe("clients that differ from the standards", () => {
       assert.strictEqual(refused.at("error"), "temporarily_unavailable")
       assert.match(
         String(refused.at("error_description")),
-        /^At most 4 token requests a minute are taken from one client \(the setting tokenRequestsPerMinute\)/
+        /^At most 4 token requests per minute are accepted from one client \(setting tokenRequestsPerMinute\)/
       )
     })
   )

@@ -1,8 +1,8 @@
 /**
  * Checks before each attempt whether the user may still receive the events of a scope.
  *
- * If the directory answers synchronously, the check needs no fiber and no timer. Identical concurrent requests are sent to the
- * directory once.
+ * If the directory answers synchronously, the check needs no fiber and no timer. Identical concurrent requests are sent
+ * to the directory once.
  */
 import { Cause, Effect, Exit } from "effect"
 import type { Fiber, Scope as Lifetime } from "effect"
@@ -11,10 +11,10 @@ import type { Scope } from "../model/Integration.ts"
 import { Directory, DirectoryError, mayAccess } from "../ports/Directory.ts"
 import { DeliverySettings, directoryPatience } from "./DeliverySettings.ts"
 
-/** Whether the user has access, or the error of the directory. */
+/** Whether the user has access, or the directory's error. */
 export type AccessAnswer = boolean | DirectoryError
 
-/** Receives an asynchronous answer. Must not throw. */
+/** Callback for an asynchronous answer. Must not throw. */
 export type OnAnswer = (answer: AccessAnswer) => void
 
 /** A request in progress. */
@@ -31,7 +31,7 @@ interface Known {
   answer: boolean
 }
 
-/** The most scopes with a remembered answer, to bound memory. */
+/** Maximum number of scopes whose answers are cached, to bound memory. */
 const mostKnown = 1_024
 
 const keyOf = (user: UserId, scope: Scope): string => `${scope.type} ${scope.id} ${user}`
@@ -75,7 +75,7 @@ export class AccessCheck {
     function* () {
       const settings = yield* DeliverySettings
       const patience = directoryPatience(settings)
-      const cut = patience < settings.ackTimeout ? ", which is what the lease leaves: a longer one leaves more" : ""
+      const cut = patience < settings.ackTimeout ? " (limited by the lease; a longer lease allows more)" : ""
       const run = Effect.runForkWith(yield* Effect.context<never>())
       const check = new AccessCheck(yield* Directory, run, patience, `no answer within ${patience} ms${cut}`)
       yield* Effect.addFinalizer(() => Effect.sync(() => check.close()))
@@ -85,13 +85,13 @@ export class AccessCheck {
 
   /**
    * Checks whether a user may receive the events of a scope now. Returns the answer if it is available synchronously.
-   * Otherwise returns null and later calls `onAnswer` once, unless the check is closed before.
+   * Otherwise returns null and later calls `onAnswer` once, unless the check closes first.
    *
-   * Identical concurrent calls share one request and its answer. A request fails after the directory's time limit, counted
-   * from its start.
+   * Identical concurrent calls share one request and its answer. A request fails after the directory's time limit,
+   * counted from its start.
    */
   ask(user: UserId, scope: Scope, onAnswer: OnAnswer): AccessAnswer | null {
-    // Scopes of the service belong to the operator and depend on no user's right.
+    // The operator owns the service scope, so no user's right applies.
     if (scope.type === "service") return true
     if (this.#isInTurn) {
       const known = this.#known.get(numberOf(scope))
@@ -104,8 +104,8 @@ export class AccessCheck {
   }
 
   /**
-   * Runs synchronous work. Within it, a synchronous answer is reused for identical calls. The answers are dropped afterwards,
-   * so that a revoked right takes effect at the next attempt.
+   * Runs synchronous work. During the work, identical calls reuse a synchronous answer. The answers are dropped
+   * afterwards, so a revoked right takes effect at the next attempt.
    */
   withinTurn(work: () => void): void {
     if (this.#isInTurn) return work()

@@ -1,22 +1,22 @@
 /**
- * The definition of an acknowledgement, shared by the sender, the simulator and the conformance suite (interface document,
- * section 6, rule 3). The status is exactly 200, or any 2xx if the integration's setting allows it. The headers must be
- * complete within the deadline.
+ * The definition of an acknowledgement, shared by the sender, the simulator and the conformance suite (interface
+ * document, section 6, rule 3). The status is exactly 200, or any 2xx if the integration's setting allows it. The
+ * headers must be complete within the deadline.
  */
 import type { AttemptOutcome } from "../model/Delivery.ts"
 import type { TransportResult } from "../ports/Transport.ts"
 
-/** Time for a receiver to acknowledge, in milliseconds from the start of the request. */
+/** Default time limit for an acknowledgement, in milliseconds from the start of the request. */
 export const defaultDeadline = 5_000
 
-/** Which statuses acknowledge: only 200, which is the default, or any 2xx. */
+/** Statuses that acknowledge: only 200 (the default) or any 2xx. */
 export type AcknowledgementRule = "200" | "2xx"
 
-/** Whether a status acknowledges. */
+/** Whether a status acknowledges under the rule. */
 export const isAcknowledgingStatus = (status: number, rule: AcknowledgementRule): boolean =>
   rule === "200" ? status === 200 : status >= 200 && status <= 299
 
-/** The outcome of a request with a deadline. Both times are in milliseconds. */
+/** Returns the outcome of a request. The deadline is in milliseconds from its start. */
 export const judge = (result: TransportResult, deadline: number, rule: AcknowledgementRule): AttemptOutcome => {
   if (result._tag === "Failed") return result.outcome
   if (!isAcknowledgingStatus(result.status, rule)) return "bad_status"

@@ -1,5 +1,5 @@
 /**
- * How an attempt ended, in plain words, and what helps.
+ * Explains in plain words how an attempt ended and what to do about it.
  */
 import { Option } from "effect"
 import type { Attempt } from "../model/Delivery.ts"
@@ -10,7 +10,7 @@ import { say, sentences } from "../model/Sentences.ts"
 import { placeIn } from "./Redirect.ts"
 import { waitIn } from "./Settlements.ts"
 
-/** Whom something is explained to: an operator, or the owner of the integration, who may know nothing of the service's network. */
+/** Reader of an explanation: an operator, or the integration's owner, who may not know the service's network. */
 export type Reader = "operator" | "owner"
 
 /** The members of an attempt that an explanation uses. */
@@ -18,14 +18,14 @@ export type ExplainedAttempt = Pick<Attempt, "number" | "started_at" | "duration
 
 const isKey = (key: string): key is SentenceKey => Object.hasOwn(sentences, key)
 
-/** The sentence about an outcome or a status: that for the reader, where there is one. */
+/** Returns the sentence about an outcome or status, preferably the one for this reader. */
 const keyFor = (name: string, reader: Reader): SentenceKey | null => {
   const [key, own] = [`attempt_${name}`, `attempt_${name}_${reader}`]
   if (isKey(own)) return own
   return isKey(key) ? key : null
 }
 
-/** What the answer itself said, beside its status. */
+/** Returns sentences about the target of a redirect or the requested wait. */
 const answerSaid = (detail: string | null): Sentences => {
   const place = placeIn(detail)
   if (place !== null) return [say("attempt_points", { place })]
@@ -42,7 +42,7 @@ const ofStatus = (status: number, detail: string | null, reader: Reader): Senten
   return [say(key, { status }), ...answerSaid(detail)]
 }
 
-/** How an attempt ended, in a sentence or two. */
+/** Explains how an attempt ended, in one or two sentences. */
 export const explainAttempt = (attempt: ExplainedAttempt, reader: Reader = "operator"): Sentences => {
   const { duration_ms: millis, outcome, status } = attempt
   const detail = reader === "owner" ? null : attempt.detail

@@ -1,5 +1,5 @@
 /**
- * Numbered changes of integrations. A delivery that was held, claimed or published before a change is void.
+ * Numbered changes to integrations. A delivery that was held, claimed or published before a change is void.
  *
  * Plain data: nothing here waits or fails.
  */
@@ -16,8 +16,8 @@ export class Changes {
   }
 
   /**
-   * Notes a change of integrations. It is remembered for `lease` milliseconds, because a claim or publication that read the
-   * old state can last that long.
+   * Notes a change to integrations and remembers it for `lease` milliseconds, because a claim or publication that read
+   * the old state can last that long.
    */
   note(ids: Iterable<IntegrationId>, now: number, lease: number): void {
     this.#latest++

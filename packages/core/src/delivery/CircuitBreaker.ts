@@ -1,24 +1,24 @@
 /**
  * The circuit breaker for the two dependencies of all deliveries: the directory, and outbound connections.
  *
- * It opens when one of them fails. Then one delivery is tried at a time, with pauses (half-open), and all others wait in the
- * store. The first success closes it.
+ * It opens when one of them fails. Then one delivery is tried at a time, with pauses (half-open), and all others wait
+ * in the store. The first success closes it.
  *
- * If the directory fails for one user only, only that user's deliveries wait. The next delivery of another user shows whether
- * the failure is limited to one user. Trials therefore alternate between users, and a few users who have not failed in the
- * current round are tried without a pause.
+ * If the directory fails for one user only, only that user's deliveries wait. The next delivery of another user shows
+ * whether the failure is limited to one user. Trials therefore alternate between users, and a few users who have not
+ * failed in the current round are tried without a pause.
  *
  * Plain data: nothing here waits. All times are in milliseconds since the epoch.
  */
 import type { UserId } from "../model/Ids.ts"
 
-/** Delay of deliveries that could not be attempted through no fault of their receivers, in milliseconds. */
+/** Delay of a delivery that could not be attempted through no fault of its receiver, in milliseconds. */
 export const retryLater = 5_000
 
-/** Extra delay of deliveries of users who failed, in milliseconds: the claim before it finds only the other users. */
+/** Extra delay for deliveries of users who failed, in milliseconds. Other users' deliveries are claimed first. */
 const afterOthers = 100
 
-/** The most trials without a pause, each for another user. */
+/** Maximum number of trials without a pause, each for a different user. */
 const maxTries = 3
 
 /** The dependencies that can fail. */
@@ -41,15 +41,17 @@ export interface Outage {
 }
 
 /**
- * Meaning of a failed attempt to send: an outage begins (`begins`) or continues (`lasts`). Otherwise the directory fails for
- * this user only, which should be logged now (`own`) or not (`known`).
+ * Meaning of a failure: an outage begins (`begins`) or continues (`lasts`). Otherwise the directory fails for this user
+ * only, which should be logged now (`own`) or not (`known`).
  */
 export type BreakerVerdict = "begins" | "lasts" | "own" | "known"
 
 export class CircuitBreaker {
   /** Start of each current outage. */
   private readonly begun = new Map<BreakerCause, number>()
-  /** Users whose last directory request failed. The value is whether this was logged as limited to the user. */
+  /**
+   * Users whose last directory request failed. The value tells whether the log has reported it as limited to the user.
+   */
   private readonly unanswered = new Map<UserId, boolean>()
   /** The user of the last successful directory request; null after a first failure for another user. */
   private answered: UserId | null = null
@@ -78,7 +80,7 @@ export class CircuitBreaker {
     return longest
   }
 
-  /** Until when nothing should be claimed for a trial; null if a claim is allowed now. */
+  /** End of the pause before the next claim for a trial; null if a claim is allowed now. */
   pausedUntil(now: number): number | null {
     if (!this.isOpen) return null
     if (this.trying) return Number.POSITIVE_INFINITY
@@ -87,12 +89,16 @@ export class CircuitBreaker {
     return now < this.tryAt ? this.tryAt : null
   }
 
-  /** Whether another user may be tried without a pause. Not when outbound connections fail, which affects all users. */
+  /**
+   * Whether another user may be tried without a pause. False while outbound connections fail, which affects all users.
+   */
   private get mayTryOthers(): boolean {
     return !this.begun.has("egress") && this.tries < maxTries
   }
 
-  /** Whether published deliveries of a user may be held for a trial without a pause. Otherwise they wait in the store. */
+  /**
+   * Whether published deliveries of a user may be held for a trial without a pause. Otherwise they wait in the store.
+   */
   mayHold(user: UserId): boolean {
     // A trial may hang. Deliveries of users who failed before would accumulate behind it, only to be released again.
     return !this.isOpen || (this.mayTryOthers && !(this.trying ? this.unanswered : this.round).has(user))
@@ -108,12 +114,12 @@ export class CircuitBreaker {
     return this.round.has(user) || (now < this.tryAt && !this.mayTryOthers)
   }
 
-  /** Starts a new round after the pause, when all held users have failed: each may be tried again. */
+  /** Starts a new round, in which every user may be tried again. */
   startRound(): void {
     this.round.clear()
   }
 
-  /** When a delivery that could not be sent is due again. Users who failed come last. */
+  /** Returns when a delivery that could not be sent is due again. Users who failed come last. */
   dueAt(user: UserId, now: number): number {
     if (!this.isOpen) return now + retryLater
     const at = now < this.tryAt ? this.tryAt : now + retryLater
@@ -139,7 +145,7 @@ export class CircuitBreaker {
       const answersOthers = this.answered !== null && this.answered !== user
       if (!this.isOpen && logged === true) return "known"
       if (!this.isOpen && answersOthers) {
-        // Logged only at the second failure: the first may be the start of an outage, which the next user's request shows.
+        // Logged at the second failure. The first may begin an outage; the next user's request will show that.
         const isNews = logged === undefined
         this.unanswered.set(user, !isNews)
         if (isNews) this.answered = null

@@ -1,9 +1,10 @@
 /**
  * Decides when a dispatcher claims due deliveries from the store.
  *
- * It claims at once if there is known work and enough room: the last claim was cut short, an integration with few held
- * deliveries has more in the store, or a wake signal came. With little room, or right after a claim, it waits a moment to
- * make each claim worth its cost. Otherwise it claims when the next delivery falls due, and at least once per poll interval.
+ * It claims immediately if there is room and known work: the last claim was cut short, an integration with few held
+ * deliveries has more in the store, or a wake signal arrived. With little room, or right after a claim, it waits
+ * briefly so that each claim is worth its cost. Otherwise it claims when the next delivery falls due, and at least once
+ * per poll interval.
  *
  * Plain data: nothing here waits. All times are in milliseconds since the epoch.
  */
@@ -11,7 +12,10 @@
 /** The shortest time between two small claims, in milliseconds. */
 export const minPollInterval = 20
 
-/** Delay before the next claim of due deliveries left in the store, in milliseconds: no room here, or leased to another worker. */
+/**
+ * Delay before due deliveries that a claim left in the store are claimed again, in milliseconds. They were left because
+ * there was no room here, or another worker leased them.
+ */
 export const recheckDelay = 1_000
 
 export interface ClaimTimerOptions {
@@ -23,7 +27,7 @@ export interface ClaimTimerOptions {
 
 /** The state of the delivery queue. */
 export interface Demand {
-  /** How many more deliveries the queue can take. */
+  /** Number of further deliveries that the queue can take. */
   readonly room: number
   /** Whether an integration with deliveries in the store needs more of them in memory. */
   readonly needsRefill: boolean
@@ -43,7 +47,7 @@ export class ClaimTimer {
   private polledAt: number | null = null
   private isSignalled = false
   private isCutShort = false
-  /** When the first known delivery is due. */
+  /** Earliest due time among the known deliveries. */
   private firstDue = Number.POSITIVE_INFINITY
 
   constructor(options: ClaimTimerOptions) {
@@ -76,7 +80,7 @@ export class ClaimTimer {
     this.noteDue(nextDue > this.polledAt ? nextDue : this.polledAt + recheckDelay)
   }
 
-  /** When to look next. */
+  /** Returns the time of the next claim. */
   next({ needsRefill, room }: Demand): number {
     if (this.polledAt === null) return Number.NEGATIVE_INFINITY
     const poll = this.polledAt + this.options.pollInterval

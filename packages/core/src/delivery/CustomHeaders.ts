@@ -3,7 +3,7 @@
  */
 import { headerNames } from "./Signature.ts"
 
-/** The most headers of an integration, and the most characters of their names and values together. */
+/** Maximum number of headers per integration, and of characters in all their names and values. */
 const mostHeaders = 20
 const mostCharacters = 4_096
 
@@ -31,16 +31,14 @@ const reserved: ReadonlySet<string> = new Set([
   "user-agent"
 ])
 
-/** The problem of a header; null if it can be sent. Names are in lower case. */
+/** Returns the problem with a header; null if it can be sent. Names are in lower case. */
 export const headerFlaw = (header: string, content: string): string | null => {
-  if (!name.test(header)) return "must have the name of a header, in lower case"
+  if (!name.test(header)) return "must be a valid header name in lower case"
   if (reserved.has(header)) return "is set by doorhook; give it another name"
-  return value.test(content)
-    ? null
-    : "must be letters, digits and signs of ASCII, without a space at the beginning or the end"
+  return value.test(content) ? null : "must be visible ASCII characters, with spaces only between them"
 }
 
-/** The problem of all headers together; null if there is none. */
+/** Returns the problem with all headers together; null if there is none. */
 export const headersFlaw = (headers: Readonly<Record<string, string>>): string | null => {
   const entries = Object.entries(headers)
   if (entries.length > mostHeaders) return `must be at most ${mostHeaders} headers`

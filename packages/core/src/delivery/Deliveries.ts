@@ -58,12 +58,12 @@ export class NotDeliverable extends Schema.TaggedError<NotDeliverable>()("NotDel
   }
 }
 
-/** A delivery with its event and all its attempts, the first one first. */
+/** A delivery with its event and all its attempts, oldest first. */
 export interface DeliveryWithAttempts extends Delivery {
   readonly history: ReadonlyArray<Attempt>
   /** Null if its row was deleted by something other than doorhook. */
   readonly event: FoundDelivery["event"]
-  /** Why it ended, or what it waits for, and what can be done. */
+  /** Why the delivery ended or what it waits for, and what can be done. */
   readonly explanation: Explanation
 }
 
@@ -71,14 +71,17 @@ export class Deliveries extends Context.Service<
   Deliveries,
   {
     readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<ListedDelivery>, StoreError>
-    /** One delivery, explained to the given reader. The default reader is an operator. */
+    /** Returns one delivery with an explanation for the given reader, by default an operator. */
     readonly show: (
       id: DeliveryId,
       reader?: Reader
     ) => Effect.Effect<DeliveryWithAttempts, DeliveryNotFound | StoreError>
-    /** Sends a delivery at once as its next attempt, whatever its state. */
+    /** Makes the next attempt of a delivery due now, whatever its state. */
     readonly resend: (id: DeliveryId) => Effect.Effect<void, DeliveryNotFound | NotDeliverable | StoreError>
-    /** Sends all deliveries that an integration has not acknowledged since `since` (ms since the epoch). Returns their number. */
+    /**
+     * Sends all deliveries that an integration has not acknowledged since `since` (ms since the epoch). Returns their
+     * number.
+     */
     readonly recover: (
       integration: IntegrationId,
       since: number
@@ -144,7 +147,7 @@ export class Deliveries extends Context.Service<
   )
 }
 
-/** Whether deliveries became due. */
+/** Whether the call made deliveries due. */
 const leavesWork = (result: RedeliverResult): boolean => result._tag === "Redelivered" && result.count > 0
 
 /** Why the deliveries of an integration can't be sent. */

@@ -11,8 +11,8 @@ import { ResourceTypes } from "../model/ResourceType.ts"
 import type { Settlement } from "../ports/DeliveryStore.ts"
 
 /**
- * Makes counters with the same name. Each attribute set gets its own metric object: with a shared one, every update would
- * look up the series again.
+ * Makes counters with the same name. Each attribute set gets its own metric object: with a shared one, every update
+ * would look up the series again.
  */
 const counters = (id: string, description: string) => (attributes: Metric.Metric.AttributeSet) =>
   Metric.counter(id, { description, attributes, incremental: true })
@@ -75,10 +75,10 @@ const earlyAttempts = new ByType(
 
 const ended = counters(
   "doorhook_deliveries_ended_total",
-  "Deliveries that this process ended with an attempt or in place of one, by state. doorhook_deliveries counts all, also those that a change of their integration cancelled and those that were skipped"
+  "Deliveries that this process ended with an attempt or in place of one, by state. doorhook_deliveries also counts skipped deliveries and those cancelled by a change to their integration"
 )
 
-/** Deliveries that ended, by resource type and state: no notification reports those that expired. None is skipped here. */
+/** Deliveries that ended, by resource type and state. Skipped deliveries are not counted here. */
 const deliveriesEnded = new ByType(
   (resource_type) =>
     new Map(
@@ -88,27 +88,27 @@ const deliveriesEnded = new ByType(
 
 /** Outcomes of deliveries whose lease had already ended. */
 export const staleSettlements = Metric.counter("doorhook_stale_settlements_total", {
-  description: "Outcomes that came after the delivery's lease had ended; the delivery is sent again",
+  description: "Outcomes recorded after the delivery's lease had ended; the delivery is sent again",
   incremental: true
 })
 
 /** Notifications for operators, by kind. */
 export const notificationsCounted = Metric.counter("doorhook_notifications_total", {
   description:
-    "Operational notifications: integrations that fail, were disabled or recovered, deliveries given up, retention paused",
+    "Notifications to operators, by kind: integrations failing, disabled or recovered, deliveries exhausted, retention paused",
   incremental: true
 })
 
-/** Upper bounds of the latency buckets, in seconds: Prometheus' unit. */
+/** Upper bounds of the latency buckets, in seconds. */
 const latencyBounds = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5] as const
 
-/** How long acknowledged attempts took, in seconds. */
+/** Duration of acknowledged attempts, in seconds. */
 export const acknowledgementLatency = Metric.histogram("doorhook_acknowledgement_latency_seconds", {
   description: "Seconds from the start of an attempt to its acknowledgement",
   boundaries: latencyBounds
 })
 
-/** A delivery and its attempt; null if none was made. */
+/** A delivery and its attempt, which is null if none was made. */
 interface Attempted {
   readonly delivery: { readonly event: Pick<Event, "resource_type">; readonly early_due_at: number | null }
   readonly settlement: { readonly attempt: Attempt | null; readonly state: Settlement["state"] }
@@ -161,9 +161,12 @@ export const makeCounter = Effect.contextWith((context: Context.Context<never>) 
 /** Counts of this process since its start. */
 export interface Counted {
   readonly events_accepted: number
-  /** By outcome; outcomes that did not happen are left out. */
+  /** By outcome. Outcomes that did not occur are left out. */
   readonly attempts: Readonly<Partial<Record<AttemptOutcome, number>>>
-  /** Latencies of acknowledged attempts: their number, and pairs of a bound in milliseconds and the count up to that bound. */
+  /**
+   * Latencies of acknowledged attempts: their number, and pairs of a bound in milliseconds and the count up to that
+   * bound.
+   */
   readonly latency: { readonly count: number; readonly buckets: ReadonlyArray<readonly [number, number]> }
 }
 
@@ -184,8 +187,8 @@ export const counted: Effect.Effect<Counted> = Effect.gen(function* () {
 })
 
 /**
- * The latency of acknowledged attempts at the quantile `share`, in milliseconds, interpolated within its bucket. Null before
- * the first.
+ * Returns the latency of acknowledged attempts at the quantile `share`, in milliseconds, interpolated within its
+ * bucket. Null before the first acknowledgement.
  */
 export const latencyQuantile = (share: number): Effect.Effect<number | null> =>
   Effect.map(Metric.value(acknowledgementLatency), ({ buckets, count, max, min }) => {

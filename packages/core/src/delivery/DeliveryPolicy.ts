@@ -1,5 +1,5 @@
 /**
- * The settings of deliveries to one integration: those of the service, and the overrides of the integration.
+ * The delivery settings of one integration: the service's settings with the integration's overrides.
  */
 import { Option, Record, Redacted } from "effect"
 import type { Integration } from "../model/Integration.ts"
@@ -12,7 +12,10 @@ import { policyOf } from "../model/RetryPolicy.ts"
 
 type Overridden = Pick<Integration, "overrides">
 
-/** The retry policy of a resource type. An override can't change the lifetime, which belongs to the event. */
+/**
+ * Returns the retry policy of a resource type. An integration can't override the lifetime, which is a property of the
+ * event.
+ */
 export const retryOf = (retry: RetryPolicies, { overrides }: Overridden, type: ResourceType): RetryPolicy => {
   const policy = policyOf(retry, type)
   const own = overrides.retry ?? {}
@@ -20,16 +23,16 @@ export const retryOf = (retry: RetryPolicies, { overrides }: Overridden, type: R
   return delays === undefined ? policy : { ...policy, delays }
 }
 
-/** The special-purpose networks that the integration may use. */
+/** Returns the special-purpose networks that the integration may use. */
 export const allowOf = (allow: AllowList, { overrides }: Overridden): AllowList => {
   const own = overrides.allow_targets ?? []
   return own.length === 0 ? allow : [...allow, ...own.flatMap((text) => Option.toArray(parseNetwork(text)))]
 }
 
-/** Which statuses acknowledge. */
+/** Returns which statuses acknowledge. */
 export const acknowledgementOf = ({ overrides }: Overridden): AcknowledgementRule => overrides.acknowledge ?? "200"
 
-/** Custom headers of the integration's requests; null for none. */
+/** Returns the custom headers of the integration's requests; null for none. */
 export const customHeadersOf = ({ overrides: { headers } }: Overridden): Readonly<Record<string, string>> | null =>
   headers === undefined ? null : Record.map(headers, Redacted.value)
 
@@ -37,14 +40,17 @@ export const customHeadersOf = ({ overrides: { headers } }: Overridden): Readonl
 export const previousSecretFor = 24 * 3_600_000
 
 /**
- * The most replaced secrets that still sign. Each adds 48 characters to the signature header and costs another signature.
- * No receiver needs more rotations than these within a day. The next rotation drops the oldest.
+ * Maximum number of replaced secrets that still sign. Each adds 48 characters to the signature header and costs another
+ * signature. Five rotations a day are enough for any receiver. The next rotation drops the oldest secret.
  */
 export const maxPreviousSecrets = 5
 
 type Secrets = Pick<Integration, "previous_secrets" | "signing_secret">
 
-/** The secrets after a rotation. The current secret continues to sign for its time, earlier ones for the rest of theirs. */
+/**
+ * Returns the secrets after a rotation. The current secret continues to sign for 24 hours, earlier ones until their
+ * time ends.
+ */
 export const rotated = (
   { previous_secrets, signing_secret: secret }: Secrets,
   signing_secret: Redacted.Redacted<string>,
@@ -57,7 +63,7 @@ export const rotated = (
   ].slice(0, maxPreviousSecrets)
 })
 
-/** The secrets that sign a request at `now`, the newest first. */
+/** Returns the secrets that sign a request at `now`, newest first. */
 export const secretsOf = (
   { previous_secrets, signing_secret }: Secrets,
   now: number

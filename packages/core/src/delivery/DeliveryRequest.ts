@@ -1,28 +1,29 @@
 /**
- * The HTTP request of an attempt, with all headers that receivers see. The sender and the conformance suite both use it.
+ * The HTTP request of an attempt, with all headers that receivers see. The sender and the conformance suite both use
+ * it.
  */
 import { Effect } from "effect"
 import type { Redacted } from "effect"
 import type { Crypto } from "../ports/Crypto.ts"
 import { headerNames, signWith } from "./Signature.ts"
 
-/** The `user-agent` header: some receivers require one. */
+/** The `user-agent` header, which some receivers require. */
 export const userAgent = "doorhook/0.1"
 
-/** The members that distinguish one attempt from all others. */
+/** The parts of a request that differ between attempts. */
 export interface AttemptIdentity {
   /** The id of the event, the same in every attempt. */
   readonly id: string
   /** 1 for the first attempt. */
   readonly attempt: number
-  /** When it is signed, in milliseconds since the epoch. */
+  /** Time of the signature, in milliseconds since the epoch. */
   readonly signedAt: number
   readonly body: string
 }
 
 /**
- * The headers of an attempt, with one signature per secret, or unsigned without secrets. The result is an exit, which needs
- * no fiber, whenever that of `signWith` is.
+ * Returns the headers of an attempt, with one signature per secret, or unsigned without secrets. If `signWith` returns
+ * an exit, so does this function, and no fiber is needed.
  */
 export const headersOf = (
   crypto: Crypto["Service"],

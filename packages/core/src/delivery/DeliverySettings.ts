@@ -1,5 +1,5 @@
 /**
- * The settings of deliveries, in one service.
+ * The delivery settings, as a service.
  */
 import { Context, Effect, Layer, Result } from "effect"
 import * as DurationText from "../model/DurationText.ts"
@@ -15,8 +15,8 @@ import type { RetryPolicies, RetryPolicy } from "../model/RetryPolicy.ts"
 import { problemOf } from "../model/RetryPolicy.ts"
 
 /**
- * How requests are signed: with the integration's secret (`hmac`), with the service's private key, which receivers verify
- * without a secret (`ed25519`), with both, or not at all.
+ * How requests are signed: with the integration's secret (`hmac`), with the service's private key, which receivers
+ * verify without a secret (`ed25519`), with both, or not at all.
  */
 export const signings = ["hmac", "ed25519", "both", "off"] as const
 export type Signing = (typeof signings)[number]
@@ -25,26 +25,26 @@ export type Signing = (typeof signings)[number]
 export interface DeliverySettingsShape {
   /** The retry policy of each resource type. */
   readonly retry: RetryPolicies
-  /** Time for a receiver to acknowledge. */
+  /** Time limit for a receiver's acknowledgement. */
   readonly ackTimeout: number
   /**
-   * How long a worker's membership lasts after its last heartbeat. After that, other workers send its deliveries. It must be
-   * longer than the sum of `ackTimeout` and `settleBudget`.
+   * How long a worker's membership lasts after its last heartbeat. After that, other workers send its deliveries. Must
+   * be longer than `ackTimeout` plus `settleBudget`.
    */
   readonly lease: number
-  /** The most requests open at once in this process. */
+  /** Maximum number of open requests in this process. */
   readonly concurrency: number
-  /** The most requests open at once to one integration. */
+  /** Maximum number of open requests to one integration. */
   readonly concurrencyPerIntegration: number
   /**
-   * The most deliveries held in memory; all others wait in the store. An eighth is reserved for calls. A quarter is reserved
-   * for integrations with fewer held deliveries than twice `concurrencyPerIntegration`.
+   * Maximum number of deliveries held in memory; all others wait in the store. An eighth of the room is reserved for
+   * calls. A quarter is reserved for integrations with fewer held deliveries than twice `concurrencyPerIntegration`.
    */
   readonly buffer: number
-  /** The most event data of deliveries held in memory, in bytes. Further deliveries wait in the store. */
+  /** Maximum size of the event data held in memory for deliveries, in bytes. Further deliveries wait in the store. */
   readonly queueBytes: number
   /**
-   * The most event data of publications that wait to be stored, in bytes. Further callers wait for up to 5 s and then get a
+   * Maximum size of the event data that waits to be stored, in bytes. Further callers wait for up to 5 s and then get
    * `PublisherBusy`.
    */
   readonly waitingBytes: number
@@ -54,18 +54,21 @@ export interface DeliverySettingsShape {
   readonly pollInterval: number
   /** Special-purpose networks that every integration may use. */
   readonly allow: AllowList
-  /** What requests are signed with. */
+  /** Which keys sign the requests. */
   readonly signing: Signing
-  /** The most integrations of a building or tenant; null for no limit. Existing integrations beyond it remain. */
+  /**
+   * Maximum number of integrations per building or tenant; null for no limit. Existing integrations beyond the limit
+   * remain.
+   */
   readonly integrationsPerScope: number | null
   /**
-   * Whether a client can't see integrations created by other clients. If false, every client of a user with the right can
-   * read and change them, except for the signing secret.
+   * Whether integrations are hidden from clients that did not create them. If false, all clients of a user with the
+   * right can read and change them, except for the signing secret.
    */
   readonly clientIsolation: boolean
   /**
-   * How long an integration may fail without an acknowledgement before it is disabled. This also takes at least ten failed
-   * attempts (`leastFailedAttempts`).
+   * How long an integration may fail without an acknowledgement before it is disabled. Disabling also requires at least
+   * ten failed attempts (`leastFailedAttempts`).
    */
   readonly disableAfter: number
   /** How long settled deliveries and their events are kept; null for forever. */
@@ -101,29 +104,29 @@ export const defaultDeliverySettings: DeliverySettingsShape = {
 }
 
 /**
- * Time limit of the directory before an attempt, in milliseconds: `ackTimeout`, but at most half of the lease that remains
- * after the attempt and its recording. The other half is for waiting in the queue.
+ * Returns the time limit for the directory's answer before an attempt, in milliseconds: `ackTimeout`, but at most half
+ * of what the attempt and its recording leave of the lease. The other half is for waiting in the queue.
  */
 export const directoryPatience = ({ ackTimeout, lease }: DeliverySettingsShape): number =>
   Math.min(ackTimeout, (lease - ackTimeout - settleBudget) / 2)
 
-/** The longest duration of an attempt, in milliseconds, including the directory's answer. */
+/** Returns the longest duration of an attempt, including the directory's answer, in milliseconds. */
 export const longestAttempt = (settings: DeliverySettingsShape): number =>
   directoryPatience(settings) + settings.ackTimeout
 
 const unless = (isRight: boolean, name: string, detail: string): ReadonlyArray<Problem> =>
   isRight ? [] : [{ pointer: `/${name}`, detail }]
 
-/** Requires that a duration is a number and within its limit. */
+/** Returns a problem unless a duration is a number within its limit. */
 const tooLong = (name: string, millis: number, longest: number): ReadonlyArray<Problem> =>
   unless(millis <= longest, name, `must be at most ${DurationText.format(longest)}, not ${DurationText.format(millis)}`)
 
-/** Requires that a limit in bytes allows the largest event. */
+/** Returns a problem if a limit in bytes is too small for the largest event. */
 const tooFewBytes = (name: string, bytes: number): ReadonlyArray<Problem> =>
   unless(
     Number.isSafeInteger(bytes) && bytes >= maxDataBytes,
     name,
-    `must be a whole number of bytes from ${maxDataBytes}, which the largest event has, not ${bytes}`
+    `must be a whole number of bytes, at least ${maxDataBytes} (the size of the largest event), not ${bytes}`
   )
 
 const problemsOf = (settings: DeliverySettingsShape): ReadonlyArray<Problem> => {
@@ -156,14 +159,15 @@ const problemsOf = (settings: DeliverySettingsShape): ReadonlyArray<Problem> => 
   ]
 }
 
-/** Settings that replace defaults. `retry` replaces single policies. */
+/** Settings that replace the defaults. `retry` replaces only the policies that it contains. */
 export interface DeliverySettingsOverrides extends Partial<Omit<DeliverySettingsShape, "retry">> {
   readonly retry?: Readonly<Record<string, RetryPolicy>>
 }
 
 /**
- * Combines the defaults with overrides, and fails if they contradict each other. The default `lease` grows with `ackTimeout`:
- * with a short lease, one missed heartbeat would let a second worker send a delivery while the first is still sending it.
+ * Combines the defaults with overrides, and fails if the result is contradictory. The default `lease` grows with
+ * `ackTimeout`: with a short lease, one missed heartbeat would let a second worker send a delivery while the first is
+ * still sending it.
  */
 export const deliverySettingsOf = (
   overrides: DeliverySettingsOverrides,

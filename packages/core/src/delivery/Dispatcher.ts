@@ -1,17 +1,18 @@
 /**
  * Sends deliveries: the main loop of the engine.
  *
- * - *Publications* arrive through a `Handover`. Deliveries that fit in the queue are stored as leased to this worker and stay
- *   in memory. The others wait in the store.
+ * - *Publications* arrive through a `Handover`. Deliveries that fit in the queue are stored as leased to this worker
+ *   and stay in memory. The others wait in the store.
  * - The *claim loop* leases due deliveries from the store when there is room (`ClaimTimer`), and early retries of
  *   integrations that catch up after an outage (`IntegrationHealth`).
  * - The *sender* takes from the fair queue (`FairQueue`) and attempts each delivery (`Sender`).
  * - The *record loop* stores outcomes and releases in batches (`RecordQueue`), at the same time as publications.
- *   `model/RetryPolicy` decides when a failed attempt is retried, `delivery/HealthRules` when an integration is disabled.
+ *   `model/RetryPolicy` decides when a failed attempt is retried, `delivery/HealthRules` when an integration is
+ *   disabled.
  * - *Heartbeats* renew the worker's membership (`Membership`). Without a valid membership, no attempt starts.
  *
- * When the store is slow or unavailable, sending stops before too many outcomes are unrecorded. If a process dies, another
- * worker sends its unrecorded deliveries again: at-least-once delivery.
+ * When the store is slow or unavailable, sending stops before too many outcomes are unrecorded. If a process dies,
+ * another worker sends its unrecorded deliveries again: at-least-once delivery.
  *
  * `layer` sends deliveries; `layerNone` is for a process that only accepts events.
  */
@@ -52,11 +53,17 @@ import { StoreFailures, retryUntilAvailable } from "./StoreFailures.ts"
 export interface Handover {
   /** The worker that kept deliveries are leased to. */
   readonly worker: string
-  /** Reserves room for a delivery in memory; false if it must wait in the store. `size`: characters of its event's data. */
+  /**
+   * Reserves room in memory for a delivery; false if it must wait in the store. `size` is the length of the event's
+   * data, in characters.
+   */
   readonly keep: (integration: Integration, lane: Lane, size: number) => boolean
-  /** The publication is stored. `leased`: its deliveries leased to the worker. `hasDue`: whether others of its deliveries are due. */
+  /**
+   * Reports that the publication is stored. `leased` are its deliveries leased to the worker. `hasDue` tells whether
+   * its other deliveries include due ones.
+   */
   readonly stored: (leased: ReadonlyArray<LeasedDelivery>, hasDue: boolean) => void
-  /** The publication is not stored, or its outcome is unknown. */
+  /** Reports that the publication is not stored, or that its outcome is unknown. */
   readonly failed: (outcome: "not_stored" | "unknown") => void
 }
 
@@ -65,7 +72,9 @@ export class Dispatcher extends Context.Service<
   {
     /** Begins to store a publication. Also starts recording the outcomes collected so far. */
     readonly handOver: () => Handover
-    /** Releases the queued deliveries of an integration that was changed or deleted. They are claimed again if still due. */
+    /**
+     * Releases the queued deliveries of an integration that was changed or deleted. Those still due are claimed again.
+     */
     readonly forget: (integration: IntegrationId) => Effect.Effect<void>
     readonly status: Effect.Effect<DispatcherStatus>
   }
@@ -87,19 +96,19 @@ export class Dispatcher extends Context.Service<
   })
 }
 
-/** The most deliveries claimed at once: a larger claim would delay urgent deliveries. */
+/** Maximum number of deliveries per claim. A larger claim would delay urgent deliveries. */
 const claimBatch = 150
 
 /** How long outcomes are collected before they are recorded together, in milliseconds. */
 const recordDelay = 25
 
-/** The most unrecorded outcomes, as a multiple of `concurrency`. */
+/** Maximum number of unrecorded outcomes, as a multiple of `concurrency`. */
 const maxUnsettled = 16
 
-/** How many failing integrations the status lists. */
+/** Maximum number of failing integrations that the status lists. */
 const worstShown = 20
 
-/** Early retries claimed at once for each place of an integration, once it catches up at full speed. */
+/** Early retries per claim for each place of an integration that catches up at full speed. */
 const earlyPerPlace = 4
 
 const makeWorkerName = Effect.gen(function* () {
@@ -168,7 +177,8 @@ const makeDispatcher: Effect.Effect<
     storeFailures.clear("heartbeat")
     if (!membership.renew(heartbeat, answer)) {
       yield* beginAgain
-      // The heartbeat has begun a new membership under the old name, which would take a share of all places.
+      // The heartbeat has begun a new membership under the old name. It would take a share of all places, so it ends
+      // here.
       yield* store.heartbeat({ worker: heartbeat.worker, now: at, until: null })
       return yield* renewMembership
     }
@@ -178,21 +188,21 @@ const makeDispatcher: Effect.Effect<
   })
 
   let isFirst = true
-  /** Of a worker that was killed the store knows only that its membership lasts: at the start it counts as one of several. */
+  /** The membership of a killed worker lasts until its lease ends, so the store may still count that worker. */
   const logOthers = (others: number) =>
     Effect.logInfo(
-      `The database knows ${others} other ${others === 1 ? "worker" : "workers"}. If one has ended without closing, what it held is sent again ${DurationText.format(settings.lease + membership.interval)} from now at the latest.`
+      `The database lists ${others} other ${others === 1 ? "worker" : "workers"}. If a worker crashed, its deliveries are sent again within ${DurationText.format(settings.lease + membership.interval)}.`
     )
 
   const heartbeat = Effect.gen(function* () {
-    // On an idle service this is the only write, so it detects a full disk before an event arrives.
+    // On an idle service the heartbeat is the only write, so it detects a full disk before an event arrives.
     yield* Effect.catchTag(renewMembership, "StoreError", storeFailures.note("heartbeat"))
     sender.pump()
-    // The heartbeat may have released deliveries of a dead worker. No signal announces them.
+    // The heartbeat may have released deliveries of a dead worker, without a wake signal.
     signal()
   })
 
-  /** Prevents claims during heartbeats that list the held deliveries. */
+  /** Prevents claims while a heartbeat lists the held deliveries. */
   const leasing = Semaphore.makeUnsafe(1)
   const beating = Effect.andThen(
     Effect.timeoutOption(Queue.take(beatNow), membership.interval),
@@ -201,7 +211,7 @@ const makeDispatcher: Effect.Effect<
 
   // Recording: outcomes and releases, in batches.
 
-  /** Opens when the collected batches should be recorded. */
+  /** Opens to start the recording of the collected batches. */
   const recordNow = yield* Latch.make(false)
   const recordedAll = yield* Latch.make(true)
   let isRecordTimed = false
@@ -214,7 +224,10 @@ const makeDispatcher: Effect.Effect<
     })
   )
 
-  /** Starts the timer that records what is collected. While a batch is recorded, the timer starts at its end instead. */
+  /**
+   * Starts the timer for recording the collected results. While a batch is being recorded, the timer starts at its end
+   * instead.
+   */
   const recordSoon = (): void => {
     if (isRecordTimed || records.isUnderWay) return
     isRecordTimed = true
@@ -239,7 +252,9 @@ const makeDispatcher: Effect.Effect<
     else recordSoon()
   }
 
-  /** Releases deliveries, due at the given time. Early retries keep their scheduled time if it is later. */
+  /**
+   * Releases deliveries and makes them due at the given time. Early retries keep their scheduled time if it is later.
+   */
   const release = (
     deliveries: ReadonlyArray<LeasedDelivery>,
     dueAt: (delivery: LeasedDelivery) => number = now
@@ -264,7 +279,8 @@ const makeDispatcher: Effect.Effect<
         batch.isInDoubt = true
         // A released delivery may already be leased to this worker again, so it must not be released twice.
         batch.releases = []
-        // The lost call may have disabled integrations, and a repeated call does not report them again.
+        // The call whose answer was lost may have disabled integrations, and a repeated call does not report them
+        // again.
         forgetAtOnce(new Set(settlements.map(({ integration_id }) => integration_id)))
         timer.noteDue(at)
       }
@@ -284,9 +300,9 @@ const makeDispatcher: Effect.Effect<
   /** Cleans up after a batch. After a defect, its deliveries stay leased until a heartbeat no longer lists them. */
   const afterBatch = (batch: Batch, hasDefect: boolean): void => {
     records.over(now())
-    // Not earlier: until now its deliveries counted as held.
+    // Only now: until `over`, the deliveries of the batch counted as held.
     if (hasDefect || batch.isInDoubt) noteLostAnswer()
-    // After a defect too: with nothing left to record, nothing else would clear it.
+    // Even after a defect, because with nothing left to record, nothing else would clear the failure.
     storeFailures.clear("settle")
     if (records.isEmpty) recordedAll.openUnsafe()
     else recordSoon()
@@ -304,9 +320,9 @@ const makeDispatcher: Effect.Effect<
   })
 
   /**
-   * Applies recorded outcomes to the state of this process. After a lost answer, the next answer lists no recoveries, and
-   * none is assumed: another process may know of a `Retry-After` that early retries would violate. Those retries are sent at
-   * their scheduled time.
+   * Applies recorded outcomes to the state of this process. If an answer was lost, the repeated call lists no
+   * recoveries, and none is assumed: another process may have received a `Retry-After` that early retries would
+   * violate. The retries are then sent at their scheduled time.
    */
   const follow = (outcomes: ReadonlyArray<Outcome>, answer: Settled, at: number): Effect.Effect<void> =>
     answer.notifications.length === 0
@@ -386,7 +402,7 @@ const makeDispatcher: Effect.Effect<
     yield* store.summary(now()).pipe(
       Effect.flatMap(({ states }) => Effect.logInfo(`${after}. ${states.pending + states.retrying} deliveries wait.`)),
       Effect.catchTag("StoreError", (error) =>
-        Effect.logInfo(`${after}. How many deliveries wait is not known: ${error.message}`)
+        Effect.logInfo(`${after}. The number of waiting deliveries is unknown: ${error.message}`)
       )
     )
   })
@@ -398,7 +414,7 @@ const makeDispatcher: Effect.Effect<
   let nextPoll = Number.POSITIVE_INFINITY
   const wakeups = yield* Queue.sliding<void>(1)
 
-  /** When to claim next. Nothing is claimed while nothing can be recorded or sent. */
+  /** Returns the time of the next claim. Nothing is claimed while nothing can be recorded or sent. */
   const nextTime = (at: number): number => {
     if (isStopping || storeFailures.has("settle")) return at + settings.pollInterval
     if (!membership.mayStart(at)) {
@@ -410,7 +426,7 @@ const makeDispatcher: Effect.Effect<
     if (polledAt !== null && polledAt > at) return at
     const paused = breaker.pausedUntil(at)
     if (paused !== null) return Math.min(paused, (polledAt ?? at) + settings.pollInterval)
-    // The trial uses a held delivery first.
+    // Trials use held deliveries first.
     if (breaker.isOpen && queue.queued > 0) return (polledAt ?? at) + settings.pollInterval
     const early = queue.room > 0 ? health.nextEarly() : null
     return Math.min(timer.next(queue), early ?? Number.POSITIVE_INFINITY)
@@ -425,7 +441,10 @@ const makeDispatcher: Effect.Effect<
     reschedule()
   }
 
-  /** Queues claimed deliveries. Releases those that a change has made void, and those that may no longer be early. */
+  /**
+   * Queues claimed deliveries. Releases those made void by a change, and early retries that may no longer be sent
+   * early.
+   */
   const enqueueClaimed = (claimed: ReadonlyArray<LeasedDelivery>, since: number): void => {
     for (const delivery of claimed) {
       const { id } = delivery.integration
@@ -436,7 +455,10 @@ const makeDispatcher: Effect.Effect<
     sender.pump()
   }
 
-  /** Deliveries of a claim, or none if the worker's name has changed since. The next heartbeat releases those. */
+  /**
+   * Returns the deliveries of a claim, or none if the worker's name has changed since. The next heartbeat then releases
+   * them.
+   */
   const claimedAs = (worker: string, deliveries: ReadonlyArray<LeasedDelivery>): ReadonlyArray<LeasedDelivery> => {
     if (worker === membership.worker) return deliveries
     Queue.offerUnsafe(beatNow, undefined)
@@ -473,7 +495,7 @@ const makeDispatcher: Effect.Effect<
     }
   })
 
-  /** Claims nothing: checks that the store answers while the circuit breaker is open. */
+  /** Checks that the store answers, without a claim, while the circuit breaker is open. */
   const checkStore = Effect.gen(function* () {
     const { worker } = membership
     yield* store.claim({ worker, now: now(), limit: 0, limits: new Map(), limitPerIntegration: 0 })
@@ -484,10 +506,10 @@ const makeDispatcher: Effect.Effect<
     breaker.pausedUntil(now()) === null ? Effect.andThen(claimDue, claimEarly) : checkStore
   ).pipe(Effect.tap(() => Effect.sync(() => storeFailures.clear("claim"))))
 
-  // The name may have changed during a store failure or a heartbeat. A worker must not lease anything before its first
-  // heartbeat, because that heartbeat releases all of its leases.
+  // The worker's name may have changed during a store failure or a heartbeat. Under a new name, nothing may be leased
+  // before the first heartbeat, because that heartbeat releases all leases of the name.
   const claim = Effect.suspend(() => (membership.hasBegun ? claimNow : Effect.void)).pipe(
-    // An interrupted claim would leave deliveries leased that this worker does not hold.
+    // An interrupted claim would leave deliveries leased to this worker that it does not hold.
     Effect.uninterruptible,
     leasing.withPermits(1),
     Effect.tapDefect(() => Effect.sync(noteLostAnswer)),
@@ -507,7 +529,7 @@ const makeDispatcher: Effect.Effect<
     nextPoll = nextTime(at)
     if (nextPoll > at) return yield* Effect.timeoutOption(Queue.take(wakeups), nextPoll - at)
     yield* claim
-    // Claimed deliveries start before the next claim.
+    // Lets the claimed deliveries start before the next claim.
     yield* Effect.yieldNow
   })
 
@@ -537,14 +559,14 @@ const makeDispatcher: Effect.Effect<
         return isKept
       },
       stored: (leased, hasDue) => {
-        // Under an old name, the next heartbeat releases them.
+        // If the name has changed, the next heartbeat releases the deliveries.
         if (worker !== membership.worker) Queue.offerUnsafe(beatNow, undefined)
         else
           for (const delivery of leased) {
             if (isStopping || changes.isVoid(delivery.integration.id, since)) release([delivery])
             else queue.add(delivery)
           }
-        // Only after queueing, so that the queue keeps the state of each integration.
+        // After queueing, so that the queue keeps the state of each integration.
         giveUp()
         if (hasDue) timer.signal()
         sender.pumpUrgent()
@@ -574,7 +596,8 @@ const makeDispatcher: Effect.Effect<
       )
     )
   )
-  // Runs until open attempts have ended: an attempt that waits for the directory must not be made for a deleted integration.
+  // Runs until open attempts have ended, so that no attempt that waited for the directory is made for a deleted
+  // integration.
   yield* Effect.forkScoped(
     runForever(
       "Listening for changes",
@@ -605,7 +628,7 @@ const makeDispatcher: Effect.Effect<
 
   return Dispatcher.of({
     handOver,
-    // Synchronous, because the caller may be interrupted: removed deliveries must be released in any case.
+    // Synchronous, because removed deliveries must be released even if the caller is interrupted.
     forget: (integration) =>
       Effect.sync(() => {
         forgetAtOnce([integration])

@@ -10,26 +10,28 @@ export type { CatchingUp } from "./IntegrationHealth.ts"
 
 /** Current activity of a dispatcher. */
 export interface DispatcherStatus {
-  /** Requests open now. */
+  /** Number of open requests. */
   readonly delivering: number
-  /** Leased deliveries that wait for a place. */
+  /** Number of leased deliveries that wait for a place. */
   readonly buffered: number
-  /** Finished attempts that are not yet recorded in the store. */
+  /** Number of finished attempts that are not yet recorded in the store. */
   readonly unsettled: number
   /**
-   * How long attempts have been waiting without one being recorded, as a start time in milliseconds since the epoch; null if
-   * none wait. Each recorded batch resets it.
+   * Since when finished attempts have waited without one being recorded, in milliseconds since the epoch; null if none
+   * wait. Each recorded batch resets it.
    */
   readonly unsettled_since: number | null
   /** Time of the last successful claim, in milliseconds since the epoch; null before the first. */
   readonly last_claim_at: number | null
-  /** Since when the store has been failing claims or recordings, in milliseconds since the epoch; null while it works. */
+  /**
+   * Since when the store has been failing claims or recordings, in milliseconds since the epoch; null while it works.
+   */
   readonly store_failing_since: number | null
-  /** The outage that stops all deliveries, except for a trial request every few seconds; null without one. */
+  /** The outage that stops all deliveries except for a trial request every few seconds; null if there is none. */
   readonly outage: Outage | null
-  /** Number of integrations that failed at their last attempt in this process. */
+  /** Number of integrations whose last attempt in this process failed. */
   readonly failing: number
-  /** The integrations with the most consecutive failures, the worst first. Limited to a few. */
+  /** The few integrations with the most consecutive failures, worst first. */
   readonly worst: ReadonlyArray<FailureStreak>
   /** Integrations whose waiting retries are sent early, after an outage of their receivers. */
   readonly catching_up: ReadonlyArray<CatchingUp>

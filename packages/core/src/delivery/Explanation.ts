@@ -1,6 +1,6 @@
 /**
- * Why a delivery is in its state, in plain words, and what can be done. Commands, the operator API and the pages show these, each to
- * its own reader.
+ * Explains in plain words why a delivery is in its state and what can be done. Commands, the operator API and the pages
+ * show these explanations, each to its own reader.
  */
 import { maxRetryAfter } from "../model/RetryPolicy.ts"
 import type { Sentence, Sentences } from "../model/Sentences.ts"
@@ -21,7 +21,7 @@ export interface Explanation extends Suggestion {
   readonly why: Sentences
 }
 
-/** How the last attempt ended; nothing before the first. */
+/** Explains how the last attempt ended; empty before the first. */
 const endingOf = ({ last }: Explained, reader: Reader): Sentences => (last === null ? [] : explainAttempt(last, reader))
 
 const cancelled = (explained: Explained, reader: Reader): Explanation => {
@@ -54,7 +54,7 @@ const attemptDue = ({ attempts, next_attempt_at }: Explained["delivery"]): Sente
     : say("remedy_attempt", { n, time: { time: next_attempt_at } })
 }
 
-/** When the next attempt is due, and how long after an answer with a `Retry-After`. */
+/** Says when the next attempt is due and, after a `Retry-After`, how long after that answer. */
 const retryDue = ({ delivery, last }: Explained): Sentence => {
   const due = delivery.next_attempt_at
   if (last === null || due === null || waitIn(last.detail) === null) return attemptDue(delivery)
@@ -67,7 +67,7 @@ const retryDue = ({ delivery, last }: Explained): Sentence => {
   })
 }
 
-/** Nothing is sent so late by itself. Whether the receiver works now can be tried all the same. */
+/** Explains an expired delivery, which is sent only on request. */
 const expired = (explained: Explained, reader: Reader): Explanation => {
   const { delivery, integration, last, lifetime_over_at = null } = explained
   const end = lifetime_over_at === null ? null : { time: { time: lifetime_over_at } }

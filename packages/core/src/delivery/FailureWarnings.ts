@@ -1,6 +1,7 @@
 /**
- * Warnings about failing integrations that fall due by time alone: an integration with one event a week must also be warned
- * about before it is disabled. `model/FailureState` decides when they are due.
+ * Warnings about failing integrations that become due by time alone, without a new attempt. Operators must also be
+ * warned about an integration with one event a week before it is disabled. `model/FailureState` decides when warnings
+ * are due.
  */
 import { Clock, Effect } from "effect"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
@@ -8,15 +9,15 @@ import { DeliverySettings } from "./DeliverySettings.ts"
 import { runForever } from "./Loops.ts"
 import { Notifications } from "./Notifications.ts"
 
-/** Number of checks for warnings during the time after which a failing integration is disabled. */
+/** Number of checks for warnings within `disableAfter`. */
 const looks = 50
 const shortestInterval = 1_000
 const longestInterval = 3_600_000
 
-/** The most warnings stored in one transaction. */
+/** Maximum number of warnings stored in one transaction. */
 const batch = 100
 
-/** Stores and reports warnings that are due, forever. */
+/** Repeatedly stores and reports the warnings that are due. Never ends. */
 export const warnOfFailures = Effect.gen(function* () {
   const store = yield* DeliveryStore
   const notifications = yield* Notifications

@@ -1,17 +1,18 @@
 /**
- * The deliveries that a dispatcher holds in memory. It limits how many each integration has, and decides the sending order.
+ * The queue of deliveries that a dispatcher holds in memory. It limits the deliveries per integration and decides the
+ * sending order.
  *
- * Lanes are sent in the order of their urgency. Within a lane, integrations take turns, and each has a limited number of
- * places. A fifth of its places, and of all places, is reserved for urgent deliveries. All retries together use at most half
- * of all places, and so do all slow integrations. A backlog or many dead receivers therefore don't delay urgent deliveries or
- * healthy integrations.
+ * Lanes are sent in the order of their urgency. Within a lane, integrations take turns, and each has a limited number
+ * of places. A fifth of its places, and of all places, is reserved for urgent deliveries. All retries together use at
+ * most half of all places, and so do all slow integrations. A backlog or many dead receivers therefore don't delay
+ * urgent deliveries or healthy integrations.
  *
- * The queue is limited by count and by the size of the events. An eighth of it is reserved for urgent deliveries. A quarter
- * is reserved for integrations with few held deliveries, namely fewer than their places need. The most that one integration
- * can have in the queue depends on the situation:
+ * The queue is limited by count and by the size of the events. An eighth of it is reserved for urgent deliveries. A
+ * quarter is reserved for integrations with few held deliveries, that is, fewer than their places need. The limit for
+ * one integration depends on the situation:
  * - an eighth of the queue;
  * - an equal share, once half of the common room is used;
- * - what its places need, if it is slow;
+ * - what its places need, if the integration is slow;
  * - what its places can send soon, if other workers share the store.
  * Further deliveries wait in the store and are claimed in turn.
  *
@@ -25,26 +26,29 @@ import type { IntegrationId } from "../model/Ids.ts"
 import type { Membership } from "../ports/DeliveryStore.ts"
 
 export interface FairQueueOptions {
-  /** The most requests open at once. */
+  /** Maximum number of open requests. */
   readonly concurrency: number
-  /** The most requests open at once to one integration, over all workers. */
+  /** Maximum number of open requests to one integration, over all workers. */
   readonly concurrencyPerIntegration: number
-  /** The most deliveries held. */
+  /** Maximum number of held deliveries. */
   readonly buffer: number
-  /** The most characters of event data held. */
+  /** Maximum size of the held event data, in characters. */
   readonly queueBytes: number
 }
 
-/** Pace of a receiver as an attempt shows it: prompt, slow with any outcome, or unknown (null) as after a prompt failure. */
+/**
+ * Pace of a receiver in one attempt: prompt, slow (with any outcome), or unknown (null, for example after a prompt
+ * failure).
+ */
 export type LatencyClass = "prompt" | "slow" | null
 
 /** This worker's position among the workers that share the places of each integration. */
 export type Share = Pick<Membership, "workers" | "rank">
 
 /**
- * This worker's number of places for an integration: an equal part. The remaining places go to the first workers, counted
- * from another worker for each integration. The minimum is one place even with more workers than places, because a worker
- * without one would hold deliveries that it never sends.
+ * Returns this worker's equal part of an integration's places. The remaining places go to the first workers, counted
+ * from a different worker for each integration. The minimum is one place, even with more workers than places, because a
+ * worker without a place would hold deliveries that it never sends.
  */
 export const placesOf = (places: number, integration: IntegrationId, { rank, workers }: Share): number =>
   Math.max(1, Math.floor(places / workers) + ((rank + integration) % workers < places % workers ? 1 : 0))
@@ -52,21 +56,21 @@ export const placesOf = (places: number, integration: IntegrationId, { rank, wor
 /** Limits of a claim. */
 export interface ClaimDemand {
   readonly limit: number
-  /** Limit for each integration without held deliveries. */
+  /** Limit for each integration that has no held deliveries. */
   readonly limitPerIntegration: number
-  /** Limits for integrations with held deliveries. */
+  /** Limits for integrations that have held deliveries. */
   readonly limits: ReadonlyMap<IntegrationId, number>
-  /** Integrations known to have more deliveries in the store. */
+  /** Integrations with more deliveries in the store. */
   readonly behind: ReadonlyArray<IntegrationId>
 }
 
-/** The most held deliveries of an integration for each of its places, with other workers on the store. */
+/** Maximum number of held deliveries per place of an integration, when other workers share the store. */
 const besideOthers = 16
 
-/** How much of a late start the rate limit makes up for, in milliseconds: timers are not exact. */
+/** Maximum delay of a start that the rate limit makes up for, in milliseconds, because timers are not exact. */
 const rateSlack = 50
 
-/** A queue whose items are not moved each time that one is taken from its head. */
+/** A queue that does not move its items each time one is taken from its head. */
 class Fifo<A> {
   private items: Array<A> = []
   private head = 0
@@ -110,19 +114,19 @@ class Fifo<A> {
 /** The state of one integration. */
 interface Line {
   readonly id: IntegrationId
-  /** One queue for each lane used so far. */
+  /** A queue for each lane used so far. */
   readonly queues: [Fifo<LeasedDelivery>?, Fifo<LeasedDelivery>?, Fifo<LeasedDelivery>?, Fifo<LeasedDelivery>?]
-  /** For each lane, whether the line is in the turns of the lane. */
+  /** For each lane, whether the line takes part in its turns. */
   readonly isOffered: [boolean, boolean, boolean, boolean]
   /** Deliveries held: reserved, queued or open. */
   held: number
   queued: number
   open: number
-  /** The most deliveries it may hold: many for a fast receiver, few for a slow one. */
+  /** Maximum number of held deliveries: many for a fast receiver, few for a slow one. */
   depth: number
-  /** Whether older deliveries wait in the store: new ones queue behind them. */
+  /** Whether older deliveries wait in the store. New ones then queue behind them. */
   isBehind: boolean
-  /** Whether the last attempt that showed its pace was slow. */
+  /** Whether the last attempt with a known pace was slow. */
   isSlow: boolean
   /** When the rate limit allows the next request, in milliseconds since the epoch; 0 without a limit. */
   readyAt: number
@@ -142,11 +146,11 @@ export class FairQueue {
   private readonly lines = new Map<IntegrationId, Line>()
   /** Lines with more deliveries in the store. */
   private readonly behindLines = new Set<Line>()
-  /** For each lane, the lines with a delivery in it and a free place, in turn. */
+  /** For each lane, the lines with a delivery in it and a free place, in sending order. */
   private readonly turns = noTurns()
   /** Lines that wait for their rate limits. */
   private readonly pausedLines = new Set<Line>()
-  /** Like `turns`, for slow lines. They come after the others. */
+  /** Like `turns`, for slow lines, which come after the others. */
   private readonly slowTurns = noTurns()
   private share: Share = { workers: 1, rank: 0 }
   private heldTotal = 0
@@ -160,14 +164,14 @@ export class FairQueue {
   /** Room for deliveries that are not urgent. */
   private readonly ordinary: number
   private readonly ordinaryBytes: number
-  /** The part of `ordinary` for integrations with more held deliveries than their places need. */
+  /** The part of `ordinary` that integrations may use beyond what their places need. */
   private readonly common: number
   private readonly halfOfPlaces: number
-  /** The most held deliveries of one integration, for a single worker. */
+  /** Maximum number of held deliveries of one integration if there is a single worker. */
   private readonly depthAlone: number
-  /** The most held deliveries of one integration. */
+  /** Maximum number of held deliveries of one integration. */
   private depth: number
-  /** The most held deliveries of a slow integration. */
+  /** Maximum number of held deliveries of a slow integration. */
   private readonly minimum: number
 
   constructor(options: FairQueueOptions) {
@@ -182,12 +186,12 @@ export class FairQueue {
     this.halfOfPlaces = Math.max(1, Math.floor(concurrency / 2))
   }
 
-  /** Requests open now. */
+  /** Number of open requests. */
   get open(): number {
     return this.openTotal
   }
 
-  /** Deliveries that wait for a place. */
+  /** Number of deliveries that wait for a place. */
   get queued(): number {
     return this.queuedTotal
   }
@@ -197,14 +201,14 @@ export class FairQueue {
     return this.heldTotal
   }
 
-  /** How many more deliveries can be claimed. */
+  /** Number of further deliveries that can be claimed. */
   get room(): number {
     return this.heldBytes < this.ordinaryBytes ? Math.max(0, this.ordinary - this.heldTotal) : 0
   }
 
   /**
-   * Shares the places of each integration with other workers from now on. Removes and returns the deliveries beyond the new
-   * limits. The caller releases them so that other workers can claim them.
+   * Shares the places of each integration with other workers from now on. Removes and returns the deliveries beyond the
+   * new limits. The caller releases them so that other workers can claim them.
    */
   shareWith(share: Share): ReadonlyArray<LeasedDelivery> {
     const places = Math.ceil(this.options.concurrencyPerIntegration / share.workers)
@@ -220,7 +224,7 @@ export class FairQueue {
     })
   }
 
-  /** How many requests this worker may have open to an integration. */
+  /** Returns how many requests this worker may have open to an integration. */
   placesTo(id: IntegrationId): number {
     return placesOf(this.options.concurrencyPerIntegration, id, this.share)
   }
@@ -267,8 +271,8 @@ export class FairQueue {
   }
 
   /**
-   * Frees the place of a delivery after its attempt, or without one. If this makes its integration slow, removes and returns
-   * the deliveries beyond the lower limit. The caller releases them.
+   * Frees the place of a delivery after its attempt, or without one. If this makes its integration slow, removes and
+   * returns the deliveries beyond the lower limit. The caller releases them.
    */
   finish(delivery: LeasedDelivery, latencyClass: LatencyClass): ReadonlyArray<LeasedDelivery> {
     const line = this.lines.get(delivery.integration.id)
@@ -290,8 +294,8 @@ export class FairQueue {
   }
 
   /**
-   * Notes the start of a delivery. If its integration has a rate limit, the next delivery waits for it. Removes and returns
-   * deliveries that can't be sent soon, to keep room for calls. The caller releases them.
+   * Notes the start of a delivery. If its integration has a rate limit, its next delivery waits accordingly. Removes
+   * and returns deliveries that can't be sent soon, to keep room for calls. The caller releases them.
    */
   pace({ integration: { id, overrides } }: LeasedDelivery, now: number): ReadonlyArray<LeasedDelivery> {
     const line = this.lines.get(id)
@@ -354,7 +358,10 @@ export class FairQueue {
     return found
   }
 
-  /** Limits of the next claim. An integration gets no more while over a quarter of its limit is still queued. */
+  /**
+   * Returns the limits of the next claim. An integration gets no more deliveries while over a quarter of its limit is
+   * queued.
+   */
   demand(most: number): ClaimDemand {
     const limits = new Map<IntegrationId, number>()
     for (const line of this.lines.values()) {
@@ -382,13 +389,13 @@ export class FairQueue {
     return isCutShort
   }
 
-  /** How many deliveries to claim so that reserved room stays free. */
+  /** Returns how many deliveries can be claimed without using reserved room. */
   claimLimit(most: number): number {
     const common = this.common - this.heldTotal
     return Math.min(this.room, most, common > 0 ? common : most)
   }
 
-  /** Whether an integration with deliveries in the store needs more of them in memory now. */
+  /** Whether some integration needs more of its stored deliveries in memory now. */
   get needsRefill(): boolean {
     if (this.behindLines.size === 0 || this.room === 0) return false
     for (const line of this.behindLines) {
@@ -402,7 +409,7 @@ export class FairQueue {
     return this.room > 0 && !line.isBehind && line.held < this.limitOf(line)
   }
 
-  /** Whether an urgent delivery fits. It may overtake the backlog of its integration and has reserved room. */
+  /** Whether an urgent delivery fits. It may overtake its integration's backlog and use reserved room. */
   private fitsUrgent(line: Line): boolean {
     const { buffer, concurrencyPerIntegration, queueBytes } = this.options
     const isFull = this.heldTotal >= buffer || this.heldBytes >= queueBytes
@@ -413,7 +420,7 @@ export class FairQueue {
     return Math.min(depth, isSlow ? this.shareOfSlow : this.shareOfOthers)
   }
 
-  /** Limit of an integration that is not slow: none until half of the common room is used, then an equal share. */
+  /** Limit of an integration that is not slow: `depth` until half of the common room is used, then an equal share. */
   private get shareOfOthers(): number {
     if (2 * this.heldTotal < this.common) return this.depth
     const others = this.lines.size - this.slowCount
@@ -489,7 +496,7 @@ export class FairQueue {
     return isSlow
   }
 
-  /** The next slow line. Slow integrations leave half of all places to others, except for urgent deliveries. */
+  /** Returns the next slow line. Slow integrations use at most half of all places, except for urgent deliveries. */
   private firstSlow(lane: Lane): Line | undefined {
     return isUrgentLane(lane) || this.openSlow < this.halfOfPlaces ? firstOf(this.slowTurns[lane]) : undefined
   }
@@ -497,7 +504,7 @@ export class FairQueue {
   private take(line: Line, lane: Lane): LeasedDelivery | undefined {
     const delivery = line.queues[lane]?.shift()
     if (delivery === undefined) return undefined
-    // The line sends all it has while the store has more, so its limit grows again.
+    // The line is almost empty while the store has more, so its limit grows.
     if (line.queued === 1 && line.isBehind) line.depth = Math.min(this.depth, 2 * line.depth)
     line.queued--
     this.queuedTotal--
@@ -534,7 +541,7 @@ export class FairQueue {
     for (const lane of lanes) this.offerLane(line, lane)
   }
 
-  /** Adds a line to the turns of a lane if it can send, or removes it. */
+  /** Adds a line to the turns of a lane if the line can send, otherwise removes it. */
   private offerLane(line: Line, lane: Lane): void {
     const waiting = line.queues[lane]
     const isReady =

@@ -1,6 +1,6 @@
 /**
- * The health rules shared by all stores: what a batch of settlements changes for one integration. It may start to fail, be
- * disabled or recover, and notifications follow.
+ * The health rules shared by all stores. They decide whether a batch of settlements makes an integration start to fail,
+ * be disabled or recover, and which notifications follow.
  */
 import type { DisabledReason, Integration } from "../model/Integration.ts"
 import type { IntegrationNotification } from "../model/Notification.ts"
@@ -15,7 +15,7 @@ export interface HealthSubject {
   readonly failing: FailureState | null
 }
 
-/** A settlement that was not stale, with the delivery's state before and after it. */
+/** A settlement under a valid lease, with the delivery's state before and after it. */
 export interface AppliedSettlement {
   readonly settlement: Pick<Settlement, "attempt" | "gone" | "retry_after">
   readonly from: QueueEntry
@@ -33,8 +33,8 @@ export interface HealthChange {
 }
 
 /**
- * Whether a batch may affect the health of an integration, judged before its deliveries are read. If not, the store needs no
- * lock on the integration. This is the common case: the integration works and acknowledges all.
+ * Whether a batch may affect the health of an integration, judged before its deliveries are read. If not, the store
+ * needs no lock on the integration. This is the usual case: the integration works and acknowledges everything.
  */
 export const mayChangeHealth = (
   subject: HealthSubject,
@@ -71,13 +71,13 @@ const failingNotification = (about: About, failing_since: number, disableAfter: 
   disables_at: failing_since + disableAfter
 })
 
-/** A warning that falls due by time alone, without a new attempt. */
+/** A warning that becomes due by time alone, without a new attempt. */
 export interface Warning {
   readonly failing: FailureState
   readonly notification: IntegrationNotification
 }
 
-/** The warning that is due for a failing integration; null if none is. */
+/** Returns the warning that is due for a failing integration; null if none is. */
 export const warningOf = (
   { failing, integration }: HealthSubject,
   now: number,
@@ -89,7 +89,9 @@ export const warningOf = (
     : { failing: next, notification: failingNotification(aboutOf(integration, now), next.since, disableAfter) }
 }
 
-/** Evaluates a batch at `now`. With `canDisable` false, the next failure decides about disabling again. */
+/**
+ * Evaluates a batch at `now`. If `canDisable` is false, nothing is disabled now, and the next failure decides again.
+ */
 export const evaluateHealth = (
   { failing, integration }: HealthSubject,
   applied: ReadonlyArray<AppliedSettlement>,
@@ -99,7 +101,7 @@ export const evaluateHealth = (
 ): HealthChange => {
   const about = aboutOf(integration, now)
   if (integration.status === "disabled") {
-    // Only a probe can be in flight to a disabled integration; earlier deliveries are cancelled.
+    // Only a probe can be in flight to a disabled integration, because earlier deliveries are cancelled.
     const probed = applied.some(({ from, settlement }) => from.state === "delivering" && isAcknowledged(settlement))
     return probed && integration.disabled_reason !== "manual"
       ? {

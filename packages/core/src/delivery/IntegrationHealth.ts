@@ -1,10 +1,10 @@
 /**
  * The health of integrations as this process sees it: which ones fail, which ones catch up after an outage, and what is
- * logged about them. `delivery/HealthRules` decides about notifications and about disabling an integration, when outcomes are
- * stored.
+ * logged about them. `delivery/HealthRules` decides about notifications and about disabling an integration, when
+ * outcomes are stored.
  *
- * The log gets a line when an integration begins to fail, when it goes on failing for another cause, and when it acknowledges
- * again: not one for each attempt, and nothing about a single failure, which a retry mends.
+ * The log gets a line when an integration begins to fail, continues to fail for another cause, or acknowledges again.
+ * Single failures are not logged, because a retry usually succeeds.
  *
  * Plain data: nothing here waits. All times are in milliseconds since the epoch.
  */
@@ -24,14 +24,14 @@ import { shownHost } from "../model/UrlPolicy.ts"
 /** Consecutive failures before the log reports an integration. */
 export const failuresInARow = 3
 
-/** An integration that fails, recovers and fails again is logged once in this time for each cause, in milliseconds. */
+/** Shortest time between two log lines about the same integration and cause, in milliseconds. */
 export const logCooldown = 10 * 60_000
 
-/** The most integrations reported within a minute. When a network fails, all integrations fail at once. */
+/** Maximum number of integrations reported per minute. When a network fails, all integrations fail at the same time. */
 export const mostInAMinute = 20
 const minute = 60_000
 
-/** The most integrations that are tracked. */
+/** Maximum number of tracked integrations. */
 const mostKnown = 10_000
 
 /** Shortest outage of an integration after which its retries are sent early, in milliseconds. */
@@ -52,7 +52,7 @@ export interface CatchingUp {
   readonly since: number
 }
 
-/** The failures of an integration as far as the log needs them. */
+/** The failures of an integration that the log reports. */
 interface FailureRun {
   /** Consecutive failed attempts. */
   failures: number
@@ -64,9 +64,9 @@ interface FailureRun {
   loggedAt: number
   /** The outcome and status of the last attempt; empty before the first. */
   cause: string
-  /** How many attempts in a row ended with this cause. */
+  /** Number of consecutive attempts that ended with this cause. */
   sameCause: number
-  /** When the log last named each cause, the last one at the end. */
+  /** When the log last named each cause, most recent last. */
   readonly loggedCauses: Map<string, number>
 }
 
@@ -84,9 +84,11 @@ export interface LogLine {
 /** Progress of an integration that catches up. */
 interface CatchUp {
   readonly since: number
-  /** The earliest time of the next round: the receiver asked for no requests before it. */
+  /** Earliest time of the next round, because the receiver asked for no requests before it. */
   notBefore: number
-  /** The most early retries at once. It starts at 1 and doubles after each acknowledged round, up to the integration's places. */
+  /**
+   * Maximum number of early retries per round. It starts at 1 and doubles after each acknowledged round, up to a limit.
+   */
   window: number
   readonly open: Set<DeliveryId>
 }
@@ -99,7 +101,10 @@ const noneReported: ReadonlySet<IntegrationId> = new Set()
 
 const causeOf = ({ outcome, status }: Attempt): string => `${outcome} ${status ?? ""}`
 
-/** Whether attempts fail for a cause that is not the one logged last, nor was logged lately: causes may alternate. */
+/**
+ * Whether attempts fail for a new cause: neither the one logged last, nor one logged recently, because causes may
+ * alternate.
+ */
 const hasNewCause = ({ cause, loggedCauses, sameCause }: FailureRun, now: number): boolean =>
   loggedCauses.size > 0 &&
   sameCause >= failuresInARow &&
@@ -113,7 +118,7 @@ const noteLogged = (run: FailureRun, cause: string, now: number): void => {
   run.loggedCauses.set(cause, now)
 }
 
-/** The last attempt of each integration, for the text of its notifications. */
+/** Returns the last attempt of each integration, for the text of its notifications. */
 export const lastAttempts = (recorded: ReadonlyArray<Recorded>): ReadonlyMap<IntegrationId, LastAttemptSummary> => {
   const seen = new Map<IntegrationId, LastAttemptSummary>()
   for (const { delivery, settlement } of recorded) {
@@ -132,24 +137,24 @@ const nameOf = ({ configuration, id, scope }: Named): string =>
 
 const tooMany: LogLine = {
   level: "warn",
-  text: `More than ${mostInAMinute} integrations began to fail within a minute. The log names no more of them in that minute. To see all: doorhook integrations list`
+  text: `More than ${mostInAMinute} integrations began to fail within a minute. The rest of that minute's failures are not logged. To see all: doorhook integrations list`
 }
 
 export class IntegrationHealth {
   private readonly runs = new RecentMap<IntegrationId, FailureRun>(mostKnown)
   private readonly streaks = new Map<IntegrationId, FailureStreak>()
   private readonly catchUps = new Map<IntegrationId, CatchUp>()
-  /** The `Retry-After` time of each receiver, as this process has seen it. */
+  /** The latest `Retry-After` time of each receiver that this process has received. */
   private readonly waits = new RecentMap<IntegrationId, number>(mostKnown)
   private minuteBegan = 0
   private inMinute = 0
 
-  /** How many integrations failed at their last attempt. */
+  /** Number of integrations whose last attempt failed. */
   get failing(): number {
     return this.streaks.size
   }
 
-  /** The integrations with the most consecutive failures, the worst first. */
+  /** Returns the integrations with the most consecutive failures, worst first. */
   worst(limit: number): ReadonlyArray<FailureStreak> {
     return [...this.streaks.values()].toSorted((a, b) => b.failures - a.failures || a.since - b.since).slice(0, limit)
   }
@@ -236,11 +241,11 @@ export class IntegrationHealth {
     const run = this.runs.get(integration.id)
     if (run === undefined) return null
     const { failures, isLogged, since } = run
-    // Of an integration that works only what was logged lately is worth remembering.
+    // A working integration is only remembered if it was logged recently.
     if (now - run.loggedAt < logCooldown) Object.assign(run, { failures: 0, isLogged: false, cause: "", sameCause: 0 })
     else this.runs.delete(integration.id)
     if (!isLogged) return null
-    // Failures that a notification reported may have been counted in another process.
+    // `failures` is 0 if another process counted them and a notification reported them.
     const after = failures === 0 ? "" : `, after ${failures} attempts not acknowledged since ${isoOf(since)}`
     return { level: "info", text: `${nameOf(integration)} acknowledges again${after}.` }
   }
@@ -286,7 +291,9 @@ export class IntegrationHealth {
     return catchUp !== undefined && catchUp.notBefore <= now
   }
 
-  /** Notes an early retry that was released without an attempt. This ends the catching up, except during a `Retry-After`. */
+  /**
+   * Notes an early retry that was released without an attempt. This ends the catch-up, except during a `Retry-After`.
+   */
   gaveBackEarly({ id, integration }: LeasedDelivery, now: number): void {
     const catchUp = this.catchUps.get(integration.id)
     if (catchUp === undefined) return
@@ -294,7 +301,7 @@ export class IntegrationHealth {
     else this.catchUps.delete(integration.id)
   }
 
-  /** When the next round of early retries of any integration can be claimed; null if none is waiting. */
+  /** Returns when the next round of early retries can be claimed for any integration; null if no round is waiting. */
   nextEarly(): number | null {
     let earliest: number | null = null
     for (const { notBefore, open } of this.catchUps.values())
@@ -302,7 +309,7 @@ export class IntegrationHealth {
     return earliest
   }
 
-  /** The integrations whose next round can be claimed now, with the size of the round. */
+  /** Returns the integrations whose next round can be claimed now, with the size of the round. */
   earlyRounds(now: number): ReadonlyArray<{ readonly id: IntegrationId; readonly window: number }> {
     const rounds: Array<{ readonly id: IntegrationId; readonly window: number }> = []
     for (const [id, { notBefore, open, window }] of this.catchUps)
@@ -310,7 +317,7 @@ export class IntegrationHealth {
     return rounds
   }
 
-  /** Notes a claimed round. An empty one means that the integration has caught up. */
+  /** Notes a claimed round. An empty round means that the integration has caught up. */
   claimedEarly(id: IntegrationId, deliveries: ReadonlyArray<LeasedDelivery>): void {
     const catchUp = this.catchUps.get(id)
     if (catchUp === undefined) return
@@ -327,7 +334,7 @@ export class IntegrationHealth {
     return true
   }
 
-  /** Notes a failed early retry: no more are sent. */
+  /** Stops sending an integration's retries early. */
   stopEarly(id: IntegrationId): void {
     this.catchUps.delete(id)
   }

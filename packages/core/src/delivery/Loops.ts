@@ -6,12 +6,12 @@ import { Effect } from "effect"
 /** Pause of a loop after a defect, in milliseconds. */
 const defaultRest = 1_000
 
-/** Logs a defect. Never fails itself: a logger that throws must not end the loop. */
+/** Logs a defect. Never fails, because a logger that throws must not end the loop. */
 export const logDefect = (text: string, defect: unknown): Effect.Effect<void> =>
   Effect.catchDefect(Effect.logError(text, defect), () => Effect.void)
 
 /**
- * Repeats a step that waits for something each time. A defect is logged and does not end the loop: it continues after `rest`
+ * Repeats a step that waits for something each time. A defect is logged, and the loop continues after `rest`
  * milliseconds.
  */
 export const runForever = <R>(
@@ -25,6 +25,6 @@ export const runForever = <R>(
         Effect.andThen(logDefect(`${what} failed; it goes on`, defect), Effect.sleep(rest))
       )
     ),
-    // Each step waits anyway. Another yield between two steps would only delay work that has arrived.
+    // Each step waits anyway. An additional yield between steps would delay work that has arrived.
     { disableYield: true }
   )

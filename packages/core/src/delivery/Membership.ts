@@ -1,9 +1,9 @@
 /**
- * This process's membership among the workers of one store: its name, its expiry, and whether leases may exist that it
- * doesn't know of.
+ * This process's membership among the workers of one store: its name, its expiry, and whether the store may have leased
+ * deliveries to it without its knowledge.
  *
- * A lost answer of the store may have leased deliveries to this worker. The next heartbeat then lists all held deliveries,
- * and the store releases the others. Deliveries of publications in progress are exempt.
+ * If the store's answer to a call is lost, the call may have leased deliveries to this worker. The next heartbeat then
+ * lists all held deliveries, and the store releases the others. Deliveries of publications in progress are exempt.
  *
  * Plain data: nothing here waits or fails. All times are in milliseconds since the epoch.
  */
@@ -23,7 +23,9 @@ export interface Publication {
 export class Membership {
   /** Publications on their way to the store. */
   readonly publications = new Set<Publication>()
-  /** Time between two heartbeats, in milliseconds. Short enough that attempts can start at any time. */
+  /**
+   * Time between two heartbeats, in milliseconds. Short enough that the membership always lasts for another attempt.
+   */
   readonly interval: number
   readonly #lease: number
   /** Longest duration of an attempt and its recording. */
@@ -49,7 +51,10 @@ export class Membership {
     return this.#lostAt !== null
   }
 
-  /** Whether the store has answered a heartbeat of this name. The first heartbeat releases all earlier leases of the name. */
+  /**
+   * Whether the store has answered a heartbeat under this name. The first heartbeat releases all earlier leases of the
+   * name.
+   */
   get hasBegun(): boolean {
     return this.#until !== null
   }
@@ -59,7 +64,7 @@ export class Membership {
     return this.#until !== null && this.#until >= now + this.#attempt
   }
 
-  /** Whether the membership has expired. Checked here because the store's answer that says so may be lost. */
+  /** Whether the membership has expired. Checked here as well, because the store's answer may be lost. */
   hasLapsed(now: number): boolean {
     return this.#until !== null && this.#until <= now
   }
@@ -69,7 +74,7 @@ export class Membership {
     this.#lostAt = now
   }
 
-  /** The next heartbeat. */
+  /** Returns the next heartbeat. */
   heartbeat(now: number, held: () => ReadonlyArray<DeliveryId>): Heartbeat {
     const before = Math.min(now, ...Array.from(this.publications, ({ began }) => began))
     const holds = this.isInDoubt ? { holds: { ids: held(), before } } : {}
@@ -78,14 +83,14 @@ export class Membership {
 
   /** Applies the answer to a heartbeat. Returns false if the earlier membership of this name had already ended. */
   renew({ holds, until }: Heartbeat, { continued }: Answer): boolean {
-    // Deliveries created in the same millisecond are left to the next heartbeat.
+    // Deliveries created in the same millisecond are resolved by the next heartbeat.
     if (holds !== undefined && this.#lostAt !== null && this.#lostAt < holds.before) this.#lostAt = null
     if (this.#until !== null && !continued) return false
     this.#until = until
     return true
   }
 
-  /** Continues under another name, without leases and not yet a member. */
+  /** Continues under another name, without leases and without a membership until the next heartbeat. */
   beginAgain(worker: string): void {
     this.#worker = worker
     this.#until = null

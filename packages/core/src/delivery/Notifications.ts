@@ -1,9 +1,9 @@
 /**
  * Notifications to operators: in the log, in the metrics, and through a listener of the host.
  *
- * Notifications are stored first, so those that a listener misses remain in the list. A listener gets one notification at a
- * time, independently of deliveries. A slow or failing listener delays no delivery, and a listener that never returns delays
- * other notifications by its time limit only.
+ * Notifications are stored first, so those that a listener misses remain in the list. A listener gets one notification
+ * at a time. A slow or failing listener delays no delivery. A listener that never returns delays the next notification
+ * only until its time limit.
  */
 import type { Cause } from "effect"
 import { Context, Effect, Fiber, Layer, Metric, Queue } from "effect"
@@ -20,12 +20,12 @@ import { settleBudget } from "./DeliverySettings.ts"
 /** Time limit of a listener for one notification, in milliseconds. */
 const patience = 30_000
 
-/** The most notifications that wait for the listener. The list keeps all of them. */
+/** Maximum number of notifications that wait for the listener. The stored list has all of them. */
 const maxWaiting = 1_000
 
 /**
- * Handles a notification in the host, for example by mail or pager. The default does nothing. Failures are logged, and so are
- * calls that take longer than 30 s.
+ * Handles a notification in the host, for example by mail or pager. The default does nothing. Failures and calls that
+ * take longer than 30 s are logged.
  */
 export const NotificationListener = Context.Reference<(notification: Notification) => Effect.Effect<void, unknown>>(
   "@doorhook/core/delivery/Notifications/NotificationListener",
@@ -35,12 +35,15 @@ export const NotificationListener = Context.Reference<(notification: Notificatio
 export class Notifications extends Context.Service<
   Notifications,
   {
-    /** Reports stored notifications. `seen` adds the last attempt of their integrations. Does not wait for the listener. */
+    /**
+     * Reports stored notifications. `seen` adds the last attempts of their integrations. Does not wait for the
+     * listener.
+     */
     readonly notify: (
       notifications: ReadonlyArray<Notification>,
       seen?: ReadonlyMap<IntegrationId, LastAttemptSummary>
     ) => Effect.Effect<void>
-    /** Stored notifications, the oldest first by default. */
+    /** Returns stored notifications, oldest first by default. */
     readonly list: (filter: NotificationFilter) => Effect.Effect<ReadonlyArray<Notification>, StoreError>
   }
 >()("@doorhook/core/delivery/Notifications") {
@@ -57,7 +60,7 @@ export class Notifications extends Context.Service<
           { startImmediately: true }
         )
         const late = Effect.logWarning(
-          `Notification ${notification.id} was not handled by its listener within ${patience / 1_000} s, so the next one follows. The list of notifications has it.`
+          `Notification ${notification.id} was not handled by its listener within ${patience / 1_000} s; the next one follows. It remains in the list of notifications.`
         )
         yield* Fiber.join(hearing).pipe(
           Effect.timeoutOrElse({ duration: patience, orElse: () => late }),
@@ -94,7 +97,7 @@ export class Notifications extends Context.Service<
         yield* Metric.update(Metric.withAttributes(notificationsCounted, { kind: notification.kind }), 1)
         if (yield* Queue.offer(waiting, notification)) return
         yield* Effect.logWarning(
-          `Notification ${notification.id} is not sent to the listener: ${maxWaiting} others wait for it, or doorhook is closing. The list of notifications has it.`
+          `Notification ${notification.id} is not sent to the listener: ${maxWaiting} others are waiting, or doorhook is closing. It remains in the list of notifications.`
         )
       })
 

@@ -1,6 +1,6 @@
 /**
- * Results to be stored: outcomes of attempts, and released deliveries. They are collected in batches; each batch is recorded
- * in one transaction.
+ * Results to be stored: outcomes of attempts, and released deliveries. They are collected in batches; each batch is
+ * recorded in one transaction.
  *
  * Plain data: nothing here waits or fails.
  */
@@ -8,7 +8,10 @@ import type { DeliveryId } from "../model/Ids.ts"
 import type { LeasedDelivery } from "../model/Delivery.ts"
 import type { Release, Settlement } from "../ports/DeliveryStore.ts"
 
-/** The most outcomes, and the most releases, recorded in one transaction: a larger one would delay urgent deliveries. */
+/**
+ * Maximum number of outcomes and of releases recorded in one transaction. A larger transaction would delay urgent
+ * deliveries.
+ */
 const mostOutcomes = 150
 const mostReleases = 1_500
 
@@ -18,7 +21,10 @@ export interface Outcome {
   readonly settlement: Settlement
   /** The worker that held the lease. */
   readonly worker: string
-  /** Whether the outcome counts for its integration's health: not for a probe, nor for an attempt that began before a change. */
+  /**
+   * Whether the outcome counts for the integration's health. It does not for a probe or an attempt that began before a
+   * change.
+   */
   readonly countsForHealth: boolean
 }
 
@@ -52,7 +58,7 @@ export class RecordQueue {
     return this.#waiting.length === 0 && this.#current === null
   }
 
-  /** Outcomes that are not recorded yet. */
+  /** Number of outcomes that are not recorded yet. */
   get unsettled(): number {
     return this.#unsettled
   }
@@ -91,7 +97,7 @@ export class RecordQueue {
     this.#progressAt = now
   }
 
-  /** All deliveries with unrecorded results. */
+  /** Returns all deliveries with unrecorded results. */
   ids(): ReadonlyArray<DeliveryId> {
     const batches = this.#current === null ? this.#waiting : [this.#current, ...this.#waiting]
     return batches.flatMap(({ outcomes, releases }) => [

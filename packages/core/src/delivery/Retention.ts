@@ -1,12 +1,12 @@
 /**
  * Deletes expired data: old events with their settled deliveries, tokens, codes and idempotency keys.
  *
- * It works in small batches with pauses, so that deliveries don't wait for it. Several workers of one store may run it at the
+ * It deletes small batches with pauses, so that deliveries don't wait. Several workers of one store may run it at the
  * same time.
  *
- * The wall clock decides about age. If it jumps ahead of the monotonic clock, for example because it was set wrong, nothing is
- * deleted for a day, even after a restart: deleted rows would not return when the clock is corrected. Expired tokens, codes
- * and keys are still refused.
+ * Ages are measured by the wall clock. If it jumps ahead of the monotonic clock, for example because it was set wrong,
+ * nothing is deleted for a day, even after a restart, because correcting the clock would not restore deleted rows.
+ * Expired tokens, codes and keys are still refused.
  */
 import { Clock, Effect, Layer } from "effect"
 import type { NotificationId } from "../model/Ids.ts"
@@ -22,13 +22,16 @@ import { Notifications } from "./Notifications.ts"
 /** Pause between two rounds, in milliseconds. */
 const interval = 60_000
 
-/** The most rows deleted in one transaction. */
+/** Maximum number of rows deleted in one transaction. */
 const batch = 500
 
-/** The pause between two transactions, in milliseconds. */
+/** Pause between two transactions, in milliseconds. */
 const pause = 50
 
-/** The largest tolerated difference between the wall clock and the monotonic clock per round, in milliseconds. */
+/**
+ * Largest tolerated difference between the advances of the wall clock and the monotonic clock per round, in
+ * milliseconds.
+ */
 const jump = 3_600_000
 
 /** How long nothing is deleted after a jump, in milliseconds. */
@@ -36,7 +39,7 @@ const pauseAfterJump = 24 * 3_600_000
 
 type Stores = DeliveryStore | IdempotencyStore | TokenStore
 
-/** The time that ages are measured from; null while nothing may be deleted. Read before each transaction. */
+/** The current time for measuring ages; null while nothing may be deleted. Read before each transaction. */
 type Now<R> = Effect.Effect<number | null, never, R>
 
 /** Deletes batch after batch until one is not full. */
@@ -73,10 +76,10 @@ export const purgeExpired: Effect.Effect<void, StoreError, Stores | DeliverySett
   Clock.currentTimeMillis
 )
 
-/** How many notifications are read at once. */
+/** Number of notifications per read. */
 const notificationsPerPage = 500
 
-/** The rest of a pause that an earlier process began, in milliseconds. It is found in the stored notifications. */
+/** Returns the rest of a pause that an earlier process began, in milliseconds, from the stored notifications. */
 const pauseLeft = Effect.fnUntraced(function* (now: number) {
   const store = yield* DeliveryStore
   let after: NotificationId | undefined
@@ -98,7 +101,10 @@ const pauseLeft = Effect.fnUntraced(function* (now: number) {
   }
 })
 
-/** The wall clock; null until notifications could be read, and for a day after each jump. A jump is reported as a notification. */
+/**
+ * The wall clock; null until the notifications have been read, and for a day after each jump. Reports each jump as a
+ * notification.
+ */
 const makeSteadyNow: Effect.Effect<Now<DeliveryStore | Notifications>> = Effect.gen(function* () {
   const clock = yield* Clock.Clock
   const steadyMillis = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
@@ -119,7 +125,7 @@ const makeSteadyNow: Effect.Effect<Now<DeliveryStore | Notifications>> = Effect.
       yield* (yield* DeliveryStore).addNotification({ kind: "retention_paused", ...about }).pipe(
         Effect.flatMap((notification) => notifications.notify([notification])),
         Effect.catchTag("StoreError", (error) =>
-          Effect.logWarning(`The clock jumped ahead, so nothing is deleted for its age for a day. ${error.message}`)
+          Effect.logWarning(`The clock jumped ahead, so nothing is deleted by age for a day. ${error.message}`)
         )
       )
     }

@@ -1,6 +1,6 @@
 /**
- * Sends the deliveries of the fair queue: check the user's right, sign, POST, judge the answer. The code for each delivery is
- * synchronous; an Effect runs only for waits and logs.
+ * Sends the deliveries of the fair queue: checks the user's right, signs, posts and judges the answer. The code for
+ * each delivery is synchronous; Effects run only for waits and logs.
  */
 import { Cause, Clock, Effect, Exit, Latch, Random, Scheduler } from "effect"
 import type { Fiber, Redacted } from "effect"
@@ -38,7 +38,9 @@ import type { IntegrationHealth } from "./IntegrationHealth.ts"
 import type { Membership } from "./Membership.ts"
 import type { Outcome } from "./RecordQueue.ts"
 
-/** Attempts started in one turn of the event loop. Between two turns, other work such as storing a call can run. */
+/**
+ * Number of attempts started in one turn of the event loop. Between turns, other work can run, such as storing a call.
+ */
 const slice = 16
 
 /** An attempt that takes longer counts as slow, whatever its outcome. In milliseconds. */
@@ -67,12 +69,12 @@ export interface SenderHost {
   readonly membership: Pick<Membership, "worker" | "mayStart">
   /** Whether any delivery may be sent now. */
   readonly maySend: (now: number) => boolean
-  /** Returns deliveries to the store without an attempt. They are due now unless `dueAt` gives another time. */
+  /** Returns deliveries to the store without an attempt, due now or at `dueAt`. */
   readonly release: (deliveries: ReadonlyArray<LeasedDelivery>, dueAt?: (delivery: LeasedDelivery) => number) => void
   readonly record: (outcome: Outcome) => void
-  /** Called when a trial request ends: the time of the next trial is known. */
+  /** Called when a trial request ends, because the time of the next trial is then known. */
   readonly tried: () => void
-  /** The breaker closed after this many milliseconds. */
+  /** Called when the breaker closes. `lasted` is the length of the outage in milliseconds. */
   readonly closed: (cause: BreakerCause, lasted: number) => void
 }
 
@@ -81,15 +83,15 @@ export interface Sender {
   readonly pump: () => void
   /** Starts urgent deliveries that have a free place now, and all others as `pump` does. */
   readonly pumpUrgent: () => void
-  /** Deliveries in flight. */
+  /** Returns the deliveries in flight. */
   readonly flights: () => Iterable<LeasedDelivery>
-  /** Waits up to `patience` milliseconds for the deliveries in flight, then cancels the rest. */
+  /** Waits up to `patience` milliseconds for the deliveries in flight, then cancels those that remain. */
   readonly drain: (patience: number) => Effect.Effect<void>
 }
 
 type Headers = Readonly<Record<string, string>>
 
-/** Cached settings of an integration, valid until it changes. */
+/** Cached settings of an integration, valid until the integration changes. */
 interface Target {
   readonly allow: AllowList
   readonly rule: AcknowledgementRule
@@ -177,7 +179,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     }
   }
 
-  // An operator asked for the resend and has seen the event's age.
+  // A resend is never late, because its requester has seen the event's age.
   const isLate = ({ event, resend }: LeasedDelivery, at: number): boolean =>
     !resend && isExpired(policyOf(settings.retry, event.resource_type), event.created_at, at)
 
@@ -275,7 +277,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     }
     const { event, integration } = delivery
     const attempt = attemptOf(delivery, startedAt, report, settings.ackTimeout, targetOf(integration).rule)
-    // A blocked address is refused before any request is made, so it says nothing about outbound connections.
+    // A blocked address is refused before any request, so it says nothing about outbound connections.
     if (attempt.outcome !== "blocked_address") succeeded("egress", delivery)
     const at = now()
     conclude(
@@ -310,13 +312,13 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
 
   // Deliveries that can't be attempted now.
 
-  /** Returns a delivery that must not be attempted under its lease. */
+  /** Releases a delivery that must not be attempted under its lease. */
   const releaseUnattempted = (flight: Flight): void => {
     host.release([flight.delivery])
     land(flight, null)
   }
 
-  /** Makes deliveries due later when the reason is not their receivers' fault. */
+  /** Makes deliveries due later after a failure that is not their receivers' fault. */
   const defer = (deliveries: ReadonlyArray<LeasedDelivery>): void => {
     const at = now()
     host.release(deliveries, (delivery) => breaker.dueAt(ownerOf(delivery), at))
@@ -325,14 +327,17 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
   const removeWaiting = (at: number): ReadonlyArray<LeasedDelivery> =>
     queue.removeIf((held) => breaker.mustDefer(ownerOf(held), at))
 
-  /** Handles a failure of the directory or of outbound connections: defers the queued deliveries of the user, or of all users. */
+  /**
+   * Handles a failure of the directory or of outbound connections: defers the queued deliveries of the user, or of all
+   * users.
+   */
   const onOutage = (flight: Flight, cause: BreakerCause, error: DirectoryError | TransportUnavailable): void => {
     const { delivery } = flight
     const owner = ownerOf(delivery)
     const verdict = breaker.failed(cause, owner, now())
     const others = breaker.isOpen ? removeWaiting(now()) : queue.removeIf((held) => ownerOf(held) === owner)
     if (verdict === "own") {
-      const own = "The directory answers about other users, but not about its owner"
+      const own = "The directory answers for other users, but not for its owner"
       log(Effect.logWarning(`${nameOf(delivery)} waits. ${own}. ${failureText(error)}`))
     } else if (verdict === "begins") {
       const pace = `One is tried every ${retryLater / 1_000} s until it gets through`
@@ -352,7 +357,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
       log(Effect.logWarning(`${nameOf(delivery)} is tried again in ${retryLater / 1_000} s. ${message}`))
     }
     defer([delivery, ...queue.removeOf(delivery.integration.id)])
-    // It occupied its place for as long as a slow delivery.
+    // The delivery occupied its place for as long as a slow one.
     land(flight, "slow")
   }
 
@@ -369,7 +374,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     start(delivery, isTrial)
   }
 
-  /** With an open breaker: settles expired deliveries, and starts a trial request if one is due. */
+  /** While the breaker is open, settles expired deliveries and starts a trial request if one is due. */
   const startTrial = (): void => {
     const at = now()
     for (const delivery of queue.removeIf((held) => isLate(held, at))) {
@@ -402,7 +407,10 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     return true
   }
 
-  /** Timer for the first integration whose rate limit allows another request; null if no integration waits for its limit. */
+  /**
+   * Timer for the first integration whose rate limit will allow another request; null if no integration waits for its
+   * limit.
+   */
   let resuming: { readonly at: number; readonly fiber: Fiber.Fiber<void> } | null = null
 
   const stopResuming = (): void => {

@@ -1,9 +1,9 @@
 /**
  * The Ed25519 key that the service signs requests with. Receivers verify them with its public key and need no secret.
  *
- * Each database has one key. It is created at the first start that needs it and stored like other secrets. If the service
- * later gets an encryption key, it creates a new signing key, because copies of the database may hold the old one in clear
- * text. Receivers should read `GET /v4/webhook_keys` again when verification fails.
+ * Each database has one key. It is created at the first start that needs it, and stored like other secrets. If the
+ * service later gets an encryption key, it creates a new signing key, because copies of the database may contain the
+ * old one in clear text. Receivers should read `GET /v4/webhook_keys` again when verification fails.
  */
 import { Context, Effect, Layer } from "effect"
 import type { Redacted } from "effect"

@@ -1,5 +1,5 @@
 /**
- * Decides the next state of a delivery from the outcome of its attempt. `model/Delivery` has the state machine.
+ * Decides the next state of a delivery from the outcome of its attempt. The state machine is in `model/Delivery`.
  */
 import type { Attempt, LeasedDelivery } from "../model/Delivery.ts"
 import { isUrgentLane, laneOf } from "../model/Delivery.ts"
@@ -8,26 +8,26 @@ import type { Settlement } from "../ports/DeliveryStore.ts"
 import type { RetryPolicy } from "../model/RetryPolicy.ts"
 import { maxRetryAfter, next } from "../model/RetryPolicy.ts"
 
-/** The status by which a receiver says that it is permanently gone (RFC 9110 section 15.5.11). */
+/** Status of a receiver that is permanently gone (RFC 9110 section 15.5.11). */
 export const goneStatus = 410
 
 /**
- * Delay of a delivery answered 410 while its integration can't be disabled yet, because a host's transaction is publishing to
+ * First retry delay after a 410 while the integration can't be disabled, because a host's transaction is publishing to
  * it. In milliseconds.
  */
 export const goneRetryDelay = 5_000
 
-/** Doubles each time, up to 21 minutes, because publishing may never pause. */
+/** Doubles the delay with each attempt, up to 21 minutes, because publishing may never pause. */
 const goneRetryDelayAfter = (number: number): number => goneRetryDelay * 2 ** Math.min(number - 1, 8)
 
 /** Statuses whose `Retry-After` is respected. */
 export const respectsRetryAfter = (status: number | null): boolean => status === 429 || status === 503
 
-/** The `Retry-After` that a detail names, as a duration text; null without one. */
+/** Returns the `Retry-After` named in an attempt's detail, as duration text; null if there is none. */
 export const waitIn = (detail: string | null): string | null =>
   /^asked to wait (\S+) \(Retry-After\)/.exec(detail ?? "")?.[1] ?? null
 
-/** Adds the `Retry-After` that was asked for to the attempt's detail. */
+/** Adds the `Retry-After` to the attempt's detail. */
 const withWait = (attempt: Attempt, retryAfter: number | null): Attempt => {
   if (retryAfter === null) return attempt
   const asked = `asked to wait ${DurationText.format(Math.ceil(retryAfter / 1_000) * 1_000)} (Retry-After)`
@@ -61,7 +61,7 @@ const ended = (state: Result["state"], reason: Result["reason"], gone = false): 
   gone
 })
 
-/** Settles an attempt. */
+/** Returns the settlement of an attempt. */
 export const settleAttempt = (
   delivery: LeasedDelivery,
   attempt: Attempt,
@@ -77,7 +77,8 @@ export const settleAttempt = (
   const retryAt = (next_attempt_at: number): Settlement =>
     settledAs({ state: "retrying", reason: null, next_attempt_at, gone: false })
   const { early_due_at } = delivery
-  // An early attempt does not count in the schedule. The delivery keeps its due time unless the receiver asks for a later one.
+  // An early attempt does not count in the schedule. The delivery stays due as scheduled unless the receiver asks for a
+  // later time.
   if (early_due_at !== null)
     return { ...retryAt(Math.max(early_due_at, retryAfterUntil ?? 0)), early: delivery.early + 1 }
   const decision = next(policy, {
@@ -97,17 +98,17 @@ export const settleAttempt = (
   }
 }
 
-/** Ends a delivery whose event's lifetime is over. */
+/** Returns the settlement that ends a delivery because its event's lifetime is over. */
 export const settleExpired = (delivery: LeasedDelivery): Settlement =>
   settlement(delivery, null, ended("expired", "lifetime_over"))
 
-/** Ends a delivery whose integration's owner has lost the right to see the event. */
+/** Returns the settlement that ends a delivery because its integration's owner has lost the right to the event. */
 export const settleRightLost = (delivery: LeasedDelivery): Settlement =>
   settlement(delivery, null, ended("cancelled", "right_lost"))
 
 /**
- * Delays a delivery answered 410 when its integration can't be disabled now. Its retry repeats the 410 later, even if this
- * process ends.
+ * Turns a 410 settlement into a retry, for an integration that can't be disabled now. A later attempt gets the 410
+ * again, even if this process ends.
  */
 export const retryAfterGone = (settlement: Settlement, now: number): Settlement => {
   if (!settlement.gone) return settlement

@@ -1,9 +1,10 @@
 /**
- * Standard Webhooks 1.0 signatures over `id.timestamp.body`. HMAC-SHA-256: `v1,` and base64, with a secret that the receiver
- * shares (`whsec_`). Ed25519: `v1a,` and base64, with a private key (`whsk_`); receivers have its public key (`whpk_`).
+ * Standard Webhooks 1.0 signatures over `id.timestamp.body`. HMAC-SHA-256: `v1,` and base64, with a secret shared with
+ * the receiver (`whsec_`). Ed25519: `v1a,` and base64, with a private key (`whsk_`) whose public key (`whpk_`)
+ * receivers have.
  *
- * Several secrets give several signatures, separated by spaces. During a rotation, a receiver with either secret can verify
- * the request.
+ * Several secrets give several signatures, separated by spaces. During a rotation, a receiver with either secret can
+ * verify the request.
  */
 import { Effect, Redacted, Result } from "effect"
 import { Base64 } from "effect/encoding"
@@ -18,7 +19,7 @@ export const headerNames = {
   attempt: "doorhook-attempt"
 } as const
 
-/** The largest accepted difference between a timestamp and the receiver's clock, in seconds. */
+/** Largest accepted difference between a timestamp and the receiver's clock, in seconds. */
 export const toleranceSeconds = 300
 
 const secretPrefix = "whsec_"
@@ -33,10 +34,10 @@ const encoder = new TextEncoder()
 const generate = (prefix: string, length: number) =>
   Crypto.useSync(({ randomBytes }) => Redacted.make(prefix + Base64.encode(randomBytes(length))))
 
-/** A new secret: `whsec_` and 24 random bytes in base64. */
+/** Generates a secret: `whsec_` and 24 random bytes in base64. */
 export const generateSecret = generate(secretPrefix, 24)
 
-/** A new Ed25519 private key: `whsk_` and its 32 bytes in base64. */
+/** Generates an Ed25519 private key: `whsk_` and its 32 bytes in base64. */
 export const generatePrivateKey = generate(privateKeyPrefix, privateKeyBytes)
 
 /** A signing key: the bytes of a secret or of a private key. */
@@ -68,10 +69,10 @@ const signingKeyOf = (secret: Redacted.Redacted<string>): SigningKey | null => {
   return key
 }
 
-/** The key bytes of a secret, with or without its prefix, or of a private key; null when they can't be read. */
+/** Returns the key bytes of a secret (with or without its prefix) or of a private key; null if the text is invalid. */
 export const keyOf = (secret: Redacted.Redacted<string>): Uint8Array | null => signingKeyOf(secret)?.bytes ?? null
 
-/** The public key (`whpk_`) of a private key (`whsk_`); null if the argument is not a private key. */
+/** Returns the public key (`whpk_`) of a private key (`whsk_`); null if the argument is not a private key. */
 export const publicKeyOf = (privateKey: Redacted.Redacted<string>): Effect.Effect<string | null, never, Crypto> =>
   Effect.gen(function* () {
     const crypto = yield* Crypto
@@ -99,8 +100,8 @@ const signWithKey = (
 }
 
 /**
- * The value of the signature header: one signature for each secret or private key that can be read. With one key and
- * synchronous cryptography the result is an exit, which needs no fiber. Nearly every attempt is such a case.
+ * Returns the value of the signature header: one signature for each valid secret or private key. With one key and
+ * synchronous cryptography, as in nearly every attempt, the result is an exit, which needs no fiber.
  */
 export const signWith = (
   crypto: Crypto["Service"],
@@ -116,7 +117,7 @@ export const signWith = (
   )
 }
 
-/** The value of the signature header: one signature for each secret or private key that can be read. */
+/** Returns the value of the signature header: one signature for each valid secret or private key. */
 export const sign = (
   secrets: ReadonlyArray<Redacted.Redacted<string>>,
   content: SignedContent
@@ -130,7 +131,7 @@ export type VerificationFailure =
   | "timestamp_too_new"
   | "no_matching_signature"
 
-/** Verifies a received message as a receiver should. Null if the message is genuine and recent. */
+/** Verifies a message as a receiver should. Returns null if the message is genuine and recent. */
 export const verify = Effect.fnUntraced(function* (
   secret: Redacted.Redacted<string>,
   headers: Readonly<Record<string, string | undefined>>,

@@ -1,15 +1,15 @@
 /**
- * Failures of the store as a dispatcher sees them, and when they began.
+ * Store failures seen by a dispatcher, and when they began.
  */
 import { Clock, Effect } from "effect"
 import type { StoreError } from "../ports/StoreError.ts"
 
-/** Pause before the next call of the store, in milliseconds, after this many failures. */
+/** Returns the pause before the next store call after this many failures, in milliseconds. */
 const pauseAfter = (refusals: number): number => Math.min(100 * 2 ** (refusals - 1), 2_000)
 
 /**
- * Repeats a transaction until it succeeds, without a limit, and runs `refused` after each failure. It does not use a
- * `Schedule`, which costs more to set up than most transactions, while nearly all succeed at once.
+ * Repeats a transaction until it succeeds, without a limit, and runs `refused` after each failure. Nearly all
+ * transactions succeed immediately, so it avoids a `Schedule`, which costs more to set up than most transactions take.
  */
 export const retryUntilAvailable = <A, R>(
   transaction: Effect.Effect<A, StoreError, R>,
@@ -30,7 +30,7 @@ export type StoreOperation = "heartbeat" | "claim" | "settle"
 export class StoreFailures {
   private readonly times = new Map<StoreOperation, number>()
 
-  /** Since when any operation has been failing, in milliseconds since the epoch; null if none fails. */
+  /** Since when operations have been failing, in milliseconds since the epoch; null if none fails. */
   get since(): number | null {
     return this.times.size === 0 ? null : Math.min(...this.times.values())
   }

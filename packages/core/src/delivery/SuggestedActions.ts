@@ -1,6 +1,6 @@
 /**
- * Suggests in plain words what can be done about a delivery that is no longer sent. Operators get commands, owners of
- * integrations get actions of the pages.
+ * Suggests in plain words what can be done about a delivery that is no longer sent. Operators get commands; owners of
+ * integrations get actions on the pages.
  */
 import type { Delivery } from "../model/Delivery.ts"
 import type { Integration } from "../model/Integration.ts"
@@ -11,28 +11,28 @@ import type { ExplainedAttempt, Reader } from "./AttemptExplanation.ts"
 /** The input of an explanation. */
 export interface Explained {
   readonly delivery: Pick<Delivery, "state" | "reason" | "attempts" | "next_attempt_at">
-  /** Its last attempt; null before the first. */
+  /** The delivery's last attempt; null before the first. */
   readonly last: ExplainedAttempt | null
-  /** Its integration as it is now; null when it was deleted. */
+  /** The current state of its integration; null if it was deleted. */
   readonly integration: Pick<Integration, "status" | "disabled_reason"> | null
-  /** When the event's lifetime ended, in milliseconds since the epoch, if known. */
+  /** End of the event's lifetime, in milliseconds since the epoch, if known. */
   readonly lifetime_over_at?: number | null
 }
 
 /**
- * Actions, as the operator API names them: allow the integration's network, probe the integration with one delivery, enable
- * it, resend the delivery, or recover all unacknowledged deliveries of the integration since a time.
+ * Actions, as the operator API names them: allow the integration's network, probe the integration with one delivery,
+ * enable it, resend the delivery, or recover all unacknowledged deliveries of the integration since a time.
  */
 export const actions = ["allow", "probe", "enable", "resend", "recover"] as const
 export type Action = (typeof actions)[number]
 
 export interface Suggestion {
   readonly next: Sentences
-  /** What the reader can do, in the order in which it helps. */
+  /** What the reader can do, most helpful action first. */
   readonly actions: ReadonlyArray<Action>
 }
 
-/** Advice where operators and owners do it in different places. */
+/** Advice that differs between operators and owners. */
 const advice = {
   operator: {
     resend: "remedy_resend",
@@ -58,11 +58,11 @@ const forReader = (reader: Reader, { actions, next }: Suggestion): Suggestion =>
 
 const noMore = ({ last }: Explained): Sentence => say(last === null ? "remedy_nothing" : "remedy_nothing_more")
 
-/** An address that is not allowed stays so until an operator allows it. */
+/** Returns the action `allow` if the last attempt's address was not allowed. */
 export const allowActions = ({ last }: Explained): ReadonlyArray<Action> =>
   last?.outcome === "blocked_address" ? ["allow"] : []
 
-/** Suggests how to send an ended delivery, depending on the integration. */
+/** Suggests how to send an ended delivery, depending on the state of its integration. */
 export const suggest = (explained: Explained, reader: Reader): Suggestion => {
   const { integration } = explained
   const own = advice[reader]
@@ -82,10 +82,10 @@ export const suggest = (explained: Explained, reader: Reader): Suggestion => {
   })
 }
 
-/** Of a delivery whose integration was deleted before its end. */
+/** Suggestion for a delivery whose integration was deleted before it ended. */
 export const suggestForDeleted = (explained: Explained): Suggestion => ({ next: [noMore(explained)], actions: [] })
 
-/** Of a delivery whose integration's creator has no right to the event any more. */
+/** Suggestion for a delivery whose integration's creator no longer has a right to the event. */
 export const suggestForRightLost = (explained: Explained, reader: Reader): Suggestion =>
   forReader(reader, { next: [noMore(explained), say(advice[reader].rightBack)], actions: ["resend"] })
 

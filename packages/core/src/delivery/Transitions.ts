@@ -1,24 +1,29 @@
 /**
- * The state transitions of a stored delivery, one for each store call. All stores share them; stores differ only in how they
- * find and keep rows.
+ * The state transitions of a stored delivery, one per store call. All stores share them and differ only in how they
+ * find and store rows.
  */
 import type { DeliveryReason, DeliveryState, Lane } from "../model/Delivery.ts"
 import type { Event } from "../model/Event.ts"
 import type { Integration } from "../model/Integration.ts"
 import type { NewDelivery, Settlement } from "../ports/DeliveryStore.ts"
 
-/** The changing members of a stored delivery. */
+/** The parts of a stored delivery that change. */
 export interface QueueEntry {
   readonly state: DeliveryState
   readonly reason: DeliveryReason | null
-  /** How many attempts were made. */
+  /** Number of attempts made. */
   readonly attempts: number
-  /** How many of the attempts were made early and failed. */
+  /** Number of early attempts that failed. */
   readonly early: number
   readonly lane: Lane
-  /** When the delivery is due, or was due when it was leased, in milliseconds since the epoch. Null after its end. */
+  /**
+   * Due time of the delivery, or its due time when it was leased, in milliseconds since the epoch. Null after its end.
+   */
   readonly due_at: number | null
-  /** The worker that it is leased to. A delivery cancelled during its attempt keeps the worker until the attempt is recorded. */
+  /**
+   * The worker with the lease, or null. A delivery cancelled during its attempt keeps the worker until the attempt is
+   * recorded.
+   */
   readonly worker: string | null
   /** 1: the next attempt is a resend. 2: a resend was requested during an attempt and follows it. */
   readonly resend: 0 | 1 | 2
@@ -28,7 +33,7 @@ export interface QueueEntry {
 export const isDue = ({ due_at, worker }: Pick<QueueEntry, "due_at" | "worker">, now: number): boolean =>
   due_at !== null && due_at <= now && worker === null
 
-/** States of deliveries that ended, or never began, without an acknowledgement. */
+/** States of deliveries that ended without an acknowledgement or were never sent. */
 export const unacknowledgedStates = [
   "exhausted",
   "expired",
@@ -38,14 +43,17 @@ export const unacknowledgedStates = [
 
 const recoverable: ReadonlySet<DeliveryState> = new Set<DeliveryState>([...unacknowledgedStates, "retrying"])
 
-/** Whether a recovery of the integration sends the delivery: it has ended unacknowledged, or waits for a retry. */
+/** Whether a recovery of the integration sends the delivery. True if it ended unacknowledged or waits for a retry. */
 export const isRecoverable = ({ state }: Pick<QueueEntry, "state">): boolean => recoverable.has(state)
 
-/** The reason for ending the deliveries of an integration that is being disabled. */
+/** Returns the reason for ending the deliveries of an integration that is being disabled. */
 export const reasonOfDisabled = ({ disabled_reason }: Pick<Integration, "disabled_reason">): DeliveryReason =>
   disabled_reason === "gone" ? "integration_gone" : "integration_disabled"
 
-/** The reason for ending unacknowledged deliveries of an integration; null if it is enabled and they may be sent again. */
+/**
+ * Returns the reason for ending unacknowledged deliveries of an integration; null if it is enabled and they may be sent
+ * again.
+ */
 export const reasonToEnd = (
   integration: Pick<Integration, "status" | "disabled_reason"> | undefined
 ): DeliveryReason | null => {
@@ -53,12 +61,13 @@ export const reasonToEnd = (
   return integration.status === "enabled" ? null : reasonOfDisabled(integration)
 }
 
-/** The members of a delivery's integration that a transition needs. Undefined: it was deleted. */
+/** The parts of a delivery's integration that a transition needs; undefined if it was deleted. */
 export type Target = Pick<Integration, "status" | "version"> | undefined
 
 /**
- * A new delivery, in the requested state unless its integration was deleted, disabled or changed after the event was matched.
- * If it was changed, the delivery waits for a claim, so that the request uses the integration's new settings.
+ * Creates a delivery, in the requested state unless its integration was deleted, disabled or changed after the event
+ * was matched. If the integration was changed, the delivery waits for a claim, so that the request uses the new
+ * settings.
  */
 export const enqueue = (
   { initial, lane, matched_version }: NewDelivery,
@@ -75,7 +84,7 @@ export const enqueue = (
     : { ...active, state: "pending" }
 }
 
-/** Leased to a worker by a claim. The next attempt serves all resends requested so far. */
+/** Leases a delivery to a worker that claims it. The next attempt serves all resends requested so far. */
 export const claim = (standing: QueueEntry, worker: string): QueueEntry => ({
   ...standing,
   state: "delivering",
@@ -92,9 +101,9 @@ export const isCurrent = (
 ): boolean => standing.worker === worker && (attempt === null || attempt.number === standing.attempts + 1)
 
 /**
- * Settled by the worker that holds the lease. If the delivery was ended during the attempt, it stays ended and only the
- * attempt is counted. If a resend was requested, it is due at once. A probe of a disabled integration ends as cancelled
- * unless it is acknowledged.
+ * Settles a delivery under its current lease. If the delivery was ended during the attempt, it stays ended and only the
+ * attempt is counted. If a resend was requested, it is due immediately. A probe of a disabled integration ends as
+ * cancelled unless it is acknowledged.
  */
 export const settle = (
   standing: QueueEntry,
@@ -112,7 +121,10 @@ export const settle = (
   return { ...made, state, reason, due_at: next_attempt_at, resend: 0 }
 }
 
-/** Released without an attempt, due at `dueAt`. A delivery that was ended during its lease stays ended. */
+/**
+ * Releases a delivery without an attempt and makes it due at `dueAt`. A delivery that was ended during its lease stays
+ * ended.
+ */
 export const release = (standing: QueueEntry, dueAt: number | null = standing.due_at): QueueEntry =>
   standing.state === "delivering"
     ? {
@@ -126,16 +138,16 @@ export const release = (standing: QueueEntry, dueAt: number | null = standing.du
     : { ...standing, worker: null }
 
 /**
- * Requested again. A leased delivery may be in flight and must not be sent twice at once. It is marked instead, and is due as
- * soon as its attempt is settled or its lease is lost. The outcome does not matter, nor whether the attempt was early or the
- * delivery was cancelled during it.
+ * Requests another attempt. A leased delivery may be in flight and must not be sent twice at the same time. It is
+ * marked instead, and becomes due as soon as its attempt is settled or its lease is lost, whatever the outcome, even if
+ * the attempt was early or the delivery was cancelled during it.
  */
 export const resend = (standing: QueueEntry, now: number): QueueEntry =>
   standing.worker === null
     ? { ...standing, state: "pending", reason: null, due_at: now, resend: 1 }
     : { ...standing, state: "delivering", reason: null, due_at: Math.min(standing.due_at ?? now, now), resend: 2 }
 
-/** Ended because its integration was disabled or deleted. A leased delivery keeps its worker. */
+/** Ends a delivery because its integration was disabled or deleted. A leased delivery keeps its worker. */
 export const cancel = (standing: QueueEntry, reason: DeliveryReason): QueueEntry => ({
   ...standing,
   state: "cancelled",

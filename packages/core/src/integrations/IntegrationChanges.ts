@@ -1,6 +1,6 @@
 /**
- * Changes stored integrations. A change that loses a race is applied again to the newer version, so that no change is lost.
- * The dispatcher drops its state of a changed integration.
+ * Changes stored integrations. A change that loses a race is applied again to the newer version, so that no change is
+ * lost. The dispatcher then drops its state of the integration.
  */
 import { Clock, Effect, Equal } from "effect"
 import type { Dispatcher } from "../delivery/Dispatcher.ts"
@@ -9,7 +9,10 @@ import type { Integration } from "../model/Integration.ts"
 import type { IntegrationStore, IntegrationRef } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 
-/** Stores the result of `apply` as the next version, unless it changes nothing. `find` reads the integration before each try. */
+/**
+ * Stores the result of `apply` as the next version, unless it changes nothing. `find` reads the integration before each
+ * try.
+ */
 export const changeStored = Effect.fnUntraced(function* <E>(
   store: IntegrationStore["Service"],
   dispatcher: Dispatcher["Service"],
@@ -21,7 +24,7 @@ export const changeStored = Effect.fnUntraced(function* <E>(
     const now = yield* Clock.currentTimeMillis
     const changed = apply(current, now)
     if (Equal.equals(current, changed)) {
-      // Another process may have made the change, and this dispatcher may not have noticed it yet.
+      // Another process may have made the change without this dispatcher's knowledge.
       if (lostRace || current.status === "disabled") yield* dispatcher.forget(current.id)
       return current
     }
@@ -44,7 +47,8 @@ export const removeStored = Effect.fnUntraced(function* <E>(
 })
 
 /**
- * Runs a change uninterruptibly. Then the dispatcher forgets the integration if the change was made, or may have been made.
+ * Runs a change uninterruptibly. Afterwards, the dispatcher forgets the integration if the change was or may have been
+ * made.
  */
 const forgetting = (
   dispatcher: Dispatcher["Service"],

@@ -1,9 +1,9 @@
 /**
- * Integrations as JSON:API documents (document section 2.2, JSON:API 1.1): writes the resource that clients get, and reads the
- * documents that they send. All problems of a document are reported at once.
+ * Integrations as JSON:API documents (document section 2.2, JSON:API 1.1). Writes the resource that clients get and
+ * reads the documents that clients send. All problems of a document are reported together.
  *
- * The reader ignores unknown members and merges bindings of the same resource type. It accepts `method` in any case and a
- * binding's `resource_id` of null. Existing clients send all of these.
+ * For existing clients, the reader ignores unknown members and merges bindings of the same resource type. It accepts
+ * `method` in any case and a null `resource_id` in a binding.
  */
 import { Array, Predicate, Result, Schema } from "effect"
 import type { IntegrationId } from "../model/Ids.ts"
@@ -31,9 +31,9 @@ export class DocumentMismatch extends Schema.TaggedError<DocumentMismatch>()("Do
       case "wrong_type":
         return "The type of the resource must be `integrations`."
       case "wrong_id":
-        return "The id of the resource is not the one in the path."
+        return "The id of the resource differs from the id in the path."
       case "client_made_id":
-        return "The id of an integration is made by the service; leave `id` out."
+        return "The service assigns the id of an integration; leave `id` out."
     }
   }
 }
@@ -61,7 +61,7 @@ export const IntegrationResource = Schema.Struct({
 })
 export type IntegrationResource = typeof IntegrationResource.Type
 
-/** The resource object of an integration with the URL `self`. It never contains the signing secret. */
+/** Returns the resource object of an integration with the URL `self`. It never contains the signing secret. */
 export const resourceOf = (integration: Integration, self: string): IntegrationResource => {
   const { scope } = integration
   const owner = String(scope.id)
@@ -89,8 +89,8 @@ const member = (value: unknown, name: string): unknown =>
   Predicate.isReadonlyObject(value) ? (value[name] ?? undefined) : undefined
 
 /**
- * How a document contradicts the request for an integration (null: a new one). It may have another type, another id, or an id
- * although the service assigns it. Null if it fits; missing members are no mismatch.
+ * Returns how a document contradicts the request for an integration (or for a new one, if `id` is null): a wrong type,
+ * a wrong id, or an id that the service should assign. Null if it matches. Missing members are not a mismatch.
  */
 export const mismatchOf = (document: unknown, id: IntegrationId | null): MismatchReason | null => {
   const data = member(document, "data")
@@ -103,22 +103,22 @@ export const mismatchOf = (document: unknown, id: IntegrationId | null): Mismatc
   return given === String(id) || given === id ? null : "wrong_id"
 }
 
-/** The URL that a document sets, whether or not the rest is valid; null if it sets none. */
+/** Returns the URL in a document, even if the rest is invalid; null if there is none. */
 export const candidateUrl = (document: unknown): string | null => {
   const url = member(member(member(member(document, "data"), "attributes"), "configuration"), "url")
   return Predicate.isString(url) ? url : null
 }
 
-/** Input of a reader besides the document. */
+/** Additional input for a reader. */
 export interface ReadContext {
-  /** The problem with the URL that `candidateUrl` finds; null if there is none. */
+  /** The problem with the document's URL (see `candidateUrl`); null if there is none. */
   readonly urlProblem: UrlProblem | null
   readonly types: ResourceTypeTable
   /** Other names that clients may use for resource types. */
   readonly aliases: Readonly<Record<string, ResourceType>>
 }
 
-/** Members of a POST or PUT: all attributes, and optionally a status. */
+/** Members of a POST or PUT: all attributes, and an optional status. */
 export interface IntegrationInput extends IntegrationAttributes {
   readonly status?: Integration["status"]
 }
@@ -135,11 +135,11 @@ const attributesPointer = "/data/attributes"
 const configurationPointer = `${attributesPointer}/configuration`
 
 /**
- * Problems point to the invalid value, or to the parent of a missing one. Codes: `blank` for missing or empty, `invalid` for a
- * wrong kind, `inclusion` for a value that is not allowed, and the codes of `UrlPolicy`.
+ * Problems point to the invalid value, or to the parent of a missing one. Codes: `blank` for a missing or empty value,
+ * `invalid` for a wrong kind, `inclusion` for a value that is not allowed, and the codes of `UrlPolicy`.
  */
 type Read<A> = Result.Result<A, Problems>
-/** Reads the document of one kind of request. */
+/** Reads the document of one type of request. */
 export type DocumentReader<A> = (document: unknown, context: ReadContext) => Read<A>
 
 type Members = Readonly<Record<PropertyKey, unknown>>
@@ -156,13 +156,13 @@ const invalid = (pointer: string, expected: string): Read<never> =>
 const empty = (pointer: string, expected: string): Read<never> =>
   problem(pointer, "blank", "Empty value", `Must be ${expected}.`)
 
-/** All of the values, or the problems of all of them. */
+/** Returns all values, or the problems of all reads. */
 const collect = <A>(reads: ReadonlyArray<Read<A>>): Read<ReadonlyArray<A>> => {
   const problems = Array.getFailures(reads).flat()
   return Array.isReadonlyArrayNonEmpty(problems) ? Result.fail(problems) : Result.succeed(Array.getSuccesses(reads))
 }
 
-/** All of the values by name, or the problems of all of them. */
+/** Returns all values by name, or the problems of all reads. */
 function combine<A extends object>(reads: { readonly [Name in keyof A]: Read<A[Name]> }): Read<A>
 function combine(reads: Readonly<Record<string, Read<unknown>>>): Read<unknown> {
   return Result.flatMap(collect(Object.values(reads)), () => Result.all(reads))
@@ -178,7 +178,9 @@ const objectMember = (parent: Members, base: string, name: string): Read<Members
   return Predicate.isReadonlyObject(value) ? Result.succeed(value) : invalid(`${base}/${name}`, "an object")
 }
 
-/** Longer lists are rejected as a whole: otherwise one request could cause megabytes of problems. No valid list is as long. */
+/**
+ * Longer lists are rejected as a whole, because one request could cause megabytes of problems. Valid lists are shorter.
+ */
 const maxElements = 20
 
 const listMember = (parent: Members, base: string, name: string, of: string): Read<ReadonlyArray<unknown>> => {
@@ -199,7 +201,7 @@ const word = <Word extends string>(value: unknown, pointer: string, words: Reado
     : Result.succeed(found)
 }
 
-/** A member that is one of a few words. */
+/** Reads a member whose value must be one of the given words. */
 const wordMember = <Word extends string>(
   parent: Members,
   base: string,
@@ -261,21 +263,21 @@ const readBinding = (value: unknown, base: string, context: ReadContext): Read<B
     Object.hasOwn(context.aliases, name) ? (context.aliases[name] ?? name) : name
   )
   const definition = Result.isSuccess(resource_type) ? types.get(resource_type.success) : undefined
-  // With an unknown type, actions of any type are accepted.
+  // If the type is unknown, the actions of all types are accepted.
   const allowed = definition?.actions ?? [...new Set([...types.values()].flatMap(({ actions }) => actions))]
   const actions = Result.flatMap(listMember(value, base, "actions", "action"), (elements) =>
     collect(elements.map((element, index) => word(element, `${base}/actions/${index}`, allowed)))
   )
-  // Ignoring a filter would send more events than the client wants.
+  // Ignoring a filter would send more events than the client requested.
   const resource_id = value["resource_id"] ?? null
   const filter =
     resource_id === null
       ? Result.void
-      : invalid(`${base}/resource_id`, "null: a binding is to all resources of its type")
+      : invalid(`${base}/resource_id`, "null: a binding applies to all resources of its type")
   return combine({ resource_type, actions, filter })
 }
 
-/** Merges bindings of the same resource type, in the order of first mention, with the actions of all of them. */
+/** Merges bindings of the same resource type and their actions, in the order of first mention. */
 const mergeBindings = (bindings: ReadonlyArray<Binding>): ReadonlyArray<Binding> => {
   const merged = new Map<ResourceType, ReadonlySet<Binding["actions"][number]>>()
   for (const { resource_type, actions } of bindings) {
@@ -294,7 +296,7 @@ const readBindings = (attributes: Members, context: ReadContext): Read<ReadonlyA
     )
   )
 
-/** The resource of a document. `mismatchOf` checks its type. */
+/** Reads the resource of a document. `mismatchOf` checks its type. */
 const readData = (document: unknown): Read<Members> =>
   Predicate.isReadonlyObject(document)
     ? objectMember(document, "", "data")

@@ -1,8 +1,9 @@
 /**
- * Integrations as their users manage them: create, read, change, rotate the secret, delete.
+ * The users' operations on integrations: create, read, change, rotate the secret, delete.
  *
- * Each call asks the host's directory whether the user has the right to the building or tenant. Without the right the answer is
- * «not found», never «forbidden». With `clientIsolation`, the same holds for integrations of other clients.
+ * Each call checks in the host's directory whether the user has the right to the building or tenant. Without the right,
+ * the answer is "not found", never "forbidden". With `clientIsolation`, the same applies to integrations of other
+ * clients.
  */
 import { Clock, Context, Effect, Exit, Layer, Result, Schema } from "effect"
 import { IntegrationNotFound } from "../delivery/Deliveries.ts"
@@ -38,7 +39,7 @@ import { candidateUrl, DocumentMismatch, mismatchOf, readAttributes, readChanges
 /** The user and client that a call acts for. */
 export interface Actor {
   readonly user_id: UserId
-  /** Null on doorhook's own pages, where the user may act on the integrations of all clients. */
+  /** Null on doorhook's own pages, where users can manage the integrations of all clients. */
   readonly client_id: ClientId | null
 }
 
@@ -48,13 +49,13 @@ export const ownPages = ClientId.make("doorhook: own pages")
 /** Versions in which an integration may be changed; null for any. */
 export type ExpectedVersions = ReadonlyArray<number> | null
 
-/** An integration, and whether an earlier request with the same idempotency key created it. */
+/** A created integration, and whether an earlier request with the same idempotency key created it. */
 export interface Created {
   readonly integration: Integration
   readonly replayed: boolean
 }
 
-/** There is no such building or tenant, or the user has no right to it. */
+/** The building or tenant does not exist, or the user has no right to it. */
 export class ScopeNotFound extends Schema.TaggedError<ScopeNotFound>()("ScopeNotFound", { scope: Scope }) {
   get said(): Sentence {
     return say(this.scope.type === "tenant" ? "error_no_tenant" : "error_no_building", { id: this.scope.id })
@@ -91,7 +92,7 @@ export const ResourceTypeAliases = Context.Reference<Readonly<Record<string, Res
   { defaultValue: () => ({}) }
 )
 
-/** Time that a URL's name has to resolve before it counts as not resolving yet, in milliseconds. */
+/** Time limit for resolving a URL's host name, in milliseconds. A name that takes longer counts as unresolved. */
 export const resolveDeadline = 3_000
 
 type PortError = StoreError | DirectoryError
@@ -110,7 +111,7 @@ export class Integrations extends Context.Service<
   {
     /**
      * Creates an integration from a JSON:API document, or returns what an earlier request with the same idempotency key
-     * created. Only the first answer may show the signing secret. Fails with `LimitReached` when the scope already has
+     * created. Only the first answer shows the signing secret. Fails with `LimitReached` if the scope already has
      * `integrationsPerScope` integrations.
      */
     readonly create: (
@@ -119,21 +120,23 @@ export class Integrations extends Context.Service<
       document: unknown,
       idempotencyKey: string | null
     ) => Effect.Effect<Created, CreateError | PortError>
-    /** One integration of a scope. The result is an `Exit` if the directory and the store answer synchronously. */
+    /**
+     * Returns one integration of a scope. The result is an `Exit` if the directory and the store answer synchronously.
+     */
     readonly get: (
       actor: Actor,
       scope: Scope,
       id: IntegrationId
     ) => Effect.Effect<Integration, ScopeNotFound | IntegrationNotFound | PortError>
-    /** One page of the integrations of a scope, in the order of their creation. */
+    /** Returns one page of a scope's integrations, in order of creation. */
     readonly list: (
       actor: Actor,
       scope: Scope,
       page: { readonly offset: number; readonly limit: number }
     ) => Effect.Effect<IntegrationPage, ScopeNotFound | PortError>
     /**
-     * Replaces all attributes, and keeps the secret. Enables the integration, with one exception: the document says `disabled`
-     * and doorhook has not disabled the integration itself.
+     * Replaces all attributes and keeps the secret. Enables the integration, unless the document says `disabled` and
+     * the integration was not disabled by doorhook.
      */
     readonly replace: (
       actor: Actor,
@@ -151,8 +154,8 @@ export class Integrations extends Context.Service<
       expected: ExpectedVersions
     ) => Effect.Effect<Integration, ChangeError | PortError>
     /**
-     * Creates a new signing secret and returns it this once, only to the client that created the integration. The previous
-     * secret also signs for a day.
+     * Creates a new signing secret. Returns it only here, and only to the client that created the integration. The
+     * previous secret continues to sign for a day.
      */
     readonly rotateSecret: (
       actor: Actor,
@@ -249,14 +252,14 @@ export class Integrations extends Context.Service<
   )
 }
 
-/** The integration after a PUT. */
+/** Returns the integration after a PUT. */
 const applyAttributes = (integration: Integration, { status, ...attributes }: IntegrationInput): Integration => ({
   ...integration,
   ...attributes,
   ...withStatusByPut(integration, status)
 })
 
-/** The integration after a PATCH. */
+/** Returns the integration after a PATCH. */
 const applyChanges = (
   integration: Integration,
   { configuration, status, ...changes }: IntegrationPatch
@@ -319,25 +322,25 @@ const requireVersion = <A extends IntegrationRef, E>(
       : Exit.fail(new VersionConflict({ id: integration.id }))
   )
 
-/** Reads documents of clients, and checks the addresses of their URLs. */
+/** Reads clients' documents and checks the addresses of their URLs. */
 const makeInputReader = Effect.gen(function* () {
   const resolver = yield* NameResolver
   const settings = yield* DeliverySettings
   const types = yield* ResourceTypes
   const aliases = yield* ResourceTypeAliases
 
-  /** The problem with the current addresses of a URL's name; null if there is none. */
+  /** Returns the problem with the addresses that a URL's host name resolves to now; null if there is none. */
   const checkName = Effect.fnUntraced(function* (url: URL, allow: AllowList, client: string) {
     const host = UrlPolicy.hostOf(url)
     if (UrlPolicy.isAddressLiteral(host)) return null
     const addresses = yield* resolver.addresses(host, client).pipe(
-      // An unresolved name is harmless: the address is checked again when a delivery connects.
+      // An unresolved name is harmless, because the address is checked again when a delivery connects.
       Effect.timeoutOrElse({ duration: resolveDeadline, orElse: () => Effect.succeed([]) })
     )
     return Result.getOrNull(Result.flip(UrlPolicy.checkAddresses(addresses, allow)))
   })
 
-  /** Reads a document for an integration, or for a new one (null). */
+  /** Reads a document for an existing integration, or for a new one (null). */
   return Effect.fnUntraced(function* <A>(
     actor: Actor,
     document: unknown,
@@ -365,7 +368,9 @@ const makeInputReader = Effect.gen(function* () {
   })
 })
 
-/** The document as text, for its fingerprint. Fails for nesting that can be parsed but not written. */
+/**
+ * Returns the document as text, for its fingerprint. Fails if it can be parsed but is nested too deeply to be written.
+ */
 const textOf = (document: unknown): Result.Result<string, InvalidInput> =>
   Result.try({
     try: () => JSON.stringify(document) ?? "",
@@ -424,13 +429,13 @@ const makeCreate = <E>(
     }
     const key = request === null ? undefined : { ...request, created_at: now, expires_at: now + idempotencyTtl }
     const integration = yield* store.create(fields, key, limit).pipe(
-      // Another process was first. A repeated request will find its integration.
+      // Another process was first. A repeated request will find that process's integration.
       Effect.catchTag("IdempotencyConflict", () => new KeyInUse())
     )
     return { integration, replayed: false }
   })
 
-  /** The integration that an earlier request with the key created; null if there was none. */
+  /** Returns the integration that an earlier request with the key created; null if there was none. */
   const replay = Effect.fnUntraced(function* (actor: Actor, scope: Scope, { fingerprint, key }: IdempotentRequest) {
     const [remembered] = yield* keys.find([key], yield* Clock.currentTimeMillis)
     if (remembered === undefined) return null

@@ -1,5 +1,5 @@
 /**
- * The operator's view of integrations: list them with their health, enable, disable, set overrides, probe.
+ * The operator's operations on integrations: list with health, enable, disable, set overrides, probe.
  */
 import { Clock, Context, Effect, JsonPointer, Layer, Option, Predicate, Record, Redacted, Result, Schema } from "effect"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
@@ -38,12 +38,12 @@ const leastRate = 0.01
 const greatestRate = 1_000
 
 /**
- * Placeholder for a header's hidden value. A change that contains it keeps the stored value, so that an operator can edit and
- * send what was read.
+ * Placeholder for a header's hidden value. A change with this value keeps the stored one, so that operators can edit
+ * and send back what they read.
  */
 export const hiddenValue = "(hidden)"
 
-/** Overrides as JSON: delays as durations, header values hidden. */
+/** Overrides as JSON, with delays as duration texts and header values hidden. */
 export const OverridesDocument = Schema.Struct({
   acknowledge: Schema.optionalKey(Schema.Literals(["200", "2xx"])),
   retry: Schema.optionalKey(Schema.Record(Schema.String, Schema.Array(DurationText.DurationText))),
@@ -59,7 +59,7 @@ export const OverridesDocument = Schema.Struct({
   )
 })
 
-/** A change by the operator. `overrides` replaces all earlier ones. */
+/** A change by the operator. `overrides` replaces all earlier overrides. */
 export const IntegrationSwitches = Schema.Struct({
   status: Schema.optionalKey(Schema.Literals(["enabled", "disabled"])),
   overrides: Schema.optionalKey(OverridesDocument)
@@ -84,21 +84,24 @@ export class NotProbed extends Schema.TaggedError<NotProbed>()("NotProbed", {
 export class OperatorIntegrations extends Context.Service<
   OperatorIntegrations,
   {
-    /** Integrations in the order of their ids, optionally only those with a status. */
+    /** Returns integrations in the order of their ids, optionally limited to those with a status. */
     readonly list: (filter: {
       readonly status?: StatusFilter
       readonly after: IntegrationId | 0
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<IntegrationWithHealth | UnreadableIntegration>, StoreError>
     readonly show: (id: IntegrationId) => Effect.Effect<IntegrationWithHealth, IntegrationNotFound | StoreError>
-    /** Enables or disables an integration, or replaces its overrides. Fails if no retry fits into the event's lifetime. */
+    /**
+     * Enables or disables an integration, or replaces its overrides. Fails if the events' lifetime ends before the
+     * first retry.
+     */
     readonly set: (
       id: IntegrationId,
       switches: IntegrationSwitches
     ) => Effect.Effect<IntegrationWithHealth, IntegrationNotFound | InvalidInput | StoreError>
     /**
-     * Sends the newest unacknowledged delivery of a disabled integration, and returns its id. An acknowledgement enables the
-     * integration.
+     * Sends the newest unacknowledged delivery of a disabled integration, and returns its id. An acknowledgement
+     * enables the integration.
      */
     readonly probe: (id: IntegrationId) => Effect.Effect<DeliveryId, IntegrationNotFound | NotProbed | StoreError>
   }
@@ -122,7 +125,7 @@ export class OperatorIntegrations extends Context.Service<
       })
 
       const set = Effect.fnUntraced(function* (id: IntegrationId, switches: IntegrationSwitches) {
-        // Only headers need the current overrides, because a hidden value keeps the stored one.
+        // Only headers need the current overrides, because hidden values keep the stored ones.
         const before = switches.overrides?.headers === undefined ? {} : (yield* show(id)).integration.overrides
         const invalid = InvalidInput.of(title, [...problemsOf(switches, retry), ...headerProblems(switches, before)])
         if (invalid !== null) return yield* invalid
@@ -153,7 +156,7 @@ export class OperatorIntegrations extends Context.Service<
   )
 }
 
-/** Problems with the schedules of a change, given the lifetimes of the service. */
+/** Returns problems with the retry schedules of a change, given the events' lifetimes. */
 const problemsOf = (
   { overrides = {} }: IntegrationSwitches,
   retry: DeliverySettings["Service"]["retry"]
@@ -163,7 +166,7 @@ const problemsOf = (
     return flaw === null ? [] : [{ pointer: `/overrides/retry/${type}/${flaw.at}`, detail: flaw.detail }]
   })
 
-/** Problems with the headers of a change, given the current overrides. */
+/** Returns problems with the headers of a change, given the current overrides. */
 const headerProblems = (
   { overrides: { headers = {} } = {} }: IntegrationSwitches,
   before: DeliveryOverrides
@@ -174,7 +177,7 @@ const headerProblems = (
     ...(all === null ? [] : [{ pointer, detail: all }]),
     ...Object.entries(headers).flatMap(([name, value]) => {
       const isKept = value === hiddenValue
-      const unset = isKept && before.headers?.[name] === undefined ? "has no value that could stay; give one" : null
+      const unset = isKept && before.headers?.[name] === undefined ? "has no stored value to keep; give a value" : null
       const flaw = unset ?? (isKept ? null : headerFlaw(name, value))
       return flaw === null ? [] : [{ pointer: `${pointer}/${JsonPointer.escapeToken(name)}`, detail: flaw }]
     })
@@ -182,8 +185,8 @@ const headerProblems = (
 }
 
 /**
- * The overrides that a document sets; values that it hides stay as they are. A header that was removed in the meantime stays removed:
- * its value is gone.
+ * Returns the overrides that a document sets. Hidden values keep the stored ones. A hidden header that was removed in
+ * the meantime stays removed, because its value is lost.
  */
 const overridesIn = (
   { headers, ...others }: typeof OverridesDocument.Type,
@@ -205,7 +208,7 @@ const applySwitches = (current: Integration, { overrides, status }: IntegrationS
 
 const decode = Schema.decodeUnknownResult(IntegrationSwitches, { errors: "all", onExcessProperty: "error" })
 
-/** Problems with schedules for undeclared resource types. */
+/** Returns problems with retry schedules for undeclared resource types. */
 const undeclaredIn = (value: unknown, types: ResourceTypeTable): ReadonlyArray<Problem> => {
   const overrides = Predicate.hasProperty(value, "overrides") ? value.overrides : undefined
   const retry = Predicate.hasProperty(overrides, "retry") ? overrides.retry : undefined
@@ -217,7 +220,7 @@ const undeclaredIn = (value: unknown, types: ResourceTypeTable): ReadonlyArray<P
   )
 }
 
-/** Reads a change. Unknown members are errors, so that a misspelling is noticed. */
+/** Reads a change. Unknown members are errors, so that misspellings are found. */
 export const readSwitches = (
   value: unknown,
   types: ResourceTypeTable
@@ -233,6 +236,6 @@ export const readSwitches = (
 
 const encode = Schema.encodeSync(OverridesDocument)
 
-/** Overrides as JSON. */
+/** Returns overrides as JSON. */
 export const writeOverrides = ({ headers, ...others }: DeliveryOverrides): typeof OverridesDocument.Encoded =>
   encode({ ...others, ...(headers !== undefined && { headers: Record.map(headers, () => hiddenValue) }) })

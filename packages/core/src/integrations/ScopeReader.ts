@@ -1,6 +1,6 @@
 /**
- * A user's read access to buildings and tenants: the list of them, the events published there, and the feed of an
- * integration's deliveries.
+ * A user's read access to buildings and tenants, to the events published there, and to the feed of an integration's
+ * deliveries.
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import type { BuildingId, DeliveryId, IntegrationId } from "../model/Ids.ts"
@@ -26,10 +26,10 @@ export interface EventRange {
   readonly until?: number
 }
 
-/** Events beyond this number are not counted, and no page can begin there. */
+/** Maximum number of counted events in a list. No page can begin beyond it. */
 export const countedEvents = 10_000
 
-/** The page begins beyond the counted part of the list. Reading that far would block the process. */
+/** The page begins beyond the counted events of the list. Reading that far would block the process. */
 export class PageTooDeep extends Schema.TaggedError<PageTooDeep>()("PageTooDeep", { offset: Schema.Int }) {
   override get message(): string {
     return `A page must begin within the first ${countedEvents} items of a list. Read further back with \`until\`: the list then begins before that time.`
@@ -39,17 +39,17 @@ export class PageTooDeep extends Schema.TaggedError<PageTooDeep>()("PageTooDeep"
 export class ScopeReader extends Context.Service<
   ScopeReader,
   {
-    /** The buildings the user administers. */
+    /** Returns the buildings that the user administers. */
     readonly buildings: (actor: Actor) => Effect.Effect<ReadonlyArray<DirectoryBuilding>, DirectoryError>
     readonly building: (
       actor: Actor,
       id: BuildingId
     ) => Effect.Effect<DirectoryBuilding, ScopeNotFound | DirectoryError>
-    /** The tenants that the user belongs to. */
+    /** Returns the tenants that the user belongs to. */
     readonly tenants: (actor: Actor) => Effect.Effect<ReadonlyArray<DirectoryTenant>, DirectoryError>
-    /** The ids without an existing building, as far as the directory can say. */
+    /** Returns the ids that the directory reports as nonexistent buildings. */
     readonly unknown: (ids: Iterable<BuildingId>) => Effect.Effect<ReadonlyArray<BuildingId>>
-    /** Events of a building or of a tenant, the latest first. Counts at most `countedEvents`. */
+    /** Returns events of a building or tenant, latest first. Counts at most `countedEvents`. */
     readonly events: (
       actor: Actor,
       scope: Scope,
@@ -78,7 +78,7 @@ export class ScopeReader extends Context.Service<
         unknown: (ids) =>
           Effect.filter(
             new Set(ids),
-            // Only a hint, so a failing directory does no harm.
+            // The result is only a hint, so a failure of the directory is ignored.
             (id) =>
               Effect.map(
                 Effect.orElseSucceed(hasBuilding(id), () => true),
@@ -99,20 +99,20 @@ export class ScopeReader extends Context.Service<
 /** A page of a feed. */
 export interface FeedPage {
   readonly items: ReadonlyArray<FeedItem>
-  /** Where the next page begins; the given cursor if there is nothing new. It never expires. */
+  /** Start of the next page; the given cursor if there is nothing new. Cursors never expire. */
   readonly cursor: DeliveryId | 0
   /** Whether there are more deliveries now. */
   readonly more: boolean
 }
 
 /**
- * The deliveries that an integration should have received. A receiver that reads this feed can detect missing deliveries,
- * which at-least-once delivery alone does not reveal.
+ * The deliveries that an integration should have received. By reading this feed, a receiver can detect missing
+ * deliveries.
  */
 export class IntegrationFeed extends Context.Service<
   IntegrationFeed,
   {
-    /** At most `limit` deliveries after a cursor (0: from the beginning), the oldest first. */
+    /** Returns at most `limit` deliveries after a cursor (0: from the beginning), oldest first. */
     readonly read: (
       actor: Actor,
       scope: Scope,
@@ -134,7 +134,7 @@ export class IntegrationFeed extends Context.Service<
         { after, limit }
       ) {
         yield* integrations.get(actor, scope, id)
-        // Reads one more than the limit to find out whether there is another page.
+        // Reads one delivery more than the limit, to detect another page.
         const found = yield* store.feed({ integration_id: id, after, limit: limit + 1 })
         const items = found.slice(0, limit)
         return { items, cursor: items.at(-1)?.delivery.id ?? after, more: found.length > limit }

@@ -1,6 +1,6 @@
 /**
- * Test events: one sample delivery to one integration, sent like any other. They let developers try a receiver's signature
- * check, acknowledgement and retries.
+ * Test events: a sample delivery to one integration, sent like any other. Developers use them to try a receiver's
+ * signature check, acknowledgement and handling of retries.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { Hex } from "effect/encoding"
@@ -26,8 +26,8 @@ export interface TestSent {
 }
 
 /**
- * The `data.id` of a test event, derived from the current second. Receivers may drop known ids and may store ids in 32 bits.
- * Hosts that count from 1 do not reach these numbers.
+ * Returns the `data.id` of a test event, derived from the current second so that receivers don't drop it as a
+ * duplicate. It fits in 32 bits and is higher than the ids of hosts that count from 1.
  */
 const testId = (now: number): number => 2_000_000_000 + (Math.floor(now / 1_000) % 147_000_000)
 
@@ -64,7 +64,10 @@ const samples = {
 
 const sampleOf = new Map<ResourceType, (now: number, guid: string) => object>(Object.entries(samples))
 
-/** Test data for a declared type. Its members are the host's own, so the data has only an id, a time and the mark. */
+/**
+ * Test data for a type declared by the host. Its members are unknown, so the data has only an id, a time, a name and
+ * the mark.
+ */
 const plainSample = (now: number): object => ({ id: testId(now), logged_at: isoOf(now), name, ...mark })
 
 /** Resource type, action and priority of a test event. */
@@ -76,7 +79,7 @@ export interface TestKind {
 
 const defaultKind: TestKind = { resource_type: "access_log", action: "create", urgent: false }
 
-/** The kind of the test event: one that the integration is bound to, preferably of normal priority. */
+/** Chooses the kind of the test event: one that the integration is bound to, preferably of normal priority. */
 export const testKindOf = ({ bindings }: Pick<Integration, "bindings">, types: ResourceTypeTable): TestKind => {
   const kinds = bindings.flatMap(({ actions: [action], resource_type }): ReadonlyArray<TestKind> =>
     action === undefined ? [] : [{ resource_type, action, urgent: types.get(resource_type)?.urgent ?? false }]
@@ -84,7 +87,7 @@ export const testKindOf = ({ bindings }: Pick<Integration, "bindings">, types: R
   return kinds.find(({ urgent }) => !urgent) ?? kinds[0] ?? defaultKind
 }
 
-/** Sixteen random bytes as a UUID of version 4 (RFC 9562 section 5.4). */
+/** Formats sixteen random bytes as a version 4 UUID (RFC 9562 section 5.4). */
 const uuidOf = (bytes: Uint8Array): string => {
   const [versioned, variant] = [((bytes[6] ?? 0) & 0x0f) | 0x40, ((bytes[8] ?? 0) & 0x3f) | 0x80]
   const hex = Hex.encode(bytes.with(6, versioned).with(8, variant))
@@ -95,7 +98,7 @@ export class TestEvents extends Context.Service<
   TestEvents,
   {
     /**
-     * Sends a test event to one integration. Fails if it is disabled; use a probe for an integration that doorhook disabled.
+     * Sends a test event to one integration. Fails if the integration is disabled; use a probe if doorhook disabled it.
      */
     readonly send: (id: IntegrationId) => Effect.Effect<TestSent, IntegrationNotFound | NotDeliverable | StoreError>
   }

@@ -1,6 +1,6 @@
 /**
- * A directory for a process without a host and without requests. Nobody can log in, and every right is granted, as it was when
- * the event was matched.
+ * A directory for a process without a host and without requests. Nobody can log in, and every right is granted. Rights
+ * were checked when the event was matched.
  */
 import { Effect, Layer } from "effect"
 import { Directory } from "../ports/Directory.ts"

@@ -1,5 +1,6 @@
 /**
- * Stored deliveries with their indexes: by integration and event, waiting ones by lane and integration, leased ones by worker.
+ * Stored deliveries with indexes by integration and by event. Waiting deliveries are also indexed by lane and
+ * integration, leased ones by worker.
  */
 import { Brand } from "effect"
 import type { Attempt, Delivery, DeliveryReason, DeliveryState, Lane } from "../model/Delivery.ts"
@@ -13,7 +14,7 @@ import type { QueueEntry } from "../delivery/Transitions.ts"
 import { cancel } from "../delivery/Transitions.ts"
 import { DueHeap } from "./DueHeap.ts"
 
-/** Brands without validation: a generated id is always valid. */
+/** Brands without validation, because a generated id is always valid. */
 const brandedDeliveryId = Brand.nominal<DeliveryId>()
 
 export interface StoredDelivery {
@@ -38,7 +39,7 @@ export const toDelivery = ({ event, id, integration_id, standing }: StoredDelive
 })
 
 interface StoredEvent {
-  /** The event's number in the order of storing. */
+  /** Sequence number of the event in storage order. */
   readonly seq: number
   readonly event: Event
   readonly deliveries: ReadonlyArray<StoredDelivery>
@@ -46,7 +47,7 @@ interface StoredEvent {
 
 type Heaps = Map<IntegrationId, DueHeap<StoredDelivery>>
 
-/** Length of the beginning of a list whose items meet a condition. No later item may meet it. */
+/** Counts the items that meet a condition. They must all be at the beginning of the list. */
 export const countWhile = <A>(list: ReadonlyArray<A>, meets: (item: A) => boolean): number => {
   let [low, high] = [0, list.length]
   while (low < high) {
@@ -61,7 +62,7 @@ export const countWhile = <A>(list: ReadonlyArray<A>, meets: (item: A) => boolea
 const listKey = (type: Scope["type"], id: number, resource_type: ResourceType): string =>
   `${type} ${id} ${resource_type}`
 
-/** Keys of the lists that an event is in: its building's, and one for each of its tenants. */
+/** Returns the keys of the lists that contain an event: its building's list and one list per tenant. */
 const listsOf = ({ building_id, resource_type, tenant_ids }: Event): ReadonlyArray<string> => {
   const keys = [listKey("building", building_id, resource_type)]
   for (const id of tenant_ids) {
@@ -80,7 +81,7 @@ export class DeliveryTable {
   /** Events by building or tenant and by type, in the order of publication. */
   private readonly lists = new Map<string, Array<Event>>()
   readonly counts: Record<DeliveryState, number> = { ...noDeliveries }
-  /** Deliveries without a lease that are due now or later, by lane and integration. */
+  /** Deliveries without a lease that are or will be due, by lane and integration. */
   private readonly waiting: Readonly<Record<Lane, Heaps>> = { 0: new Map(), 1: new Map(), 2: new Map(), 3: new Map() }
   /** Leased deliveries by worker. */
   private readonly leases = new Map<string, Set<StoredDelivery>>()
@@ -89,7 +90,7 @@ export class DeliveryTable {
     return this.all[id - 1]
   }
 
-  /** Deliveries after one, by ascending id. */
+  /** Yields the deliveries after the given id, in ascending order. */
   *since(after: DeliveryId | 0): Iterable<StoredDelivery> {
     for (let at: number = after; at < this.all.length; at++) {
       const delivery = this.all[at]
@@ -97,7 +98,7 @@ export class DeliveryTable {
     }
   }
 
-  /** Deliveries before one, or all, by descending id. */
+  /** Yields the deliveries before the given id, or all, in descending order. */
   *until(before: DeliveryId | undefined): Iterable<StoredDelivery> {
     for (let at = (before ?? this.all.length + 1) - 2; at >= 0; at--) {
       const delivery = this.all[at]
@@ -116,7 +117,7 @@ export class DeliveryTable {
     for (const key of listsOf(event)) {
       const list = this.lists.get(key)
       if (list === undefined) this.lists.set(key, [event])
-      // Otherwise a clock was set back, and the event is inserted at its place.
+      // Otherwise the clock was set back, and the event is inserted by its time.
       else if ((list.at(-1)?.created_at ?? 0) <= event.created_at) list.push(event)
       else
         list.splice(
@@ -128,12 +129,12 @@ export class DeliveryTable {
     return deliveries
   }
 
-  /** The events of a building or tenant, in the order of publication. */
+  /** Returns the events of a building or tenant, in order of publication. */
   eventsOf({ id, type }: Scope, resource_type: ResourceType): ReadonlyArray<Event> {
     return this.lists.get(listKey(type, id, resource_type)) ?? []
   }
 
-  /** Deletes an event and its deliveries. Call `forget` afterwards, once for many events. */
+  /** Deletes an event and its deliveries. Call `forget` once after deleting all events. */
   removeEvent(id: EventId): void {
     for (const delivery of this.events.get(id)?.deliveries ?? []) {
       this.all[delivery.id - 1] = undefined
@@ -191,24 +192,24 @@ export class DeliveryTable {
           this.move(delivery, cancel(delivery.standing, reason))
   }
 
-  /** The next delivery of each integration in a lane. */
+  /** Returns the next delivery of each integration in a lane. */
   heads(lane: Lane): Array<StoredDelivery> {
     const heads: Array<StoredDelivery> = []
     for (const { first } of this.waiting[lane].values()) if (first !== undefined) heads.push(first)
     return heads
   }
 
-  /** The next delivery of one integration in a lane. */
+  /** Returns the next delivery of one integration in a lane. */
   head(lane: Lane, integration: IntegrationId): StoredDelivery | undefined {
     return this.waiting[lane].get(integration)?.first
   }
 
-  /** Waiting deliveries of one integration, in no particular order. */
+  /** Returns the waiting deliveries of one integration, in no particular order. */
   waitingOf(integration: IntegrationId): ReadonlyArray<StoredDelivery> {
     return lanes.flatMap((lane) => this.waiting[lane].get(integration)?.items ?? [])
   }
 
-  /** When the first waiting delivery is due; null if none waits. */
+  /** Returns when the first waiting delivery is due; null if none waits. */
   nextDue(): number | null {
     let earliest: number | null = null
     for (const lane of lanes)
@@ -219,12 +220,12 @@ export class DeliveryTable {
     return earliest
   }
 
-  /** The workers with leases. */
+  /** Returns the workers with leases. */
   holders(): ReadonlyArray<string> {
     return [...this.leases.keys()]
   }
 
-  /** Deliveries leased to a worker. */
+  /** Returns the deliveries leased to a worker. */
   heldBy(worker: string): ReadonlyArray<StoredDelivery> {
     return [...(this.leases.get(worker) ?? [])]
   }

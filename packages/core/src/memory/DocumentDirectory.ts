@@ -1,6 +1,6 @@
 /**
- * The directory of a service without a host backend. It is one document, which can be replaced while the service runs. A
- * user's id is the login.
+ * The directory of a service without a host backend. It reads from one document, which can be replaced while the
+ * service runs. A user's id is the login.
  */
 import { Context, Effect, Layer, Redacted } from "effect"
 import type { DirectoryDocument } from "../model/DirectoryDocument.ts"
@@ -22,7 +22,7 @@ const encoder = new TextEncoder()
 export class DocumentDirectory extends Context.Service<
   DocumentDirectory,
   {
-    /** Replaces the document. All later answers come from the new one. */
+    /** Replaces the document for all later answers. */
     readonly replace: (document: DirectoryDocument) => Effect.Effect<void>
   }
 >()("@doorhook/core/memory/DocumentDirectory") {
@@ -31,7 +31,7 @@ export class DocumentDirectory extends Context.Service<
       Effect.gen(function* () {
         const crypto = yield* Crypto
         let current = index(initial)
-        // An unknown login is compared with this, so that it takes as long as a known one.
+        // Password for unknown logins, so that their check takes as long as that of known ones.
         const nobody = crypto.randomBytes(32)
 
         const authenticate: Directory["Service"]["authenticate"] = Effect.fnUntraced(function* (login, password) {

@@ -4,7 +4,7 @@
  * Each item stores its index, so that any item can be removed in O(log n) when its delivery is claimed or cancelled.
  */
 
-/** An item of a heap. `heap_index` belongs to the heap. */
+/** An item of a heap. Only the heap changes `heap_index`. */
 export interface Waiting {
   readonly id: number
   readonly standing: { readonly due_at: number | null }
@@ -48,7 +48,7 @@ export class DueHeap<A extends Waiting> {
     this.#sink(last, last.heap_index)
   }
 
-  /** Places an item at a free index or above it. */
+  /** Places an item at a free index or moves it up from there. */
   #rise(item: A, free: number): void {
     let at = free
     while (at > 0) {
@@ -61,7 +61,7 @@ export class DueHeap<A extends Waiting> {
     this.#put(item, at)
   }
 
-  /** Places an item at a free index or below it. */
+  /** Places an item at a free index or moves it down from there. */
   #sink(item: A, free: number): void {
     let at = free
     for (;;) {

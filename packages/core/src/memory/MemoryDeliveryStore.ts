@@ -1,5 +1,5 @@
 /**
- * Deliveries in memory. Ended ones are kept, as in a database. Nothing outlives the process.
+ * Deliveries in memory. Ended deliveries are kept, as in a database. Nothing survives the end of the process.
  */
 import { Effect, Layer } from "effect"
 import type { DeliveryState, LeasedDelivery } from "../model/Delivery.ts"
@@ -138,7 +138,7 @@ const make = Effect.gen(function* () {
 /** Requires the state shared by the memory stores. */
 export const layer: Layer.Layer<DeliveryStore, never, MemoryState> = Layer.effect(DeliveryStore, make)
 
-/** The first event id that is already stored or repeated. */
+/** Returns the first event id that is already stored or repeated. */
 const repeatedEvent = (deliveries: DeliveryTable, records: ReadonlyArray<NewEventRecord>): string | undefined => {
   const found = records.find(({ event }) => deliveries.events.has(event.id))
   if (found !== undefined || records.length < 2) return found?.event.id
@@ -162,8 +162,9 @@ const claimFrom = ({ deliveries, integrations }: State, request: ClaimRequest): 
 }
 
 /**
- * Due deliveries: lane by lane, and within a lane in rounds of one delivery per integration, the earliest due first. Reads only
- * the heads of the queues: each delivery must be removed from its queue before the next one is requested.
+ * Yields due deliveries lane by lane. Within a lane, each round takes one delivery per integration, earliest due first.
+ * Only the heads of the queues are read, so each delivery must be removed from its queue before the next one is
+ * requested.
  */
 const dueOf = function* (
   deliveries: DeliveryTable,
@@ -196,7 +197,7 @@ const dueOf = function* (
 const byDue = (a: StoredDelivery, b: StoredDelivery): number =>
   (a.standing.due_at ?? 0) - (b.standing.due_at ?? 0) || a.integration_id - b.integration_id
 
-/** Retries of an integration that are not yet due, the oldest delivery first. */
+/** Returns the retries of an integration that are not yet due, oldest delivery first. */
 const retriesOf = (
   deliveries: DeliveryTable,
   integration: IntegrationId,
@@ -282,7 +283,7 @@ const beatOf = (
   for (const [member, end] of members) if (end <= now) members.delete(member)
   const continued = members.has(worker)
   const releaseLease = (delivery: StoredDelivery): void => deliveries.move(delivery, release(delivery.standing))
-  // Includes claims of workers that did not know of their expired membership.
+  // Includes claims made by workers after their membership expired.
   for (const holder of deliveries.holders())
     if (!members.has(holder) || (holder === worker && until === null)) deliveries.heldBy(holder).forEach(releaseLease)
   if (until === null) members.delete(worker)
@@ -372,7 +373,7 @@ const toListed = (stored: StoredDelivery): ListedDelivery => {
   return { ...listed, last_attempt }
 }
 
-/** The deliveries that match a filter, read from the smallest index. */
+/** Returns the deliveries that match a filter, read from the smallest index. */
 const select = (deliveries: DeliveryTable, filter: DeliveryFilter): ReadonlyArray<StoredDelivery> => {
   const found: Array<StoredDelivery> = []
   for (const delivery of candidates(deliveries, filter)) {
@@ -401,11 +402,11 @@ const candidates = (
   return narrow === null ? deliveries.since(after ?? 0) : sliceAfter(narrow, after ?? 0)
 }
 
-/** The deliveries after one, in a list by id. */
+/** Returns the deliveries after the given id, from a list ordered by id. */
 const sliceAfter = (list: ReadonlyArray<StoredDelivery>, after: DeliveryId | 0): ReadonlyArray<StoredDelivery> =>
   list.slice(countWhile(list, ({ id }) => id <= after))
 
-/** A page of a list in the order of publication. */
+/** Returns a page of a list that is in order of publication. */
 const pageOfEvents = (
   list: ReadonlyArray<Event>,
   { countUpTo, limit, offset, since, until }: EventFilter
@@ -421,7 +422,7 @@ const pageOfEvents = (
   }
 }
 
-/** Purges in the order of storing. An old event may follow a younger one if a clock was wrong. */
+/** Purges in storage order. If a clock was wrong, an old event may follow a younger one. */
 const purgeOld = (state: State, { after, before, limit }: PurgeRequest): Purged => {
   const { deliveries } = state
   state.notifications.splice(0, state.notifications.findLastIndex(({ at }) => at < before) + 1)

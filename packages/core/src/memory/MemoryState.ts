@@ -1,5 +1,5 @@
 /**
- * The state shared by the memory stores, so that deleting an integration and cancelling its deliveries is one step.
+ * State shared by the memory stores, so that an integration and its active deliveries end in one step.
  *
  * All functions are synchronous. Each store call runs inside one `Effect.sync`, which makes it atomic.
  */
@@ -54,7 +54,7 @@ export const switchIntegration = (
   replaceIntegration(state, { ...integration, ...to, version: integration.version + 1, updated_at: now })
 }
 
-/** The first of these keys that is in use. Expired keys are free. */
+/** Returns the first of these keys that is in use. Expired keys are free. */
 export const takenKey = (
   { keys }: MemoryState["Service"],
   wanted: ReadonlyArray<Omit<IdempotencyRecord, "answer">>

@@ -1,5 +1,5 @@
 /**
- * All storage ports in memory: for trying doorhook out, for tests and for simulations.
+ * All storage ports in memory, for trials, tests and simulations.
  */
 import { Effect, Equal, Layer } from "effect"
 import type { Redacted } from "effect"

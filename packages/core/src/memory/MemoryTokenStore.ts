@@ -1,5 +1,5 @@
 /**
- * Grants, codes and tokens in memory. A heap orders them by the time at which they will be deleted.
+ * Grants, codes and tokens in memory. A heap orders them by deletion time.
  */
 import { Effect, Layer } from "effect"
 import type { GrantId, UserId } from "../model/Ids.ts"
@@ -14,7 +14,10 @@ import { DueHeap } from "./DueHeap.ts"
 
 /** An entry that is deleted after its `due_at`. */
 interface Ending extends Waiting {
-  /** Deletes at most `limit` tokens and codes, and returns their number. Removes itself from the heap when nothing is left. */
+  /**
+   * Deletes at most `limit` tokens, codes and grants, and returns their number. Removes the entry from the heap when
+   * nothing is left.
+   */
   readonly purge: (limit: number) => number
 }
 
@@ -39,7 +42,7 @@ interface StoredAccess {
 
 interface StoredRefresh {
   token: RefreshToken
-  /** Null until it is rotated. */
+  /** Null until the token is rotated. */
   ending: Ending | null
 }
 
@@ -60,7 +63,7 @@ const make = Effect.sync(() => {
     return ending
   }
 
-  /** The grant with this id; null if it is revoked or unknown. */
+  /** Returns the grant with this id; null if it is revoked or unknown. */
   const aliveGrant = (id: GrantId): StoredGrant | null => {
     const stored = grants.get(id)
     return stored?.grant.revoked_at === null ? stored : null
@@ -74,7 +77,10 @@ const make = Effect.sync(() => {
     return found === undefined || stored === undefined ? null : answer(found, stored.grant)
   }
 
-  /** Makes the function that deletes one code or token, also from the heap and its grant. It returns how many it deleted. */
+  /**
+   * Makes a function that deletes one code or token from its map, the heap and its grant, and returns the number
+   * deleted.
+   */
   const deleteIn =
     <Key, Stored extends { readonly ending: Ending | null }>(
       stored: Map<Key, Stored>,
@@ -106,7 +112,9 @@ const make = Effect.sync(() => {
     ({ token }) => token.grant_id
   )
 
-  /** Deletes the codes and tokens of a grant, and finally the grant, which counts too. */
+  /**
+   * Deletes the codes and tokens of a grant, and finally the grant. Returns how many it deleted, including the grant.
+   */
   const deleteGrant = ({ access, codes, grant, refresh }: StoredGrant, limit: number): number => {
     const each = [
       ...[...access].map((seq) => () => deleteAccess(seq)),
@@ -156,7 +164,7 @@ const make = Effect.sync(() => {
     createCode: (grant, code) =>
       Effect.suspend(() => {
         if (grants.has(grant.id) || codes.has(code.hash)) {
-          const cause = new Error("There is such a grant or code already.")
+          const cause = new Error("The grant or code already exists.")
           return Effect.fail(new StoreError({ operation: "TokenStore.createCode", cause }))
         }
         const stored = {
@@ -168,7 +176,7 @@ const make = Effect.sync(() => {
         grants.set(grant.id, stored)
         if (grant.revoked_at !== null) endRevoked(stored, grant.revoked_at)
         const ending = endAt(code.expires_at + codeReuseWindow, () => {
-          // The grant of an unused code has no tokens. A revoked grant has its own ending.
+          // The grant of an unused code has no tokens. A revoked grant has its own heap entry.
           if (codes.get(code.hash)?.used === false && aliveGrant(grant.id) !== null) grants.delete(grant.id)
           return deleteCode(code.hash)
         })

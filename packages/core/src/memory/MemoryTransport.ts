@@ -1,6 +1,6 @@
 /**
- * A transport for tests that sends nothing. It records posts and returns replies that the test chooses, in the time of Effect's
- * clock. It resolves no names and refuses no addresses.
+ * A transport for tests that sends nothing. It records posts and returns replies chosen by the test. Times follow
+ * Effect's clock. It resolves no names and refuses no addresses.
  */
 import { Clock, Context, Effect, Layer, Queue } from "effect"
 import { maxExcerptLength } from "../model/Delivery.ts"
@@ -9,7 +9,7 @@ import { Transport } from "../ports/Transport.ts"
 
 /** A recorded request. */
 export interface Post extends TransportRequest {
-  /** Its time, in milliseconds since the epoch. */
+  /** Time of the post, in milliseconds since the epoch. */
   readonly at: number
 }
 
@@ -23,8 +23,8 @@ export type Reply =
   | (Pick<Failed, "outcome"> & Partial<Pick<Failed, "detail">>)
 
 /**
- * Chooses the reply to the `nth` post, counted from 1. A reply that takes longer than the post's deadline is reported as
- * `timeout`.
+ * Chooses the reply to the `nth` post, counted from 1. A reply that takes longer than the post's deadline is reported
+ * as `timeout`.
  */
 export type Receive = (post: Post, nth: number) => Effect.Effect<Reply, TransportUnavailable>
 
@@ -32,11 +32,11 @@ export type Receive = (post: Post, nth: number) => Effect.Effect<Reply, Transpor
 export class Receivers extends Context.Service<
   Receivers,
   {
-    /** All posts so far. */
+    /** Returns all posts so far. */
     readonly posts: Effect.Effect<ReadonlyArray<Post>>
-    /** The first post that no earlier call returned. Waits for one if necessary. */
+    /** Returns the first post that no earlier call returned. Waits for one if necessary. */
     readonly next: Effect.Effect<Post>
-    /** Changes the replies, from the next post on. */
+    /** Changes the replies to later posts. */
     readonly reply: (receive: Receive) => Effect.Effect<void>
   }
 >()("@doorhook/core/memory/MemoryTransport/Receivers") {}

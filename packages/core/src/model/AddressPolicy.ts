@@ -1,10 +1,11 @@
 /**
- * Which network addresses a delivery may be sent to.
+ * Decides which network addresses deliveries may be sent to.
  *
- * Third parties create integrations, so their URLs must not reach networks that only this machine can reach. Special-purpose
- * ranges are refused unless an allow-list names them: the ranges of the IANA registries (RFC 6890), and a public address that
- * serves a cloud's metadata. This includes registry ranges marked as globally reachable, because they are anycast services
- * without webhook receivers. In IPv6, only 2000::/3 is allocated for global unicast (RFC 4291), and all else is refused.
+ * Third parties create integrations, so their URLs must not reach networks that only this machine can reach. Unless an
+ * allow-list names them, special-purpose ranges are refused: the ranges of the IANA registries (RFC 6890), and one
+ * public address that serves cloud metadata. Registry ranges marked as globally reachable are refused too, because they
+ * are anycast services without webhook receivers. In IPv6, everything outside 2000::/3, the range for global unicast
+ * (RFC 4291), is refused.
  */
 import { Option, Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
@@ -21,7 +22,7 @@ const special: AllowList = networks(
   "10.0.0.0/8", // private
   "100.64.0.0/10", // carrier-grade NAT
   "127.0.0.0/8", // loopback
-  "168.63.129.16/32", // a cloud's metadata, though public by the registries
+  "168.63.129.16/32", // cloud metadata, although a public address
   "169.254.0.0/16", // link-local, cloud metadata
   "172.16.0.0/12", // private
   "192.0.0.0/24", // protocol assignments
@@ -53,14 +54,14 @@ const ipv4Of = (high: number, low: number): NetAddress.Ipv4Address =>
   NetAddress.ipv4FromBytesUnsafe(Uint8Array.of(high >> 8, high & 255, low >> 8, low & 255))
 
 /**
- * The IPv4 addresses that a transition mechanism may route an IPv6 address to: IPv4-compatible and IPv4-translated addresses,
- * NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380) and ISATAP (RFC 5214).
+ * Returns the IPv4 addresses that a transition mechanism may route an IPv6 address to: IPv4-compatible and
+ * IPv4-translated addresses, NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380) and ISATAP (RFC 5214).
  */
 const embeddedIn = (address: NetAddress.Ipv6Address): ReadonlyArray<NetAddress.Ipv4Address> => {
   const [a, b, c, d, e, f, g, h] = NetAddress.ipv6ToSegments(address)
   const last = ipv4Of(g, h)
   const isZero = (...segments: ReadonlyArray<number>): boolean => segments.every((segment) => segment === 0)
-  // The unspecified address and loopback look like IPv4-compatible ones.
+  // The unspecified address and loopback look like IPv4-compatible addresses.
   if (isZero(a, b, c, d, e, f)) return g === 0 && h <= 1 ? [] : [last]
   if (isZero(a, b, c, d, f) && e === 0xffff) return [last]
   if (a === 0x64 && b === 0xff9b && isZero(c, d, e, f)) return [last]
@@ -77,8 +78,8 @@ const parseAddress = (text: string): Option.Option<NetAddress.IpAddress> =>
   )
 
 /**
- * Whether a connection to an address in text form is allowed. An address that embeds an IPv4 address is allowed if both are.
- * False for text that is not an address.
+ * Whether a connection to an address in text form is allowed. If the address embeds an IPv4 address, both must be
+ * allowed. False for text that is not an address.
  */
 export const isAllowedAddress = (text: string, allow: AllowList): boolean =>
   Option.exists(parseAddress(text), (address) => {
@@ -91,8 +92,8 @@ export const isInside = (text: string, list: AllowList): boolean =>
   Option.exists(parseAddress(text), (address) => covers(list, address))
 
 /**
- * Converts an IPv4-mapped network (`::ffff:10.0.0.0/104`) to the IPv4 network. Its prefix has at least 96 bits: with a shorter
- * prefix, the one-bits of `ffff` would lie after the prefix, where a network has zeros.
+ * Converts an IPv4-mapped network (`::ffff:10.0.0.0/104`) to the IPv4 network. Its prefix has at least 96 bits. With a
+ * shorter prefix, the one-bits of `ffff` would be host bits, which must be zero.
  */
 const canonical = (network: IpNetwork.IpNetwork): Result.Result<IpNetwork.IpNetwork, NetAddress.NetAddressError> => {
   const address = NetAddress.toCanonical(network.address)

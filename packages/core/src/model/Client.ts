@@ -8,21 +8,27 @@ import { TokenHash } from "./Token.ts"
 /** The redirect URI that shows the code on a page (document section 5). */
 export const outOfBandUri = "urn:ietf:wg:oauth:2.0:oob"
 
-/** A secret of a registered client: its SHA-256, and its expiry in milliseconds since the epoch. Null: it never expires. */
+/** A secret of a registered client: its SHA-256, and its expiry in milliseconds since the epoch (null: never). */
 export const ClientSecret = Schema.Struct({ hash: TokenHash, expires_at: Schema.NullOr(Schema.Int) })
 export type ClientSecret = typeof ClientSecret.Type
 
 export const Client = Schema.Struct({
   id: ClientId,
-  /** Shown to the user at the login. */
+  /** Shown to the user at login. */
   name: Schema.NonEmptyString,
-  /** A client without a secret is public (RFC 6749 section 2.1) and must use PKCE. A database row has null instead. */
+  /**
+   * A client without a secret is public (RFC 6749 section 2.1) and must use PKCE. Database rows store the missing
+   * secret as null.
+   */
   secret: Schema.optional(Schema.NullOr(Schema.RedactedFromValue(Schema.NonEmptyString))),
   redirect_uris: Schema.Array(Schema.NonEmptyString)
 })
 export type Client = typeof Client.Type
 
-/** A client registered with the service. Without secrets it is public. During a rotation it has several. */
+/**
+ * A client registered with the service. A client without secrets is public. During a rotation, a client has several
+ * secrets.
+ */
 export const RegisteredClient = Schema.Struct({
   id: ClientId,
   name: Schema.NonEmptyString,

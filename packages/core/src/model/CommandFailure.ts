@@ -4,14 +4,14 @@
 import { Schema } from "effect"
 
 export class CommandFailure extends Schema.TaggedError<CommandFailure>()("CommandFailure", {
-  /** The problem and the accepted input, in one line. */
+  /** One line with the problem and the accepted input. */
   message: Schema.String,
   exitCode: Schema.Int
 }) {
   /** The exit code for wrong usage. */
   static readonly usageExitCode = 3
 
-  /** A failure by wrong usage. */
+  /** Creates a failure for wrong usage. */
   static usage(message: string): CommandFailure {
     return new CommandFailure({ message, exitCode: CommandFailure.usageExitCode })
   }

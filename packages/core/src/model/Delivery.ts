@@ -19,17 +19,17 @@ import { DeliveryId, EventId, IntegrationId } from "./Ids.ts"
 import type { Integration } from "./Integration.ts"
 import type { ResourceTypeDefinition } from "./ResourceType.ts"
 
-/** States in which a delivery will still be attempted. */
+/** States of deliveries that will still be attempted. */
 export const activeStates = ["pending", "delivering", "retrying"] as const
 
-/** States in which a delivery is only attempted again after a resend. */
+/** States of deliveries that are attempted again only after a resend. */
 export const settledStates = ["delivered", "exhausted", "expired", "cancelled", "skipped"] as const
 
 export const deliveryStates = [...activeStates, ...settledStates] as const
 export const DeliveryState = Schema.Literals(deliveryStates)
 export type DeliveryState = typeof DeliveryState.Type
 
-/** Zero deliveries in each state, as a start for counting. */
+/** Initial counts: zero deliveries in each state. */
 export const noDeliveries: Readonly<Record<DeliveryState, number>> = {
   pending: 0,
   delivering: 0,
@@ -41,7 +41,7 @@ export const noDeliveries: Readonly<Record<DeliveryState, number>> = {
   skipped: 0
 }
 
-/** Why a delivery ended, or was skipped, without an acknowledgement. */
+/** Why a delivery ended or was skipped without an acknowledgement. */
 export const DeliveryReason = Schema.Literals([
   "integration_disabled",
   "integration_deleted",
@@ -67,7 +67,7 @@ export const AttemptOutcome = Schema.Literals([
 ])
 export type AttemptOutcome = typeof AttemptOutcome.Type
 
-/** The stored part of an answer's body, in characters. */
+/** Maximum length of the stored beginning of an answer's body, in characters. */
 export const maxExcerptLength = 16 * 1024
 
 /** One HTTP request, or its refusal by the address guard. */
@@ -92,7 +92,7 @@ export const Delivery = Schema.Struct({
   integration_id: IntegrationId,
   state: DeliveryState,
   reason: Schema.NullOr(DeliveryReason),
-  /** How many attempts were made. */
+  /** Number of attempts made. */
   attempts: Schema.Int,
   /** When the next attempt is due, in milliseconds since the epoch; null in settled states and during an attempt. */
   next_attempt_at: Schema.NullOr(Schema.Int),
@@ -101,8 +101,9 @@ export const Delivery = Schema.Struct({
 export type Delivery = typeof Delivery.Type
 
 /**
- * The priority queue that a delivery waits in, per integration. A lower number goes first: urgent types before others, and
- * within each, first attempts before retries. A backlog or a failing receiver then does not delay a doorbell.
+ * The priority queue that a delivery waits in. Each integration has four. Lower numbers go first: urgent types before
+ * others, and within each, first attempts before retries. Then neither a backlog nor a failing receiver delays a
+ * doorbell.
  */
 export const Lane = Schema.Literals([0, 1, 2, 3])
 export type Lane = typeof Lane.Type
@@ -116,11 +117,11 @@ export const isRetryLane = (lane: Lane): boolean => lane === 1 || lane === 3
 /** Whether a lane holds urgent deliveries. */
 export const isUrgentLane = (lane: Lane): boolean => lane <= 1
 
-/** How many of `places` a lane may use: all if it is urgent, otherwise four fifths, but at least one. */
+/** Returns how many of `places` a lane may use: all if it is urgent, otherwise four fifths, but at least one. */
 export const placesFor = (lane: Lane, places: number): number =>
   isUrgentLane(lane) ? places : Math.max(1, Math.floor(places * 0.8))
 
-/** The lane of a delivery after this many attempts. */
+/** Returns the lane of a delivery after this many attempts. */
 export const laneOf = ({ urgent }: Pick<ResourceTypeDefinition, "urgent">, attempts: number): Lane => {
   if (urgent) return attempts === 0 ? 0 : 1
   return attempts === 0 ? 2 : 3
@@ -132,11 +133,13 @@ export interface LeasedDelivery {
   readonly lane: Lane
   /** Attempts made before this one. */
   readonly attempts: number
-  /** How many of the attempts were made early and failed. They don't count in the schedule. */
+  /** Number of early attempts that failed. They don't count in the schedule. */
   readonly early: number
   /** The scheduled due time of an early attempt, in milliseconds since the epoch; null if it is not early. */
   readonly early_due_at: number | null
-  /** Whether an operator or owner requested this attempt. It is made even after the event's lifetime. */
+  /**
+   * Whether an operator or owner requested this attempt. A requested attempt is made even after the event's lifetime.
+   */
   readonly resend: boolean
   readonly event: Event
   readonly integration: Integration

@@ -1,7 +1,7 @@
 /**
  * The directory file: clients, users, buildings and tenants for a service without a host backend.
  *
- * Reading it returns a document in which all references are valid, or all problems of the file. Problems name places and
+ * Reading the file returns a document with valid references, or all problems of the file. Problems name places and
  * expectations, never values, because the file contains secrets.
  */
 import { Array, DateTime, Effect, Option, Result, Schema } from "effect"
@@ -11,11 +11,11 @@ import { BuildingId, TenantId, UserId } from "./Ids.ts"
 import type { Problem, Problems } from "./InvalidInput.ts"
 import { InvalidInput, schemaProblems } from "./InvalidInput.ts"
 
-/** A required member, with a description for messages. */
+/** Makes a member required. `what` describes it in messages. */
 const required = <S extends Schema.Top>(schema: S, what: string): S["Rebuild"] =>
   schema.annotateKey({ messageMissingKey: `is missing; it must be ${what}` })
 
-/** A list that defaults to an empty one. */
+/** Makes a list that is empty by default. */
 const listOf = <A, I>(item: Schema.Codec<A, I>) =>
   Schema.Array(item).pipe(Schema.withDecodingDefaultKey(Effect.succeed([])))
 
@@ -24,7 +24,7 @@ const Text = Schema.String.check(Schema.isNonEmpty({ message: "must not be empty
 const ClientEntry = Schema.Struct({
   ...Client.fields,
   id: required(Client.fields.id, "the client_id"),
-  name: required(Client.fields.name, "the name that users are shown"),
+  name: required(Client.fields.name, "the name shown to users"),
   redirect_uris: required(
     Schema.Array(
       Schema.String.check(
@@ -39,7 +39,7 @@ const UserEntry = Schema.Struct({
   /** The login name. It is also the user's id. */
   login: required(UserId, "what the user logs in with"),
   password: required(Schema.RedactedFromValue(Text), "a text"),
-  /** The buildings the user administers. */
+  /** The buildings that the user administers. */
   buildings: listOf(BuildingId),
   /** The tenants that the user belongs to. */
   tenants: listOf(TenantId)
@@ -74,7 +74,7 @@ export const DirectoryDocument = Schema.Struct({
 })
 export type DirectoryDocument = typeof DirectoryDocument.Type
 
-/** The known members, by the name of the enclosing list or object. The empty name is the file itself. */
+/** Known members by the name of the enclosing list or object. The empty name stands for the file itself. */
 export const memberNames: ReadonlyMap<string, ReadonlyArray<string>> = new Map(
   Object.entries({
     "": DirectoryDocument,
@@ -89,7 +89,7 @@ export const memberNames: ReadonlyMap<string, ReadonlyArray<string>> = new Map(
 
 type ListName = keyof DirectoryDocument
 
-/** Problems for entries with the same key as an earlier entry. */
+/** Returns problems for entries with the same key as an earlier entry. */
 const duplicates = <A>(
   list: ReadonlyArray<A>,
   name: ListName,
@@ -107,7 +107,7 @@ const duplicates = <A>(
   })
 }
 
-/** Problems for references to missing entries. */
+/** Returns problems for references to missing entries. */
 const dangling = (document: DirectoryDocument): ReadonlyArray<Problem> => {
   const buildings = new Set(document.buildings.map(({ id }) => id))
   const tenants = new Set(document.tenants.map(({ id }) => id))
@@ -134,7 +134,7 @@ const problemsOf = (document: DirectoryDocument): ReadonlyArray<Problem> => [
 
 const title = "Invalid directory"
 
-/** Adds the subject to a problem with the file as a whole. */
+/** Adds a subject to problems with the file as a whole. */
 const named = ({ detail, pointer }: Problem): Problem => ({
   pointer,
   detail: pointer === "" ? `the directory ${detail}` : detail
@@ -155,7 +155,10 @@ export const fromValue = (value: unknown): Result.Result<DirectoryDocument, Inva
   return wrong === null ? Result.succeed(decoded.success) : Result.fail(wrong)
 }
 
-/** The place of a JSON syntax error, if the engine reports it. Its message is not used, because it may quote a password. */
+/**
+ * Returns the place of a JSON syntax error, if the engine reports it. The engine's message is not used, because it may
+ * quote a password.
+ */
 const placeOf = (cause: unknown): string => {
   const match = /\(line (\d+) column (\d+)\)/.exec(String(cause))
   return match === null ? "" : `: look at line ${match[1]}, column ${match[2]}`

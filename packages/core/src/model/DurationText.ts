@@ -1,5 +1,6 @@
 /**
- * Durations in text form: `300ms`, `5s`, `2m`, `1h`, `3d`. All flags, settings and scenarios use this parser and formatter.
+ * Durations in text form: `300ms`, `5s`, `2m`, `1h`, `3d`. All flags, settings and scenarios use this parser and
+ * formatter.
  */
 import { Option, Result, Schema, SchemaTransformation } from "effect"
 
@@ -8,7 +9,7 @@ type Unit = keyof typeof units
 
 const isUnit = (text: string): text is Unit => text in units
 
-/** Ten years, in milliseconds. A longer duration is probably a mistake, and could lead beyond the latest possible date. */
+/** Ten years, in milliseconds. A longer duration is probably a mistake and could exceed the range of dates. */
 export const longest = 3_650 * units.d
 
 /** Formats milliseconds exactly, with the largest possible unit: 90000 is `90s`, 120000 is `2m`. */

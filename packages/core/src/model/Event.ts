@@ -6,13 +6,13 @@ import { BuildingId, EventId, TenantId } from "./Ids.ts"
 import { JsonText } from "./JsonText.ts"
 import { Action, ResourceType } from "./ResourceType.ts"
 
-/** The largest `data` of one event, in bytes of UTF-8. */
+/** Maximum size of an event's `data`, in bytes of UTF-8. */
 export const maxDataBytes = 256 * 1024
 
-/** The most events in one publish call. */
+/** Maximum number of events in one publish call. */
 export const maxEventsPerPublish = 1_000
 
-/** An event as published by the host. `data` is JSON text and is never encoded again on its way to a receiver. */
+/** An event as published by the host. `data` is JSON text that reaches receivers without being encoded again. */
 export const NewEvent = Schema.Struct({
   resource_type: ResourceType,
   action: Action,
@@ -33,8 +33,8 @@ export const Event = Schema.Struct({
 export type Event = typeof Event.Type
 
 /**
- * The body of every delivery of an event (document section 2.3): exactly these members, with `data` as published. All attempts
- * and all integrations get the same bytes.
+ * Returns the body of every delivery of an event (document section 2.3): exactly these members, with `data` as
+ * published. The bytes are the same for all attempts and integrations.
  */
 export const bodyOf = (event: Pick<Event, "resource_type" | "action" | "data">): string =>
   `{"event":{"resource_type":"${event.resource_type}","action":"${event.action}","data":${event.data}}}`

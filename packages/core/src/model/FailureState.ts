@@ -1,19 +1,19 @@
 /**
  * Decides when an integration without acknowledgements is disabled, and when operators are warned before that.
  *
- * The time starts at the first failed attempt after the last acknowledgement. An integration without attempts does not start to
- * fail, and one acknowledgement ends the failure. An integration is disabled after a minimum time and a minimum number of
- * failed attempts. A quiet one is therefore not disabled by its second failure. Warnings about a failing integration depend on
- * the time alone.
+ * A failure starts at the first failed attempt after the last acknowledgement, and one acknowledgement ends it.
+ * Integrations without attempts don't start to fail. An integration is disabled after a minimum time and a minimum
+ * number of failed attempts, so a rarely used integration is not disabled by its second failure. Warnings depend on the
+ * time alone.
  */
 
 /** The current failure of an integration. */
 export interface FailureState {
   /** When the current run of failures began, in milliseconds since the epoch. */
   readonly since: number
-  /** How many of `warningThresholds` were reported. */
+  /** Number of reported `warningThresholds`. */
   readonly warnings: number
-  /** Failed attempts since the start. */
+  /** Number of failed attempts since the start. */
   readonly attempts: number
   /** The receiver's `Retry-After` time, in milliseconds since the epoch; null without one. */
   readonly retry_after: number | null
@@ -25,7 +25,7 @@ export const leastFailedAttempts = 10
 /** Default time of failure before an integration is disabled, in milliseconds. */
 export const defaultDisableAfter = 3 * 24 * 3_600_000
 
-/** Fractions of that time at which operators are warned. */
+/** Fractions of `disableAfter` at which operators are warned. */
 export const warningThresholds = [0.5, 0.7, 0.9] as const
 
 /** Results of a batch of attempts of one integration. */
@@ -39,31 +39,33 @@ export interface AttemptResults {
 
 /** Consequences for the integration. */
 export interface FailureDecision {
-  /** The new failure state; null if it does not fail. */
+  /** The new failure state; null if the integration does not fail. */
   readonly failing: FailureState | null
   /** Whether a warning is due. */
   readonly warn: boolean
   /** Whether the integration must be disabled. */
   readonly disable: boolean
-  /** Whether a recovery must be reported, because a warning was. */
+  /** Whether a recovery must be reported, because a warning was reported before. */
   readonly recovered: boolean
 }
 
-/** The next failure state if another warning threshold was crossed, else null. */
+/** Returns the next failure state if another warning threshold was crossed, else null. */
 export const nextWarning = (failing: FailureState, now: number, disableAfter: number): FailureState | null => {
   const passed = warningThresholds.filter((share) => now - failing.since >= share * disableAfter).length
   return passed > failing.warnings ? { ...failing, warnings: passed } : null
 }
 
-/** The thresholds as bounds of a query: for each, the latest `since` that has crossed it. */
+/** Returns the thresholds as query bounds: for each threshold, the latest `since` that has crossed it. */
 export const warningCutoffs = (now: number, disableAfter: number): ReadonlyArray<number> =>
   warningThresholds.map((share) => Math.floor(now - share * disableAfter))
 
-/** The later of two times, either of which may be missing. */
+/** Returns the later of two times, either of which may be missing. */
 export const laterOf = (a: number | null, b: number | null): number | null =>
   a === null || (b !== null && b > a) ? b : a
 
-/** Evaluates an enabled integration at `now`. One acknowledgement outweighs any number of failures in the same batch. */
+/**
+ * Evaluates an enabled integration at `now`. One acknowledgement outweighs any number of failures in the same batch.
+ */
 export const evaluateFailure = (
   before: FailureState | null,
   evidence: AttemptResults,

@@ -1,8 +1,8 @@
 /**
  * Identifiers, branded so that they can't be confused.
  *
- * Numbers identify what the host or a store counts: buildings, tenants, integrations, deliveries. Strings identify events, which
- * must be globally unique, and users and clients, whose ids come from outside.
+ * Buildings, tenants, integrations and deliveries have numbers, assigned by the host or a store. Events have strings,
+ * because their ids must be globally unique. Users and clients have strings, because their ids come from outside.
  */
 import { Brand, Option, Predicate, Schema, SchemaGetter } from "effect"
 import { nameOf } from "./InvalidInput.ts"
@@ -20,8 +20,8 @@ export const TenantId = PositiveInt.pipe(Schema.brand("TenantId"))
 export type TenantId = typeof TenantId.Type
 
 /**
- * Reads a building or tenant id as hosts send it: a number, or its value as decimal text or BigInt, as database clients return
- * a `bigint`. No sign, no leading zero, at most 2^53 - 1. Null for anything else.
+ * Reads a building or tenant id from a host: a number, or decimal text or a BigInt, because database clients return a
+ * `bigint` that way. No sign, no leading zero, at most 2^53 - 1. Returns null for anything else.
  */
 export const readHostId = (given: unknown): number | null => {
   const isDigits = Predicate.isString(given) && /^[1-9][0-9]{0,15}$/.test(given)
@@ -29,9 +29,9 @@ export const readHostId = (given: unknown): number | null => {
   return Predicate.isNumber(id) && Number.isSafeInteger(id) && id > 0 ? id : null
 }
 
-/** The message for a value that is not a building or tenant id. */
+/** Returns the message for a value that is not a building or tenant id. */
 export const hostIdFlaw = (given: unknown): string => {
-  // A list's text would include all nested values, so only texts and numbers are shown.
+  // Only texts and numbers are shown, because the text of a list would include all nested values.
   const text = Predicate.isString(given) || Predicate.isNumber(given) ? String(given) : ""
   const isTooLarge = Predicate.isBigInt(given) || /^[0-9]{16,}$/.test(text)
   const limit = isTooLarge ? ` up to ${Number.MAX_SAFE_INTEGER}` : ""
@@ -48,10 +48,10 @@ const fromHost = <S extends Schema.Codec<number, number>>(id: S) =>
     })
   )
 
-/** A `BuildingId` as hosts send it; see `readHostId`. */
+/** A `BuildingId` as sent by hosts; see `readHostId`. */
 export const HostBuildingId = fromHost(BuildingId)
 
-/** A `TenantId` as hosts send it; see `readHostId`. */
+/** A `TenantId` as sent by hosts; see `readHostId`. */
 export const HostTenantId = fromHost(TenantId)
 
 /** An integration. Assigned by the store, never reused. On the wire it is a decimal string (JSON:API). */
@@ -79,7 +79,7 @@ export type EventId = typeof EventId.Type
 
 const eventIdWords = new RegExp(`\\b${eventIdForm}\\b`, "g")
 
-/** All event ids in a text, in order. */
+/** Returns all event ids in a text, in order. */
 export const eventIdsIn = (text: string): ReadonlyArray<string> => text.match(eventIdWords) ?? []
 
 /** A user of the host. NUL is excluded because PostgreSQL can't store it in text. */
@@ -100,11 +100,11 @@ const brandedClientId = Brand.nominal<ClientId>()
 export const parseClientId = (text: string): Option.Option<ClientId> =>
   text === "" || /\p{Cc}/u.test(text) ? Option.none() : Option.some(brandedClientId(text))
 
-/** One authorization of one client by one user. Its code and all its tokens belong to it. */
+/** One authorization of a client by a user. It has one code and all tokens derived from it. */
 export const GrantId = Schema.NonEmptyString.pipe(Schema.brand("GrantId"))
 export type GrantId = typeof GrantId.Type
 
-/** The wire form of a delivery id: `dlv_42`. */
+/** Formats a delivery id as sent to clients: `dlv_42`. */
 export const formatDeliveryId = (id: DeliveryId): string => `dlv_${id}`
 
 /** Parses `dlv_42`; none if the text is not a delivery id. */

@@ -1,13 +1,13 @@
 /**
- * An integration: which events of a building or tenant are sent where (document sections 1 and 2.2).
+ * An integration: events of a building or tenant, and the URL they are sent to (document sections 1 and 2.2).
  */
 import { Schema } from "effect"
 import { BuildingId, ClientId, IntegrationId, TenantId, UserId } from "./Ids.ts"
 import { Action, ResourceType } from "./ResourceType.ts"
 
 /**
- * The owner of an integration, which limits the events it may see. The scope `service` is for the operator's own integration,
- * which gets notifications. No user has a right to it.
+ * The owner of an integration, which limits the events that the integration gets. The scope `service` is for the
+ * operator's own integration, which gets notifications. No user has a right to it.
  */
 export const Scope = Schema.Union([
   Schema.Struct({ type: Schema.Literal("building"), id: BuildingId }),
@@ -23,7 +23,7 @@ export const serviceScope = { type: "service", id: 1 } as const satisfies Scope
 export const scopeText = ({ id, type }: { readonly type: string; readonly id: number }): string =>
   type === "service" ? "the service itself" : `${type} ${id}`
 
-/** One subscription: a resource type, and actions of it. */
+/** A subscription to some actions of a resource type. */
 export const Binding = Schema.Struct({
   resource_type: ResourceType,
   actions: Schema.Array(Action)
@@ -41,16 +41,16 @@ export type Configuration = typeof Configuration.Type
 export const DisabledReason = Schema.Literals(["manual", "gone", "failing"])
 export type DisabledReason = typeof DisabledReason.Type
 
-/** A secret of Standard Webhooks: `whsec_` and base64. It is redacted when shown. */
+/** A Standard Webhooks secret: `whsec_` and base64. Redacted in logs. */
 export const SigningSecret = Schema.RedactedFromValue(Schema.String)
 export type SigningSecret = typeof SigningSecret.Type
 
 /**
- * Overrides of the service's settings for deliveries to one integration. Only the operator sets them, never a third party: an
+ * Overrides of the service's delivery settings for one integration. Only the operator may set them, because an
  * allow-list opens the host's own network. Absent members use the service's settings.
  */
 export const DeliveryOverrides = Schema.Struct({
-  /** Which statuses acknowledge: only 200, or any 2xx. */
+  /** Statuses that acknowledge: only 200, or any 2xx. */
   acknowledge: Schema.optionalKey(Schema.Literals(["200", "2xx"])),
   /** Delays between attempts, in milliseconds, by resource type. An empty list means no retries. */
   retry: Schema.optionalKey(Schema.Record(Schema.String, Schema.Array(Schema.Natural))),
@@ -58,12 +58,12 @@ export const DeliveryOverrides = Schema.Struct({
   allow_targets: Schema.optionalKey(Schema.Array(Schema.String)),
   /** Additional headers of its requests, with names in lower case. Values may be secrets. */
   headers: Schema.optionalKey(Schema.Record(Schema.String, Schema.RedactedFromValue(Schema.String))),
-  /** The most requests started per second, over all workers. */
+  /** Maximum number of requests started per second, over all workers. */
   requests_per_second: Schema.optionalKey(Schema.Finite)
 })
 export type DeliveryOverrides = typeof DeliveryOverrides.Type
 
-/** A replaced secret. It signs in addition to the new one until a time in milliseconds since the epoch. */
+/** A replaced secret. It signs in addition to the new one until the time `until`, in milliseconds since the epoch. */
 export const PreviousSecret = Schema.Struct({ secret: SigningSecret, until: Schema.Int })
 export type PreviousSecret = typeof PreviousSecret.Type
 
@@ -81,10 +81,10 @@ export const Integration = Schema.Struct({
   ...IntegrationAttributes.fields,
   status: Schema.Literals(["enabled", "disabled"]),
   disabled_reason: Schema.NullOr(DisabledReason),
-  /** The user whose right is checked before each attempt, and the client. */
+  /** The client that created the integration, and the user whose right is checked before each attempt. */
   created_by: Schema.Struct({ user_id: UserId, client_id: ClientId }),
   signing_secret: SigningSecret,
-  /** Replaced secrets that may still sign, the newest first. */
+  /** Replaced secrets that may still sign, newest first. */
   previous_secrets: Schema.Array(PreviousSecret),
   overrides: DeliveryOverrides,
   /** Incremented by each change. Entity tags are derived from it. */
@@ -94,7 +94,7 @@ export const Integration = Schema.Struct({
 })
 export type Integration = typeof Integration.Type
 
-/** The status after a manual change. An integration that already has the status keeps its reason. */
+/** Returns the status after a manual change. An integration that already has the status keeps its reason. */
 export const withStatus = (
   current: Integration,
   status: Integration["status"]
@@ -104,8 +104,9 @@ export const withStatus = (
     : { status, disabled_reason: status === "disabled" ? "manual" : null }
 
 /**
- * The status after a PUT. The default is `enabled`. An integration that doorhook disabled is enabled even if the document says
- * `disabled`: its owner has repaired the receiver, and `disabled` only repeats the result of a GET.
+ * Returns the status after a PUT. The default is `enabled`. An integration that doorhook disabled is enabled even if
+ * the document says `disabled`, because that only repeats the result of a GET, and the owner has probably repaired the
+ * receiver.
  */
 export const withStatusByPut = (
   current: Integration,

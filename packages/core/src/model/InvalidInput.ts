@@ -1,6 +1,6 @@
 /**
- * Invalid input: one error for every document, request and file, with all of its problems at once; and the problems that a schema
- * finds, in plain words.
+ * The error for invalid documents, requests and files, with all their problems. Also describes schema errors in plain
+ * words.
  */
 import { Array, JsonPointer, Predicate, Schema, SchemaIssue } from "effect"
 import { Sentence } from "./Sentences.ts"
@@ -9,13 +9,16 @@ import { Sentence } from "./Sentences.ts"
 export const Problem = Schema.Struct({
   /** JSON Pointer (RFC 6901) to the value; empty for the input as a whole. */
   pointer: Schema.String,
-  /** A sentence if there is a `code`, like "Must be an object."; otherwise a continuation of the pointer, like "must be an object". */
+  /**
+   * A sentence if there is a `code`, like "Must be an object."; otherwise a continuation of the pointer, like "must be
+   * an object".
+   */
   detail: Schema.String,
   /** An identifier for programs. */
   code: Schema.optionalKey(Schema.String),
-  /** The same for every problem of a code. */
+  /** Summary of the problem, the same for all problems with this code. */
   title: Schema.optionalKey(Schema.String),
-  /** The detail as a sentence, where pages show it in their language. */
+  /** The detail as a translatable sentence, for pages. */
   said: Schema.optionalKey(Sentence)
 })
 export type Problem = typeof Problem.Type
@@ -23,13 +26,13 @@ export type Problem = typeof Problem.Type
 /** At least one problem. */
 export type Problems = Array.NonEmptyReadonlyArray<Problem>
 
-/** Input that can't be used. Nothing was changed. */
+/** The input is invalid. Nothing was changed. */
 export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInput", {
   /** The kind of input, like "Invalid client". */
   title: Schema.String,
   problems: Schema.NonEmptyArray(Problem)
 }) {
-  /** An error with these problems; null if there are none. */
+  /** Returns an error with these problems; null if there are none. */
   static of(title: string, problems: ReadonlyArray<Problem>): InvalidInput | null {
     return Array.isReadonlyArrayNonEmpty(problems) ? new InvalidInput({ title, problems }) : null
   }
@@ -60,13 +63,13 @@ export const notKnown = "is not known here"
 /** Detail for a missing required member. */
 export const missingMember = "is missing"
 
-/** Replacements for the schema's own messages. */
+/** Replacements for messages of the schema library. */
 const sayings: Readonly<Record<string, string>> = {
   "Expected no excess property": notKnown,
   "Missing key": missingMember
 }
 
-/** The accepted kinds of value. `undefined` is left out: the caller has given a value. */
+/** Describes the accepted kinds of value. `undefined` is left out, because the caller has given a value. */
 const kindOf = (expected: string): string =>
   expected
     .split(" | ")
@@ -80,7 +83,7 @@ const reword = (message: string): string =>
 const pointerOf = (path: ReadonlyArray<unknown> | undefined): string =>
   (path ?? []).map((key) => `/${JsonPointer.escapeToken(String(key))}`).join("")
 
-/** The problems found by a schema. */
+/** Returns the problems found by a schema. */
 export const schemaProblems = ({ issue }: Schema.SchemaError): Problems => {
   const problems = format(issue).issues.map(({ message, path }) => ({
     pointer: pointerOf(path),

@@ -12,12 +12,12 @@ export const isoOf = (millis: number): string => new Date(Math.min(millis, lates
 /** A date, or a date and time with an offset. A local time is not accepted, because it depends on the machine. */
 const instant = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
 
-/** Whether the day of a date exists in its month: the parser would continue into the next month. */
+/** Whether the day of a date exists in its month. The parser alone would accept 31 April as 1 May. */
 const hasDay = (text: string): boolean => {
   const [date = ""] = text.split("T")
   return Option.exists(DateTime.make(date), (read) => DateTime.formatIsoDateUtc(read) === date)
 }
 
-/** Parses ISO 8601 to milliseconds since the epoch. A date without a time is its start in UTC. */
+/** Parses ISO 8601 to milliseconds since the epoch. A date without a time means the start of that day in UTC. */
 export const parseIso = (text: string): Option.Option<number> =>
   instant.test(text) && hasDay(text) ? Option.map(DateTime.make(text), DateTime.toEpochMillis) : Option.none()

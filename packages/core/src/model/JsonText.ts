@@ -1,8 +1,8 @@
 /**
- * JSON kept as text.
+ * JSON values in text form.
  *
- * `JSON.parse` rounds long numbers, reorders members named like array indexes and drops repeated ones. Receivers must get what
- * the host published, so the text of `data` is cut out of the request and never rebuilt.
+ * `JSON.parse` rounds long numbers, reorders members named like array indexes and drops repeated ones. Receivers must
+ * get what the host published, so the text of `data` is cut out of the request and never rebuilt.
  */
 import { Option, Schema } from "effect"
 
@@ -35,14 +35,14 @@ const skipSpace = (text: string, from: number): number => {
   return at
 }
 
-/** The end of the string that opens at `from`. */
+/** Returns the end of the string that opens at `from`. */
 const skipString = (text: string, from: number): number => {
   let at = from + 1
   while (at < text.length && text[at] !== '"') at += text[at] === "\\" ? 2 : 1
   return at + 1
 }
 
-/** The end of the value that starts at `from`. The text must be valid JSON. */
+/** Returns the end of the value that starts at `from`. The text must be valid JSON. */
 const skipValue = (text: string, from: number): number => {
   let depth = 0
   let at = from
@@ -61,8 +61,8 @@ const skipValue = (text: string, from: number): number => {
 }
 
 /**
- * The values of all members with this name in a JSON object, in order. There are several if the name is repeated, and none if
- * the text is not an object. The text must be valid JSON.
+ * Returns the values of all members with this name in a JSON object, in order. A repeated name has several values. The
+ * result is empty if the text is not an object. The text must be valid JSON.
  */
 export const membersNamed = (text: string, name: string): ReadonlyArray<JsonText> => {
   const found: Array<Span> = []
@@ -82,7 +82,10 @@ export const membersNamed = (text: string, name: string): ReadonlyArray<JsonText
   return found.map(({ start, end }) => JsonText.make(text.slice(start, end)))
 }
 
-/** The elements of a JSON array, each as text; none if the text is not an array. The text must be valid JSON. */
+/**
+ * Returns the elements of a JSON array, each as text. The result is empty if the text is not an array. The text must be
+ * valid JSON.
+ */
 export const elementsOf = (text: string): ReadonlyArray<JsonText> => {
   const found: Array<JsonText> = []
   let at = skipSpace(text, 0)

@@ -1,6 +1,6 @@
 /**
- * Files named by a flag: explains why a file can't be read or written, and checks before a long job that its result can be
- * written.
+ * Files named by flags. Explains why a file can't be read or written, and checks before a long job that its result can
+ * be written.
  */
 import type { PlatformError } from "effect"
 import { Effect, FileSystem, Option, Path, Predicate } from "effect"
@@ -13,7 +13,7 @@ export interface NamedFile {
 }
 
 const missing = "there is no such file or folder"
-const barred = "this user has no right to it"
+const barred = "this user has no permission"
 const folder = "it is a folder, not a file"
 
 const words: Readonly<Record<string, string>> = {
@@ -23,31 +23,31 @@ const words: Readonly<Record<string, string>> = {
   AlreadyExists: "it exists already"
 }
 
-/** Texts for error codes of the system, as Node.js reports them. */
+/** Texts for system error codes, as reported by Node.js. */
 const wordsOfCodes: Readonly<Record<string, string>> = {
   ENOENT: missing,
   EACCES: barred,
   EPERM: barred,
   EISDIR: folder,
   ENOTDIR: "a part of its path is a file, not a folder",
-  ELOOP: "its links lead in a circle",
+  ELOOP: "its symbolic links form a loop",
   EIO: "the disk can't be read or written",
   EMFILE: "too many files are open",
   ENAMETOOLONG: "its name is too long",
   ENOSPC: "the disk is full",
-  ENXIO: "nobody is at its other end",
-  EROFS: "the disk can only be read",
+  ENXIO: "no process has its other end open",
+  EROFS: "the disk is read-only",
   ESPIPE: "it is a pipe, not a file"
 }
 
 const codeOf = (cause: unknown): string =>
   Predicate.hasProperty(cause, "code") && Predicate.isString(cause.code) ? cause.code : ""
 
-/** The reason of a file error, to follow «... can't be read: ». Falls back to the system's own message. */
+/** Returns the reason of a file error, to follow "... can't be read: ". Falls back to the system's own message. */
 export const fileTrouble = ({ message, reason }: PlatformError.PlatformError): string =>
   wordsOfCodes[codeOf(reason.cause)] ?? words[reason._tag] ?? message
 
-/** The same for an error of Node.js. */
+/** Like `fileTrouble`, for an error of Node.js. */
 export const fileTroubleOf = (error: unknown): string =>
   wordsOfCodes[codeOf(error)] ?? (Predicate.isError(error) ? error.message : String(error))
 
@@ -68,8 +68,8 @@ export const checkWritable = Effect.fnUntraced(function* (said: string, file: st
 })
 
 /**
- * Fails if two of the files are the same, because each result would overwrite the other. Special files such as `/dev/null` may
- * be given twice.
+ * Fails if two of the files are the same, because one result would overwrite the other. Special files such as
+ * `/dev/null` may be given twice.
  */
 export const checkDifferent = Effect.fnUntraced(function* (files: ReadonlyArray<NamedFile>) {
   const system = yield* FileSystem.FileSystem

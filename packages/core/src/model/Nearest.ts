@@ -2,7 +2,10 @@
  * Suggests known names for a misspelled one.
  */
 
-/** Edit distance of two texts: letters left out, added, replaced, or swapped with their neighbour. */
+/**
+ * Returns the edit distance of two texts: the number of letters left out, added, replaced, or swapped with their
+ * neighbour.
+ */
 const distanceOf = (a: string, b: string): number => {
   let before: ReadonlyArray<number> = []
   let row = Array.from({ length: b.length + 1 }, (_, at) => at)
@@ -23,7 +26,7 @@ const distanceOf = (a: string, b: string): number => {
 
 const plain = (text: string): string => text.toLowerCase().replaceAll(/[-_]/g, "")
 
-/** The known name closest to a text; null if more than a third of its letters would be wrong. */
+/** Returns the known name closest to a text; null if more than a third of the text's letters would be wrong. */
 const nearest = (text: string, known: ReadonlyArray<string>): string | null => {
   const allowed = Math.max(1, Math.floor(plain(text).length / 3))
   let best: string | null = null
@@ -35,7 +38,7 @@ const nearest = (text: string, known: ReadonlyArray<string>): string | null => {
   return best
 }
 
-/** A question to append to a message about an unknown name; empty without a similar name. */
+/** Returns a question to append to a message about an unknown name; empty if no known name is similar. */
 export const didYouMean = (text: string, known: ReadonlyArray<string>): string => {
   const name = nearest(text, known)
   return name === null ? "" : `; did you mean ${name}?`

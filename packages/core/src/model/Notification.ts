@@ -16,11 +16,13 @@ const about = {
   at: Schema.Int
 }
 
-/** A notification about an integration, before the store has assigned an id. Times are in milliseconds since the epoch. */
+/**
+ * A notification about an integration, before the store has assigned an id. Times are in milliseconds since the epoch.
+ */
 export const IntegrationNotification = Schema.Union([
   /**
-   * A warning: nothing has been acknowledged for a while. Without an acknowledgement, a failed attempt disables the
-   * integration, at `disables_at` at the earliest, and not before the tenth (`leastFailedAttempts`).
+   * A warning that nothing has been acknowledged for some time. Without an acknowledgement, the first failed attempt
+   * after `disables_at` disables the integration, but not before the tenth failed attempt (`leastFailedAttempts`).
    */
   Schema.Struct({ kind: Schema.Literal("failing"), ...about, failing_since: Schema.Int, disables_at: Schema.Int }),
   /** doorhook disabled the integration: its receiver answered 410, or acknowledged nothing for too long. */
@@ -43,7 +45,7 @@ export const NewNotification = Schema.Union([
     at: Schema.Int,
     /** How far the clock jumped, in milliseconds. */
     ahead_ms: Schema.Int,
-    /** The end of the pause by the same clock, so it may be wrong. */
+    /** End of the pause, measured by the same clock, so it may be wrong. */
     until: Schema.Int
   })
 ])
@@ -52,25 +54,25 @@ export type NewNotification = typeof NewNotification.Type
 export const notificationKinds = ["failing", "disabled", "recovered", "exhausted", "retention_paused"] as const
 export type NotificationKind = (typeof notificationKinds)[number]
 
-/** A stored notification. Ids are in the order of storing. */
+/** A stored notification. Ids are in storage order. */
 export type Notification<Kind extends NewNotification = NewNotification> = Kind & { readonly id: NotificationId }
 
-/** The last attempt of an integration, as its process saw it. */
+/** Summary of an integration's last attempt in this process. */
 export interface LastAttemptSummary {
-  /** The host of its URL. The rest may hold secrets of the receiver. */
+  /** The host of the integration's URL. The rest of the URL may contain secrets. */
   readonly host: string
   /** The failure of the last attempt, in words; empty if it was acknowledged. */
   readonly last: string
 }
 
-/** A notification as one line of a log. */
+/** Returns a notification as one log line. */
 export const notificationText = (
   notification: NewNotification,
   formatTime: (millis: number) => string,
   seen?: LastAttemptSummary
 ): string => {
   if (notification.kind === "retention_paused") {
-    return `The clock of this machine jumped ahead by ${DurationText.format(Math.round(notification.ahead_ms / minute) * minute)}: nothing is deleted for its age for 24 hours. Check the clock. If the clock is correct, or the machine was suspended, there is nothing to do.`
+    return `The clock of this machine jumped ahead by ${DurationText.format(Math.round(notification.ahead_ms / minute) * minute)}: nothing is deleted by age for 24 hours. Check the clock. If the clock is correct, or the machine was suspended, there is nothing to do.`
   }
   const where = seen === undefined ? "" : ` (${seen.host})`
   const who = `Integration ${notification.integration_id}${where} of ${scopeText(notification.scope)}`
@@ -81,7 +83,7 @@ export const notificationText = (
 const whatOf = (notification: IntegrationNotification, who: string, formatTime: (millis: number) => string): string => {
   switch (notification.kind) {
     case "failing":
-      return `${who} has acknowledged nothing since ${formatTime(notification.failing_since)}; unless it does, a failed attempt disables it: at ${formatTime(notification.disables_at)} at the earliest, and not before the tenth.`
+      return `${who} has acknowledged nothing since ${formatTime(notification.failing_since)}. Unless it acknowledges, it is disabled by the first failed attempt after ${formatTime(notification.disables_at)}, but not before the tenth failed attempt.`
     case "disabled":
       return notification.reason === "gone"
         ? `${who} is disabled: its receiver answered 410 Gone.`

@@ -2,7 +2,7 @@
  * A map of limited size, for caches.
  */
 
-/** Holds at most `capacity` entries. When it is full, setting an entry removes the one that was set longest ago. */
+/** A map of at most `capacity` entries. When it is full, setting an entry removes the one that was set longest ago. */
 export class RecentMap<Key, Value> {
   readonly #entries = new Map<Key, Value>()
   readonly #capacity: number

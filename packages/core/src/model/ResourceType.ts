@@ -1,8 +1,8 @@
 /**
  * Resource types: the subjects of events. `call` and `access_log` are built in; a host may declare more.
  *
- * One table has everything that depends on the type: bindings, publishing, priority, retries, read routes, OpenAPI, metrics and
- * page texts. Parsers, services and routes read it from `ResourceTypes`.
+ * Parsers, services and routes read the table of types from `ResourceTypes`. It determines bindings, publishing,
+ * priority, retries, read routes, OpenAPI, metrics and page texts.
  */
 import { Array, Context, Record, Result, Schema } from "effect"
 import type { RetryPolicies, RetryPolicy } from "./RetryPolicy.ts"
@@ -13,7 +13,7 @@ import { InvalidInput } from "./InvalidInput.ts"
 
 const nameRule = /^[a-z][a-z0-9_]{0,63}$/
 
-const nameRuleText = "1 to 64 lower-case letters, digits and underscores, the first of them a letter"
+const nameRuleText = "1 to 64 lower-case letters, digits and underscores, starting with a letter"
 
 const Name = Schema.String.check(Schema.isPattern(nameRule, { message: `must be a name: ${nameRuleText}` }))
 
@@ -21,15 +21,15 @@ const Name = Schema.String.check(Schema.isPattern(nameRule, { message: `must be 
 export const ResourceType = Name
 export type ResourceType = typeof ResourceType.Type
 
-/** The name of an action on a resource. The built-in types have `create` only (document section 2.2). */
+/** The name of an action on a resource. The built-in types only have `create` (document section 2.2). */
 export const Action = Name
 export type Action = typeof Action.Type
 
 export interface ResourceTypeDefinition {
   readonly actions: ReadonlyArray<Action>
-  /** Deliveries of urgent types are sent before all others. */
+  /** Whether deliveries of this type are sent before those of types that are not urgent. */
   readonly urgent: boolean
-  /** Schedule and lifetime. Settings of the service or the integration may replace the schedule. */
+  /** Retry schedule and lifetime. Settings of the service or the integration can replace the schedule. */
   readonly retry: RetryPolicy
   /** Last segment of the read routes, and the JSON:API `type` of their resources. */
   readonly path: string
@@ -40,14 +40,14 @@ const minute = 60 * second
 const hour = 60 * minute
 
 export const builtInTypes = {
-  // A late ring is useless: a few quick retries, then none.
+  // Calls get a few quick retries, because a late ring is useless.
   call: {
     actions: ["create"],
     urgent: true,
     retry: { delays: [1 * second, 3 * second, 8 * second], lifetime: 45 * second },
     path: "calls"
   },
-  // An audit record must survive a receiver that is down for a weekend: about three days.
+  // Retries continue for about three days, so that audit records survive a receiver that is down for a weekend.
   access_log: {
     actions: ["create"],
     urgent: false,
@@ -72,62 +72,64 @@ export const builtInTypes = {
 
 export type BuiltInType = keyof typeof builtInTypes
 
-/** All resource types of a service by name: the built-in ones, then the declared ones in the order of their declaration. */
+/** All resource types of a service by name: the built-in types, then the declared types in order of declaration. */
 export type ResourceTypeTable = ReadonlyMap<ResourceType, ResourceTypeDefinition>
 
 const builtIn: ReadonlyArray<readonly [ResourceType, ResourceTypeDefinition]> = Object.entries(builtInTypes)
 
 export const builtInTable: ResourceTypeTable = new Map(builtIn)
 
-/** The resource types of this service, by default only the built-in ones. */
+/** The resource types of this service, by default the built-in types only. */
 export const ResourceTypes = Context.Reference<ResourceTypeTable>("@doorhook/core/model/ResourceTypes", {
   defaultValue: () => builtInTable
 })
 
-/** The declared types of a table, without the built-in ones. */
+/** Returns the declared types of a table, without the built-in types. */
 export const declaredIn = (types: ResourceTypeTable): ResourceTypeTable =>
   new Map([...types].filter(([name]) => !builtInTable.has(name)))
 
-/** The names of a table in a sentence, like `call or access_log`. */
+/** Joins the names of a table for a sentence, like `call or access_log`. */
 export const namesIn = (types: ResourceTypeTable, conjunction: "and" | "or"): string =>
   [...types.keys()].join(` ${conjunction} `)
 
-/** What a published type must be, and how a service gets further ones. */
+/** Lists the types that can be published, and says how to declare others. */
 export const publishableText = (types: ResourceTypeTable): string =>
   `${namesIn(types, "or")}; the setting resourceTypes declares others`
 
-/** Bindings to everything. */
+/** Returns bindings to all types and actions. */
 export const bindAll = (
   types: ResourceTypeTable
 ): ReadonlyArray<{ readonly resource_type: ResourceType; readonly actions: ReadonlyArray<Action> }> =>
   [...types].map(([resource_type, { actions }]) => ({ resource_type, actions }))
 
-/** A resource type as words: `access log`. */
+/** Returns a resource type in words, like `access log`. */
 export const labelOf = (type: ResourceType): string => type.replaceAll("_", " ")
 
-/** Schedule and lifetime of each type. */
+/** Returns the retry schedule and lifetime of each type. */
 export const policiesOf = (types: ResourceTypeTable): RetryPolicies => ({
   ...Record.map(builtInTypes, ({ retry }) => retry),
   ...Object.fromEntries([...types].map(([name, { retry }]) => [name, retry]))
 })
 
-/** A resource type as a host declares it. */
+/** A host's declaration of a resource type. */
 export const ResourceTypeDeclaration = Schema.Struct({
-  /** Its actions. Default: `create`. */
+  /** Actions of the type. Default: `create`. */
   actions: Schema.optional(Schema.Array(Schema.String)),
-  /** Delays between attempts, like `["5s", "30s"]`. An empty list means no retries. Default: those of `access_log`. */
+  /**
+   * Delays between attempts, like `["5s", "30s"]`. An empty list means no retries. Default: the delays of `access_log`.
+   */
   retry: Schema.optional(Schema.Array(Schema.String)),
-  /** How long after its publication an event may be sent, like `10m`. Default: no limit. */
+  /** How long an event may be sent after its publication, like `10m`. Default: no limit. */
   lifetime: Schema.optional(Schema.String),
-  /** `high` is sent before `normal`, like `call`. Default: `normal`. */
+  /** `high`, like that of `call`, is sent before `normal`. Default: `normal`. */
   priority: Schema.optional(Schema.Literals(["high", "normal"]))
 })
 export type ResourceTypeDeclaration = typeof ResourceTypeDeclaration.Type
 
-/** The same limit as for the actions of a binding. */
+/** Same as the maximum number of actions in a binding. */
 const mostActions = 20
 
-/** Names with another meaning: doorhook's own webhooks, and routes next to the read routes. */
+/** Names with another meaning: those of doorhook's own webhooks and of routes next to the read routes. */
 const reserved: ReadonlySet<string> = new Set(["notification", "integrations", ...builtIn.map(([, { path }]) => path)])
 
 const nameProblem = (name: string): string | null => {
@@ -175,7 +177,7 @@ const declare = (name: string, declaration: ResourceTypeDeclaration): Declared =
   return Result.succeed([name, { actions, urgent: priority === "high", retry: policy, path: name }])
 }
 
-/** The table of a service with declared types. */
+/** Returns the resource types of a service with declared types. */
 export const declareTypes = (
   declarations: Readonly<Record<string, ResourceTypeDeclaration>>
 ): Result.Result<ResourceTypeTable, InvalidInput> => {

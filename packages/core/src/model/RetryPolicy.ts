@@ -1,8 +1,8 @@
 /**
  * Retry policies: when an unacknowledged delivery is attempted again.
  *
- * A policy has a delay for each retry, counted from the end of the failed attempt, and optionally a lifetime of the event.
- * Jitter only adds to a delay: a retry is never earlier than configured.
+ * A policy has a delay for each retry, counted from the end of the failed attempt, and optionally a lifetime for
+ * events. Jitter only lengthens delays, so retries are never earlier than configured.
  */
 import { DateTime } from "effect"
 import * as DurationText from "./DurationText.ts"
@@ -10,30 +10,30 @@ import * as DurationText from "./DurationText.ts"
 /** All times in milliseconds. */
 export interface RetryPolicy {
   readonly delays: ReadonlyArray<number>
-  /** How long after its publication an event may be sent; null for forever. */
+  /** How long an event may be sent after its publication; null for no limit. */
   readonly lifetime: number | null
 }
 
-/** The policy of each resource type; the built-in types always have one. */
+/** The policy of each resource type. The built-in types always have one. */
 export interface RetryPolicies extends Readonly<Record<string, RetryPolicy>> {
   readonly access_log: RetryPolicy
   readonly call: RetryPolicy
 }
 
 /**
- * The policy of a resource type. A stored type that is no longer declared uses the policy of access logs, so that its events
- * are still sent for days.
+ * Returns the policy of a resource type. For a stored type that is no longer declared, this is the policy of access
+ * logs, so that events are still sent for days.
  */
 export const policyOf = (policies: RetryPolicies, type: string): RetryPolicy =>
   (Object.hasOwn(policies, type) ? policies[type] : undefined) ?? policies.access_log
 
-/** The most that jitter adds, as a fraction of the delay. */
+/** Maximum jitter, as a fraction of the delay. */
 export const maxJitter = 0.2
 
-/** The longest respected `Retry-After`, in milliseconds. */
+/** Longest `Retry-After` that is respected, in milliseconds. */
 export const maxRetryAfter = 3_600_000
 
-/** The first problem of a policy, with the index of the delay; null if there is none. */
+/** Returns the first problem of a policy, with the index of the delay; null if there is none. */
 export const problemOf = ({
   delays,
   lifetime
@@ -57,10 +57,10 @@ export const isExpired = (policy: RetryPolicy, publishedAt: number, now: number)
   policy.lifetime !== null && now >= publishedAt + policy.lifetime
 
 /**
- * Decides what follows the failure of attempt number `failed`, at `now`.
+ * Decides what happens after the failure of attempt number `failed`.
  *
- * After the last delay, a policy with a lifetime ends as expired and one without as exhausted. Its event was not given up: it
- * became worthless. No retry is made after the lifetime.
+ * After the last delay, a delivery is exhausted. With a lifetime, it is expired instead, because its event is too old
+ * to be useful. No retry is made after the lifetime.
  */
 export const next = (
   policy: RetryPolicy,
@@ -77,24 +77,26 @@ export const next = (
   const written = policy.delays[input.failed - 1]
   const ended: RetryDecision = policy.lifetime === null ? { _tag: "Exhausted" } : { _tag: "Expired" }
   if (written === undefined) return ended
-  // A policy stored before the limit existed may be longer.
+  // A policy that was stored before the limit existed may have longer delays.
   const delay = Math.min(written, DurationText.longest)
   const jittered = delay + Math.floor(delay * maxJitter * input.random)
   const at = input.now + Math.max(jittered, Math.min(input.retryAfter ?? 0, maxRetryAfter))
   return isExpired(policy, input.publishedAt, at) ? { _tag: "Expired" } : { _tag: "RetryAt", at }
 }
 
-/** The obsolete date forms (RFC 9110 section 5.6.7): RFC 850 with a two-digit year, and C's `asctime`. */
+/** Obsolete date forms (RFC 9110 section 5.6.7): RFC 850 with a two-digit year, and C's `asctime`. */
 const dateOfRfc850 = /^[A-Z][a-z]{5,8}, (\d\d)-([A-Z][a-z]{2})-(\d\d) (\d\d:\d\d:\d\d) GMT$/
 const dateOfAsctime = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d) (\d{4})$/
 
-/** The latest year with these last two digits that is at most fifty years ahead. */
+/** Returns the latest year with these last two digits that is at most fifty years ahead. */
 const yearOf = (digits: number, now: number): number => {
   const horizon = DateTime.getPartUtc(DateTime.makeUnsafe(now), "year") + 50
   return horizon - ((horizon - digits) % 100)
 }
 
-/** Parses a date in one of the forms that recipients must accept, to milliseconds since the epoch; NaN for other text. */
+/**
+ * Parses a date, in one of the forms that recipients must accept, to milliseconds since the epoch; NaN for other text.
+ */
 const parseDate = (text: string, now: number): number => {
   const [, day850, month850, digits, time850] = dateOfRfc850.exec(text) ?? []
   if (digits !== undefined) return Date.parse(`${day850} ${month850} ${yearOf(Number(digits), now)} ${time850} GMT`)
@@ -105,8 +107,8 @@ const parseDate = (text: string, now: number): number => {
 }
 
 /**
- * Parses a `Retry-After` header (RFC 9110 section 10.2.3: seconds or a date) to milliseconds, at most ten years. Null if it is
- * invalid.
+ * Parses a `Retry-After` header (RFC 9110 section 10.2.3: seconds or a date) to milliseconds, at most ten years. Null
+ * if it is invalid.
  */
 export const parseRetryAfter = (header: string | null, now: number): number | null => {
   if (header === null) return null

@@ -1,17 +1,18 @@
 /**
- * Sentences that pages show in the reader's language: why a delivery is in its state, what helps, what is wrong with a form. Core
- * answers with a key and values. This is the English table, for the API, the command line and logs; pages have one per language.
+ * Sentences that pages show in the reader's language: why a delivery is in its state, what helps, what is wrong with a
+ * form. Core returns a key and values. This is the English table, for the API, the command line and logs. Pages have a
+ * table per language.
  */
 import { Schema, Struct } from "effect"
 import * as DurationText from "./DurationText.ts"
 import { isoOf } from "./IsoTime.ts"
 
-/** Placeholders are in braces. `{detail}` is what was seen of a failure, in parentheses, or nothing; it is English everywhere. */
+/** Placeholders are in braces. `{detail}` is the observed failure in parentheses, or empty. It is always in English. */
 export const sentences = {
   // How an attempt ended
   attempt_acknowledged: "The receiver acknowledged with {status} after {millis} ms.",
   attempt_late:
-    "The receiver answered {status}, but too late: after {millis} ms. It should answer first and work afterwards.",
+    "The receiver answered {status}, but too late: after {millis} ms. It should answer first and process the event afterwards.",
   attempt_status: "The receiver answered {status}.",
   attempt_2xx:
     "The receiver answered {status}: only 200 acknowledges. Let the receiver answer 200, or let any 2xx acknowledge for this integration (its setting acknowledge: 2xx).",
@@ -34,11 +35,11 @@ export const sentences = {
   attempt_504: "The receiver answered {status}: a proxy in front of it got no answer from it.",
   attempt_points: "It points to {place}.",
   attempt_asked: "It asked to wait {wait} (Retry-After).",
-  attempt_asked_more: "It asked to wait {wait} (Retry-After), of which {most} are respected.",
+  attempt_asked_more: "It asked to wait {wait} (Retry-After); at most {most} is respected.",
   attempt_timeout:
-    "The receiver did not complete its answer's headers in time{detail}. It should answer first and work afterwards.",
+    "The receiver did not send complete response headers in time{detail}. It should answer first and process the event afterwards.",
   attempt_timeout_owner:
-    "No answer came in time. Check that the receiver can be reached, and that it answers first and works afterwards.",
+    "No answer arrived in time. Check that the receiver can be reached, and that it answers before it processes the event.",
   attempt_connection_refused:
     "The receiver could not be reached{detail}. Check that it runs and can be reached from here.",
   attempt_connection_reset:
@@ -66,13 +67,13 @@ export const sentences = {
   delivery_lifetime_over: "Its lifetime ended before an attempt could be made.",
   delivery_lifetime_over_at: "Its lifetime ended at {time}, before an attempt could be made.",
   delivery_unreadable:
-    "When the event came, the database did not say which events the integration gets, so nothing was sent.",
-  delivery_skipped: "The integration was disabled when the event came, so nothing was sent.",
+    "When the event was published, the integration's database row could not be read, so nothing was sent.",
+  delivery_skipped: "The integration was disabled when the event was published, so nothing was sent.",
   delivery_gone: "The receiver answered 410 Gone at {time}: the integration was disabled.",
   delivery_gone_other: "The receiver answered another delivery with 410 Gone, so the integration was disabled.",
-  delivery_deleted: "The integration was deleted before this was acknowledged.",
-  delivery_disabled: "The integration was disabled before this was acknowledged.",
-  delivery_right_lost: "The user who created the integration has no right to these events any more.",
+  delivery_deleted: "The integration was deleted before the delivery was acknowledged.",
+  delivery_disabled: "The integration was disabled before the delivery was acknowledged.",
+  delivery_right_lost: "The user who created the integration no longer has a right to these events.",
 
   // What comes next, and what helps
   remedy_first: "Its first attempt is due at {time}.",
@@ -90,13 +91,13 @@ export const sentences = {
   remedy_manual: "The integration was disabled by hand.",
   remedy_gone: "The integration is disabled because its receiver answered 410 Gone.",
   remedy_failing: "The integration is disabled because its receiver acknowledged nothing for too long.",
-  remedy_resend: "You can resend this delivery, or recover all of the integration since a time.",
+  remedy_resend: "You can resend this delivery, or recover all deliveries of the integration since a time.",
   remedy_resend_owner:
     "You can send this delivery again, or recover all since a time. To see whether the receiver works now, send a test event first.",
   remedy_probe:
-    "Probe it with one delivery, which enables it when that is acknowledged, or enable it, then resend this delivery or recover all since a time.",
+    "Probe it: this sends one delivery and enables the integration if it is acknowledged. Or enable it yourself. Then resend this delivery, or recover all since a time.",
   remedy_probe_owner:
-    "Try it again: that sends the newest event that was not acknowledged, and enables the integration when it is acknowledged. Then send this delivery again, or recover all since a time.",
+    "Try it again: this sends the newest unacknowledged event, and enables the integration if it is acknowledged. Then send this delivery again, or recover all since a time.",
   remedy_enable: "Enable it, then resend this delivery or recover all since a time.",
   remedy_enable_owner: "Enable it, then send this delivery again, or recover all since a time.",
   remedy_right_back: "When the right is back, resend this delivery.",
@@ -127,18 +128,18 @@ export const sentences = {
   error_integration_deleted: "The integration was deleted.",
   error_not_disabled: "Only an integration that doorhook disabled (gone, failing) can be probed.",
   error_nothing_to_send:
-    "The integration has no delivery left that was not acknowledged, so there is nothing to probe it with. What was under way when it was disabled can be probed once that attempt is recorded. Else enable it.",
+    "The integration has no unacknowledged delivery to probe it with. A delivery that was under way when it was disabled can be used once its attempt is recorded. Otherwise, enable the integration.",
   error_key_reused:
-    "This Idempotency-Key was used for another request within the last 24 hours. Send each request with a key of its own.",
+    "This Idempotency-Key was used for another request within the last 24 hours. Use a different key for each request.",
   error_key_in_use:
     "The first request with this Idempotency-Key is still being carried out. Send it again in a moment.",
   error_client_exists: "There is a client {id} already. Choose another id, or leave it out.",
-  error_unknown_client: "No client {id} was registered with the service. Those of the directory are managed there.",
+  error_unknown_client: "No client {id} was registered with the service. The directory's clients are managed there.",
   error_public_client: "Client {id} is public: it has no secret and uses PKCE.",
   error_publisher_closed:
-    "The publisher was closed, and none of these events was stored. Publish them through one that is open.",
+    "The publisher is closed, and none of these events was stored. Publish them through an open one.",
 
-  // What a request met
+  // Problems with a request
   error_body_too_large: "The body is too large: at most {limit} KiB are accepted.",
   error_body_broken_off: "The body broke off before its end. Send it again.",
   error_body_not_utf8: "The body is not UTF-8 text.",
@@ -149,20 +150,20 @@ export const sentences = {
     "Something went wrong inside the service. Nothing is wrong with the request; its id is in the service's log.",
   error_stopped: "The service has stopped.",
   error_answer_lost:
-    "The answer of the storage was lost. The request may have been carried out or not: check before you try again.",
+    "The storage's answer was lost. The request may or may not have been carried out: check before you try again.",
   error_carried_out_in_part:
-    "The storage carried out a part of the request, which stays. Try again in a moment: that does the rest.",
+    "Only a part of the request was carried out, and that part stays. Try again in a moment to complete it.",
   error_unreadable:
-    "Something that is stored for this can't be read. Nothing was changed, and trying again does not help: the log of the service names it, and what to do.",
+    "Stored data for this request can't be read. Nothing was changed, and trying again does not help. The service's log says what is damaged and what to do.",
   error_directory:
-    "The directory of users gave an answer that the service can't use. Nothing was changed, and trying again does not help: the log of the service says what is wrong with the answer.",
+    "The directory of users gave an answer that the service can't use. Nothing was changed, and trying again does not help. The service's log says what is wrong with the answer.",
   error_unavailable:
     "The service cannot reach its storage or the directory of users. Nothing was changed. Try again in a moment."
 } as const satisfies Readonly<Record<string, string>>
 
 export type SentenceKey = keyof typeof sentences
 
-/** A value of a placeholder. Times and durations, in milliseconds, are written as the reader's language does. */
+/** A value of a placeholder. Times and durations are in milliseconds and shown in the reader's language. */
 export const SentenceValue = Schema.Union([
   Schema.String,
   Schema.Number,
@@ -173,7 +174,7 @@ export type SentenceValue = typeof SentenceValue.Type
 
 const Values = Schema.Record(Schema.String, SentenceValue)
 
-/** A sentence in no language yet. */
+/** A sentence as a key and values, to be shown in any language. */
 export const Sentence = Schema.Struct({
   key: Schema.Literals(Struct.keys(sentences)),
   values: Schema.optionalKey(Values)
@@ -189,7 +190,7 @@ const valueText = (value: SentenceValue): string => {
   return "time" in value ? isoOf(value.time) : DurationText.format(value.duration)
 }
 
-/** Sentences in English, separated by spaces. */
+/** Returns sentences in English, separated by spaces. */
 export const english = (...said: Sentences): string =>
   said
     .map(({ key, values = {} }) =>

@@ -1,5 +1,5 @@
 /**
- * Authorization codes and tokens as stored: only the SHA-256 of the client's text, never the text itself.
+ * Authorization codes and tokens as stored. Only the SHA-256 of the client's text is stored, never the text itself.
  */
 import { Schema } from "effect"
 import { ClientId, GrantId, UserId } from "./Ids.ts"
@@ -10,17 +10,17 @@ export const accessTokenLifetimeSeconds = 86_400
 /** Lifetime of an authorization code, in seconds (RFC 6749 section 4.1.2 recommends at most ten minutes). */
 export const codeLifetimeSeconds = 600
 
-/** The scope that always exists, and the default of requests without one (document section 2.1). */
+/** The scope that always exists. It is the default for requests without a scope (document section 2.1). */
 export const publicScope = "public"
 
-/** The names in a granted scope. Each occurs once, and they are separated by single spaces. */
+/** Returns the names in a granted scope, in which each name occurs once and single spaces separate the names. */
 export const scopeNames = (scope: string): ReadonlyArray<string> => (scope === "" ? [] : scope.split(" "))
 
 /** SHA-256 of a code or token, base64url. */
 export const TokenHash = Schema.NonEmptyString.pipe(Schema.brand("TokenHash"))
 export type TokenHash = typeof TokenHash.Type
 
-/** One authorization of one client by one user. Revoking it ends its code and all its tokens. */
+/** One authorization of a client by a user. Revoking it ends its code and all its tokens. */
 export const Grant = Schema.Struct({
   id: GrantId,
   user_id: UserId,
@@ -40,9 +40,9 @@ export const AuthorizationCode = Schema.Struct({
   hash: TokenHash,
   grant_id: GrantId,
   client_id: ClientId,
-  /** The redirect URI of the authorize step; the token request must repeat it (RFC 6749 section 4.1.3). */
+  /** The redirect URI of the authorize step, which the token request must repeat (RFC 6749 section 4.1.3). */
   redirect_uri: Schema.String,
-  /** Whether the authorize step named the redirect URI. Otherwise the default was used. */
+  /** Whether the authorize step named the redirect URI. If not, the default was used. */
   redirect_uri_given: Schema.Boolean,
   code_challenge: Schema.NullOr(CodeChallenge),
   expires_at: Schema.Int
@@ -50,16 +50,16 @@ export const AuthorizationCode = Schema.Struct({
 export type AuthorizationCode = typeof AuthorizationCode.Type
 
 export const AccessToken = Schema.Struct({
-  /** Assigned by the store in ascending order. It is part of the token's text, so that the token is found by number. */
+  /** Assigned by the store in ascending order. Tokens are found by this number, which is part of their text. */
   seq: Schema.Int,
-  /** The hash of the text's random part. */
+  /** The hash of the random part of the token's text. */
   hash: TokenHash,
   grant_id: GrantId,
   /** The narrowed scope (RFC 6749 section 6); null for the whole scope of the grant. */
   scope: Schema.NullOr(Schema.String),
   created_at: Schema.Int,
   expires_at: Schema.Int,
-  /** The rotated refresh token that its first use retires (RFC 9700 section 4.14.2). */
+  /** The rotated refresh token that the first use of this access token retires (RFC 9700 section 4.14.2). */
   retires: Schema.NullOr(TokenHash)
 })
 export type AccessToken = typeof AccessToken.Type
@@ -67,9 +67,9 @@ export type AccessToken = typeof AccessToken.Type
 /** An access token before it is stored. */
 export type NewAccessToken = Omit<AccessToken, "seq">
 
-/** The content of an access token's text: the number to find it, and a hash to verify it. */
+/** The parts of an access token's text: the number to find the token, and a hash to verify it. */
 export interface PresentedAccessToken {
-  /** Null for the form of doorhook 0.1.0, which has no number. */
+  /** Null for tokens of doorhook 0.1.0, which have no number. */
   readonly seq: number | null
   /** The hash of the random part, or of the whole text if there is no number. */
   readonly hash: TokenHash
@@ -81,7 +81,7 @@ export const RefreshToken = Schema.Struct({
   created_at: Schema.Int,
   /** When a successor was issued; null if there is none. */
   rotated_at: Schema.NullOr(Schema.Int),
-  /** When its successor was known to have arrived. A use after that is a replay. */
+  /** When the first use of its successor proved that the client has it. Later use of this token is a replay. */
   retired_at: Schema.NullOr(Schema.Int)
 })
 export type RefreshToken = typeof RefreshToken.Type

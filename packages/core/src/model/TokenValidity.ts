@@ -1,13 +1,13 @@
 /**
- * When a code or token is valid, and when its repeated use shows that two parties hold it.
+ * Decides whether a code or token is valid, and whether its repeated use shows that two parties have it.
  *
- * Times are milliseconds since the epoch. The store decides races between two uses.
+ * Times are in milliseconds since the epoch. The store resolves races between two uses.
  */
 import type { AccessToken, Grant, RefreshToken, TokenHash } from "./Token.ts"
 
 /**
- * How long a rotated refresh token is still accepted, in milliseconds, so that a client can repeat a request whose answer was
- * lost. The first use of the new access token ends this time.
+ * How long a rotated refresh token is still accepted, in milliseconds, so that a client can repeat a request whose
+ * answer was lost. The first use of the new access token ends this period.
  */
 export const rotationGrace = 60_000
 
@@ -17,8 +17,8 @@ export const rotationGrace = 60_000
 export const codeReuseWindow = 24 * 3_600_000
 
 /**
- * How long a rotated refresh token is remembered, in milliseconds, so that its reuse revokes the grant. A stolen copy is
- * usually used much sooner.
+ * How long a rotated refresh token is remembered, in milliseconds, so that its reuse revokes the grant. A stolen copy
+ * is usually used much sooner.
  */
 export const rotatedRetention = 90 * 24 * 3_600_000
 
@@ -33,14 +33,17 @@ export type StoredToken =
 /** Whether a code or an access token has expired. */
 export const isExpired = ({ expires_at }: { readonly expires_at: number }, now: number): boolean => now >= expires_at
 
-/** Whether the use of a refresh token is a replay: its owner has replaced it (RFC 9700 section 4.14.2). */
+/** Whether the use of a refresh token is a replay, because its owner has replaced it (RFC 9700 section 4.14.2). */
 export const isReplay = (token: RefreshToken, now: number): boolean =>
   token.retired_at !== null || (token.rotated_at !== null && now >= token.rotated_at + rotationGrace)
 
-/** Whether a token is valid, judged by itself and its grant alone. */
+/** Whether a token is valid. Checks only the token and its grant. */
 export const isActive = ({ grant, kind, token }: StoredToken, now: number): boolean =>
   grant.revoked_at === null && !(kind === "access" ? isExpired(token, now) : isReplay(token, now))
 
-/** The refresh token that the use of an access token retires: its predecessor. After the grace period there is no need to. */
+/**
+ * Returns the refresh token that the use of an access token retires; null after the grace period, when it is invalid
+ * anyway.
+ */
 export const tokenToRetire = ({ created_at, retires }: AccessToken, now: number): TokenHash | null =>
   now < created_at + rotationGrace ? retires : null

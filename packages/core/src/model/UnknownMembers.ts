@@ -1,6 +1,6 @@
 /**
- * Finds unknown members of a directory file, which are usually misspellings. They are not errors, because a host may keep more
- * in the file than doorhook needs. But a client with a misspelled `secret` would be public.
+ * Finds unknown members of a directory file, which are usually misspellings. They are not errors, because a host may
+ * store additional data in the file. They are reported, because a client with a misspelled `secret` is public.
  */
 import { Result, Schema } from "effect"
 import { DirectoryDocument, memberNames } from "./DirectoryDocument.ts"
@@ -19,7 +19,7 @@ const detailOf = (pointer: string): string => {
   return `is unknown and was ignored${didYouMean(member, known) || `; known are ${known.join(", ")}`}`
 }
 
-/** The unknown members of a valid directory, with their places but never their values. */
+/** Returns the unknown members of a valid directory, with their places but never their values. */
 export const unknownMembers = (value: unknown): ReadonlyArray<Problem> =>
   Result.match(decode(value), {
     onSuccess: () => [],

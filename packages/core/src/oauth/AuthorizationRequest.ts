@@ -1,9 +1,9 @@
 /**
- * The authorize step (document section 4.1, RFC 6749 section 4.1.1): decides whether a client may send a user to the login
- * page, and where the user returns to.
+ * The authorize step (document section 4.1, RFC 6749 section 4.1.1): decides whether a client may send a user to the
+ * login page, and where the user returns to.
  *
- * A user is only redirected to a registered address. If the client or the redirect URI is not certain, the problem is shown on
- * a page instead (RFC 6749 section 4.1.2.1).
+ * Users are only redirected to registered addresses. If the client or the redirect URI is unknown or invalid, a page
+ * shows the problem instead (RFC 6749 section 4.1.2.1).
  */
 import { Effect } from "effect"
 import type { Client } from "../model/Client.ts"
@@ -23,9 +23,9 @@ import type { Secrets } from "./Secrets.ts"
 export interface AuthorizeRequest {
   readonly client: Client
   readonly redirect_uri: string
-  /** Whether the client named the redirect URI. Otherwise the default is used. */
+  /** Whether the client named the redirect URI. If not, the default is used. */
   readonly redirect_uri_given: boolean
-  /** Returned unchanged; null if the request has none. */
+  /** The client's `state`, returned to it unchanged; null if the request has none. */
   readonly state: string | null
   /** The scope to grant; see `scopeNames`. */
   readonly scope: string
@@ -37,11 +37,11 @@ export type AuthorizeErrorCode = "invalid_request" | "unsupported_response_type"
 
 /** Why the login page is not shown. */
 export type AuthorizeProblem =
-  /** A page for the user, who must not be redirected. 401: the client's secret was wrong. */
+  /** A page for the user, who must not be redirected. Status 401 means that the client's secret was wrong. */
   | { readonly _tag: "Page"; readonly status: 400 | 401; readonly message: string }
   /** A page about too many wrong secrets. `retry_after` is in whole seconds. */
   | { readonly _tag: "Throttled"; readonly retry_after: number }
-  /** An error for the client, by a redirect of the user. */
+  /** An error for the client, sent by redirecting the user. */
   | {
       readonly _tag: "Redirect"
       readonly redirect_uri: string
@@ -63,7 +63,7 @@ export const authorizeParameters = [...identifying, ...others] as const
 
 const page = (message: string, status: 400 | 401 = 400): AuthorizeProblem => ({ _tag: "Page", status, message })
 
-/** Redirects an error to the client, or shows it on a page if the redirect URI is the out-of-band one. */
+/** Redirects an error to the client, or shows it on a page if the client uses the out-of-band URI. */
 const toClient =
   (target: Pick<AuthorizeRequest, "redirect_uri" | "state">) =>
   (error: AuthorizeErrorCode, error_description: string): AuthorizeProblem =>
@@ -71,17 +71,20 @@ const toClient =
       ? page(error_description)
       : { _tag: "Redirect", redirect_uri: target.redirect_uri, error, error_description, state: target.state }
 
-/** The result if the user denies the request. */
+/** Returns the result if the user denies the request. */
 export const denied = (request: AuthorizeRequest): AuthorizeProblem =>
   toClient(request)("access_denied", "Access was denied. Nothing was shared with the application.")
 
 /**
- * Whether a form returns the state unchanged. Control characters are changed by forms, and bytes that were not UTF-8 have
- * already become U+FFFD. RFC 6749 (appendix A.5) allows much less than this.
+ * Whether a form returns the state unchanged. Forms change control characters, and bytes that were not UTF-8 have
+ * already become U+FFFD. RFC 6749 (appendix A.5) allows even fewer characters.
  */
 const comesBack = (state: string): boolean => !/[\p{Cc}\ufffd]/u.test(state)
 
-/** The problem with a redirect URI; null if it is valid. Logs a warning if the directory lists a URI that is not acceptable. */
+/**
+ * Returns the problem with a redirect URI; null if it is valid. Logs a warning if the directory lists a URI that is not
+ * acceptable.
+ */
 const redirectProblem = Effect.fnUntraced(function* (
   directory: Directory["Service"],
   { id, redirect_uris }: Client,
@@ -92,16 +95,16 @@ const redirectProblem = Effect.fnUntraced(function* (
     return "The parameter redirect_uri is missing, and the application is not registered to show its codes on a page."
   }
   if (!redirect_uris.includes(given)) {
-    return "This redirect_uri is not registered for the application. It must be repeated character by character."
+    return "This redirect_uri is not registered for the application. It must match a registered URI character by character."
   }
   yield* warnOnce(
     directory,
-    `The directory's \`client\` returns a redirect URI that is not accepted: it must be ${RedirectUri.expected}. It is one of client ${id}.`
+    `The directory's \`client\` returns a redirect URI for client ${id} that is not accepted: it must be ${RedirectUri.expected}.`
   )
   return `This redirect_uri is registered for the application, but it is not accepted here: it must be ${RedirectUri.expected}.`
 })
 
-/** The problem with a PKCE challenge; null if it is valid. */
+/** Returns the problem with a PKCE challenge; null if it is valid. */
 const challengeProblem = (client: Client, challenge: string | null, method: string | null): string | null => {
   if (challenge === null) {
     if (method !== null) return "The code_challenge is missing. Send it with its code_challenge_method."
@@ -109,7 +112,7 @@ const challengeProblem = (client: Client, challenge: string | null, method: stri
       ? null
       : "This client has no secret and must use PKCE. Send a code_challenge with code_challenge_method S256."
   }
-  if (method !== "S256") return "The only code_challenge_method is S256, and it must be named."
+  if (method !== "S256") return "The code_challenge_method must be given, and S256 is the only one."
   return isChallenge(challenge)
     ? null
     : "The code_challenge is not SHA-256 in base64url, which has 43 characters without padding."
@@ -180,15 +183,16 @@ export const makeCheckAuthorize = ({ clients, directory, settings }: Authorizati
     return { _tag: "Valid", request }
   })
 
-// Proof Key for Code Exchange (RFC 7636), only with method S256: `plain` would put the secret into the URL that it protects.
+// Proof Key for Code Exchange (RFC 7636), only with method S256. The method `plain` would send the secret in the URL
+// that it must protect.
 
 const challengePattern = /^[A-Za-z0-9_-]{43}$/
 const verifierPattern = /^[A-Za-z0-9\-._~]{43,128}$/
 
-/** Whether a text can be a challenge: SHA-256 in base64url. */
+/** Whether a text has the form of a challenge: SHA-256 in base64url. */
 export const isChallenge = (text: string): boolean => challengePattern.test(text)
 
-/** Whether a verifier belongs to a challenge. */
+/** Whether a verifier matches a challenge. */
 export const verifies = (secrets: Secrets, verifier: string, challenge: string): Effect.Effect<boolean> =>
   verifierPattern.test(verifier)
     ? Effect.flatMapEager(secrets.hashOf(verifier), (hash) => secrets.equals(hash, challenge))
@@ -201,14 +205,14 @@ type ScopeSettings = Pick<AuthorizationSettingsShape, "scopes" | "unknownScope">
 const isDeclared = ({ scopes }: ScopeSettings, name: string): boolean =>
   name === publicScope || Object.hasOwn(scopes, name)
 
-/** The names in a scope parameter, without repetitions. */
+/** Returns the names in a scope parameter, without repetitions. */
 const askedFor = (parameter: string): ReadonlyArray<string> => [
   ...new Set(parameter.split(" ").filter((name) => name !== ""))
 ]
 
 /**
- * The scope to grant: exactly the requested one, or `public` if none is requested. Null if an undeclared scope is requested and
- * the settings refuse that.
+ * Returns the scope to grant: the requested one, or `public` if none is requested. Null if an undeclared scope is
+ * requested and the settings refuse that.
  */
 export const grantedScope = (settings: ScopeSettings, parameter: string | null): string | null => {
   const asked = askedFor(parameter ?? "")
@@ -218,8 +222,8 @@ export const grantedScope = (settings: ScopeSettings, parameter: string | null):
 }
 
 /**
- * The scope of an access token from a refresh (RFC 6749 section 6): all of the granted scope, or the requested part. Null if more
- * is requested.
+ * Returns the scope of an access token from a refresh (RFC 6749 section 6): the granted scope, or the requested part of
+ * it. Null if more is requested.
  */
 export const narrowedScope = (settings: ScopeSettings, granted: string, parameter: string | null): string | null => {
   if (parameter === null) return granted

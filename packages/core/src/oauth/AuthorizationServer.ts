@@ -1,9 +1,9 @@
 /**
- * The authorization server without its HTTP endpoints (document section 5): checks authorization requests, logs users in, issues
- * tokens and authenticates access tokens.
+ * The authorization server without its HTTP endpoints (document section 5): checks authorization requests, logs users
+ * in, issues tokens and authenticates access tokens.
  *
- * Its parts are plain functions over the ports. Results are synchronous, as an `Exit`, if the store, the directory and `Crypto`
- * are.
+ * Its parts are plain functions over the ports. If the store, the directory and `Crypto` are synchronous, so are the
+ * results (an `Exit`).
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { UserId } from "../model/Ids.ts"
@@ -35,22 +35,25 @@ type Refusal = OAuthError | TooManyAttempts | StoreError | DirectoryError
 export class AuthorizationServer extends Context.Service<
   AuthorizationServer,
   {
-    /** The principal of an access token; null if it is unknown, expired or revoked, or its user or client is gone. */
+    /**
+     * Returns the principal of an access token; null if the token is unknown, expired or revoked, or its user or client
+     * no longer exists.
+     */
     readonly authenticate: (accessToken: string) => Effect.Effect<Principal | null, StoreError | DirectoryError>
 
     /**
-     * Whether a client may send a user to the login page with these parameters (RFC 6749 section 4.1.1). `address` is the
-     * network address of the sender, if known.
+     * Checks whether a client may send a user to the login page with these parameters (RFC 6749 section 4.1.1).
+     * `address` is the network address of the sender, if known.
      */
     readonly checkAuthorize: (
       parameters: Parameters,
       address: string | null
     ) => Effect.Effect<AuthorizeCheck, StoreError | DirectoryError>
 
-    /** The user logged in at the host, or where to log in; null if doorhook must ask for login and password. */
+    /** Returns the user logged in at the host, or where to log in; null if doorhook's own login page is needed. */
     readonly session: (request: SessionRequest) => Effect.Effect<SessionAnswer, DirectoryError>
 
-    /** Issues an authorization code to a user who is logged in at the host and has allowed a checked request. */
+    /** Issues an authorization code for a checked request that a user logged in at the host has allowed. */
     readonly approve: (request: AuthorizeRequest, user: UserId) => Effect.Effect<string, StoreError>
 
     /** Logs a user in for a checked request and issues an authorization code. */
@@ -65,10 +68,10 @@ export class AuthorizationServer extends Context.Service<
     /** Whether a signed-in user still exists. */
     readonly isActive: (user: UserId) => Effect.Effect<boolean, DirectoryError>
 
-    /** The token endpoint, for both grants (RFC 6749 sections 4.1.3 and 6). */
+    /** Issues tokens for both grant types (RFC 6749 sections 4.1.3 and 6). */
     readonly token: (request: ClientRequest) => Effect.Effect<TokenResponse, Refusal | TooManyTokens>
 
-    /** Revokes a token, or for a refresh token its whole grant (RFC 7009). Unknown tokens are not an error. */
+    /** Revokes an access token, or the whole grant of a refresh token (RFC 7009). Unknown tokens are not an error. */
     readonly revoke: (request: ClientRequest) => Effect.Effect<void, Refusal>
 
     /** Introspects a token of the calling client (RFC 7662). */

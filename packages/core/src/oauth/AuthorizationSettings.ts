@@ -8,27 +8,29 @@ import { publicScope } from "../model/Token.ts"
 
 export interface AuthorizationSettingsShape {
   /**
-   * Whether a confidential client must send its secret to refresh. The default is false, because the document's refresh request
-   * has no secret (section 4.1). If a secret is sent, it must be right in any case.
+   * Whether a confidential client must send its secret to refresh. The default is false, because the document's refresh
+   * request has no secret (section 4.1). If a secret is sent, it must always be right.
    */
   readonly refreshRequiresSecret: boolean
   /**
-   * Which clients get a new refresh token with each refresh. The default is `public`, because a client without a secret can't
-   * prove that the token is its own (RFC 9700 section 2.2.2). A client with a secret keeps its token, which does not expire.
+   * Which clients get a new refresh token with each refresh. The default is `public`, because a client without a secret
+   * can't prove that it owns the token (RFC 9700 section 2.2.2). A client with a secret then keeps its token, which
+   * does not expire.
    */
   readonly refreshRotation: "never" | "public" | "always"
   /**
-   * Scopes of the host's own API besides `public`, with a description for the consent page. The names follow RFC 6749 section
-   * 3.3.
+   * Scopes of the host's own API, in addition to `public`, with descriptions for the consent page. The names follow RFC
+   * 6749 section 3.3.
    */
   readonly scopes: Readonly<Record<string, string>>
-  /** Whether an undeclared scope is an error, or is left out of the grant. */
+  /** Whether an undeclared scope is refused as an error or left out of the grant. */
   readonly unknownScope: "refuse" | "ignore"
-  /** The most valid access tokens of a grant. Issuing another one ends the oldest. */
+  /** Maximum number of valid access tokens per grant. Issuing another one ends the oldest. */
   readonly accessTokensPerGrant: number
   /**
-   * The most tokens issued to a client per minute by this process; null for no limit. For a client without a secret, each user
-   * is counted separately: anyone with an account can act as that client, and must not block its other users.
+   * Maximum number of tokens that this process issues to a client per minute; null for no limit. For a client without a
+   * secret, each user is counted separately, because anyone with an account can act as that client and must not block
+   * its other users.
    */
   readonly tokenRequestsPerMinute: number | null
 }
@@ -42,9 +44,9 @@ export const authorizationDefaults: AuthorizationSettingsShape = {
   tokenRequestsPerMinute: 600
 }
 
-/** Why a name is not a valid name for a declared scope (RFC 6749 section 3.3); null if it is valid. */
+/** Returns why a name is invalid for a declared scope (RFC 6749 section 3.3); null if it is valid. */
 export const scopeNameFlaw = (name: string): string | null => {
-  if (name === publicScope) return `\`${publicScope}\` is always there and can't be declared`
+  if (name === publicScope) return `\`${publicScope}\` always exists and can't be declared`
   return /^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/.test(name)
     ? null
     : `${JSON.stringify(name)} can't be a scope: names have up to 100 visible ASCII characters, without spaces, quotes and backslashes, like doors:open`
@@ -58,7 +60,7 @@ const scopeProblems = ([name, description]: readonly [string, string]): Readonly
   return [{ pointer: `/scopes/${JsonPointer.escapeToken(name)}`, detail }]
 }
 
-/** The defaults with overrides; fails on invalid scopes. */
+/** Combines the defaults with overrides. Fails if a scope is invalid. */
 export const authorizationSettingsOf = (
   overrides: Partial<AuthorizationSettingsShape>
 ): Result.Result<AuthorizationSettingsShape, InvalidInput> => {
@@ -70,7 +72,7 @@ export const authorizationSettingsOf = (
 export class AuthorizationSettings extends Context.Service<AuthorizationSettings, AuthorizationSettingsShape>()(
   "@doorhook/core/oauth/AuthorizationSettings"
 ) {
-  /** Like `authorizationSettingsOf`. */
+  /** Like `authorizationSettingsOf`, as a layer. */
   static layer(overrides: Partial<AuthorizationSettingsShape> = {}): Layer.Layer<AuthorizationSettings, InvalidInput> {
     return Layer.effect(AuthorizationSettings, Effect.fromResult(authorizationSettingsOf(overrides)))
   }

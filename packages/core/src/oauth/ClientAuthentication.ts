@@ -1,6 +1,6 @@
 /**
- * Client authentication at the token, revocation and introspection endpoints (RFC 6749 section 2.3): by HTTP Basic or by fields
- * of the body, but not both.
+ * Client authentication at the token, revocation and introspection endpoints (RFC 6749 section 2.3). Credentials are
+ * sent by HTTP Basic or in the body, but not both.
  */
 import { Effect, Option, Predicate, Result } from "effect"
 import { Base64 } from "effect/encoding"
@@ -28,15 +28,20 @@ export interface ClientRequest {
   readonly address: string | null
 }
 
-/** The required proof. `secret`: every client with a secret must send it. `secret_if_sent`: a secret that is sent must be right. */
+/**
+ * The required proof. With `secret`, every client with a secret must send it. With `secret_if_sent`, the secret is
+ * optional but must be right.
+ */
 type Proof = "secret" | "secret_if_sent"
 
 type Asked<A, E = never> = Effect.Effect<A, E | StoreError | DirectoryError>
 
 export interface ClientAuthentication {
-  /** The client with exactly this id, from the host's directory or registered with the service. */
+  /** Returns the client with exactly this id, from the host's directory or registered with the service. */
   readonly findClient: (id: string) => Asked<KnownClient | null>
-  /** Whether a secret is right. Wrong ones are counted. After too many, secrets are no longer compared. */
+  /**
+   * Checks whether a secret is right. Wrong secrets are counted, and after too many, secrets are no longer compared.
+   */
   readonly checkSecret: (
     client: KnownClient | null,
     secret: string,
@@ -85,7 +90,7 @@ export const makeClientAuthentication = (needs: {
           const isMissing = proof === "secret" && isConfidential(client)
           return isMissing ? Effect.fail(secretMissing()) : Effect.succeed(client)
         }
-        // Unknown ids are counted too: a different answer would reveal that the client does not exist.
+        // Unknown ids are counted too, because a different answer would reveal that the client does not exist.
         const guess: Credential = { kind: "client", name: id, address: request.address, isMadeUp: client === null }
         return Effect.flatMapEager(checkSecret(client, secret, guess), (isRight) =>
           isRight && client !== null ? Effect.succeed(client) : Effect.fail(refused())
@@ -101,7 +106,7 @@ const unnamed = () =>
 const secretMissing = () =>
   OAuthError.invalidClient("This client has a secret and must send it, as client_secret or by HTTP Basic.")
 
-/** The same answer for an unknown client and a wrong secret, so that ids can't be found by trying. */
+/** Returns the same answer for an unknown client and a wrong secret, so that ids can't be guessed. */
 const refused = () =>
   OAuthError.invalidClient("The client is unknown or its secret is wrong. Check client_id and client_secret.")
 
@@ -112,7 +117,7 @@ interface Credentials {
   readonly secret: string | null
 }
 
-/** The credentials of a request, from its header or body. */
+/** Reads the credentials of a request from its header or body. */
 const readCredentials = ({ authorization, parameters }: ClientRequest): Result.Result<Credentials, OAuthError> => {
   const body: Credentials = { id: get(parameters, "client_id"), secret: get(parameters, "client_secret") }
   const header = authorization === null ? null : readBasic(authorization)
@@ -120,19 +125,19 @@ const readCredentials = ({ authorization, parameters }: ClientRequest): Result.R
   if (body.secret !== null) {
     return Result.fail(
       OAuthError.invalidRequest(
-        "Client credentials came both in the Authorization header and in the body. Send them one way."
+        "The request has client credentials in both the Authorization header and the body. Send them one way."
       )
     )
   }
   if (Result.isSuccess(header) && body.id !== null && body.id !== header.success.id) {
     return Result.fail(
-      OAuthError.invalidRequest("The client_id of the body is not the one of the Authorization header. Send one.")
+      OAuthError.invalidRequest("The client_id in the body differs from the one in the Authorization header. Send one.")
     )
   }
   return header
 }
 
-/** Reads HTTP Basic. Null for another scheme, which does not identify the client. */
+/** Reads HTTP Basic credentials. Returns null for other schemes, which don't identify the client. */
 const readBasic = (header: string): Result.Result<Credentials, OAuthError> | null => {
   const encoded = /^basic +(.*)$/i.exec(header.trim())?.[1]
   if (encoded === undefined) return null
@@ -154,7 +159,7 @@ const formDecode = (text: string): string | null => {
   }
 }
 
-/** Whether a secret of a client is right at `now`. A public client has none, so any secret is wrong. */
+/** Whether a client's secret is right at `now`. For a public client, any secret is wrong. */
 export const isSecretOf = (
   secrets: Secrets,
   client: KnownClient,
@@ -166,7 +171,7 @@ export const isSecretOf = (
   }
   return Effect.mapEager(secrets.hashOf(secret), (hash) => {
     let known = false
-    // All are compared, so that the duration reveals nothing.
+    // All secrets are compared, so that the duration reveals nothing.
     for (const each of client.secrets)
       known = (sameHash(each.hash, hash) && (each.expires_at === null || now < each.expires_at)) || known
     return known
@@ -176,9 +181,9 @@ export const isSecretOf = (
 // Clients.
 
 const otherClient =
-  "The directory's `client` must return the client of exactly the id that it is asked for, letter by letter, not another one. Its answer is ignored: the client counts as unknown to it."
+  "The directory's `client` must return the client with exactly the requested id, letter by letter. It returned another client, which is ignored: the requested client counts as unknown to the directory."
 
-/** Finds clients: the host's own, and those that were registered with the service. */
+/** Finds clients of the host and clients registered with the service. */
 export const makeFindClient =
   (directory: Directory["Service"], store: ClientStore["Service"]): ClientAuthentication["findClient"] =>
   (text) => {
@@ -187,17 +192,18 @@ export const makeFindClient =
     return Effect.flatMapEager(directory.client(id), (own): Asked<KnownClient | null> => {
       if (own === null) return store.find(id)
       if (own.id === id) return Effect.succeed(own)
-      // Under another spelling of the id, wrong secrets would be counted separately, and tokens would belong to no client.
+      // With another spelling of the id, wrong secrets would be counted separately, and tokens would belong to no
+      // client.
       return Effect.andThen(warnOnce(directory, otherClient), store.find(id))
     })
   }
 
-/** The most warnings remembered per directory. The oldest are forgotten first. */
+/** Maximum number of warnings remembered per directory. The oldest are forgotten first. */
 const maxWarnings = 1_000
 
 const warned = new WeakMap<Directory["Service"], RecentMap<string, true>>()
 
-/** Logs a warning once per process. Anyone can send requests that trigger it, and must not be able to fill the log. */
+/** Logs a warning once per process, so that requests that trigger it can't fill the log. */
 export const warnOnce = (directory: Directory["Service"], warning: string): Effect.Effect<void> =>
   Effect.suspend(() => {
     const known = warned.get(directory) ?? new RecentMap<string, true>(maxWarnings)

@@ -1,5 +1,5 @@
 /**
- * Clients that operators register, in addition to those of the host's directory.
+ * Clients registered by operators, in addition to those of the host's directory.
  */
 import { Clock, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import type { RegisteredClient } from "../model/Client.ts"
@@ -21,15 +21,15 @@ export const defaultOverlap = 24 * 3_600_000
 
 /** A client to register. */
 export interface NewClient {
-  /** The operator's choice; generated if absent. */
+  /** Chosen by the operator; generated if absent. */
   readonly id?: string
   readonly name: string
   readonly redirect_uris: ReadonlyArray<string>
-  /** Whether it gets a secret. A client that can't keep a secret, like a mobile app, uses PKCE instead. */
+  /** Whether the client gets a secret. A client that can't keep a secret, like a mobile app, uses PKCE instead. */
   readonly confidential: boolean
 }
 
-/** A client with its new secret, which is shown only this once; null if the client is public. */
+/** A client with its new secret, which is never shown again; null if the client is public. */
 export interface ClientWithSecret {
   readonly client: RegisteredClient
   readonly secret: Redacted.Redacted<string> | null
@@ -55,7 +55,7 @@ export class UnknownClient extends Schema.TaggedError<UnknownClient>()("UnknownC
   }
 }
 
-/** A public client has no secret to rotate. */
+/** The client is public, so it has no secret to rotate. */
 export class ClientIsPublic extends Schema.TaggedError<ClientIsPublic>()("ClientIsPublic", { id: Schema.String }) {
   get said(): Sentence {
     return say("error_public_client", { id: this.id })
@@ -72,7 +72,7 @@ const problemsOf = ({ id, name, redirect_uris }: NewClient) => [
     : [{ pointer: "/id", detail: "must be 1 to 255 visible ASCII characters" }]),
   ...(name.trim() === "" ? [{ pointer: "/name", detail: "must not be empty: users see it when they log in" }] : []),
   ...(/\p{Cc}/u.test(name) ? [{ pointer: "/name", detail: "must have no control characters" }] : []),
-  ...(redirect_uris.length === 0 ? [{ pointer: "/redirect_uris", detail: "must name at least one" }] : []),
+  ...(redirect_uris.length === 0 ? [{ pointer: "/redirect_uris", detail: "must have at least one" }] : []),
   ...redirect_uris.flatMap((uri, at) =>
     RedirectUri.isAcceptable(uri)
       ? []
@@ -108,7 +108,7 @@ export class Clients extends Context.Service<
         const invalid = InvalidInput.of("Invalid client", problemsOf(wanted))
         if (invalid !== null) return yield* invalid
         const id = wanted.id ?? secrets.generateId("client_")
-        // A directory may match other spellings of an id; those are different clients (see `findClient`).
+        // A directory may return a client for another spelling of an id; that is a different client (see `findClient`).
         if ((yield* directory.client(id))?.id === id) return yield* new ClientExists({ id })
         const made = wanted.confidential ? yield* secrets.generate("client") : null
         const client: RegisteredClient = {
@@ -136,7 +136,7 @@ export class Clients extends Context.Service<
             .filter(({ expires_at }) => expires_at === null || expires_at > now)
             .map(({ expires_at, hash }) => ({ hash, expires_at: Math.min(expires_at ?? Infinity, now + overlap) }))
           const renewed = [{ hash: made.hash, expires_at: null }, ...before]
-          // On a conflict, repeat: a secret from a concurrent rotation must remain valid, too.
+          // Repeated on a conflict, because a secret from a concurrent rotation must remain valid too.
           if (!(yield* store.replaceSecrets(client, renewed))) continue
           return { client: { ...client, secrets: renewed }, secret: Redacted.make(made.value) }
         }
@@ -146,7 +146,8 @@ export class Clients extends Context.Service<
         const client = yield* find(id)
         if (client === null) return yield* new UnknownClient({ id })
         const revoke = Effect.flatMap(Clock.currentTimeMillis, (now) => tokens.revokeGrantsTo(client.id, now))
-        // First, so that an interrupted removal can be repeated. Again afterwards, because a user may log in in between.
+        // Revokes before the removal, so that an interrupted removal can be repeated, and again afterwards, because a
+        // user may log in between the two.
         yield* revoke
         if (!(yield* store.remove(client.id))) return yield* new UnknownClient({ id })
         yield* revoke

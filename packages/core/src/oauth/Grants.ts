@@ -1,6 +1,6 @@
 /**
- * Lists and revokes grants of users, for operators. Refresh tokens do not expire, so this is how they end after a password change
- * or the loss of a device (RFC 9700 section 4.14.2).
+ * Lists and revokes grants of users, for operators. Refresh tokens do not expire, so operators revoke them here after a
+ * password change or the loss of a device (RFC 9700 section 4.14.2).
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { ClientId, UserId } from "../model/Ids.ts"
@@ -12,7 +12,7 @@ import type { StoreError } from "../ports/StoreError.ts"
 import { TokenStore } from "../ports/TokenStore.ts"
 import { makeFindClient } from "./ClientAuthentication.ts"
 
-/** The most grants listed for a user. */
+/** Maximum number of grants listed for a user. */
 export const mostGrants = 1_000
 
 /** A grant with the name of its client; null if the client no longer exists. */
@@ -24,11 +24,11 @@ export interface NamedGrant {
 export class Grants extends Context.Service<
   Grants,
   {
-    /** A user's grants that are still valid, the oldest first, at most `mostGrants`. */
+    /** Returns a user's valid grants, oldest first, at most `mostGrants`. */
     readonly list: (user: UserId) => Effect.Effect<ReadonlyArray<NamedGrant>, StoreError | DirectoryError>
     /**
-     * Revokes all grants of a user, or only those to one client. Their tokens and codes are refused from the next request on.
-     * Returns how many of the grants in `list` it revoked.
+     * Revokes all grants of a user, or only those to one client. Their tokens and codes are refused immediately.
+     * Returns how many valid grants it revoked.
      */
     readonly revoke: (user: UserId, client: ClientId | null) => Effect.Effect<number, StoreError>
   }

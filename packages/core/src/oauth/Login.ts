@@ -1,6 +1,6 @@
 /**
- * Logs a user in and issues the authorization code (RFC 6749 section 4.1.2). Logging in on a page that names the client is the
- * consent. A user who is already logged in at the host consents by a button.
+ * Logs a user in and issues the authorization code (RFC 6749 section 4.1.2). A user consents by logging in on a page
+ * that names the client, or by a button if already logged in at the host.
  */
 import { Effect, Redacted } from "effect"
 import type { UserId } from "../model/Ids.ts"
@@ -13,7 +13,7 @@ import type { AuthorizeRequest } from "./AuthorizationRequest.ts"
 import type { LoginThrottle } from "./LoginThrottle.ts"
 import type { Secrets } from "./Secrets.ts"
 
-/** An attempt at the login page. */
+/** A login attempt. */
 export interface LoginAttempt {
   readonly login: string
   readonly password: Redacted.Redacted<string>
@@ -27,7 +27,7 @@ export type LoginResult = { readonly _tag: "LoggedIn"; readonly code: string } |
 export type SignInResult = { readonly _tag: "SignedIn"; readonly user: UserId } | NotSignedIn
 
 type NotSignedIn =
-  /** Unknown login or wrong password; the answer does not reveal which. */
+  /** Unknown login or wrong password. The answer does not reveal which. */
   | { readonly _tag: "Refused" }
   /** Too many failures. `retry_after` is in whole seconds. */
   | { readonly _tag: "Throttled"; readonly retry_after: number }
@@ -75,7 +75,7 @@ export const makeLogin = ({ directory, now, secrets, store, throttle }: LoginNee
     return code.value
   })
 
-  /** Calls the host, unless the credentials are certainly invalid. */
+  /** Authenticates at the host, unless the credentials can't be valid. */
   const authenticate = ({ login: name, password }: LoginAttempt) =>
     isNobodys(name) || isNobodys(Redacted.value(password))
       ? Effect.succeed(null)
@@ -102,7 +102,7 @@ export const makeLogin = ({ directory, now, secrets, store, throttle }: LoginNee
 }
 
 /**
- * Whether a text can't be a login or a password. An LDAP server treats an empty one as an anonymous bind, which succeeds (RFC 4513
- * section 5.1.2). A NUL ends a text for some hash functions, and PostgreSQL can't store it.
+ * Whether a text can't be a login or a password. An LDAP server treats an empty password as an anonymous bind, which
+ * succeeds (RFC 4513 section 5.1.2). For some hash functions, a NUL ends the text, and PostgreSQL can't store it.
  */
 const isNobodys = (text: string): boolean => text === "" || text.includes("\0")

@@ -1,13 +1,13 @@
 /**
  * Limits guessing of passwords, client secrets and the operator key (RFC 6749 sections 2.3.1 and 10.10).
  *
- * - After ten failures for one name from one address within fifteen minutes, that address must wait. Other addresses are not
- *   affected, so nobody can lock out a user or a client.
+ * - After ten failures for one name from one address within fifteen minutes, that address must wait. Other addresses
+ *   are not affected, so nobody can lock out a user or a client.
  * - After a hundred failures for one name from any addresses, each address is allowed one failure instead of ten.
  * - After 450 failures from one address for any names, the address is allowed one failure every two seconds.
- * - If addresses are unknown, refusing one caller would refuse all. Each attempt is delayed instead.
+ * - If addresses are unknown, refusing one caller would mean refusing all, so each attempt is delayed instead.
  *
- * Each kind of guess is counted separately. Counts are in the memory of one process and end with it.
+ * Each kind of guess is counted separately. Counts are in the memory of one process and are lost when it ends.
  */
 import { Effect, Exit, Result, Semaphore } from "effect"
 import { NetAddress } from "effect/net"
@@ -26,31 +26,34 @@ const failuresUnderAttack = 1
 const failuresPerAddress = 450
 const addressInterval = failureWindow / failuresPerAddress
 
-/** Delay of an attempt that can't be counted by address, in milliseconds. */
+/** Delay of an attempt whose address is unknown, in milliseconds. */
 const pause = 2_000
 
-/** The most concurrent logins from one source. */
+/** Maximum number of concurrent logins from one source. */
 const maxTrying = 5
 
-/** The most waiting logins from one source. A paced login waits for eight seconds at most. */
+/**
+ * Maximum number of waiting logins from one source. With the delay of each attempt, a login waits for at most eight
+ * seconds.
+ */
 const maxWaiting = 20
 const secondsOfWaiting = ((maxWaiting / maxTrying) * pause) / 1_000
 
-/** The most entries per table. Each kind of guess has three tables. */
+/** Maximum number of entries per table. Each kind of guess has three tables. */
 const defaultCapacity = 20_000
 
 /** A guess and its source. */
 export interface Credential {
   /**
-   * A user's password (`login`), a client's secret at the token, revocation or introspection endpoint (`client`) or in the
-   * authorize step (`authorize`), or the operator key (`operator`).
+   * What is guessed: a user's password (`login`), a client's secret at the token, revocation or introspection endpoint
+   * (`client`) or in the authorize step (`authorize`), or the operator key (`operator`).
    */
   readonly kind: "login" | "client" | "authorize" | "operator"
   /** The login or the client id. */
   readonly name: string
   /** The network address of the sender; null if unknown. */
   readonly address: string | null
-  /** Whether the name is known not to exist. Its failures then count only for the address. */
+  /** Whether the name is known not to exist. Failures then count only for the address. */
   readonly isMadeUp?: boolean
 }
 
@@ -63,17 +66,20 @@ export type Guarded<A> =
 /** Marks a login that was refused because too many are in progress. */
 const tooMany: unique symbol = Symbol("too many at once")
 
-/** The failures that still count, oldest first. Times in the future, from before the clock was set back, are dropped. */
+/**
+ * Returns the failures that still count, oldest first. Times in the future, recorded before the clock was set back, are
+ * dropped.
+ */
 const recent = (times: ReadonlyArray<number> | undefined, now: number): ReadonlyArray<number> =>
   times?.filter((time) => time > now - failureWindow && time <= now) ?? []
 
 const isOver = (times: ReadonlyArray<number>, now: number): boolean => recent(times, now).length === 0
 
-/** The key for a name's failures. Spellings of a login that a host may treat as the same share it. */
+/** Returns the key for a name's failures. Spellings that a host may treat as the same login share a key. */
 const nameKey = ({ kind, name }: Credential): string =>
   kind === "login" ? name.slice(0, 256).trim().toLowerCase() : name.slice(0, 256)
 
-/** The key for an address. For IPv6 it is the 64-bit network, which belongs to one subscriber. */
+/** Returns the key for an address. For IPv6, this is the 64-bit network, which belongs to one subscriber. */
 const networkOf = (address: string): string =>
   Result.match(NetAddress.ipFromString(address.split("%")[0] ?? address), {
     onFailure: () => address.slice(0, 64).replaceAll(" ", "_"),
@@ -88,7 +94,7 @@ const networkOf = (address: string): string =>
 /** The keys that a guess is counted under. */
 interface Source {
   readonly name: string
-  /** Null if the address is unknown. The same holds for `pair`. */
+  /** Null if the address is unknown, like `pair`. */
   readonly network: string | null
   readonly pair: string | null
   readonly isMadeUp: boolean
@@ -110,7 +116,7 @@ const debtOf = (until: number | undefined, now: number): number =>
 
 /** Counts of failures for one kind of guess. */
 const makeCounts = (capacity: number) => {
-  // An entry is held from the point where attempts without an address are paced, so that a flood of other names can't evict it.
+  // A name whose attempts without an address are delayed is kept, so that a flood of other names can't evict it.
   const names = new FailureTable<ReadonlyArray<number>>(capacity, {
     isOver,
     isAtLimit: (_, times, now) => recent(times, now).length >= failuresPerPair
@@ -121,7 +127,7 @@ const makeCounts = (capacity: number) => {
     isOver,
     isAtLimit: (pair, times, now) => recent(times, now).length >= allowedAt(nameIn(pair), now)
   })
-  /** When the failures of an address will have expired. One expires every `addressInterval`. */
+  /** When all failures of an address will have expired. One expires every `addressInterval`. */
   const addresses = new FailureTable<number>(capacity, {
     isOver: (until, now) => debtOf(until, now) === 0,
     isAtLimit: (_, until, now) => debtOf(until, now) > failureWindow - addressInterval
@@ -134,18 +140,18 @@ const makeCounts = (capacity: number) => {
     allowedAt,
     isEmpty: (now: number): boolean => [names, pairs, addresses].every((table) => table.isEmpty(now)),
     failuresOf: (pair: string, now: number): number => recent(pairs.get(pair), now).length,
-    /** Seconds that this address must wait for the name; null if it need not. */
+    /** Returns how many seconds this address must wait before trying the name; null if it need not wait. */
     waitOf: ({ name, pair }: Source, now: number): number | null => {
       const blocking = pair === null ? undefined : recent(pairs.get(pair), now).at(-allowedAt(name, now))
       return blocking === undefined ? null : Math.ceil((blocking + failureWindow - now) / 1_000)
     },
-    /** Seconds until the address may fail again for any name; null if it may now. */
+    /** Returns the seconds until the address may fail again for any name; null if it may fail now. */
     addressWaitOf: ({ network }: Source, now: number): number | null => {
       const debt = network === null ? 0 : debtOf(addresses.get(network), now)
       const excess = debt - (failureWindow - addressInterval)
       return excess <= 0 ? null : Math.ceil(excess / 1_000)
     },
-    /** Whether an attempt must be delayed because it can't be counted by address. */
+    /** Whether an attempt must be delayed because its address is unknown. */
     isPaced: ({ name, pair }: Source, now: number): boolean =>
       pair === null
         ? recent(names.get(name), now).length >= failuresPerPair || !names.canKeep(name, now)
@@ -154,7 +160,7 @@ const makeCounts = (capacity: number) => {
       if (network === null || pair === null) return add(names, name, now, failuresPerName)
       const debt = debtOf(addresses.get(network), now)
       addresses.set(network, now + Math.min(debt + addressInterval, failureWindow), now)
-      // Made-up names are unlimited in number, and nobody logs in with them.
+      // Failures for nonexistent names don't count for the name, because such names are unlimited in number.
       if (!isMadeUp) add(names, name, now, failuresPerName)
       if (!isMadeUp || debt <= failureWindow - addressInterval) add(pairs, pair, now, failuresPerPair)
     },
@@ -166,13 +172,16 @@ const makeCounts = (capacity: number) => {
 
 type Counts = ReturnType<typeof makeCounts>
 
-/** Runs logins. Each costs the host some work, so concurrent ones are limited per source and by the failures still allowed. */
+/**
+ * Runs logins. Each costs the host some work, so concurrent logins are limited per source and by the number of failures
+ * still allowed.
+ */
 const makeTurns = ({ allowedAt, failuresOf }: Counts) => {
   const queues = new Map<string, { readonly turns: Semaphore.Semaphore; inside: number }>()
-  /** Number of logins in progress, by pair. */
+  /** Number of logins in progress for each pair of name and address. */
   const trying = new Map<string, number>()
 
-  /** Runs a login when its source has a free place. */
+  /** Runs a login as soon as its source has a free place. */
   const inTurn = <A, E, R>(
     { name, network }: Source,
     attempt: Effect.Effect<Guarded<A>, E, R>
@@ -190,7 +199,7 @@ const makeTurns = ({ allowedAt, failuresOf }: Counts) => {
       return Effect.ensuring(queue.turns.withPermit(attempt), leave)
     })
 
-  /** Runs a login, unless as many are in progress as may still fail. */
+  /** Runs a login unless all remaining failures are taken by logins in progress. */
   const bounded = <A, E, R>(
     { name, pair }: Source,
     now: number,
@@ -212,24 +221,27 @@ const makeTurns = ({ allowedAt, failuresOf }: Counts) => {
   return { bounded, inTurn }
 }
 
-/** The guarded operation. Null is a failure. */
+/** The guarded operation. A null result is a failure. */
 type Attempt<A, E, R> = () => Effect.Effect<A | null, E, R>
 
 export interface LoginThrottle {
   /**
-   * Makes an attempt, unless too many have failed before. A null result and an interruption count as failures; an error counts
-   * as neither failure nor success. Synchronous if nothing has failed yet and the attempt is synchronous.
+   * Makes an attempt, unless too many have failed before. A null result or an interruption counts as a failure, an
+   * error as neither failure nor success. Synchronous if nothing has failed yet and the attempt is synchronous.
    */
   readonly guard: <A, E, R>(guess: Credential, attempt: Attempt<A, E, R>) => Effect.Effect<Guarded<A>, E, R>
 }
 
-/** A throttle for one kind of guess. */
+/** Makes a throttle for one kind of guess. */
 const makeFor = (kind: Credential["kind"], now: () => number, capacity: number): LoginThrottle => {
   const counts = makeCounts(capacity)
   const { bounded, inTurn } = makeTurns(counts)
   const isLogin = kind === "login"
 
-  /** Counts the result of an attempt and decides what to disclose: concurrent attempts reveal no more than sequential ones. */
+  /**
+   * Counts the result of an attempt and decides what to disclose. Concurrent attempts reveal no more than sequential
+   * ones.
+   */
   const settle = <A>(source: Source, value: A | null): Guarded<A> => {
     const at = now()
     const wait = counts.waitOf(source, at)
@@ -243,13 +255,17 @@ const makeFor = (kind: Credential["kind"], now: () => number, capacity: number):
     return slow === null ? { _tag: "Done", value } : throttled(slow)
   }
 
-  /** Counts an interrupted attempt as a failure: otherwise a client could guess without limit by closing slow requests. */
+  /**
+   * Counts an interrupted attempt as a failure. Otherwise a client could guess without limit by closing slow requests.
+   */
   const counted = <A, E, R>(guess: Credential, attempt: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Exit.isExit(attempt)
       ? attempt
       : Effect.onInterrupt(attempt, () => Effect.sync(() => counts.fail(sourceOf(guess), now())))
 
-  /** The path without earlier failures. Most requests have the right credentials and then need no lookup. */
+  /**
+   * Makes an attempt when nothing has failed before. Most requests have the right credentials and then need no lookup.
+   */
   const first = <A, E, R>(guess: Credential, attempt: Attempt<A, E, R>): Effect.Effect<Guarded<A>, E, R> =>
     Effect.mapEager(counted(guess, attempt()), (value): Guarded<A> =>
       value !== null && counts.isEmpty(now()) ? { _tag: "Done", value } : settle(sourceOf(guess), value)
@@ -277,8 +293,8 @@ const makeFor = (kind: Credential["kind"], now: () => number, capacity: number):
 }
 
 /**
- * Makes a throttle without history. `now` returns the time in milliseconds. Each kind of guess has three tables of at most
- * `capacity` entries.
+ * Makes a throttle with no failures yet. `now` returns the time in milliseconds. Each kind of guess has three tables of
+ * at most `capacity` entries.
  */
 export const make = (now: () => number, capacity = defaultCapacity): LoginThrottle => {
   const kinds: Record<Credential["kind"], LoginThrottle> = {
@@ -290,9 +306,9 @@ export const make = (now: () => number, capacity = defaultCapacity): LoginThrott
   return { guard: (guess, attempt) => kinds[guess.kind].guard(guess, attempt) }
 }
 
-// Failures in bounded memory: the oldest entries are evicted, except those that make a caller wait.
+// Failures in bounded memory. The oldest entries are evicted, except those that make a caller wait.
 
-/** The meaning of a table's values at a time in milliseconds. */
+/** Rules for a table's values. `now` is in milliseconds. */
 export interface FailureRules<Value> {
   /** Whether a value no longer counts. */
   readonly isOver: (value: Value, now: number) => boolean
@@ -306,7 +322,7 @@ export class FailureTable<Value> {
   readonly #rules: FailureRules<Value>
   /** Entries below their limit when they were set, oldest first. */
   readonly #open = new Map<string, Value>()
-  /** Entries at their limit, oldest first. They are removed when they are over. */
+  /** Entries at their limit, oldest first. They are removed when they no longer count. */
   readonly #held = new Map<string, Value>()
 
   constructor(capacity: number, rules: FailureRules<Value>) {
@@ -319,7 +335,7 @@ export class FailureTable<Value> {
     return this.#open.size + this.#held.size
   }
 
-  /** Whether no entry counts. */
+  /** Whether no entry counts any more. */
   isEmpty(now: number): boolean {
     for (const entries of [this.#open, this.#held])
       for (const [key, value] of entries) {
@@ -354,7 +370,7 @@ export class FailureTable<Value> {
     return this.size < this.#capacity || this.get(key) !== undefined || this.#findSpare(now) !== null
   }
 
-  /** The entry to evict for another one; null if all are at their limits. */
+  /** Returns the entry to evict for another one; null if all are at their limits. */
   #findSpare(now: number): string | null {
     for (const [key, value] of this.#held) {
       if (this.#rules.isOver(value, now)) return key
@@ -362,7 +378,7 @@ export class FailureTable<Value> {
     }
     for (const [key, value] of this.#open) {
       if (!this.#rules.isAtLimit(key, value, now)) return key
-      // The limit was lowered after the entry was set.
+      // The entry is at its limit, because the limit was lowered after the entry was set.
       this.#open.delete(key)
       this.#held.set(key, value)
     }

@@ -1,5 +1,6 @@
 /**
- * Counts by id within a minute, in this process. All counts are reset together, so memory is bounded by the ids of one minute.
+ * Counts per id and minute, in this process. All counts are reset together, so memory is limited to the ids of one
+ * minute.
  */
 
 /** Length of the window, in milliseconds. */
@@ -12,7 +13,7 @@ export interface Counted {
   readonly seconds: number
 }
 
-/** Makes an empty counter. It takes an id and the time, in milliseconds since the epoch. */
+/** Makes an empty counter. The counter takes an id and the time in milliseconds since the epoch. */
 export const makeMinuteCounter = (): ((id: string | number, now: number) => Counted) => {
   const counts = new Map<string | number, number>()
   let start = Number.NEGATIVE_INFINITY

@@ -3,13 +3,13 @@
  */
 import { Schema } from "effect"
 
-/** Too many wrong secrets came from an address, for one client or for several. */
+/** Too many wrong secrets were sent from an address, for one client or several. */
 export class TooManyAttempts extends Schema.TaggedError<TooManyAttempts>()("TooManyAttempts", {
   /** Whole seconds. */
   retry_after: Schema.Int
 }) {
   override get message(): string {
-    return `Too many requests with a wrong client secret came from this address. Try again in ${this.retry_after} s.`
+    return `Too many requests with a wrong client secret were sent from this address. Try again in ${this.retry_after} s.`
   }
 }
 
@@ -20,11 +20,11 @@ export class TooManyTokens extends Schema.TaggedError<TooManyTokens>()("TooManyT
   retry_after: Schema.Int
 }) {
   override get message(): string {
-    return `At most ${this.limit} token requests a minute are taken from one client (the setting tokenRequestsPerMinute). Try again in ${this.retry_after} s.`
+    return `At most ${this.limit} token requests per minute are accepted from one client (setting tokenRequestsPerMinute). Try again in ${this.retry_after} s.`
   }
 }
 
-/** The error codes that doorhook's token, revocation and introspection endpoints use. */
+/** Error codes of doorhook's token, revocation and introspection endpoints. */
 export const OAuthErrorCode = Schema.Literals([
   "invalid_request",
   "invalid_client",
@@ -35,8 +35,8 @@ export const OAuthErrorCode = Schema.Literals([
 export type OAuthErrorCode = typeof OAuthErrorCode.Type
 
 /**
- * A refused request. The description tells the developer of the client what was wrong and what to do. It contains only characters
- * that RFC 6749 section 5.2 allows (printable ASCII without quotes and backslashes), and never input.
+ * A refused request. The description says what was wrong and what to do, for the client's developer. It contains only
+ * characters that RFC 6749 section 5.2 allows (printable ASCII without quotes and backslashes), and never input.
  */
 export class OAuthError extends Schema.TaggedError<OAuthError>()("OAuthError", {
   error: OAuthErrorCode,
@@ -46,7 +46,7 @@ export class OAuthError extends Schema.TaggedError<OAuthError>()("OAuthError", {
     return `${this.error}: ${this.error_description}`
   }
 
-  /** The HTTP status: 401 if another client or secret is needed, otherwise 400. */
+  /** The HTTP status: 401 for invalid client credentials, otherwise 400. */
   get status(): 400 | 401 {
     return this.error === "invalid_client" ? 401 : 400
   }

@@ -1,6 +1,6 @@
 /**
- * Parameters of OAuth requests (RFC 6749 section 3.1). A parameter without a value counts as absent, repeated ones are errors, and
- * unknown ones are ignored.
+ * Parameters of OAuth requests (RFC 6749 section 3.1). A parameter without a value counts as absent. Repeated
+ * parameters are errors, unknown ones are ignored.
  */
 
 /** Parameters that have a value. */
@@ -11,7 +11,7 @@ export interface Parameters {
   readonly repeated: ReadonlySet<string>
 }
 
-/** Reads decoded name and value pairs, in the order in which they were sent. */
+/** Reads decoded pairs of name and value, in the order sent. */
 export const fromPairs = (pairs: Iterable<readonly [string, string]>): Parameters => {
   const values = new Map<string, string>()
   const repeated = new Set<string>()
@@ -37,16 +37,19 @@ export const meaningful: ReadonlySet<string> = new Set([
   "token_type_hint"
 ])
 
-/** The value of a parameter; null if absent. */
+/** Returns the value of a parameter; null if absent. */
 export const get = (parameters: Parameters, name: string): string | null => parameters.values.get(name) ?? null
 
 /** Parameters of extensions that may be repeated (RFC 8707, RFC 8693). doorhook ignores them. */
 const repeatable: ReadonlySet<string> = new Set(["resource", "audience"])
 
-/** The first parameter that was repeated and must not be; null if there is none. */
+/** Returns the first parameter that is repeated although it must not be; null if there is none. */
 export const firstRepeated = ({ repeated }: Parameters): string | null =>
   [...repeated].find((name) => !repeatable.has(name)) ?? null
 
-/** The message for a repeated parameter. It omits names that an error description can't contain (RFC 6749 section 5.2). */
+/**
+ * Returns the message for a repeated parameter. It omits names that an error description can't contain (RFC 6749
+ * section 5.2).
+ */
 export const cameTwice = (name: string): string =>
-  `${/^[\w.-]{1,64}$/.test(name) ? `The parameter ${name}` : "A parameter"} came more than once. Send it once.`
+  `${/^[\w.-]{1,64}$/.test(name) ? `The parameter ${name}` : "A parameter"} was sent more than once. Send it once.`

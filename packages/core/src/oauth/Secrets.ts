@@ -1,8 +1,8 @@
 /**
  * Generates, hashes and compares codes, tokens and client secrets.
  *
- * Each has 256 random bits after a prefix for its kind, so that secret scanners can detect leaked ones. Only its SHA-256 is
- * stored. With so much randomness, a slow hash would not be more secure.
+ * Each value has 256 random bits after a prefix for its kind, so that secret scanners can detect leaks. Only its
+ * SHA-256 is stored. With this much randomness, a slow hash would not be more secure.
  */
 import { Brand, Effect, Redacted } from "effect"
 import { Base64Url } from "effect/encoding"
@@ -17,35 +17,35 @@ const randomLength = 32
 const encoder = new TextEncoder()
 const tokenHash = Brand.nominal<TokenHash>()
 
-/** The text of an access token: a number to find it, and a random part that proves its possession. */
+/** Returns the text of an access token: a number to find the token, and a random part that proves possession. */
 export const accessTokenText = (seq: number, random: string): string => `${accessPrefix}${seq}.${random}`
 
 /** The random part has 256 bits in base64url. */
 const accessTokenPattern = /^dh_at_(?:([1-9][0-9]{0,15})\.)?([A-Za-z0-9_-]{43})$/
 
-/** A new code, token or secret, and its hash for storage. */
+/** A new code, token or secret, with its hash for storage. */
 interface Generated {
   readonly value: string
   readonly hash: TokenHash
 }
 
 export interface Secrets {
-  /** The stored form of a code, token or secret. */
+  /** Returns the stored form of a code, token or secret. */
   readonly hashOf: (secret: string) => Effect.Effect<TokenHash>
   readonly generate: (kind: keyof typeof prefixes) => Effect.Effect<Generated>
-  /** The random part of a new access token. */
+  /** Generates the random part of a new access token. */
   readonly generateAccess: () => Effect.Effect<Generated>
   /** Parses the text of an access token; null if it is invalid. Tokens of doorhook 0.1.0 have no number. */
   readonly readAccessToken: (text: string) => Effect.Effect<PresentedAccessToken | null>
-  /** A new id that can't be guessed. */
+  /** Generates an id that can't be guessed. */
   readonly generateId: (prefix: string) => string
-  /** Whether two texts are equal, in constant time. */
+  /** Compares two texts in constant time. */
   readonly equals: (a: string, b: string) => Effect.Effect<boolean>
-  /** Whether a text equals a secret of the directory. The hash of the secret is cached with the secret's object. */
+  /** Compares a text with a secret of the directory. The secret's hash is cached per secret object. */
   readonly isValueOf: (secret: Redacted.Redacted<string>, given: string) => Effect.Effect<boolean>
 }
 
-/** Whether two hashes are equal, in constant time. */
+/** Compares two hashes in constant time. */
 export const sameHash = (a: TokenHash, b: TokenHash): boolean => constantTimeEqualTexts(a, b)
 
 export const makeSecrets = (crypto: Crypto["Service"]): Secrets => {

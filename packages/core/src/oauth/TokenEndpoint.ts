@@ -1,10 +1,10 @@
 /**
- * The token endpoint (document section 4.1): issues an access token for a code (RFC 6749 section 4.1.3) or a refresh token
- * (section 6).
+ * The token endpoint (document section 4.1): issues an access token for a code (RFC 6749 section 4.1.3) or a refresh
+ * token (section 6).
  *
- * The store decides races (`redeemCode`, `refresh`). The second use of a code is a replay, and so is the use of a rotated refresh
- * token after its grace period (`model/TokenValidity`). A replay revokes the grant, because one of two holders is not legitimate
- * (RFC 6749 section 10.5, RFC 9700 section 4.14.2).
+ * The store resolves races (`redeemCode`, `refresh`). The second use of a code is a replay, and so is the use of a
+ * rotated refresh token after its grace period (`model/TokenValidity`). A replay revokes the grant, because one of the
+ * two holders is illegitimate (RFC 6749 section 10.5, RFC 9700 section 4.14.2).
  */
 import { Effect } from "effect"
 import type { Client } from "../model/Client.ts"
@@ -56,10 +56,10 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
   const { accessTokensPerGrant: maxAccessTokens, refreshRequiresSecret, refreshRotation } = settings
   const countToken = makeTokenLimit(settings.tokenRequestsPerMinute)
 
-  /** The random part of a new access token, and its record. */
+  /** Generates the random part of an access token, and its record. */
   const newAccessToken = (grant: Grant, created_at: number, scope: string, retires: TokenHash | null) =>
     Effect.mapEager(secrets.generateAccess(), ({ hash, value }) => {
-      // Whole seconds, like `created_at` on the wire, so that a token ends exactly `expires_in` after it.
+      // Based on whole seconds, like `created_at` in the answer, so that a token expires exactly `expires_in` later.
       const expires_at = (Math.floor(created_at / 1_000) + accessTokenLifetimeSeconds) * 1_000
       const narrowed = scope === grant.scope ? null : scope
       const record: NewAccessToken = { hash, grant_id: grant.id, created_at, expires_at, scope: narrowed, retires }
@@ -72,12 +72,12 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
       return { value, record }
     })
 
-  /** Revokes a grant after a replay. */
+  /** Refuses a replay and revokes its grant. */
   const refuseReplay = (grant: Grant, what: string): Answer =>
     Effect.andThen(
       store.revokeGrant(grant.id, now()),
       Effect.fail(
-        OAuthError.invalidGrant(`${what}, so that everything issued for it has been revoked. Log the user in again.`)
+        OAuthError.invalidGrant(`${what}, so everything issued for it has been revoked. Log the user in again.`)
       )
     )
 
@@ -86,28 +86,29 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
     if (grant.client_id !== client.id) return refuse(`${what} was issued to another client.`)
     if (grant.revoked_at !== null) return refuse(`${what} has been revoked. Log the user in again.`)
     return Effect.flatMapEager(directory.isActive(grant.user_id), (isActive) =>
-      isActive ? Effect.void : refuse("The user who granted access is gone.")
+      isActive ? Effect.void : refuse("The user who granted access no longer exists.")
     )
   }
 
-  /** Checks that a code belongs to this request: its redirect URI and its PKCE challenge. */
+  /** Checks that a code's redirect URI and PKCE challenge match the request. */
   const checkBinding = (code: AuthorizationCode, parameters: Parameters): Effect.Effect<void, OAuthError> => {
     const redirectUri = get(parameters, "redirect_uri")
     if (redirectUri === null && code.redirect_uri_given) {
-      const description = "The parameter redirect_uri is missing. Repeat the one of the authorize step."
+      const description = "The parameter redirect_uri is missing. Repeat the redirect_uri of the authorize step."
       return Effect.fail(OAuthError.invalidRequest(description))
     }
     if (redirectUri !== null && redirectUri !== code.redirect_uri)
-      return refuse("The redirect_uri is not the one of the authorize step.")
+      return refuse("The redirect_uri differs from that of the authorize step.")
     const verifier = get(parameters, "code_verifier")
     if (code.code_challenge === null) {
       return verifier === null
         ? Effect.void
-        : refuse("A code_verifier came, but the authorize step had no code_challenge.")
+        : refuse("The request has a code_verifier, but the authorize step had no code_challenge.")
     }
-    if (verifier === null) return refuse("The code_verifier is missing. Send the one behind the code_challenge.")
+    if (verifier === null)
+      return refuse("The code_verifier is missing. Send the one that the code_challenge was made from.")
     return Effect.flatMapEager(verifies(secrets, verifier, code.code_challenge), (isRight) =>
-      isRight ? Effect.void : refuse("The code_verifier does not fit the code_challenge.")
+      isRight ? Effect.void : refuse("The code_verifier does not match the code_challenge.")
     )
   }
 
@@ -133,7 +134,7 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
     const refresh = yield* newRefreshToken(grant.id, at)
     const issued = { access: access.record, refresh: refresh.record, maxAccessTokens }
     const seq = yield* store.redeemCode(hash, issued, at)
-    // Only the store detects a use or a revocation since the code was read.
+    // The code may have been used or revoked since it was read, which only the store detects.
     if (seq === null)
       return yield* refuseReplay(grant, "The code was used before, or access was revoked in the meantime")
     return response(accessTokenText(seq, access.value), refresh.value, grant.scope, at)
@@ -168,9 +169,8 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
       Effect.flatMapEager(newAccessToken(grant, at, scope, successor === null ? null : hash), (access) => {
         const issued = { access: access.record, refresh: successor?.record ?? null, maxAccessTokens }
         return Effect.flatMapEager(store.refresh(hash, issued, at), (seq): Answer => {
-          // Retired or revoked since it was read: the request is late, but not a replay.
-          if (seq === null)
-            return refuse("The refresh token was replaced while it was used. Use the one that replaced it.")
+          // The token was retired or revoked after it was read. The request is late, but not a replay.
+          if (seq === null) return refuse("The refresh token was replaced while this request used it. Use the new one.")
           if (successor !== null) bursts.note(hash, at)
           const text = accessTokenText(seq, access.value)
           return Effect.succeed(response(text, successor?.value ?? presented, scope, at))
@@ -207,7 +207,7 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
 const refuse = (description: string): Effect.Effect<never, OAuthError> =>
   Effect.fail(OAuthError.invalidGrant(description))
 
-/** The error for a missing required parameter. */
+/** Fails because a required parameter is missing. */
 const missing = (name: string): Effect.Effect<never, OAuthError> =>
   Effect.fail(OAuthError.invalidRequest(`The parameter ${name} is missing. Send it in the body.`))
 
@@ -225,8 +225,9 @@ const response = (access_token: string, refresh_token: string, scope: string, no
 /**
  * Limits the tokens issued to a client per minute.
  *
- * Only requests that are otherwise granted are counted: client ids are not secret, and knowing one must not be enough to block
- * its client. Refused requests write nothing, and wrong secrets have their own throttle (`LoginThrottle`).
+ * Only requests that are otherwise granted are counted, because client ids are not secret: knowing an id must not be
+ * enough to block the client. Refused requests write nothing, and wrong secrets have their own throttle
+ * (`LoginThrottle`).
  */
 const makeTokenLimit = (
   limit: number | null
@@ -244,45 +245,52 @@ const makeTokenLimit = (
 
 // Bursts of refreshes.
 
-/** This many refreshes with one token within `burstWindow` milliseconds come from parallel workers, not from a client's retry. */
+/**
+ * Number of refreshes with one token within `burstWindow` milliseconds that is attributed to parallel workers, not to
+ * retries.
+ */
 const burstSize = 3
 const burstWindow = 1_000
 
-/** How long after the last of them the token is not retired, in milliseconds. */
+/** How long the token is not retired after the last refresh of a burst, in milliseconds. */
 const burstGrace = 10_000
 
-/** The most remembered tokens. The oldest are forgotten first. */
+/** Maximum number of remembered tokens. The oldest are forgotten first. */
 const maxRemembered = 10_000
 
 interface Refreshes {
   /** Times of the last refreshes, oldest first. */
   readonly times: ReadonlyArray<number>
-  /** The time before which the token is not retired. */
+  /** Time until which the token is not retired. */
   readonly keptUntil: number
   /** Whether an access token from one of the refreshes was used. */
   readonly isUsed: boolean
 }
 
 /**
- * Detects refresh tokens that several workers of one client refresh at once.
+ * Detects refresh tokens that several workers of one client use at the same time.
  *
- * A rotated token is retired at the first use of an access token that was issued for it. Workers that share a token and refresh
- * together would then revoke their own grant: the first one uses its access token while the others are still refreshing, and their
- * requests look like a replay. A token with several refreshes within a moment is therefore retired some seconds later. A thief of
- * the token gains only those seconds. Counts are in the memory of one process; requests to other processes don't count.
+ * A rotated token is retired at the first use of an access token that was issued for it. Workers that share a token and
+ * refresh together would then revoke their own grant: the first one uses its access token while the others are still
+ * refreshing, and their requests look like a replay. A token with several refreshes in a short time is therefore
+ * retired some seconds later. A thief of the token gains only those seconds. Only refreshes in this process are
+ * counted.
  *
- * It also remembers which tokens were retired, so that repeated uses of an access token cause only one write.
+ * Retired tokens are remembered, so that repeated uses of an access token cause only one write.
  */
 export interface RefreshReuse {
   /** Notes a granted refresh. */
   readonly note: (token: string, now: number) => void
-  /** Notes the use of an access token issued for `token`. Returns whether a burst is in progress, so that it must not be retired yet. */
+  /**
+   * Notes the use of an access token issued for `token`. Returns whether a burst is in progress, during which `token`
+   * must not be retired.
+   */
   readonly use: (token: string, now: number) => boolean
-  /** Notes that the token is retired; false if it already was. */
+  /** Notes that the token is retired. Returns false if it already was. */
   readonly retire: (token: string) => boolean
-  /** Reverts `retire` after a failure to store it. */
+  /** Reverts `retire` if the store fails. */
   readonly forgetRetired: (token: string) => void
-  /** Whether the token must be treated as retired: it was used during a burst that has ended. */
+  /** Whether the token must be treated as retired, because its access token was used during a burst that has ended. */
   readonly isOver: (token: string, now: number) => boolean
 }
 

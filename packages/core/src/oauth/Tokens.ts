@@ -26,11 +26,14 @@ export interface Principal {
   readonly client_id: ClientId
   readonly grant_id: GrantId
   readonly scopes: ReadonlyArray<string>
-  /** When the token expires, in milliseconds since the epoch. */
+  /** Expiry of the token, in milliseconds since the epoch. */
   readonly expires_at: number
 }
 
-/** The answer of the introspection endpoint. Times are in seconds since the epoch. An invalid token is only reported as inactive. */
+/**
+ * The answer of the introspection endpoint. Times are in seconds since the epoch. For an invalid token, it only says
+ * that the token is inactive.
+ */
 export type Introspection =
   | { readonly active: false }
   | {
@@ -62,7 +65,7 @@ const inactive: Introspection = { active: false }
 
 /** The operations on tokens; `AuthorizationServer` describes them. */
 export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: TokensNeeds) => {
-  /** At the first use of an access token, retires the refresh token that it was issued for. */
+  /** Retires the refresh token that an access token was issued for, at the first use of the access token. */
   const retire = (token: AccessToken): Effect.Effect<void, StoreError> => {
     const at = now()
     const retired = tokenToRetire(token, at)
@@ -76,7 +79,7 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
       isActive ? Effect.mapEager(clients.findClient(client_id), (client) => client !== null) : Effect.succeed(false)
     )
 
-  /** The access token with a presented text; null if there is none. */
+  /** Returns the access token for a presented text; null if there is none. */
   const findAccess = (presented: PresentedAccessToken) =>
     Effect.mapEager(store.findAccessToken(presented), (found) =>
       found !== null && sameHash(found.token.hash, presented.hash) ? ({ kind: "access", ...found } as const) : null
@@ -91,7 +94,7 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
           )
     )
 
-  /** The principal of a valid access token. Records its use. */
+  /** Returns the principal of a valid access token. Records the use of the token. */
   const usedBy = ({ grant, token }: StoredAccessToken): Effect.Effect<Principal | null, Failure> =>
     Effect.flatMapEager(hasParties(grant), (areThere): Effect.Effect<Principal | null, Failure> => {
       if (!areThere) return nobody
@@ -101,7 +104,7 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
       return Effect.mapEager(retire(token), () => principal)
     })
 
-  /** The client and the token of a revocation or introspection request. */
+  /** Reads the client and the token of a revocation or introspection request. */
   const readRequest = Effect.fnUntraced(function* (request: ClientRequest) {
     const repeated = firstRepeated(request.parameters)
     if (repeated !== null) return yield* OAuthError.invalidRequest(cameTwice(repeated))
@@ -111,7 +114,10 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
     return { client, token }
   })
 
-  /** Finds a refresh token by its text. The prefix shows the kind of a token, so the hint of RFC 7009 is not needed. */
+  /**
+   * Finds a refresh token by its text. The `token_type_hint` of RFC 7009 is not needed, because a token's prefix shows
+   * its kind.
+   */
   const findRefresh = Effect.fnUntraced(function* (text: string) {
     const found = yield* store.findRefreshToken(yield* secrets.hashOf(text))
     return found === null ? null : ({ kind: "refresh", ...found } as const)
@@ -136,13 +142,14 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
     const presented = (yield* secrets.readAccessToken(token)) ?? { seq: null, hash: yield* secrets.hashOf(token) }
     const found = yield* findAccess(presented)
     if (found !== null && !belongsTo(found, client)) return yield* otherClients()
-    // A token that is not found may have been deleted by a commit that is not yet on disk. Deleting it again waits for that.
+    // A missing token may have been deleted by a commit that is not yet on disk. Deleting it again waits for that
+    // commit.
     yield* store.revokeAccessToken(presented)
   })
 
   /**
-   * Introspects a token. Only clients with a secret may do so, and only for their own tokens: otherwise anyone could guess tokens
-   * here (RFC 7662 section 4).
+   * Introspects a token. Only clients with a secret may do so, and only for their own tokens. Otherwise anyone could
+   * guess tokens here (RFC 7662 section 4).
    */
   const introspect = Effect.fnUntraced(function* (
     request: ClientRequest

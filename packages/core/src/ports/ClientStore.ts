@@ -13,9 +13,12 @@ export class ClientStore extends Context.Service<
     /** Stores a client; false if its id is taken. */
     readonly add: (client: RegisteredClient) => Effect.Effect<boolean, StoreError>
     readonly find: (id: ClientId) => Effect.Effect<RegisteredClient | null, StoreError>
-    /** All clients, in the order of their ids. */
+    /** All clients, ordered by id. */
     readonly list: Effect.Effect<ReadonlyArray<RegisteredClient>, StoreError>
-    /** Replaces the secrets of a client; false if they have changed since it was read, or the client is gone. */
+    /**
+     * Replaces the secrets of a client; false if they have changed since the client was read, or the client no longer
+     * exists.
+     */
     readonly replaceSecrets: (
       found: Pick<RegisteredClient, "id" | "secrets">,
       secrets: ReadonlyArray<ClientSecret>

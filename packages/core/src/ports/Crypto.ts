@@ -1,7 +1,7 @@
 /**
  * The cryptography that doorhook needs. The default is WebCrypto. On Node.js, `@doorhook/node` provides the synchronous
- * `node:crypto`, which is several times faster per signature. A synchronous implementation computes at the call and returns an
- * `Exit`, which needs no fiber. Callers must use the effect of each call only once.
+ * `node:crypto`, which is several times faster per signature. A synchronous implementation computes during the call and
+ * returns an `Exit`, which needs no fiber. Callers must run the effect of each call only once.
  */
 import { Context, Effect, Layer, Result } from "effect"
 import { Base64, Base64Url } from "effect/encoding"
@@ -15,7 +15,7 @@ export class Crypto extends Context.Service<
     readonly sha256: (bytes: Uint8Array) => Effect.Effect<Uint8Array>
     /** SHA-256 of a text in UTF-8, as base64url: the stored form of tokens. */
     readonly sha256Text: (text: string) => Effect.Effect<string>
-    /** HMAC-SHA-256 (RFC 2104) of a text in UTF-8, as base64: the form that signatures need, without another copy. */
+    /** HMAC-SHA-256 (RFC 2104) of a text in UTF-8, as base64, the form that signatures need. */
     readonly hmacSha256: (key: Uint8Array, text: string) => Effect.Effect<string>
     /** The Ed25519 public key (RFC 8032 section 5.1.5) of a 32-byte private key. */
     readonly ed25519PublicKey: (privateKey: Uint8Array) => Effect.Effect<Uint8Array>
@@ -70,7 +70,7 @@ export const constantTimeEquals = (a: Uint8Array, b: Uint8Array): boolean => {
   return difference === 0
 }
 
-/** The same for texts. */
+/** Like `constantTimeEquals`, for texts. */
 export const constantTimeEqualTexts = (a: string, b: string): boolean => {
   let difference = a.length ^ b.length
   for (let i = 0; i < Math.min(a.length, b.length); i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i)

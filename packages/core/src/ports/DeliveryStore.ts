@@ -1,13 +1,14 @@
 /**
  * Stores events, deliveries and attempts.
  *
- * Calls take batches of any size. `now` is a parameter wherever time matters, so that tests can use their own clock with real
- * databases. Each call is atomic, except `settle` and `redeliver` of an integration, which may commit in parts.
+ * Calls accept batches of any size. `now` is a parameter wherever time matters, so that tests can use their own clock
+ * with real databases. Each call is atomic, except `settle` and the `redeliver` of an integration, which may commit in
+ * parts.
  *
- * Only one worker sends a delivery at a time. Heartbeats keep a worker a member. Deliveries that it has claimed, or kept when
- * publishing, are leased to it until it settles or releases them, or its membership ends. A SQLite file belongs to one
- * process, so its leases are in that process's memory: after a crash, leased deliveries are due again, and waiting retries
- * keep their time.
+ * Only one worker sends a delivery at a time. Heartbeats extend a worker's membership. Deliveries that a worker has
+ * claimed, or kept when publishing, are leased to it until it settles or releases them, or its membership ends. A
+ * SQLite file is used by one process, which holds the leases in memory. After a crash, leased deliveries are due again,
+ * and waiting retries keep their due times.
  */
 import type { Array, Effect } from "effect"
 import { Context, Schema } from "effect"
@@ -24,9 +25,11 @@ import type { StoreError } from "./StoreError.ts"
 export interface NewDelivery {
   readonly integration_id: IntegrationId
   readonly lane: Lane
-  /** The integration's version when the event was matched. If it has changed since, the delivery is not leased. */
+  /**
+   * The integration's version when the event was matched. If the version has changed since, the delivery is not leased.
+   */
   readonly matched_version: number
-  /** `delivering`: leased to the publishing worker. `skipped`: kept for a later resend. */
+  /** `delivering` is leased to the publishing worker. `skipped` is stored for a later resend. */
   readonly initial:
     | { readonly state: "pending" }
     | { readonly state: "delivering"; readonly worker: string }
@@ -45,19 +48,19 @@ export interface Enqueued {
   readonly state: DeliveryState
 }
 
-/** An integration considered in a match, whether or not it matched. */
+/** An integration considered when matching events, whether or not it matched. */
 export type MatchCandidate = Pick<Integration, "id" | "version">
 
 /** The integrations of the scopes have changed since the events were matched. Nothing was stored. */
 export class StaleMatch extends Schema.TaggedError<StaleMatch>()("StaleMatch", {}) {
   override get message(): string {
-    return "Integrations have changed since the events were matched with them: match them again with a fresh read."
+    return "Integrations have changed since the events were matched. Match the events again with a fresh read."
   }
 }
 
 /** Stores events with their deliveries. */
 export interface Enqueue {
-  /** With the candidates of the match. They may come from a cached read of `IntegrationStore.findByScopes`. */
+  /** Takes the candidates of the match, which may be from a cached read of `IntegrationStore.findByScopes`. */
   (
     records: ReadonlyArray<NewEventRecord>,
     keys: ReadonlyArray<IdempotencyRecord>,
@@ -73,11 +76,11 @@ export interface Enqueue {
 export interface ClaimRequest {
   readonly worker: string
   readonly now: number
-  /** The most deliveries to claim; 0 only returns when the next one is due. */
+  /** Maximum number of deliveries to claim. With 0, only `next_due` is determined. */
   readonly limit: number
-  /** The most deliveries of one integration. */
+  /** Maximum number of deliveries per integration. */
   readonly limitPerIntegration: number
-  /** Different limits for some integrations; 0 claims none. */
+  /** Limits for particular integrations, instead of `limitPerIntegration`; 0 claims none. */
   readonly limits: ReadonlyMap<IntegrationId, number>
   /** Claims only retries of this integration that are not yet due, the oldest delivery first. */
   readonly early?: IntegrationId
@@ -86,7 +89,7 @@ export interface ClaimRequest {
 /** The result of a claim. */
 export interface Claimed {
   readonly deliveries: ReadonlyArray<LeasedDelivery>
-  /** When the first delivery without a lease is due, in milliseconds since the epoch; null if none waits. */
+  /** Earliest due time of a delivery without a lease, in milliseconds since the epoch; null if none waits. */
   readonly next_due: number | null
 }
 
@@ -102,13 +105,13 @@ export interface Settlement {
   readonly next_attempt_at: number | null
   /** The delivery's next lane. */
   readonly lane: Lane
-  /** Failed early attempts including this one. They don't count in the schedule. */
+  /** Number of failed early attempts, including this one. They don't count in the schedule. */
   readonly early: number
   /** The receiver's `Retry-After` time, in milliseconds since the epoch; null without one. */
   readonly retry_after: number | null
   /**
-   * Whether the receiver is gone for good: the integration is disabled and its waiting deliveries are cancelled. If the store
-   * would have to wait for a lock, it schedules a retry instead (`Settlements.retryAfterGone`).
+   * Whether the receiver is permanently gone. If so, the integration is disabled and its waiting deliveries are
+   * cancelled. If the store would have to wait for a lock, it schedules a retry instead (`Settlements.retryAfterGone`).
    */
   readonly gone: boolean
 }
@@ -116,7 +119,7 @@ export interface Settlement {
 /** A leased delivery that is released without an attempt. */
 export interface Release {
   readonly delivery_id: DeliveryId
-  /** When it is due, in milliseconds since the epoch. */
+  /** New due time, in milliseconds since the epoch. */
   readonly due_at: number
 }
 
@@ -138,7 +141,7 @@ export interface Recovery {
 
 /** The effects of settlements. */
 export interface Settled {
-  /** The deliveries whose settlements were not stale. */
+  /** Deliveries whose settlements were not stale. */
   readonly applied: ReadonlySet<DeliveryId>
   /** Integrations that were disabled or enabled. Their held deliveries are void. */
   readonly changed: ReadonlyArray<IntegrationId>
@@ -146,7 +149,10 @@ export interface Settled {
   readonly recovered: ReadonlyArray<Recovery>
   /** The stored notifications for operators. */
   readonly notifications: ReadonlyArray<Notification<IntegrationNotification>>
-  /** Whether deliveries are due now that were resent during their attempt. Their settlements don't show it. */
+  /**
+   * Whether deliveries are due now because a resend was requested during their attempt. Their settlements don't show
+   * this.
+   */
   readonly hasDueDeliveries: boolean
 }
 
@@ -154,11 +160,11 @@ export interface Settled {
 export interface Heartbeat {
   readonly worker: string
   readonly now: number
-  /** When the membership ends without another heartbeat, in milliseconds since the epoch; null ends it now. */
+  /** End of the membership unless another heartbeat follows, in milliseconds since the epoch; null ends it now. */
   readonly until: number | null
   /**
-   * After a lost answer: the deliveries that the worker holds. Its other leases are released, except those of deliveries
-   * created at `before` or later.
+   * Set after a lost answer: the deliveries that the worker holds. The worker's other leases are released, except those
+   * of deliveries created at `before` or later.
    */
   readonly holds?: { readonly ids: ReadonlyArray<DeliveryId>; readonly before: number }
 }
@@ -167,9 +173,9 @@ export interface Heartbeat {
 export interface Membership {
   /** Number of workers, including this one. */
   readonly workers: number
-  /** Number of workers before this one, in the order of their names. */
+  /** Number of workers before this one, in order of name. */
   readonly rank: number
-  /** Whether the worker was still a member at this heartbeat. If not, it holds no leases. */
+  /** Whether the worker was still a member at this heartbeat. If not, it has no leases any more. */
   readonly continued: boolean
 }
 
@@ -183,9 +189,9 @@ export interface FeedItem {
 export interface PurgeRequest {
   /** Only events published before this time, in milliseconds since the epoch. */
   readonly before: number
-  /** Where to begin: `next` of the last result; 0 at first. */
+  /** Where to begin: 0, or `next` of the previous result. */
   readonly after: number
-  /** The most events to examine in one transaction. */
+  /** Maximum number of events to examine in one transaction. */
   readonly limit: number
 }
 
@@ -195,7 +201,7 @@ export interface Purged {
   readonly deliveries: number
   /**
    * Where to continue; null at the end, or if no examined event is old enough. Events dated too late by a wrong clock
-   * therefore don't block those behind them, unless there are `limit` of them in a row.
+   * therefore don't block later events, unless `limit` of them follow each other.
    */
   readonly next: number | null
 }
@@ -203,15 +209,15 @@ export interface Purged {
 /** The order of a list. The default is `oldest` first. */
 export type ListOrder = "oldest" | "newest"
 
-/** Which deliveries to list. Absent members don't filter. */
+/** Filter for a list of deliveries. Absent members don't filter. */
 export interface DeliveryFilter {
-  /** In one of these states. No state is repeated. */
+  /** Only deliveries in one of these states, none of which is repeated. */
   readonly states?: Array.NonEmptyReadonlyArray<DeliveryState>
   readonly integration_id?: IntegrationId
   readonly event_id?: EventId
-  /** By ascending or descending id. */
+  /** Order by ascending or descending id. */
   readonly order?: ListOrder
-  /** Only deliveries that come after this one in that order. */
+  /** Only deliveries after this one in that order. */
   readonly after?: DeliveryId
   readonly limit: number
 }
@@ -219,17 +225,17 @@ export interface DeliveryFilter {
 /** The last attempt of a delivery, without the body of the answer. */
 export type LastAttempt = Omit<Attempt, "response_excerpt">
 
-/** A delivery in a list, with its last attempt; null before the first. */
+/** A delivery in a list, with its last attempt, which is null before the first. */
 export interface ListedDelivery extends Delivery {
   /** The event's resource type; null if the event's row is missing. */
   readonly resource_type: ResourceType | null
   readonly last_attempt: LastAttempt | null
 }
 
-/** A delivery with its event and all its attempts, the oldest first. */
+/** A delivery with its event and all its attempts, oldest first. */
 export interface FoundDelivery {
   readonly delivery: Delivery
-  /** Null if its row is missing, because something other than doorhook deleted it. */
+  /** Null if the event's row is missing, because something other than doorhook deleted it. */
   readonly event: Event | null
   readonly attempts: ReadonlyArray<Attempt>
 }
@@ -239,11 +245,14 @@ export interface DeliverySummary {
   readonly events: number
   /** Number of deliveries in each state. */
   readonly states: Readonly<Record<DeliveryState, number>>
-  /** When the longest overdue delivery fell due, in milliseconds since the epoch; null if none is due. */
+  /** Due time of the longest overdue delivery, in milliseconds since the epoch; null if none is due. */
   readonly oldest_due_at: number | null
 }
 
-/** Which events of a building or tenant to list, the latest first. Events of the same millisecond are in reverse order of storing. */
+/**
+ * Filter for a list of a building's or tenant's events, latest first. Events of the same millisecond are in reverse
+ * storage order.
+ */
 export interface EventFilter {
   readonly scope: Scope
   readonly resource_type: ResourceType
@@ -254,7 +263,7 @@ export interface EventFilter {
   /** Number of events to skip, less than `countUpTo`. */
   readonly offset: number
   readonly limit: number
-  /** Limit of the count, which bounds the cost of a list. */
+  /** Limit of `total`, which bounds the cost of a list. */
   readonly countUpTo: number
 }
 
@@ -267,24 +276,25 @@ export interface EventPage {
   readonly isCapped: boolean
 }
 
-/** Which notifications to list. */
+/** Filter for a list of notifications. */
 export interface NotificationFilter {
   readonly integration_id?: IntegrationId
   readonly order?: ListOrder
-  /** Only notifications that come after this one in that order. */
+  /** Only notifications after this one in that order. */
   readonly after?: NotificationId
   readonly limit: number
 }
 
 /** Deliveries to send again. */
 export type RedeliverRequest =
-  /** One delivery in any state. Replaces its waiting retry. */
+  /** One delivery in any state. The resend replaces a waiting retry. */
   | { readonly type: "delivery"; readonly id: DeliveryId }
-  /** All deliveries of an integration since a time that ended unacknowledged or wait for a retry. */
+  /** All deliveries of an integration since a time, if they ended unacknowledged or wait for a retry. */
   | { readonly type: "integration"; readonly id: IntegrationId; readonly since: number }
   /**
-   * The newest unacknowledged, ended delivery of an integration that doorhook disabled. An acknowledgement enables the
-   * integration. Otherwise the delivery ends as cancelled again. Deliveries that a worker may still be sending are left out.
+   * The newest delivery that ended unacknowledged, of an integration that doorhook disabled. An acknowledgement enables
+   * the integration. Otherwise the delivery ends as cancelled again. Deliveries that a worker may still be sending are
+   * left out.
    */
   | { readonly type: "probe"; readonly id: IntegrationId }
 
@@ -300,46 +310,48 @@ export class DeliveryStore extends Context.Service<
   DeliveryStore,
   {
     /**
-     * Stores events with their deliveries, and the idempotency records of the requests that published them. Returns how each
-     * delivery was stored, in the given order. If an integration has changed since the match, its delivery is `cancelled`
-     * (deleted), `skipped` (disabled) or `pending` (other changes). Wakes workers of other processes for due deliveries.
+     * Stores events with their deliveries, and the idempotency records of the requests that published them. Returns how
+     * each delivery was stored, in the given order. If an integration has changed since the match, its delivery is
+     * `cancelled` (deleted), `skipped` (disabled) or `pending` (other changes). Wakes workers of other processes for
+     * due deliveries.
      *
-     * Fails without storing anything if one of the keys is taken. Given candidates, also fails if they are no longer exactly
-     * the integrations of the events' scopes in the same versions.
+     * Fails without storing anything if one of the keys is taken. Given candidates, also fails if they are no longer
+     * exactly the integrations of the events' scopes in the same versions.
      */
     readonly enqueue: Enqueue
 
     /**
-     * Leases due deliveries to a worker. Within an integration, the most urgent lane goes first, then the earliest due time. A
-     * delivery that can't be read is postponed and logged, and does not block others.
+     * Leases due deliveries to a worker. Within an integration, the most urgent lane goes first, then the earliest due
+     * time. A delivery that can't be read is postponed and logged, and does not block others.
      */
     readonly claim: (request: ClaimRequest) => Effect.Effect<Claimed, StoreError>
 
     /**
-     * Records results of a worker's leases and their consequences. A settlement is stale, and changes nothing, if the delivery
-     * is not leased to the worker or the attempt is not the next one. For a delivery that was cancelled during its attempt,
-     * only the attempt is recorded. `delivery/HealthRules` decides about the integrations: one that has failed for
-     * `disableAfter` milliseconds, and often enough, is disabled. A disabled one is enabled if its probe is acknowledged.
+     * Records the results of a worker's leases and their consequences. A settlement is stale and changes nothing if the
+     * delivery is not leased to the worker or the attempt's number is not the next one. For a delivery that was
+     * cancelled during its attempt, only the attempt is recorded. `delivery/HealthRules` decides about the
+     * integrations: an integration that has failed for `disableAfter` milliseconds, and often enough, is disabled. A
+     * disabled integration is enabled if its probe is acknowledged.
      */
     readonly settle: (outcomes: Outcomes, now: number, disableAfter: number) => Effect.Effect<Settled, StoreError>
 
     /**
-     * Begins, continues or ends the membership of a worker. Also ends expired memberships and releases their leases; those
-     * deliveries keep their due times.
+     * Begins, continues or ends the membership of a worker. Also ends expired memberships and releases their leases;
+     * those deliveries keep their due times.
      */
     readonly heartbeat: (heartbeat: Heartbeat) => Effect.Effect<Membership, StoreError>
 
     /**
-     * Makes deliveries due now. A leased delivery is due as soon as its attempt is settled, so it is never sent twice at once.
-     * It is not sent again if the attempt failed and the integration is disabled or deleted by then. Many deliveries of an
-     * integration are made due in parts. A call that fails midway, or finds the integration disabled, keeps the finished
-     * parts, and repeating it does the rest.
+     * Makes deliveries due now. A leased delivery becomes due when its attempt is settled, so it is never sent twice at
+     * the same time. It is not sent again if the attempt failed and the integration is disabled or deleted by then.
+     * Many deliveries of an integration are made due in several transactions. If a call fails midway or finds the
+     * integration disabled, the finished transactions remain, and repeating the call does the rest.
      */
     readonly redeliver: (request: RedeliverRequest, now: number) => Effect.Effect<RedeliverResult, StoreError>
 
     /**
-     * Stores a notification for each enabled integration whose failure has crossed a warning threshold. Each is stored once,
-     * and at most `limit` per call.
+     * Stores a notification for each enabled integration whose failure has crossed a warning threshold. Each
+     * notification is stored once. A call stores at most `limit`.
      */
     readonly warn: (
       now: number,
@@ -354,8 +366,9 @@ export class DeliveryStore extends Context.Service<
     readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<ListedDelivery>, StoreError>
 
     /**
-     * The deliveries of an integration after a given one (0: from the beginning), in the order of ids, including skipped and
-     * cancelled ones. The list is complete: it ends before the first id that an open transaction may still add.
+     * Returns the deliveries of an integration after a given one (0: from the beginning), ordered by id, including
+     * skipped and cancelled ones. The list has no gaps: it ends before the first id that an open transaction may still
+     * add.
      */
     readonly feed: (of: {
       readonly integration_id: IntegrationId
@@ -364,16 +377,16 @@ export class DeliveryStore extends Context.Service<
     }) => Effect.Effect<ReadonlyArray<FeedItem>, StoreError>
 
     /**
-     * A page of the stored events that a building or tenant may see. Reads at most `countUpTo` entries of an index, and the
-     * events of the page.
+     * Returns a page of the stored events that a building or tenant may see. Reads at most `countUpTo` index entries,
+     * and the events of the page.
      */
     readonly events: (filter: EventFilter) => Effect.Effect<EventPage, StoreError>
 
     readonly notifications: (filter: NotificationFilter) => Effect.Effect<ReadonlyArray<Notification>, StoreError>
 
     /**
-     * Deletes old events whose deliveries have all ended, with their deliveries and attempts, and notifications of the same
-     * age. Deliveries that have not ended are kept at any age.
+     * Deletes old events whose deliveries have all ended, with their deliveries and attempts, and notifications of the
+     * same age. Deliveries that have not ended are kept, however old they are.
      */
     readonly purge: (request: PurgeRequest) => Effect.Effect<Purged, StoreError>
 

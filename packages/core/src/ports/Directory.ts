@@ -1,6 +1,6 @@
 /**
- * The host's users, clients and buildings. doorhook stores none of them. It queries the directory at each request and before
- * each attempt, so that a revoked right takes effect at once.
+ * The host's users, clients and buildings. doorhook stores none of them. It queries the directory at each request and
+ * before each attempt, so that a revoked right takes effect immediately.
  */
 import { Context, Effect, Exit, Layer, Schema } from "effect"
 import type { Redacted } from "effect"
@@ -13,15 +13,15 @@ import type { Scope } from "../model/Integration.ts"
 export class DirectoryError extends Schema.TaggedError<DirectoryError>()("DirectoryError", {
   /** The failed method, like `administers`. */
   operation: Schema.String,
-  /** The problem of an invalid answer, like `must return true or false, not a list`. */
+  /** What is wrong with an invalid answer, like `must return true or false, not a list`. */
   flaw: Schema.optionalKey(Schema.String),
-  /** The expired time limit, in milliseconds, if no answer came. */
+  /** The time limit that passed without an answer, in milliseconds. */
   waited: Schema.optionalKey(Schema.Int),
   cause: Schema.Defect()
 }) {
   override get message(): string {
     if (this.waited !== undefined) {
-      return `The directory did not answer \`${this.operation}\` within ${DurationText.format(this.waited)}. It must answer: see what the host's own code waits for.`
+      return `The directory did not answer \`${this.operation}\` within ${DurationText.format(this.waited)}. Check what the host's own code waits for.`
     }
     if (this.flaw !== undefined) return `The directory's \`${this.operation}\` ${this.flaw}.`
     return `The directory did not answer \`${this.operation}\`. Check the host's own user database.`
@@ -44,11 +44,11 @@ export interface DirectoryTenant {
   readonly unit: { readonly id: number; readonly label: string } | null
 }
 
-/** A request for the page of the authorize step. */
+/** A browser's request for the login page of the authorize step. */
 export interface SessionRequest {
-  /** The page's external URL, with the parameters needed to open it again, but without secrets. */
+  /** The page's external URL, with the parameters needed to open it again and without secrets. */
   readonly url: string
-  /** The headers of the browser's request, with names in lower case. They include the host's own cookies. */
+  /** The headers of the browser's request, including the host's own cookies. Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -56,7 +56,7 @@ export interface SessionRequest {
 export type SessionAnswer =
   /** The visitor is logged in and is only asked for consent. The page shows `name`. */
   | { readonly id: UserId; readonly name?: string | undefined }
-  /** The visitor must log in at this http or https URL first. The page's own URL is added as `return_to`. */
+  /** The visitor must first log in at this http or https URL. The page's own URL is added as `return_to`. */
   | { readonly login_url: string }
   /** doorhook asks for login and password. */
   | null
@@ -64,16 +64,18 @@ export type SessionAnswer =
 export class Directory extends Context.Service<
   Directory,
   {
-    /** The client with this id, or null. Tokens of a removed client are no longer valid. */
+    /** Returns the client with this id, or null. Tokens of a removed client are no longer valid. */
     readonly client: (id: string) => Effect.Effect<Client | null, DirectoryError>
-    /** The user with this login and password, or null. An unknown login must take as long as a wrong password. */
+    /**
+     * Returns the user with this login and password, or null. An unknown login must take as long as a wrong password.
+     */
     readonly authenticate: (
       login: string,
       password: Redacted.Redacted<string>
     ) => Effect.Effect<{ readonly id: UserId } | null, DirectoryError>
     /**
-     * The user logged in at the host, whose login then replaces doorhook's. Without this method, doorhook asks for login and
-     * password.
+     * Returns the user logged in at the host, for whom doorhook's own login is skipped. Without this method, doorhook
+     * asks for login and password.
      */
     readonly session?: (request: SessionRequest) => Effect.Effect<SessionAnswer, DirectoryError>
     /** Whether the user still exists and may use granted access. */
@@ -82,21 +84,21 @@ export class Directory extends Context.Service<
     readonly administers: (user: UserId, building: BuildingId) => Effect.Effect<boolean, DirectoryError>
     /** Whether the user belongs to the tenant. */
     readonly isTenant: (user: UserId, tenant: TenantId) => Effect.Effect<boolean, DirectoryError>
-    /** The buildings the user administers. */
+    /** Returns the buildings that the user administers. */
     readonly buildings: (user: UserId) => Effect.Effect<ReadonlyArray<DirectoryBuilding>, DirectoryError>
-    /** The tenants that the user belongs to. */
+    /** Returns the tenants that the user belongs to. */
     readonly tenants: (user: UserId) => Effect.Effect<ReadonlyArray<DirectoryTenant>, DirectoryError>
     /**
-     * Whether the building exists. Publishing for one that doesn't exist causes a warning. Implement this only if the answer
-     * is available in memory.
+     * Whether the building exists. Publishing for a nonexistent building causes a warning. Implement this only if the
+     * answer is available in memory.
      */
     readonly hasBuilding?: (building: BuildingId) => Effect.Effect<boolean, DirectoryError>
   }
 >()("@doorhook/core/ports/Directory") {}
 
 /**
- * Time limit for an answer, in milliseconds: a password check on a busy machine can take seconds. Before an attempt the limit
- * is shorter, because the delivery's lease is limited (`directoryPatience`).
+ * Time limit for an answer, in milliseconds. A password check on a busy machine can take seconds. Before an attempt the
+ * limit is shorter, because the delivery's lease is limited (`directoryPatience`).
  */
 const deadline = 10_000
 
@@ -134,7 +136,7 @@ const bounded = (directory: Directory["Service"]): Directory["Service"] => {
   }
 }
 
-/** The same directory, with a time limit for each answer. */
+/** Adds a time limit to each answer of a directory. */
 export const withDeadlines = <E, R>(directory: Layer.Layer<Directory, E, R>): Layer.Layer<Directory, E, R> =>
   Layer.effect(Directory, Effect.map(Directory, bounded)).pipe(Layer.provide(directory))
 

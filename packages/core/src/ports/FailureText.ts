@@ -1,12 +1,12 @@
 /**
- * The log text of a failure: one line, including the host's own error message.
+ * Describes failures for the log, in one line that includes the host's own error message.
  */
 import { Predicate } from "effect"
 import { rootMessage } from "./StoreError.ts"
 
 /**
- * The log text of a failure. For a failed directory, it includes the innermost cause. The cause of an invalid answer is left
- * out, because it contains the answer.
+ * Returns the log text of a failure. For a failed directory, it includes the innermost cause, except for an invalid
+ * answer, whose cause contains the answer.
  */
 export const failureText = (error: {
   readonly _tag: string

@@ -17,26 +17,26 @@ export interface IdempotencyRecord {
   readonly key: string
   /** A hash of the request's text. */
   readonly fingerprint: string
-  /** The answer to a repeated request, in a format of the caller. */
+  /** The answer to a repeated request, in a format chosen by the caller. */
   readonly answer: string
   readonly created_at: number
   /** When the record expires and the key is free again, in milliseconds since the epoch. */
   readonly expires_at: number
 }
 
-/** The key has a record already: find it, and answer from it. */
+/** The key already has a record. The caller should find it and answer from it. */
 export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>()("IdempotencyConflict", {
   key: Schema.String
 }) {
   override get message(): string {
-    return `A request with the idempotency key ${this.key} was carried out meanwhile.`
+    return `A request with the idempotency key ${this.key} has been carried out in the meantime.`
   }
 }
 
 export class IdempotencyStore extends Context.Service<
   IdempotencyStore,
   {
-    /** The records of these keys that have not expired at `now`. */
+    /** Returns the records of these keys that have not expired at `now`. */
     readonly find: (
       keys: ReadonlyArray<string>,
       now: number

@@ -21,7 +21,7 @@ export interface IntegrationPage {
   readonly total: number
 }
 
-/** An integration with its failure state; null if it does not fail. */
+/** An integration with its failure state, which is null if it does not fail. */
 export interface IntegrationWithHealth {
   readonly integration: Integration
   readonly failing: FailureState | null
@@ -29,15 +29,15 @@ export interface IntegrationWithHealth {
 
 /** An integration whose row can't be read, because it is damaged or something other than doorhook has changed it. */
 export interface UnreadableIntegration extends Pick<Integration, "id" | "scope"> {
-  /** The problem of the row. */
+  /** What is wrong with the row. */
   readonly unreadable: string
 }
 
 export const isUnreadable = <U extends UnreadableIntegration>(one: object | U): one is U => "unreadable" in one
 
-/** The parts of an unreadable integration that events are matched with. */
+/** The parts of an unreadable integration that are needed to match events. */
 export interface UnreadableMatch extends UnreadableIntegration, Pick<Integration, "version" | "status"> {
-  /** Null if they can't be read either. */
+  /** Null if the bindings can't be read either. */
   readonly bindings: Integration["bindings"] | null
 }
 
@@ -45,12 +45,12 @@ export interface UnreadableMatch extends UnreadableIntegration, Pick<Integration
 export const statusFilters = ["enabled", "disabled", "unhealthy"] as const
 export type StatusFilter = (typeof statusFilters)[number]
 
-/** The parts of an integration needed to delete it. They can be read even if secrets or bindings can't. */
+/** The parts of an integration needed to delete it. They may be readable even if secrets or bindings are not. */
 export interface IntegrationRef extends Pick<Integration, "id" | "scope" | "version"> {
   readonly created_by: { readonly client_id: string }
 }
 
-/** Which integrations of a scope to list. */
+/** A page of a scope's integrations. */
 export interface ListedPage {
   readonly offset: number
   readonly limit: number
@@ -77,45 +77,46 @@ export class IntegrationStore extends Context.Service<
   IntegrationStore,
   {
     /**
-     * Stores an integration, and the idempotency record of its request (with the id as `answer`). Stores nothing if the key is
-     * taken, or if the scope has `limit` integrations already, even under concurrent calls.
+     * Stores an integration and the idempotency record of its request, with the id as `answer`. Stores nothing if the
+     * key is taken, or if the scope already has `limit` integrations, even with concurrent calls.
      */
     readonly create: (
       integration: NewIntegration,
       key?: Omit<IdempotencyRecord, "answer">,
       limit?: number
     ) => Effect.Effect<Integration, StoreError | IdempotencyConflict | LimitReached>
-    /** Reads at the call, and returns an `Exit` if possible. Call it again to read again. */
+    /** Reads immediately, and returns an `Exit` if possible. To read again, call it again. */
     readonly find: (id: IntegrationId) => Effect.Effect<Integration | null, StoreError>
-    /** Reads only the parts needed to delete an integration. Reads at the call, like `find`. */
+    /** Reads only the parts needed to delete an integration. Reads immediately, like `find`. */
     readonly findRef: (id: IntegrationId) => Effect.Effect<IntegrationRef | null, StoreError>
-    /** The integrations of a scope in the order of their creation. `total` counts all that match. */
+    /** Returns the integrations of a scope in order of creation. `total` is the number of all matching integrations. */
     readonly list: (scope: Scope, page: ListedPage) => Effect.Effect<IntegrationPage, StoreError>
     /**
-     * Replaces an integration if its stored version is still `expectedVersion`; false if not, or if it is gone. If it is
-     * disabled now, its unsettled deliveries are cancelled in the same transaction. Its failure state is reset.
+     * Replaces an integration if its stored version is still `expectedVersion`; false if not, or if it no longer
+     * exists. If the new version is disabled, its unsettled deliveries are cancelled in the same transaction. The
+     * failure state is reset.
      */
     readonly update: (integration: Integration, expectedVersion: number) => Effect.Effect<boolean, StoreError>
     /**
-     * Deletes an integration in the given version, and cancels its unsettled deliveries, in one transaction. False if it has
-     * another version or is gone.
+     * Deletes an integration in the given version and cancels its unsettled deliveries, in one transaction. False if it
+     * has another version or no longer exists.
      */
     readonly remove: (found: Pick<Integration, "id" | "version">) => Effect.Effect<boolean, StoreError>
     /**
-     * All integrations of these buildings and tenants, including disabled ones, for matching events. Unreadable integrations
-     * are included with the parts that can be read.
+     * Returns all integrations of these buildings and tenants, including disabled ones, for matching events. Unreadable
+     * integrations are included with their readable parts.
      */
     readonly findByScopes: (scopes: {
       readonly buildings: ReadonlyArray<BuildingId>
       readonly tenants: ReadonlyArray<TenantId>
       /**
-       * Allows an answer from memory, which may be outdated. Pass it to `DeliveryStore.enqueue` as the candidates, which
-       * checks it.
+       * Allows an answer from memory, which may be outdated. `DeliveryStore.enqueue` checks it when it is passed as the
+       * candidates.
        */
       readonly cached?: boolean
     }) => Effect.Effect<ReadonlyArray<Integration | UnreadableMatch>, StoreError>
     /**
-     * All integrations that match the filter, in the order of their ids, with their failure states. Unreadable integrations
+     * Returns all integrations that match the filter, ordered by id, with their failure states. Unreadable integrations
      * are included.
      */
     readonly listAll: (filter: {
@@ -123,7 +124,7 @@ export class IntegrationStore extends Context.Service<
       readonly after: IntegrationId | 0
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<IntegrationWithHealth | UnreadableIntegration>, StoreError>
-    /** One integration, with its failure state. */
+    /** Returns one integration with its failure state. */
     readonly findWithHealth: (id: IntegrationId) => Effect.Effect<IntegrationWithHealth | null, StoreError>
   }
 >()("@doorhook/core/ports/IntegrationStore") {}

@@ -7,13 +7,13 @@ export class NameResolver extends Context.Service<
   NameResolver,
   {
     /**
-     * All current IPv4 and IPv6 addresses of a name, in text form; empty if it has none or can't be resolved. Lookups are a
-     * scarce resource shared by clients: `client` made the request. Interrupting cancels the lookup.
+     * Returns all current IPv4 and IPv6 addresses of a name, in text form; empty if it has none or can't be resolved.
+     * `client` made the request: lookups are scarce, and clients share them. Interrupting cancels the lookup.
      */
     readonly addresses: (host: string, client: string) => Effect.Effect<ReadonlyArray<string>>
   }
 >()("@doorhook/core/ports/NameResolver") {
-  /** Resolves no names: only literal addresses are checked when a URL is saved. */
+  /** Resolves no names, so only literal addresses are checked when a URL is saved. */
   static readonly layerNone: Layer.Layer<NameResolver> = Layer.succeed(NameResolver, {
     addresses: () => Effect.succeed([])
   })

@@ -8,14 +8,15 @@ import type { StoreError } from "./StoreError.ts"
 export class SettingStore extends Context.Service<
   SettingStore,
   {
-    /** The stored value. Stores `candidate` first if there is none, and returns whether it did as `created`. */
+    /** Returns the stored value. If there is none, stores `candidate` first. `created` tells whether it did. */
     readonly getOrCreate: (
       name: string,
       candidate: string
     ) => Effect.Effect<{ readonly value: string; readonly created: boolean }, StoreError>
     /**
-     * The stored secret. Stores `candidate` first if there is none. A store with an encryption key encrypts secrets. It
-     * replaces an unencrypted secret by `candidate`, because copies of the database may contain it.
+     * Returns the stored secret. If there is none, stores `candidate` first. A store with an encryption key encrypts
+     * secrets. It replaces an unencrypted secret by `candidate`, because copies of the database may contain the old
+     * one.
      */
     readonly getOrCreateSecret: (
       name: string,

@@ -1,6 +1,6 @@
 /**
- * The error of all storage operations: the store is unreachable, refused the operation, or contains unreadable data. Nothing
- * was changed, unless `outcome` says otherwise.
+ * The error of all storage operations: the store is unreachable, refused the operation, or contains unreadable data.
+ * Nothing was changed, unless `outcome` says otherwise.
  */
 import { Formatter, Predicate, Schema } from "effect"
 
@@ -9,17 +9,20 @@ export class StoreError extends Schema.TaggedError<StoreError>()("StoreError", {
   operation: Schema.String,
   cause: Schema.Defect(),
   /**
-   * Present if something may have changed. `unknown`: the answer was lost, and the operation may have been carried out.
-   * `begun`: a part was carried out and remains.
+   * Present if something may have changed. With `unknown`, the answer was lost, and the operation may have been carried
+   * out. With `begun`, a part was carried out and remains.
    */
   outcome: Schema.optionalKey(Schema.Literals(["unknown", "begun"])),
-  /** What to do if repeating the operation can't help, as with unreadable data. The default is the usual advice. */
+  /**
+   * What to do if repeating the operation can't help, as with unreadable data. By default, the message has general
+   * advice.
+   */
   advice: Schema.optionalKey(Schema.String)
 }) {
   override get message(): string {
     const said = rootMessage(this.cause).replace(/\.$/, "")
     if (this.outcome === "unknown") {
-      return `The database's answer to ${this.operation} was lost: ${said}. It may have been carried out or not; look before you try again.`
+      return `The database's answer to ${this.operation} was lost: ${said}. It may or may not have been carried out; check before you try again.`
     }
     const advice = this.advice ?? "check that it is reachable, writable and has space, then try again."
     if (this.outcome === "begun") {
@@ -29,7 +32,7 @@ export class StoreError extends Schema.TaggedError<StoreError>()("StoreError", {
   }
 }
 
-/** The message of the innermost cause: the database's own words. */
+/** Returns the message of the innermost cause, in the database's own words. */
 export const rootMessage = (error: unknown): string => {
   let root = error
   for (let depth = 0; depth < 10 && Predicate.hasProperty(root, "cause") && root.cause !== undefined; depth++) {

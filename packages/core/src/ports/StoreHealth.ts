@@ -1,9 +1,9 @@
 /**
- * The condition of a store as a whole, in contrast to failures of single operations.
+ * The condition of a store as a whole, as opposed to failures of single operations.
  */
 import { Context, Effect, Predicate, Schema } from "effect"
 
-/** The database must be opened again: its file was removed or replaced, or its log was lost. */
+/** The database must be opened again, because its file was removed or replaced, or its log was lost. */
 export class StoreLost extends Schema.TaggedError<StoreLost>()("StoreLost", { message: Schema.String }) {}
 
 /** Whether an error was caused by a lost database. */
@@ -15,7 +15,7 @@ export const isStoreLost = (error: unknown): boolean => {
 
 /** Health of the store. A store without this service counts as healthy. */
 export const StoreHealth = Context.Reference<{
-  /** Why the store currently refuses all changes, in a sentence for operators; null if it accepts them. */
+  /** Returns why the store currently refuses all changes, in a sentence for operators; null if it accepts changes. */
   readonly trouble: () => string | null
   /** Fails when the database must be opened again before anything can be stored or read. Never succeeds. */
   readonly lost: Effect.Effect<never, StoreLost>

@@ -8,23 +8,28 @@ import type { AllowList } from "../model/AddressPolicy.ts"
 
 export interface TransportRequest {
   readonly url: string
-  /** All headers except those that HTTP itself requires. No trace context is added, so none leaks to third parties. */
+  /**
+   * All headers except those that HTTP itself requires. No trace context is added, so that none leaks to third parties.
+   */
   readonly headers: Readonly<Record<string, string>>
   /** Encoded as UTF-8. */
   readonly body: string
-  /** Time limit in milliseconds, from the start, including name resolution and connecting, to the end of the answer. */
+  /** Time limit for the whole request in milliseconds, from name resolution to the end of the answer. */
   readonly deadline: number
   /** Special-purpose networks that may be connected to. */
   readonly allow: AllowList
-  /** The client that created the integration. Scarce resources of the sender, such as name look-ups, are shared fairly among clients. */
+  /**
+   * The client that created the integration. Clients share scarce resources of the sender, such as name lookups,
+   * fairly.
+   */
   readonly client: string
 }
 
 /**
- * The result of a request. `elapsed` is in milliseconds from its start. Redirects are answers and are not followed. Interim
- * answers (status 1xx) are skipped. The request is made once, with one exception: if a kept-alive connection ends before the
- * first byte of the answer, the request is repeated once on a new connection within the same deadline. This happens when a
- * receiver closes idle connections.
+ * The result of a request. `elapsed` is in milliseconds from its start. Redirects are answers and are not followed.
+ * Interim answers (status 1xx) are skipped. The request is made once, with one exception: if a kept-alive connection
+ * ends before the first byte of the answer, as when a receiver closes idle connections, the request is repeated once on
+ * a new connection within the same deadline.
  */
 export type TransportResult =
   | {
@@ -34,33 +39,36 @@ export type TransportResult =
       readonly retry_after: string | null
       /** The `location` header as sent, if the answer is a redirect with one. */
       readonly location?: string | null
-      /** The beginning of the body, limited by `maxExcerptLength`, the deadline or the end of the connection. */
+      /** The beginning of the body, limited by `maxExcerptLength`, the deadline and the end of the connection. */
       readonly excerpt: string
-      /** When the answer's headers were complete. */
+      /** Time until the answer's headers were complete. */
       readonly headers_elapsed: number
       readonly elapsed: number
     }
   | {
       readonly _tag: "Failed"
-      /** Also `blocked_address` if the URL is neither http nor https. */
+      /** `blocked_address` is also used if the URL is neither http nor https. */
       readonly outcome: Exclude<AttemptOutcome, "acknowledged" | "bad_status">
-      /** One line for operators. It omits the URL's path and query, which may hold a secret, and the sent data. */
+      /** One line for operators. It omits the URL's path and query, which may contain a secret, and the sent data. */
       readonly detail: string
       readonly elapsed: number
     }
 
-/** The sender's outbound connections failed: its proxy, or its supply of sockets. Nothing was attempted, and the receiver is not at fault. */
+/**
+ * The sender can't make outbound connections, because its proxy failed or it has no sockets left. Nothing was
+ * attempted, and the receiver is not at fault.
+ */
 export class TransportUnavailable extends Schema.TaggedError<TransportUnavailable>()("TransportUnavailable", {
   /** What failed, in one line. */
   message: Schema.String
 }) {}
 
 /**
- * The sender lacked a resource for this receiver: its name waited behind other lookups until the deadline. The receiver is not
- * at fault, and other receivers are not affected. The request may have been made.
+ * The sender lacked a resource for this receiver: the lookup of its name waited behind others until the deadline. The
+ * receiver is not at fault, and other receivers are not affected. The request may have been made.
  */
 export class TransportBusy extends Schema.TaggedError<TransportBusy>()("TransportBusy", {
-  /** What was exhausted, in one line. */
+  /** The exhausted resource, in one line. */
   message: Schema.String
 }) {}
 
@@ -78,18 +86,18 @@ export class Transport extends Context.Service<
   Transport,
   {
     /**
-     * Makes a request and calls `done` exactly once, possibly before `send` returns. Never throws; `done` must not throw.
-     * Failures to reach the receiver are results, and so is an expired deadline, which the transport enforces.
+     * Makes a request and calls `done` exactly once, possibly before `send` returns. Never throws, and `done` must not
+     * throw. Failures to reach the receiver are results. So is an expired deadline, which the transport enforces.
      *
-     * The returned function cancels the request: it closes the connection, and `done` is not called. After `done` it does
-     * nothing.
+     * The returned function cancels the request: it closes the connection, and `done` is not called. After `done` it
+     * does nothing.
      */
     readonly send: (request: TransportRequest, done: (report: TransportReport) => void) => () => void
-    /** The same as an effect. It dies with a `TransportDefect`. Interrupting it closes the connection. */
+    /** Like `send`, as an effect. It dies with a `TransportDefect`. Interrupting it closes the connection. */
     readonly post: (request: TransportRequest) => Effect.Effect<TransportResult, TransportUnavailable | TransportBusy>
   }
 >()("@doorhook/core/ports/Transport") {
-  /** A transport written with callbacks. */
+  /** Makes a transport from a `send` with callbacks. */
   static make({ send }: { readonly send: Send }): Transport["Service"] {
     const post: Post = (request) =>
       Effect.callback((resume) => {
@@ -100,8 +108,8 @@ export class Transport extends Context.Service<
   }
 
   /**
-   * A transport written as an effect. `send` runs it with the clock, tracer and other references of the fiber that calls
-   * `fromPost`, usually the one that builds the layer.
+   * Makes a transport from a `post` effect. `send` runs it with the clock, tracer and other references of the fiber
+   * that calls `fromPost`, usually the one that builds the layer.
    */
   static fromPost(post: Post): Effect.Effect<Transport["Service"]> {
     return Effect.map(Effect.context<never>(), (context) => {
@@ -144,7 +152,7 @@ const endingOf = (report: TransportReport): ReturnType<Post> => {
   }
 }
 
-/** What `post` returns; a defect if it throws before it returns an effect. */
+/** Returns what `post` returns, or a defect if it throws before it returns an effect. */
 const effectOf = (post: Post, request: TransportRequest): ReturnType<Post> => {
   try {
     return post(request)

@@ -1,5 +1,5 @@
 /**
- * Wakes dispatchers when there is something to claim, so that they need not wait for their next poll.
+ * Wakes dispatchers when there is something to claim, so that they don't wait for their next poll.
  */
 import { Context, Effect, Layer, Queue } from "effect"
 import type { IntegrationId } from "../model/Ids.ts"
@@ -7,18 +7,18 @@ import type { IntegrationId } from "../model/Ids.ts"
 export class WakeSignal extends Context.Service<
   WakeSignal,
   {
-    /** Wakes every dispatcher of the same store. Signals to a busy dispatcher are combined and kept. */
+    /** Wakes every dispatcher of the same store. Signals to a busy dispatcher are combined and kept until it waits. */
     readonly signal: Effect.Effect<void>
     /** Returns at the next signal. */
     readonly wait: Effect.Effect<void>
     /**
-     * Returns the integrations that other processes have changed, at the next change. Null means that any integration may have
-     * changed. The store signals such changes itself.
+     * Waits for other processes to change integrations, and returns their ids. Null means that any integration may have
+     * changed. The store sends these signals itself.
      */
     readonly changes: Effect.Effect<ReadonlyArray<IntegrationId> | null>
   }
 >()("@doorhook/core/ports/WakeSignal") {
-  /** For one dispatcher in this process. */
+  /** Signals for a single dispatcher, in this process. */
   static readonly layerLocal: Layer.Layer<WakeSignal> = Layer.effect(
     WakeSignal,
     Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /**
- * Sends an event to one integration without matching: test events, and notifications for the operator. It is stored, signed
- * and retried like any other event.
+ * Sends an event to one integration without matching. Used for test events and notification webhooks. The event is
+ * stored, signed and retried like any other.
  */
 import { Effect } from "effect"
 import { laneOf } from "../model/Delivery.ts"
@@ -16,13 +16,13 @@ import type { WakeSignal } from "../ports/WakeSignal.ts"
 import { signalAfter } from "../delivery/SignalAfter.ts"
 import { makeEventId } from "./EventIds.ts"
 
-/** A building id that no host uses, so that these events appear in no list of access logs. */
+/** A building id that no host uses, so that lists of access logs don't show these events. */
 const nowhere = BuildingId.make(Number.MAX_SAFE_INTEGER)
 
 /** The event to send. `data` becomes JSON. */
 export interface DirectEvent extends Pick<Event, "resource_type" | "action"> {
   readonly data: object
-  /** Whether it has urgent priority. */
+  /** Whether the event is urgent. */
   readonly urgent: boolean
 }
 
@@ -34,8 +34,8 @@ export interface DirectSender {
 }
 
 /**
- * Stores an event with its delivery; `sent` is undefined if the integration no longer exists. Fails without storing anything
- * if `key` is taken.
+ * Stores an event with its delivery. `sent` is undefined if the integration no longer exists. Fails without storing
+ * anything if `key` is taken.
  */
 export const sendDirect = (
   { crypto, store, wake }: DirectSender,

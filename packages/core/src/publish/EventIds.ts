@@ -1,5 +1,5 @@
 /**
- * Generates event ids: globally unique, and roughly ordered by time.
+ * Generates event ids, which are globally unique and roughly ordered by time.
  */
 import { Brand } from "effect"
 import type { EventId } from "../model/Ids.ts"
@@ -17,22 +17,22 @@ const toBase32 = (bytes: Uint8Array): string => {
 /** Random bytes per event id. Five bits of each are used. */
 const eventIdBytes = 20
 
-/** Brands without validation: a generated id is always valid, and validating it would take longer than generating it. */
+/** Brands without validation, because a generated id is always valid and validating takes longer than generating. */
 const brandedEventId = Brand.nominal<EventId>()
 
 const eventIdOf = (now: number, random: Uint8Array): EventId =>
   brandedEventId(`${eventIdPrefix}${now.toString(36).padStart(9, "0")}${toBase32(random)}`)
 
 /**
- * A new event id: 48 bits of time, so that ids sort roughly by age, then 100 random bits.
+ * Generates an event id: 48 bits of time, so that ids sort roughly by age, then 100 random bits.
  *
- * The random part keeps ids unique after a database is restored or replaced. Receivers may still remember earlier ids as
- * duplicates.
+ * Receivers remember ids to detect duplicates. The random part keeps ids unique even after a database is restored or
+ * replaced.
  */
 export const makeEventId = (crypto: Crypto["Service"], now: number): EventId =>
   eventIdOf(now, crypto.randomBytes(eventIdBytes))
 
-/** `count` new event ids, from one call of the random generator. */
+/** Generates `count` event ids with one call of the random generator. */
 export const makeEventIds = (crypto: Crypto["Service"], now: number, count: number): ReadonlyArray<EventId> => {
   const random = crypto.randomBytes(count * eventIdBytes)
   return Array.from({ length: count }, (_, index) =>

@@ -1,5 +1,6 @@
 /**
- * Handles the `Idempotency-Key` header: a repeated request gets the first answer, a different request with the same key fails.
+ * Handles the `Idempotency-Key` header. A repeated request gets the first answer; a different request with the same key
+ * fails.
  */
 import { Effect, Predicate, Result, Schema } from "effect"
 import { Hex } from "effect/encoding"
@@ -9,7 +10,7 @@ import { english, say } from "../model/Sentences.ts"
 
 /** The key and the content of a request. */
 export interface IdempotentRequest {
-  /** The sender's key. It includes the sender's name, so that different senders can't share a key. */
+  /** The sender's key, with the sender's name, so that different senders can't share a key. */
   readonly key: string
   /** The hash of the request's text, from `fingerprintOf`. */
   readonly fingerprint: string
@@ -22,7 +23,7 @@ export class InvalidIdempotencyKey extends Schema.TaggedError<InvalidIdempotency
   }
 }
 
-/** Reads a key as sent. */
+/** Reads the key of a request. */
 export const readIdempotencyKey = (text: unknown): Result.Result<string, InvalidIdempotencyKey> =>
   Predicate.isString(text) && /^[\x21-\x7e]{1,255}$/.test(text)
     ? Result.succeed(text)
@@ -52,11 +53,11 @@ export class KeyInUse extends Schema.TaggedError<KeyInUse>()("KeyInUse", {}) {
 
 const encoder = new TextEncoder()
 
-/** A hash of a request's text. */
+/** Returns a hash of a request's text. */
 export const fingerprintOf = (crypto: Crypto["Service"], text: string): Effect.Effect<string> =>
   Effect.mapEager(crypto.sha256(encoder.encode(text)), Hex.encode)
 
-/** A publish request with its key. All ways of publishing share their keys, both over HTTP and within the host's process. */
+/** Returns a publish request with its key. Publishing over HTTP and within the host's process share their keys. */
 export const publishRequest = (
   crypto: Crypto["Service"],
   key: string,

@@ -1,5 +1,5 @@
 /**
- * Idempotency records of publish calls. They decide whether a call is carried out, answered as before, or refused.
+ * Idempotency records of publish calls. With them, a call is carried out, answered as before, or refused.
  */
 import { Effect, Schema } from "effect"
 import { EventId } from "../model/Ids.ts"
@@ -17,11 +17,11 @@ export interface Published {
 const Answer = Schema.fromJsonString(Schema.Array(Schema.Struct({ id: EventId, deliveries: Schema.Int })))
 const encodeAnswer = Schema.encodeSync(Answer)
 
-/** Reads a stored answer. An unreadable one is a defect, because doorhook did not write it. */
+/** Reads a stored answer. An unreadable answer is a defect, because doorhook did not write it. */
 export const decodeAnswer = ({ answer }: IdempotencyRecord): Effect.Effect<ReadonlyArray<Published>> =>
   Effect.orDie(Schema.decodeUnknownEffect(Answer)(answer))
 
-/** The record of a call that is carried out at `now`. */
+/** Makes the record of a call that is carried out at `now`. */
 export const makeRecord = (
   request: IdempotentRequest,
   published: ReadonlyArray<Published>,
@@ -33,18 +33,18 @@ export const makeRecord = (
   expires_at: now + idempotencyTtl
 })
 
-/** The calls of a batch by their treatment. */
+/** The calls of a batch, grouped by what happens to them. */
 export interface Partitioned<Call> {
   readonly fresh: ReadonlyArray<Call>
   /** Calls that repeat an earlier request with a stored record. */
   readonly replayed: ReadonlyArray<{ readonly call: Call; readonly as: IdempotencyRecord }>
   /** Calls that repeat a fresh call of this batch. */
   readonly repeated: ReadonlyArray<{ readonly call: Call; readonly of: Call }>
-  /** Calls whose key belongs to a different request. */
+  /** Calls whose key was used for a different request. */
   readonly refused: ReadonlyArray<Call>
 }
 
-/** Partitions the calls of a batch, given the stored records of their keys. */
+/** Groups the calls of a batch, given the stored records of their keys. */
 export const partitionByKey = <Call extends { readonly request: IdempotentRequest | null }>(
   calls: ReadonlyArray<Call>,
   remembered: ReadonlyArray<IdempotencyRecord>

@@ -1,10 +1,10 @@
 /**
- * Encodes values as JSON, and explains why a value can't be encoded. It also rejects values that `JSON.stringify` would silently
- * reduce to `{}` or `null`.
+ * Encodes values as JSON, and explains why a value can't be encoded. It also rejects values that `JSON.stringify` would
+ * silently reduce to `{}` or `null`.
  */
 import { Predicate, Result } from "effect"
 
-/** Types that JSON reduces to an empty object, by their `toString` tag: a name for messages, and a replacement. */
+/** Types that JSON reduces to an empty object, by their `toString` tag, with a name for messages and a replacement. */
 const lossy: ReadonlyMap<string, readonly [what: string, instead: string]> = new Map([
   ["[object Map]", ["a Map", "give Object.fromEntries(map)"]],
   ["[object Set]", ["a Set", "give a list, [...set]"]],
@@ -15,14 +15,17 @@ const said = (thrown: unknown): string => (Predicate.isError(thrown) ? thrown.me
 
 const placeOf = (path: ReadonlyArray<string>): string => (path.length === 0 ? "" : ` in ${path.join(".")}`)
 
-/** The value of a member as JSON sees it, after `toJSON` if it has one. */
+/** Returns the value of a member as JSON encodes it, after `toJSON` if it has one. */
 const memberOf = (holder: object, key: string): unknown => {
   const value: unknown = Reflect.get(holder, key)
   const toJson: unknown = value === undefined || value === null ? undefined : Reflect.get(Object(value), "toJSON")
   return Predicate.isFunction(toJson) ? Reflect.apply(toJson, value, [key]) : value
 }
 
-/** The first problem of a member and its contents, in the order of JSON output. `within` are the enclosing objects. */
+/**
+ * Returns the first problem in a member and its contents, in the order of JSON output. `within` are the enclosing
+ * objects.
+ */
 const problemOf = (
   holder: object,
   key: string,
@@ -56,16 +59,16 @@ const problemIn = (value: unknown): string | null => {
   try {
     return problemOf({ "": value }, "", [], [])
   } catch {
-    // Nested more deeply than the call stack allows.
+    // The value is nested more deeply than the call stack allows.
     return null
   }
 }
 
-/** Encodes a value as JSON text; undefined if JSON has no text for it (a function, undefined). Fails with the reason. */
+/** Encodes a value as JSON text; undefined for values that JSON omits (functions, undefined). Fails with the reason. */
 export const encode = (value: unknown): Result.Result<string | undefined, string> => {
   try {
     const text: string | undefined = JSON.stringify(value)
-    // Checked only if the text shows a possible loss, because the check takes longer than encoding.
+    // Checked only if the text suggests a loss, because the check takes longer than encoding.
     const lost = /\{\}|null/.test(text ?? "") ? problemIn(value) : null
     return lost === null ? Result.succeed(text) : Result.fail(lost)
   } catch (thrown) {

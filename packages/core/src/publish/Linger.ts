@@ -1,11 +1,11 @@
 /**
  * Decides how long a transaction waits for more publish calls (linger).
  *
- * With hundreds of single events per second, a separate transaction and disk sync for each would be most of their cost. At
- * such rates each transaction waits for about four more calls, and at most `longest`. Rare calls do not wait. Neither do very
- * frequent ones, which share transactions anyway.
+ * With hundreds of single events per second, a transaction and disk sync for each event would be most of the cost. At
+ * such rates, each transaction waits for about four more calls, but at most `longest`. Rare calls do not wait. Neither
+ * do very frequent calls, which share transactions anyway.
  *
- * A caller that waits for each answer before its next call gains nothing from lingering: no call arrives in the second half
+ * Lingering is useless for a caller that waits for each answer before its next call: no call arrives in the second half
  * of the wait. After three such waits in a row, lingering pauses.
  *
  * Plain data: nothing here waits. All times are in milliseconds.
@@ -14,16 +14,21 @@
 /** The longest wait. */
 export const longest = 10
 
-/** The number of further calls that a transaction waits for. */
+/** Number of further calls that a transaction waits for. */
 const expectedCalls = 4
 
-/** Largest average gap between calls for which a transaction waits: with a larger gap too few calls would share it. */
+/**
+ * Largest average gap between calls at which transactions wait. With a larger gap, too few calls would share a
+ * transaction.
+ */
 export const sparse = 5
 
-/** Shortest wait; a shorter one is skipped. Timers are no more precise, and a commit takes as long. */
+/**
+ * Shortest wait. Shorter waits are skipped, because timers are not precise enough and a commit takes this long anyway.
+ */
 const shortest = 2
 
-/** The largest gap that enters the average. */
+/** Largest gap that counts in the average. Larger gaps count as this. */
 const pause = 4 * sparse
 
 /** Weight of one arrival in the average. */
@@ -48,15 +53,15 @@ export class Linger {
     this.gap += (Math.min(pause, this.since / count) - this.gap) * weight
   }
 
-  /** How long the transaction of these calls should wait for more. */
+  /** Returns how long the transaction of these calls should wait for more. */
   wait(now: number): number {
-    // Calls of the same millisecond are one burst and say nothing about the rate.
+    // Calls within the same millisecond are one burst and say nothing about the rate.
     if (this.since === 0 || this.gap > sparse || now < this.restsUntil) return 0
     const wait = Math.min(longest, Math.round(expectedCalls * this.gap))
     return wait < shortest ? 0 : wait
   }
 
-  /** Notes the end of a wait. `cameLate`: whether a call arrived in its second half. */
+  /** Notes the end of a wait. `cameLate` tells whether a call arrived in its second half. */
   waited(cameLate: boolean, now: number): void {
     this.emptyWaits = cameLate ? 0 : this.emptyWaits + 1
     if (this.emptyWaits < patience) return

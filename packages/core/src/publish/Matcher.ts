@@ -1,14 +1,15 @@
 /**
- * Matches events with integrations (document section 4.2, and section 6, rule 1). An event goes to the integrations of its
- * building and of its tenants, if one of their bindings names its resource type and action. Each integration is matched once
- * at most. If its bindings can't be read (null), the building or tenant alone decides, so that no event is lost.
+ * Matches events with integrations (document section 4.2, and section 6, rule 1). An event goes to the integrations of
+ * its building and of its tenants that have a binding for its resource type and action. Each integration gets an event
+ * at most once. If an integration's bindings can't be read (null), only the building or tenant is compared, so that no
+ * event is lost.
  */
 import type { NewEvent } from "../model/Event.ts"
 import type { Binding, Integration, Scope } from "../model/Integration.ts"
 
 type EventScope = Pick<NewEvent, "resource_type" | "action" | "building_id" | "tenant_ids">
 
-/** Whether an event belongs to a scope. */
+/** Whether a scope may see an event. */
 export const scopeSees = (scope: Scope, event: EventScope): boolean =>
   (scope.type === "building" && scope.id === event.building_id) ||
   (scope.type === "tenant" && event.tenant_ids.includes(scope.id))
@@ -23,11 +24,11 @@ type Matchable = Pick<Integration, "scope"> & { readonly bindings: Integration["
 export const matches = ({ bindings, scope }: Matchable, event: EventScope): boolean =>
   scopeSees(scope, event) && (bindings === null || bindings.some((binding) => bindingCovers(binding, event)))
 
-/** The integrations that an event matches. */
+/** Returns the integrations that an event matches. */
 export const match = <I extends Matchable>(event: EventScope, integrations: ReadonlyArray<I>): ReadonlyArray<I> =>
   integrations.filter((integration) => matches(integration, event))
 
-/** Like `match`, for many events: indexes the integrations by scope. */
+/** Like `match`, but indexes the integrations by scope, for many events. */
 export const makeMatcher = <I extends Matchable>(
   integrations: ReadonlyArray<I>
 ): ((event: EventScope) => ReadonlyArray<I>) => {

@@ -1,5 +1,5 @@
 /**
- * Reads events that a host publishes, from JSON text or from values, and reports all problems at once.
+ * Reads published events from JSON text or from values, and reports all problems together.
  */
 import { Array, Effect, Option, Predicate, Result, Schema } from "effect"
 import type { NewEvent } from "../model/Event.ts"
@@ -14,7 +14,7 @@ import type { Action, ResourceTypeTable } from "../model/ResourceType.ts"
 import { publishableText, ResourceType, ResourceTypes } from "../model/ResourceType.ts"
 import { didYouMean } from "../model/Nearest.ts"
 
-/** Published events, and whether they came as a list. */
+/** Published events, and whether they were given as a list. */
 export interface PublishRequest {
   readonly events: ReadonlyArray<NewEvent>
   readonly isList: boolean
@@ -24,7 +24,7 @@ export interface PublishRequest {
 
 const title = "Invalid event"
 
-/** Problems point to the invalid member, or to the parent of a missing one. */
+/** The result of reading. Problems point to the invalid member, or to the parent of a missing one. */
 type Read<A> = Result.Result<A, ReadonlyArray<Problem>>
 
 const wrong = (pointer: string, detail: string): Read<never> => Result.fail([{ pointer, detail }])
@@ -34,7 +34,7 @@ interface Kinds {
   readonly types: string
   readonly hasType: (type: string) => boolean
   readonly actions: (type: string | null) => string
-  /** `type` is null if it is not one of these. */
+  /** Whether the type has the action. `type` is null if it is not one of `types`. */
   readonly hasAction: (type: string | null, action: string) => boolean
 }
 
@@ -58,7 +58,7 @@ const anyKind: Kinds = {
   hasAction: (_, action) => isName(action)
 }
 
-/** Reads a member that must be one of several words. */
+/** Reads a member whose value must be one of several words. */
 const wordIn = (
   record: Readonly<Record<PropertyKey, unknown>>,
   base: string,
@@ -92,7 +92,7 @@ const tenantsIn = (
   if (!globalThis.Array.isArray(given)) {
     return wrong(pointer, `must be a list of positive whole numbers, not ${nameOf(given)}`)
   }
-  // Spread, so that holes in the list are read too.
+  // Spreading also reads holes in the list.
   const reads = [...given].map((item: unknown, index) =>
     idAt(item, `${pointer}/${index}`, (id) => TenantId.make(id, { disableChecks: true }))
   )
@@ -102,11 +102,14 @@ const tenantsIn = (
 
 const encoder = new TextEncoder()
 
-/** Whether data is too long in UTF-8. A UTF-16 code unit takes three bytes at most, so most texts need no encoding. */
+/**
+ * Whether data is too long in UTF-8. A UTF-16 code unit takes at most three bytes, so most texts need not be encoded to
+ * know.
+ */
 const isTooLong = (text: string): boolean =>
   text.length * 3 > maxDataBytes && (text.length > maxDataBytes || encoder.encode(text).length > maxDataBytes)
 
-/** Reads one event from its members in `value` and its data, which is read already. */
+/** Reads one event from its members in `value` and its data, which has already been read. */
 const readEvent = (kinds: Kinds, value: unknown, data: Read<JsonText>, base: string): Read<NewEvent> => {
   if (!Predicate.isObject(value) || globalThis.Array.isArray(value)) return wrong(base, "must be an object")
   const resource_type = wordIn(value, base, "resource_type", { expected: kinds.types, has: kinds.hasType })
@@ -133,12 +136,12 @@ const readData = (texts: ReadonlyArray<string>, base: string): Read<JsonText> =>
   })
 }
 
-// Members that are probably misspellings of the optional `tenant_ids`. They are not errors, because hosts may send further
-// members. But an event without `tenant_ids` reaches no tenant, and the host would not notice.
+// Members that are probably misspellings of the optional `tenant_ids`. They are not errors, because hosts may send
+// additional members. They cause a warning, because an event without `tenant_ids` silently reaches no tenant.
 
 const optionalMember = "tenant_ids"
 
-/** The members of an event. An event with only these needs no comparison. */
+/** The members of an event. If an event has only these, no names are compared. */
 const knownMembers = new Set(["resource_type", "action", "building_id", optionalMember, "data"])
 
 /** Longer names are not compared. */
@@ -173,7 +176,7 @@ const refuse = (detail: string): Result.Result<never, InvalidInput> =>
 
 const tooMany = (count: number): boolean => count > maxEventsPerPublish
 
-const tooManyDetail = `at most ${maxEventsPerPublish} events can be published at once; split the list`
+const tooManyDetail = `at most ${maxEventsPerPublish} events can be published in one call; split the list`
 
 /** Reads one event from its parsed `value` and its `text`. */
 const readText = (kinds: Kinds, value: unknown, text: string, base: string): Read<NewEvent> =>
@@ -197,7 +200,7 @@ const fromText = (kinds: Kinds, text: string): Result.Result<PublishRequest, Inv
   )
 }
 
-/** Encodes the data of an event given as a value. */
+/** Encodes the data of an event that is given as a value. */
 const encodeData = (item: unknown, base: string): Read<JsonText> => {
   const data = Predicate.hasProperty(item, "data") ? item.data : undefined
   if (data === undefined) return readData([], base)
@@ -207,7 +210,7 @@ const encodeData = (item: unknown, base: string): Read<JsonText> => {
   })
 }
 
-/** Reads one event given as a value. Its getters belong to the host and may throw. */
+/** Reads one event that is given as a value. The host's getters may throw. */
 const readValue = (kinds: Kinds, item: unknown, base: string): Read<NewEvent> => {
   try {
     return readEvent(kinds, item, encodeData(item, base), base)
@@ -220,16 +223,16 @@ const fromValue = (kinds: Kinds, value: unknown): Result.Result<PublishRequest, 
   const isList = globalThis.Array.isArray(value)
   const values: ReadonlyArray<unknown> = isList ? value : [value]
   if (tooMany(values.length)) return refuse(tooManyDetail)
-  // Spread, so that holes in a sparse list are read as undefined.
+  // Spreading reads holes in a sparse list as undefined.
   const reads = [...values].map((item, index) => readValue(kinds, item, isList ? `/${index}` : ""))
   return collect(reads, values, isList)
 }
 
 /** Reads publish requests. */
 export interface PublishReader {
-  /** Reads a request body: one event, or a list of them. The text of `data` is kept byte for byte. */
+  /** Reads a request body with one event or a list of events. The text of `data` is kept byte for byte. */
   readonly fromText: (text: string) => Result.Result<PublishRequest, InvalidInput>
-  /** Reads events from values of the host's program. */
+  /** Reads events given as values by the host's program. */
   readonly fromValue: (value: unknown) => Result.Result<PublishRequest, InvalidInput>
 }
 
@@ -238,7 +241,7 @@ const readerWith = (kinds: Kinds): PublishReader => ({
   fromValue: (value) => fromValue(kinds, value)
 })
 
-/** Makes a reader for these resource types. Reuse it. */
+/** Makes a reader for these resource types. Readers should be reused. */
 export const readerOf = (types: ResourceTypeTable): PublishReader => readerWith(kindsOf(types))
 
 /** The reader for the resource types of this service. */

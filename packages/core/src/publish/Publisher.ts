@@ -1,9 +1,10 @@
 /**
- * Accepts events: match, store, hand over to the dispatcher. An event is accepted once it and its deliveries are durable.
+ * Accepts events: matches and stores them, and hands them over to the dispatcher. An event is accepted once it and its
+ * deliveries are durable.
  *
- * Calls that arrive during a transaction share the next one, so that one disk sync serves them all (group commit). If many
- * calls arrive one by one, a transaction waits a moment for more (`Linger`). A call with an urgent event joins the next
- * transaction ahead of all ordinary calls. Each call is answered when its own events are durable.
+ * Calls that arrive during a transaction share the next one and its disk sync (group commit). If many calls arrive one
+ * by one, a transaction waits briefly for more (`Linger`). A call with an urgent event joins the next transaction ahead
+ * of all ordinary calls. Each call is answered when its own events are durable.
  */
 import { Cause, Clock, Context, Effect, Fiber, Latch, Layer, Option, Predicate, Scheduler, Schema } from "effect"
 import type { Scope } from "effect"
@@ -37,7 +38,7 @@ import { Linger } from "./Linger.ts"
 import type { Sentence } from "../model/Sentences.ts"
 import { english, say } from "../model/Sentences.ts"
 
-/** Too many events wait to be stored, and none of this call was stored. The message names the limit. */
+/** Too many events wait to be stored, and no event of this call was stored. The message names the limit. */
 export class PublisherBusy extends Schema.TaggedError<PublisherBusy>()("PublisherBusy", { message: Schema.String }) {}
 
 /** The publisher is closed. */
@@ -55,10 +56,10 @@ export class Publisher extends Context.Service<
   Publisher,
   {
     /**
-     * Accepts all of the events or none. Returns results in the given order. With an idempotency key, a repeated request gets
-     * the first answer for 24 hours and publishes nothing. Calls made before the publisher's scope closes are still carried
-     * out; later ones fail with `PublisherClosed`. While `waitingBytes` of event data wait to be stored, a call waits up to
-     * 5 s and then fails with `PublisherBusy`.
+     * Accepts all of the events or none. Returns results in the given order. With an idempotency key, a request
+     * repeated within 24 hours gets the first answer and publishes nothing. Calls made before the publisher's scope
+     * closes are still carried out; later calls fail with `PublisherClosed`. While `waitingBytes` of event data wait to
+     * be stored, a call waits for up to 5 s and then fails with `PublisherBusy`.
      */
     readonly publish: (
       events: ReadonlyArray<NewEvent>,
@@ -76,13 +77,15 @@ export class Publisher extends Context.Service<
   )
 }
 
-/** Number of events after which a transaction takes no more calls: a larger one would delay the calls behind it. */
+/**
+ * Number of events after which a transaction takes no more calls. A larger transaction would delay the calls behind it.
+ */
 const maxBatch = 250
 
-/** Number of events with which a transaction does not linger. */
+/** Number of events from which a transaction does not linger. */
 const enough = 32
 
-/** Memory of a waiting event besides its data, in bytes. */
+/** Memory used by a waiting event in addition to its data, in bytes. */
 const overhead = 256
 
 /** How long a call waits for room, in milliseconds. */
@@ -93,7 +96,7 @@ type Answer = Effect.Effect<ReadonlyArray<Published>, StoreError | KeyReused | P
 interface Call {
   readonly events: ReadonlyArray<NewEvent>
   readonly request: IdempotentRequest | null
-  /** Its part of `waitingBytes`. */
+  /** The call's part of `waitingBytes`. */
   readonly size: number
   readonly answer: (answer: Answer) => void
 }
@@ -116,7 +119,10 @@ interface Matched {
   readonly integrations: ReadonlyArray<Integration | UnreadableMatch>
 }
 
-/** The definition of an event's type. Throws `InvalidInput` for an undeclared type, which readers reject earlier. */
+/**
+ * Returns the definition of an event's type. Throws `InvalidInput` for an undeclared type, although readers reject
+ * these earlier.
+ */
 const publishable = (types: ResourceTypeTable, { resource_type }: NewEvent): ResourceTypeDefinition => {
   const definition = types.get(resource_type)
   if (definition !== undefined) return definition
@@ -124,7 +130,7 @@ const publishable = (types: ResourceTypeTable, { resource_type }: NewEvent): Res
   throw new InvalidInput({ title: "Invalid event", problems: [{ pointer: "/resource_type", detail }] })
 }
 
-// Checks all events, to find an undeclared type after an urgent event.
+// Checks all events, because an undeclared type may follow an urgent event.
 const isUrgent = (types: ResourceTypeTable, events: ReadonlyArray<NewEvent>): boolean =>
   events.reduce((isAny, event) => publishable(types, event).urgent || isAny, false)
 
@@ -135,7 +141,7 @@ const sizeOf = (events: ReadonlyArray<NewEvent>): number =>
 
 const countEvents = (calls: ReadonlyArray<Call>): number => calls.reduce((sum, { events }) => sum + events.length, 0)
 
-/** Whether a stored row can't be read and nothing was changed. Calls that don't need that row can still succeed. */
+/** Whether the error is an unreadable row and nothing was changed. Calls that don't need that row can still succeed. */
 const isRowProblem = ({ advice, outcome }: StoreError): boolean => advice !== undefined && outcome === undefined
 
 /** Whether a failed change may have been carried out: its answer was lost, or it was interrupted. */
@@ -145,7 +151,7 @@ const mayBeStored = (cause: Cause.Cause<unknown>): boolean => {
   return Predicate.isTagged(error, "StoreError") && Predicate.hasProperty(error, "outcome")
 }
 
-/** Accepts events until the scope closes. Calls received before that are still carried out. */
+/** Makes a publisher that accepts events until the scope closes. Calls received before that are still carried out. */
 const makePublisher: Effect.Effect<
   Publisher["Service"],
   never,
@@ -175,7 +181,7 @@ const makePublisher: Effect.Effect<
   let isArriving = false
   /** Whether the committer waits for a call. */
   let isWaiting = false
-  /** Open if a transaction should not linger. */
+  /** Open while transactions should not linger. */
   const flushNow = yield* Latch.make(false)
   let waitingSize = 0
   let arrived = 0
@@ -201,7 +207,7 @@ const makePublisher: Effect.Effect<
 
   const fits = (size: number): boolean => waitingSize === 0 || waitingSize + size <= waitingBytes
 
-  /** Returns the memory of a batch and admits blocked calls. */
+  /** Frees the room of a batch and admits blocked calls. */
   const free = (batch: ReadonlyArray<Call>): void => {
     for (const { size } of batch) waitingSize -= size
     for (const waiter of blocked) {
@@ -213,20 +219,21 @@ const makePublisher: Effect.Effect<
 
   const busy = Effect.suspend(() => {
     const limit = `${waitingBytes} bytes of events wait to be stored (setting waitingBytes)`
-    const message = `${limit}, and there was no room within ${DurationText.format(patience)}. None of these events was stored: publish them again in a while.`
+    const message = `${limit}, and there was no room within ${DurationText.format(patience)}. None of these events was stored: publish them again later.`
     return Effect.fail(new PublisherBusy({ message }))
   })
 
-  /** Submits a call and waits for its answer. An ordinary call first waits for room. */
+  /** Submits a call and waits for its answer. A call that is not urgent first waits for room. */
   const call = (events: ReadonlyArray<NewEvent>, request: IdempotentRequest | null): Answer => {
     const size = sizeOf(events)
-    // Checked before submitting: an undeclared type is a defect of this caller and must not fail other calls.
+    // Checked before submitting, because an undeclared type is a defect of this caller and must not fail other calls.
     const isUrgentCall = isUrgent(types, events)
     return Effect.callback((answer) => {
       if (isClosed) return answer(Effect.fail(new PublisherClosed()))
       const submitCall = (): void => submit({ events, request, size, answer }, isUrgentCall)
       if (isUrgentCall || (blocked.size === 0 && fits(size))) return submitCall()
-      // Submitted in the order of arrival when there is room. A call that is interrupted before that publishes nothing.
+      // Calls are submitted in order of arrival when there is room. A call that is interrupted before that publishes
+      // nothing.
       const leave = Effect.sync(() => blocked.delete(waiter))
       const expiry = run(
         Effect.delay(
@@ -246,9 +253,9 @@ const makePublisher: Effect.Effect<
     })
   }
 
-  // Batches: what the next transaction stores.
+  // Batches: the calls of the next transaction.
 
-  /** Reports new ordinary calls to `Linger`. Returns whether there were any. */
+  /** Reports new calls that are not urgent to `Linger`. Returns whether there were any. */
   const noteArrivals = (): boolean => {
     flushNow.closeUnsafe()
     if (arrived === 0) return false
@@ -259,7 +266,7 @@ const makePublisher: Effect.Effect<
 
   const mustNotLinger = (): boolean => isClosed || urgent.length > 0 || countEvents(ordinary) >= enough
 
-  /** Waits for more calls. Returns whether any came, or null if the transaction must not wait longer. */
+  /** Waits for more calls. Returns whether any arrived, or null if the transaction must not wait longer. */
   const lingerFor = Effect.fnUntraced(function* (time: number) {
     const isFlushed = Option.isSome(yield* Effect.timeoutOption(flushNow.await, time))
     const came = noteArrivals()
@@ -284,7 +291,10 @@ const makePublisher: Effect.Effect<
     return wait === 0 || mustNotLinger() ? Effect.void : lingered(wait)
   })
 
-  /** Takes the next batch. Calls left over from the last batch don't linger; calls that arrived during its transaction may. */
+  /**
+   * Takes the next batch. Calls left over from the last batch don't wait for more; calls that arrived during its
+   * transaction may.
+   */
   const takeBatch = Effect.map(
     Effect.suspend(() => {
       if (urgent.length === 0 && ordinary.length <= arrived) return awaitCalls
@@ -299,9 +309,12 @@ const makePublisher: Effect.Effect<
     }
   )
 
-  // The path of a batch: match, store, hand over, answer.
+  // Steps of a batch: match, store, hand over, answer.
 
-  /** The integrations that events may match. `cached` reads them from memory; storing the events then checks their versions. */
+  /**
+   * Returns the integrations that events may match. If `cached`, they are read from memory, and storing the events
+   * checks their versions.
+   */
   const candidatesOf = (events: ReadonlyArray<NewEvent>, cached: boolean) =>
     integrations.findByScopes({
       buildings: distinct(events.map((event) => event.building_id)),
@@ -326,7 +339,7 @@ const makePublisher: Effect.Effect<
     return matched
   }
 
-  /** Divides the matched events among their calls. */
+  /** Groups the matched events by call. */
   const shareOut = (calls: ReadonlyArray<Call>, matched: ReadonlyArray<Matched>): ReadonlyArray<CarriedOut> => {
     let at = 0
     return calls.map((each) => {
@@ -341,7 +354,7 @@ const makePublisher: Effect.Effect<
     })
   }
 
-  /** The initial state of a delivery: leased if there is room in memory. */
+  /** Returns the initial state of a delivery, which is leased if there is room in memory. */
   const initialOf = (
     event: Event,
     integration: Integration | UnreadableMatch,
@@ -349,7 +362,8 @@ const makePublisher: Effect.Effect<
     handover: Handover
   ): NewDelivery["initial"] => {
     if (integration.status === "disabled") return { state: "skipped", reason: "integration_disabled" }
-    // The integration may not be bound to this event. Once its row is repaired, only a manual recovery sends it.
+    // It is unknown whether the integration has a binding for this event. After its row is repaired, only a manual
+    // recovery sends the event.
     if (integration.bindings === null) return { state: "skipped", reason: "integration_unreadable" }
     return !isUnreadable(integration) && handover.keep(integration, lane, event.data.length)
       ? { state: "delivering", worker: handover.worker }
@@ -369,7 +383,7 @@ const makePublisher: Effect.Effect<
     }
   }
 
-  /** The stored deliveries that are leased to this process. */
+  /** Returns the stored deliveries that are leased to this process. */
   const leasedOf = (
     matched: ReadonlyArray<Matched>,
     records: ReadonlyArray<NewEventRecord>,
@@ -393,7 +407,7 @@ const makePublisher: Effect.Effect<
     cached: boolean
   ): Effect.Effect<ReadonlyArray<CarriedOut>, StoreError | IdempotencyConflict | StaleMatch> => {
     const events = calls.flatMap((each) => each.events)
-    // Started before the integrations are read, so that later changes are noticed.
+    // Started before the integrations are read, so that later changes are detected.
     const handover = dispatcher.handOver()
     return candidatesOf(events, cached).pipe(
       Effect.flatMap((candidates) => {
@@ -454,7 +468,10 @@ const makePublisher: Effect.Effect<
       : Effect.flatMap(keys.find(requested, now()), (remembered) => carryOutKeyed(batch, remembered))
   }
 
-  /** Commits a batch. On a conflict, repeats it: another process has used one of the keys, whose record can now be found. */
+  /**
+   * Commits a batch. Repeats it on a conflict, when another process has used one of the keys and its record can now be
+   * found.
+   */
   const commitFresh = (batch: ReadonlyArray<Call>): Effect.Effect<void, StoreError> =>
     Effect.catchTag(
       Effect.suspend(() => commit(batch)),
@@ -467,7 +484,7 @@ const makePublisher: Effect.Effect<
     commitFresh(batch).pipe(
       Effect.catchTag("StoreError", (error) => {
         if (batch.length === 1 || !isRowProblem(error)) return Effect.fail(error)
-        // The affected calls are unknown. After splitting the batch, most of the others still share a transaction.
+        // The affected calls are unknown. If the batch is split, most other calls still share a transaction.
         const half = Math.ceil(batch.length / 2)
         return Effect.andThen(answerAll(batch.slice(0, half)), answerAll(batch.slice(half)))
       }),

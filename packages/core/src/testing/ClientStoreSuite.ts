@@ -23,7 +23,7 @@ const newClient = (id: string, fields: Partial<RegisteredClient> = {}): Register
 
 export const cases: ReadonlyArray<SuiteCase<ClientStore>> = [
   {
-    name: "a client is kept as it was registered, once",
+    name: "a client is stored once, as it was registered",
     run: Effect.gen(function* () {
       const store = yield* ClientStore
       const client = newClient("c", { name: "Café “Ü” \u{1f511}", secrets: [secret("a", start + 5), secret("b")] })
@@ -59,7 +59,7 @@ export const cases: ReadonlyArray<SuiteCase<ClientStore>> = [
     })
   },
   {
-    name: "of twenty concurrent calls that add a client with one id, one succeeds, and its client is kept",
+    name: "of twenty concurrent calls that add a client with the same id, one succeeds, and its client is stored",
     run: Effect.gen(function* () {
       const store = yield* ClientStore
       const client = (n: number) => newClient("c", { name: `Client ${n}`, secrets: [secret(`hash ${n}`)] })

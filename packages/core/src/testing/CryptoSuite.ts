@@ -11,7 +11,7 @@ const encoder = new TextEncoder()
 const bytes = (text: string): Uint8Array => encoder.encode(text)
 const repeated = (byte: number, length: number): Uint8Array => new Uint8Array(length).fill(byte)
 
-/** Examples of FIPS 180-4, as published with it. */
+/** The examples published with FIPS 180-4. */
 const digests = [
   ["", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"],
   ["abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"],
@@ -22,7 +22,7 @@ const digests = [
   ["a".repeat(1_000_000), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"]
 ] as const
 
-/** The test cases of RFC 4231 with text as data: 1, 2, 6 and 7. */
+/** Test cases 1, 2, 6 and 7 of RFC 4231, those with text as data. */
 const codes = [
   [repeated(0x0b, 20), "Hi There", "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"],
   [bytes("Jefe"), "what do ya want for nothing?", "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"],
@@ -38,7 +38,7 @@ const codes = [
   ]
 ] as const
 
-/** The tests of RFC 8032 section 7.1 with text as message, 1 and 2: private key, public key, message, signature. */
+/** Tests 1 and 2 of RFC 8032 section 7.1, those with text as message: private key, public key, message, signature. */
 const signatures = [
   [
     "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
@@ -54,7 +54,7 @@ const signatures = [
   ]
 ] as const
 
-/** A view of bytes within a longer buffer. */
+/** Returns a view of bytes within a longer buffer. */
 const within = (inner: Uint8Array): Uint8Array => {
   const outer = new Uint8Array(inner.length + 20)
   outer.set(inner, 7)
@@ -67,7 +67,7 @@ const oddTexts = ["", "Café “Ü” \u{1f511}", "a\u0000b", "\ufeffé", "e\u03
 
 export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
   {
-    name: "sha256 follows FIPS 180-4, also for a view of a larger buffer, and each caller gets its own bytes",
+    name: "sha256 follows FIPS 180-4, even for a view of a larger buffer, and each caller gets its own bytes",
     run: Effect.gen(function* () {
       const crypto = yield* Crypto
       for (const [text, hex] of digests) {
@@ -90,7 +90,7 @@ export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
     })
   },
   {
-    name: "hmacSha256 follows RFC 4231 and returns base64 with padding, also for a key that is a view of a larger buffer",
+    name: "hmacSha256 follows RFC 4231 and returns base64 with padding, even for a key that is a view of a larger buffer",
     run: Effect.gen(function* () {
       const crypto = yield* Crypto
       for (const [key, text, hex] of codes) {
@@ -106,7 +106,7 @@ export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
     })
   },
   {
-    name: "hmacSha256 accepts any key and any text in UTF-8, also concurrently",
+    name: "hmacSha256 accepts any key and any text in UTF-8, even concurrently",
     run: Effect.gen(function* () {
       const crypto = yield* Crypto
       yield* concurrently(
@@ -135,7 +135,7 @@ export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
     })
   },
   {
-    name: "Ed25519 follows RFC 8032, also for a key that is a view of a larger buffer, and signs text in UTF-8",
+    name: "Ed25519 follows RFC 8032, even for a key that is a view of a larger buffer, and signs text in UTF-8",
     run: Effect.gen(function* () {
       const crypto = yield* Crypto
       const read = (hex: string) => Effect.fromResult(Hex.decode(hex))

@@ -1,5 +1,5 @@
 /**
- * Integrations, events and attempts for filling a store, with helpers.
+ * Integrations, events and attempts that fill a store, with helpers.
  */
 import { Effect, Redacted } from "effect"
 import type { Attempt, Lane, LeasedDelivery } from "../model/Delivery.ts"
@@ -48,7 +48,7 @@ export const newIntegration = (fields: Partial<NewIntegration> = {}): NewIntegra
   ...fields
 })
 
-/** The id of event number n. */
+/** Returns the id of event number n. */
 export const eventId = (n: number): EventId => EventId.make(`evt_${String(n).padStart(20, "0")}`)
 
 export const newEvent = (n: number, fields: Partial<Event> = {}): Event => ({
@@ -62,11 +62,11 @@ export const newEvent = (n: number, fields: Partial<Event> = {}): Event => ({
   ...fields
 })
 
-/** The lane of a built-in type after this many attempts. */
+/** Returns the lane of a built-in type after this many attempts. */
 export const laneFor = (type: ResourceType, attempts: number): Lane =>
   laneOf({ urgent: builtInTable.get(type)?.urgent ?? false }, attempts)
 
-/** A pending delivery of an event to an integration, in the lane of its first attempt. */
+/** Makes a pending delivery of an event to an integration, in the lane of its first attempt. */
 export const pending = (integration: Integration, event: Event): NewDelivery => ({
   integration_id: integration.id,
   lane: laneFor(event.resource_type, 0),
@@ -74,13 +74,13 @@ export const pending = (integration: Integration, event: Event): NewDelivery => 
   initial: { state: "pending" }
 })
 
-/** An event with a pending delivery to each of the integrations. */
+/** Makes an event with a pending delivery to each of the integrations. */
 export const record = (event: Event, ...integrations: ReadonlyArray<Integration>): NewEventRecord => ({
   event,
   deliveries: integrations.map((integration) => pending(integration, event))
 })
 
-/** Events number `from` to `to`, each with a pending delivery to each of the integrations. */
+/** Makes events number `from` to `to`, each with a pending delivery to each of the integrations. */
 export const records = (
   from: number,
   to: number,
@@ -88,14 +88,14 @@ export const records = (
 ): ReadonlyArray<NewEventRecord> =>
   Array.from({ length: to - from + 1 }, (_, index) => record(newEvent(from + index), ...integrations))
 
-/** Limits by which a claim takes nothing from these integrations. */
+/** Returns limits with which a claim takes nothing from these integrations. */
 export const nothingOf = (...integrations: ReadonlyArray<Integration>): ClaimRequest["limits"] =>
   new Map(integrations.map(({ id }) => [id, 0]))
 
 /** The worker of cases that need only one. */
 export const worker = "worker"
 
-/** A claim of all due deliveries by default. */
+/** Makes a claim, by default of all due deliveries. */
 export const claimRequest = (now: number, fields: Partial<ClaimRequest> = {}): ClaimRequest => ({
   worker,
   now,
@@ -118,7 +118,7 @@ export const attempt = (number: number, fields: Partial<Attempt> = {}): Attempt 
 
 const failed = { outcome: "bad_status", status: 500, response_excerpt: "no" } as const
 
-/** The settlement of a leased delivery, acknowledged by default. */
+/** Makes a settlement of a leased delivery, acknowledged by default. */
 export const settlement = (delivery: LeasedDelivery, fields: Partial<Settlement> = {}): Settlement => ({
   delivery_id: delivery.id,
   integration_id: delivery.integration.id,
@@ -133,7 +133,7 @@ export const settlement = (delivery: LeasedDelivery, fields: Partial<Settlement>
   ...fields
 })
 
-/** The settlement of a failed attempt with a retry at a time. */
+/** Makes a settlement of a failed attempt with a retry at a time. */
 export const retryAt = (delivery: LeasedDelivery, next_attempt_at: number): Settlement =>
   settlement(delivery, { state: "retrying", next_attempt_at })
 
@@ -161,15 +161,15 @@ export const claimOne = Effect.fnUntraced(function* (now: number, fields: Partia
   return yield* expectPresent("a claimed delivery", claimed[0])
 })
 
-/** When the next delivery is due, found by a claim with limit 0. */
+/** Returns when the next delivery is due, from a claim with limit 0. */
 export const nextDue = Effect.fnUntraced(function* (now: number) {
   return (yield* (yield* DeliveryStore).claim(claimRequest(now, { limit: 0 }))).next_due
 })
 
-/** How long a heartbeat lasts in these cases, in milliseconds. */
+/** Length of a membership in these cases, in milliseconds. */
 export const membershipLength = 20_000
 
-/** A heartbeat of a worker, the first one included. */
+/** Sends the first or a further heartbeat of a worker. */
 export const heartbeat = Effect.fnUntraced(function* (now: number, by = worker) {
   return yield* (yield* DeliveryStore).heartbeat({ worker: by, now, until: now + membershipLength })
 })
@@ -196,7 +196,7 @@ export const settleAs = Effect.fnUntraced(function* (
 /** Settles, and returns the applied settlements. */
 export const settle = (now: number, ...settlements: ReadonlyArray<Settlement>) => settleAs(worker, now, ...settlements)
 
-/** Releases deliveries, due at a time. */
+/** Releases deliveries and makes them due at a time. */
 export const release = (
   now: number,
   due_at: number,
@@ -213,14 +213,14 @@ const redeliver = Effect.fnUntraced(function* (request: RedeliverRequest, now: n
   return result._tag === "Refused" ? result.why : ([result.count, result.delivery_id] as const)
 })
 
-/** Resends a delivery. Returns the count and the id, or the reason of a refusal. */
+/** Resends a delivery. Returns the count and the id, or the reason for a refusal. */
 export const resend = (id: DeliveryId, now: number) => redeliver({ type: "delivery", id }, now)
 
-/** Resends what an integration missed since a time. Returns the count and null, or the reason of a refusal. */
+/** Resends what an integration missed since a time. Returns the count and null, or the reason for a refusal. */
 export const recover = (id: IntegrationId, since: number, now: number) =>
   redeliver({ type: "integration", id, since }, now)
 
-/** Probes an integration. Returns the count and the id of the delivery, or the reason of a refusal. */
+/** Probes an integration. Returns the count and the id of the delivery, or the reason for a refusal. */
 export const probe = (id: IntegrationId, now: number) => redeliver({ type: "probe", id }, now)
 
 const find = Effect.fnUntraced(function* (id: DeliveryId) {
@@ -231,12 +231,12 @@ export const findDelivery = Effect.fnUntraced(function* (id: DeliveryId) {
   return (yield* find(id)).delivery
 })
 
-/** All attempts of a delivery. */
+/** Returns all attempts of a delivery. */
 export const attemptsOf = Effect.fnUntraced(function* (id: DeliveryId) {
   return (yield* find(id)).attempts
 })
 
-/** An event that its building may read, found by its id; undefined if it is not stored. */
+/** Finds a stored event by its id among the events of its building; undefined if it is not stored. */
 export const keptEvent = Effect.fnUntraced(function* ({ building_id, id, resource_type }: Event) {
   const scope = building(building_id)
   const all = { offset: 0, limit: 10_000, countUpTo: 10_000 }
@@ -244,11 +244,11 @@ export const keptEvent = Effect.fnUntraced(function* ({ building_id, id, resourc
   return items.find((event) => event.id === id)
 })
 
-/** Ids of claimed deliveries, in the order of the claim. */
+/** Returns the ids of claimed deliveries, in the order of the claim. */
 export const idsOf = (items: ReadonlyArray<{ readonly id: DeliveryId }>): ReadonlyArray<DeliveryId> =>
   items.map(({ id }) => id)
 
-/** The state of a delivery, its number of attempts, and when the next is due. */
+/** Returns the state of a delivery, its number of attempts, and when the next one is due. */
 export const standing = Effect.fnUntraced(function* (id: DeliveryId) {
   const { attempts, next_attempt_at, state } = yield* findDelivery(id)
   return [state, attempts, next_attempt_at]

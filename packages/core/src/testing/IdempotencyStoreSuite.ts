@@ -21,7 +21,7 @@ const remembered = (key: string, fields: Partial<IdempotencyRecord> = {}): Idemp
 
 export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | IntegrationStore>> = [
   {
-    name: "keys are kept with the events of their request, until they expire",
+    name: "keys are stored with the events of their request until they expire",
     run: Effect.gen(function* () {
       const keys = yield* IdempotencyStore
       const [a, b] = [remembered("a"), remembered("b", { expires_at: start + 5 })]
@@ -33,7 +33,7 @@ export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | I
     })
   },
   {
-    name: "keys are also kept without events",
+    name: "keys are also stored without events",
     run: Effect.gen(function* () {
       const deliveries = yield* DeliveryStore
       yield* expectEqual("stored", yield* deliveries.enqueue([], [remembered("a")]), [])
@@ -42,7 +42,7 @@ export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | I
     })
   },
   {
-    name: "a taken key refuses the whole call, and nothing of it is stored",
+    name: "a call with a taken key is refused, and nothing of it is stored",
     run: Effect.gen(function* () {
       const deliveries = yield* DeliveryStore
       const keys = yield* IdempotencyStore
@@ -74,7 +74,7 @@ export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | I
     })
   },
   {
-    name: "the key of an integration is kept with it, with the id as its answer",
+    name: "the key of an integration is stored with it, with the id as its answer",
     run: Effect.gen(function* () {
       const integrations = yield* IntegrationStore
       const { answer: _, ...key } = remembered("a")
@@ -88,7 +88,7 @@ export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | I
     })
   },
   {
-    name: "of concurrent calls with one key, one is carried out",
+    name: "of concurrent calls with the same key, one is carried out",
     run: Effect.gen(function* () {
       const deliveries = yield* DeliveryStore
       const integration = yield* createIntegration()
@@ -103,7 +103,7 @@ export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | I
     })
   },
   {
-    name: "of concurrent calls that create an integration with one key, one succeeds, and the key's answer is its id",
+    name: "of concurrent calls that create an integration with the same key, one succeeds, and the key's answer is its id",
     run: Effect.gen(function* () {
       const integrations = yield* IntegrationStore
       const { answer: _, ...key } = remembered("a")

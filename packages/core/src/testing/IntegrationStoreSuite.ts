@@ -91,7 +91,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "list pages through the integrations that one client created, and counts only those",
+    name: "list pages through the integrations created by one client, and counts only these",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const created_by = { user_id: UserId.make("user"), client_id: ClientId.make("other client") }
@@ -122,7 +122,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
           )
           .pipe(Effect.match({ onSuccess: () => "created", onFailure: ({ _tag }) => _tag }))
       yield* expectEqual("one of the others", yield* create(tenant(5), "tenant"), "created")
-      // Repeated, because at first a store may have too few open connections for calls to overlap.
+      // Repeated, because a store may initially have too few open connections for calls to overlap.
       for (const scope of [building(5), building(6), building(7), building(8)]) {
         yield* create(scope, "a", 3)
         yield* create(scope, "b", 3)
@@ -133,7 +133,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
         ])
         const { items, total } = yield* store.list(scope, { offset: 0, limit: 10 })
         yield* expectEqual("stored", total, 3)
-        // A repeated key gets its answer even if the scope is full.
+        // A repeated request gets its answer even if the scope is full.
         yield* expectEqual("with a key that is taken", yield* create(scope, "a", 3), "IdempotencyConflict")
         yield* expectEqual("with a lower limit", yield* create(scope, "c", 2), "LimitReached")
         yield* expectEqual("without a limit", yield* create(scope, "c"), "created")
@@ -165,7 +165,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "of concurrent updates to one version, one wins",
+    name: "of concurrent updates to one version, one succeeds",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const created = yield* createIntegration()
@@ -176,7 +176,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "of concurrent updates and removals of one version, one wins",
+    name: "of concurrent updates and removals of one version, one succeeds",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       for (const isUpdate of [(n: number) => n % 2 === 0, (n: number) => n % 2 === 1]) {
@@ -272,7 +272,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "listAll pages through all integrations, those with a status, or the unhealthy ones",
+    name: "listAll pages through all integrations, or only those with a status, or only unhealthy ones",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const one = yield* createIntegration()

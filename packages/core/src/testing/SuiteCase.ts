@@ -1,5 +1,5 @@
 /**
- * The elements of a contract suite. Cases are data: no test runner is imported, so any runner can run them.
+ * The elements of a contract suite. Cases are data and import no test runner, so any runner can run them.
  */
 import { Effect, Equal, Formatter, Layer, Schema } from "effect"
 
@@ -20,7 +20,7 @@ export class RuleBroken extends Schema.TaggedError<RuleBroken>()("RuleBroken", {
   }
 }
 
-/** Fails unless two values are equal. Contents are compared, including redacted values. */
+/** Fails unless two values are equal. Compares contents, including redacted values. */
 export const expectEqual = (what: string, actual: unknown, expected: unknown): Effect.Effect<void, RuleBroken> =>
   Equal.equals(actual, expected) ? Effect.void : Effect.fail(new RuleBroken({ what, expected, actual }))
 
@@ -30,7 +30,7 @@ export const expectPresent = <A>(what: string, actual: A | null | undefined): Ef
     ? Effect.fail(new RuleBroken({ what, expected: "a value", actual }))
     : Effect.succeed(actual)
 
-/** Makes a number of concurrent calls, counted from 0. The answers are in the order of the calls. */
+/** Makes concurrent calls, numbered from 0. The answers are in the order of the calls. */
 export const concurrently = <A, E, R>(
   times: number,
   ask: (n: number) => Effect.Effect<A, E, R>
@@ -41,7 +41,7 @@ export const concurrently = <A, E, R>(
     { concurrency: "unbounded" }
   )
 
-/** Provides each case with its own store: `layer` is built again for each. */
+/** Provides each case with its own store, for which `layer` is built again. */
 export const provideEach = <R, E>(
   cases: ReadonlyArray<SuiteCase<R>>,
   layer: Layer.Layer<R, E>

@@ -1,6 +1,6 @@
 /**
- * The contract of `Transport`. Its cases send to receivers over real sockets. Provide `ScriptedReceivers` and the system's
- * clock.
+ * The contract of `Transport`. Its cases send to receivers over real sockets. The caller provides `ScriptedReceivers`
+ * and the system's clock.
  *
  * ```ts
  * const layer = Layer.merge(myTransport, myReceivers)

@@ -1,6 +1,7 @@
 /**
- * The contract of `WakeSignal`. `cases` apply to all implementations. `inOneProcess` applies if a signal has arrived when `signal`
- * returns. `betweenProcesses` applies if it also wakes other processes, which takes time, so it needs the system's clock.
+ * The contract of `WakeSignal`. `cases` apply to all implementations. `inOneProcess` applies to those whose signals
+ * have arrived when `signal` returns. `betweenProcesses` applies to those that also wake other processes. That takes
+ * time, so these cases need the system's clock.
  */
 import type { Scope } from "effect"
 import { Context, Effect, Fiber } from "effect"
@@ -12,7 +13,7 @@ import { expectEqual } from "./SuiteCase.ts"
 export class WakeProcesses extends Context.Service<
   WakeProcesses,
   {
-    /** The `WakeSignal` of another process, until the scope ends. It receives signals from now on and has none yet. */
+    /** Starts another process and returns its `WakeSignal`, until the scope ends. It only receives later signals. */
     readonly join: Effect.Effect<WakeSignal["Service"], never, Scope.Scope>
   }
 >()("@doorhook/core/testing/WakeProcesses") {}
@@ -38,7 +39,7 @@ export const cases: ReadonlyArray<SuiteCase<WakeSignal>> = [
     })
   },
   {
-    name: "a signal is kept while nobody waits, and every later signal wakes again",
+    name: "a signal is kept until a dispatcher waits, and every later signal wakes it again",
     run: Effect.gen(function* () {
       const wake = yield* WakeSignal
       for (const _ of [1, 2, 3]) {
@@ -65,14 +66,14 @@ export const cases: ReadonlyArray<SuiteCase<WakeSignal>> = [
       const told = yield* Effect.forkChild(wake.changes)
       yield* wake.signal
       yield* wake.wait
-      yield* expectAsleep("who waits for changes", told)
+      yield* expectAsleep("the fiber that waits for changes", told)
     })
   }
 ]
 
 export const inOneProcess: ReadonlyArray<SuiteCase<WakeSignal>> = [
   {
-    name: "several signals while nobody waits are kept as one",
+    name: "several signals while no dispatcher waits are kept as one",
     run: Effect.gen(function* () {
       const wake = yield* WakeSignal
       for (const _ of [1, 2, 3]) yield* wake.signal
@@ -95,7 +96,7 @@ export const betweenProcesses: ReadonlyArray<SuiteCase<WakeProcesses>> = [
     }).pipe(Effect.scoped)
   },
   {
-    name: "a signal reaches all that wait at that time",
+    name: "a signal reaches all waiting processes",
     run: Effect.gen(function* () {
       const { join } = yield* WakeProcesses
       const [a, b] = [yield* join, yield* join]

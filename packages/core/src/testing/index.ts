@@ -1,5 +1,5 @@
 /**
- * Contract suites that every implementation of a port must pass. They import no test runner; a few lines turn their cases into
+ * Contract suites for all implementations of the ports. They import no test runner; a few lines turn their cases into
  * tests for any runner.
  */
 export * as ClientStoreSuite from "./ClientStoreSuite.ts"

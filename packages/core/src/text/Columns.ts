@@ -1,13 +1,13 @@
 /**
- * A table in plain text for a terminal or a file, with columns aligned.
+ * Formats plain-text tables with aligned columns, for a terminal or a file.
  */
 
 /** The space between two columns. */
 const gap = "  "
 
 /**
- * Formats each row as a line. The columns with the given indexes are aligned right, as for numbers. The last cell of a row may
- * have any length.
+ * Formats each row as a line. The columns with the given indexes are right-aligned, as for numbers. The last cell of a
+ * row may have any length.
  */
 export const columns = (
   rows: ReadonlyArray<ReadonlyArray<string>>,

@@ -3,7 +3,7 @@
  */
 import { Context } from "effect"
 
-/** An annotation of a command: for each group, its heading by the name of its first flag without dashes. */
+/** Command annotation that maps the first flag of each group, without dashes, to the group's heading. */
 export const FlagGroups: Context.Reference<Readonly<Record<string, string>>> = Context.Reference(
   "@doorhook/core/FlagGroups",
   { defaultValue: () => ({}) }

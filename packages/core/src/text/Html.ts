@@ -1,8 +1,8 @@
 /**
- * HTML templates that prevent injection: each inserted value is escaped, unless it is HTML from a template itself.
+ * HTML templates that prevent injection. Each inserted value is escaped, unless it is itself HTML from a template.
  */
 
-/** A piece of HTML. Only templates create it, and `trusted` for text of doorhook or the host. */
+/** A piece of HTML, created only by templates, and by `trusted` for text from doorhook or the host. */
 class Html {
   readonly #text: string
 
@@ -17,7 +17,10 @@ class Html {
 
 export type { Html }
 
-/** HTML inserted without escaping, like a style sheet. Never use it for text of a client, a user or a receiver. */
+/**
+ * Marks HTML, like a style sheet, to be inserted without escaping. Never use it for text from a client, a user or a
+ * receiver.
+ */
 export const trusted = (html: string): Html => new Html(html)
 
 /** Empty HTML. */
@@ -26,7 +29,7 @@ export const nothing: Html = new Html("")
 /** A value that a template accepts. Null inserts nothing. */
 export type Part = string | number | Html | ReadonlyArray<Html> | null
 
-/** A template. Attributes with a part must be quoted. */
+/** A template. Attributes that contain parts must be quoted. */
 export type Template = (strings: TemplateStringsArray, ...parts: ReadonlyArray<Part>) => Html
 
 const entities: Readonly<Record<string, string>> = {
@@ -51,7 +54,10 @@ export const templateWith = (shown: (text: string) => string): Template => {
   return (strings, ...parts) => new Html(strings.map((text, index) => text + render(parts[index] ?? null)).join(""))
 }
 
-/** The template for unchanged texts. (It is not named `html`, because the code formatter would then move white space.) */
+/**
+ * The template that inserts texts unchanged. It is not named `html`, because the code formatter would then move white
+ * space.
+ */
 export const template: Template = templateWith((text) => text)
 
 /** The variable parts of a page. */
@@ -66,7 +72,7 @@ export interface Page {
   readonly head?: Html | undefined
 }
 
-/** A complete page. It adapts to the width of the screen. */
+/** Makes a complete page. It adapts to the width of the screen. */
 export const page = ({ body, head = nothing, lang = "en", style, title }: Page): Html => template`<!doctype html>
 <html lang="${lang}">
 <head>

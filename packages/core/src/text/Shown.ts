@@ -1,14 +1,14 @@
 /**
- * Makes foreign texts safe to show on a terminal, in a build log or on a page.
+ * Makes untrusted texts safe to show on a terminal, in a build log or on a page.
  */
 
 /** Control and format characters, and line ends. They could move a cursor, hide text or reverse its direction. */
 const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
 
-/** A text on one line, without characters that control a terminal. */
+/** Returns a text on one line, without characters that control a terminal. */
 export const onOneLine = (text: string): string => text.replaceAll(steering, " ")
 
-/** The same, cut to a length. */
+/** Like `onOneLine`, cut to a length. */
 export const shownText = (text: string, length: number): string => {
   const line = onOneLine(text).trim()
   return line.length > length ? `${line.slice(0, length)}...` : line
@@ -16,7 +16,10 @@ export const shownText = (text: string, length: number): string => {
 
 const escapeOf = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
 
-/** A value as JSON on several lines. Characters that control a terminal are escaped, which does not change the value. */
+/**
+ * Returns a value as JSON on several lines. Characters that control a terminal are escaped, which does not change the
+ * value.
+ */
 export const shownJson = (value: unknown): string =>
   JSON.stringify(value, null, 2)
     .split("\n")

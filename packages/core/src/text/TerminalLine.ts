@@ -1,9 +1,9 @@
 /**
- * A line of a terminal that is overwritten, to show progress.
+ * A terminal line that is overwritten to show progress.
  */
 import { Effect, Stdio, Terminal } from "effect"
 
-/** Carriage return, and the sequence to erase the line (ECMA-48). */
+/** A carriage return, and the sequence that erases the line (ECMA-48). */
 const restart = "\r\u001b[2K"
 
 export interface TerminalLine {
@@ -22,7 +22,8 @@ export const terminalLine: Effect.Effect<TerminalLine | null, never, Stdio.Stdio
     // A closed terminal must not end the command.
     const display = (text: string) => Effect.ignore(terminal.display(text))
     return {
-      // A wrapped line could not be overwritten. Some terminals don't report their width.
+      // Cut to the terminal's width, because a wrapped line could not be overwritten. Some terminals don't report their
+      // width.
       draw: (text) =>
         Effect.flatMap(terminal.columns, (columns) =>
           display(restart + (columns > 0 ? text.slice(0, columns - 1) : text))

@@ -9,7 +9,7 @@ import { AccessCheck } from "../../src/delivery/AccessCheck.ts"
 
 type Right = (user: UserId, scope: Scope) => Effect.Effect<boolean, DirectoryError>
 
-/** A check over a directory with one function for all rights, and the calls that it received. */
+/** Makes a check over a directory with one function for all rights, and lists the received calls. */
 const checkOver = Effect.fnUntraced(function* (right: Right) {
   const asked: Array<string> = []
   const answer = (user: UserId, scope: Scope) => {
@@ -34,13 +34,13 @@ const bert = UserId.make("bert")
 const north: Scope = { type: "building", id: BuildingId.make(1) }
 const flat: Scope = { type: "tenant", id: TenantId.make(1) }
 
-/** Asks, and records the results: the synchronous answer, or null and the later ones. */
+/** Asks, and records the results: the synchronous answer, or null and the later answers. */
 const record = (check: AccessCheck, user: UserId, scope: Scope) => {
   const later: Array<AccessAnswer> = []
   return { atOnce: check.ask(user, scope, (answer) => void later.push(answer)), later }
 }
 
-/** The cause of a failure; undefined if there is none. */
+/** Returns the cause of a failure; undefined if there is none. */
 const causeOf = (answer: AccessAnswer | null | undefined): unknown =>
   answer instanceof DirectoryError ? answer.cause : answer
 
@@ -99,7 +99,7 @@ describe("a synchronous answer of the directory", () => {
     })
   )
 
-  it.effect("is reused for identical requests of one turn only", () =>
+  it.effect("is reused only for identical requests of one turn", () =>
     Effect.gen(function* () {
       const { asked, check } = yield* checkOver((user) => Effect.succeed(user === ada))
       check.withinTurn(() => {
@@ -115,7 +115,7 @@ describe("a synchronous answer of the directory", () => {
     })
   )
 
-  it.effect("is not remembered after a turn that throws", () =>
+  it.effect("is not reused after a turn that throws", () =>
     Effect.gen(function* () {
       const { asked, check } = yield* checkOver(() => Effect.succeed(true))
       const work = () => {
@@ -129,7 +129,7 @@ describe("a synchronous answer of the directory", () => {
     })
   )
 
-  it.effect("is never remembered if it is a failure", () =>
+  it.effect("is never reused if it is a failure", () =>
     Effect.gen(function* () {
       const { asked, check } = yield* checkOver(() => Effect.fail(unreachable))
       check.withinTurn(() => {
@@ -139,7 +139,7 @@ describe("a synchronous answer of the directory", () => {
     })
   )
 
-  it.effect("is that of the turn's first request: a revoked right takes effect in the next turn", () =>
+  it.effect("stays the same for the whole turn: a revoked right takes effect in the next turn", () =>
     Effect.promise(() =>
       fc.assert(
         fc.asyncProperty(
@@ -202,7 +202,7 @@ describe("requests in progress", () => {
     )
   )
 
-  it.effect("are distinguished whatever characters a user's id has", () =>
+  it.effect("are not confused, whatever characters a user's id has", () =>
     Effect.gen(function* () {
       const { asked, check } = yield* checkOver(() => Effect.never)
       record(check, UserId.make("1 ada"), { type: "building", id: BuildingId.make(1) })
@@ -232,7 +232,7 @@ describe("requests in progress", () => {
     })
   )
 
-  it.effect("each have a deadline, counted from their own start, also for callers that join later", () =>
+  it.effect("each have a deadline, counted from their own start, even for callers that join later", () =>
     Effect.gen(function* () {
       const { asked, check } = yield* checkOver(() => Effect.never)
       const first = record(check, ada, north)
@@ -266,7 +266,7 @@ describe("requests in progress", () => {
   )
 
   it.effect(
-    "fail at their deadline even if they can't be interrupted, and what comes later answers no newer question",
+    "fail at their deadline even if they can't be interrupted, and a late answer is not used for newer requests",
     () =>
       Effect.gen(function* () {
         const [old, newer] = [yield* Deferred.make<boolean>(), yield* Deferred.make<boolean>()]
@@ -308,7 +308,7 @@ describe("requests in progress", () => {
     })
   )
 
-  it.effect("may be made again by a caller within its callback", () =>
+  it.effect("can be repeated by a caller within its callback", () =>
     Effect.gen(function* () {
       const { asked, check } = yield* checkOver(() => Effect.delay(Effect.succeed(true), 100))
       const answers: Array<AccessAnswer> = []

@@ -3,7 +3,7 @@ import { english, Explanation } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { attemptOf } from "./fixtures.ts"
 
-/** An attempt, and its explanation: what happened, and what helps. */
+/** Attempts with their explanations: what happened and what helps. */
 const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Partial<Attempt>, said: string]> = [
   ["acknowledged", { status: 200 }, "The receiver acknowledged with 200 after 5 ms."],
   ["acknowledged", { status: 204 }, "The receiver acknowledged with 204 after 5 ms."],
@@ -58,12 +58,12 @@ const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Parti
   [
     "timeout",
     { detail: "no answer within 5000 ms" },
-    "The receiver did not complete its answer's headers in time (no answer within 5000 ms). It should answer first and work afterwards."
+    "The receiver did not send complete response headers in time (no answer within 5000 ms). It should answer first and process the event afterwards."
   ],
   [
     "timeout",
     { status: 200, duration_ms: 5_004 },
-    "The receiver answered 200, but too late: after 5004 ms. It should answer first and work afterwards."
+    "The receiver answered 200, but too late: after 5004 ms. It should answer first and process the event afterwards."
   ],
   [
     "connection_refused",
@@ -97,12 +97,12 @@ describe("an attempt, explained to an owner", () => {
     [
       "timeout",
       { detail: "no answer within 5000 ms; the connection was not open" },
-      "No answer came in time. Check that the receiver can be reached, and that it answers first and works afterwards."
+      "No answer arrived in time. Check that the receiver can be reached, and that it answers before it processes the event."
     ],
     [
       "timeout",
       { status: 200, duration_ms: 5_004 },
-      "The receiver answered 200, but too late: after 5004 ms. It should answer first and work afterwards."
+      "The receiver answered 200, but too late: after 5004 ms. It should answer first and process the event afterwards."
     ],
     [
       "tls",

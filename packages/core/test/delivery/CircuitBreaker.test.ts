@@ -65,7 +65,7 @@ describe("CircuitBreaker", () => {
     assert.isFalse(breaker.mustDefer(bert, 10_200), "a new round")
   })
 
-  it("allows holding new deliveries of other users for a trial without a pause, but not of users who have just failed", () => {
+  it("lets new deliveries of other users be held for a trial without a pause, but not of users who have just failed", () => {
     const breaker = new CircuitBreaker()
     assert.isTrue(breaker.mayHold(anna))
     breaker.failed("directory", anna, 0)
@@ -96,7 +96,7 @@ describe("CircuitBreaker", () => {
     assert.isFalse(breaker.mustDefer(anna, 5_000))
   })
 
-  it("stays closed if the directory has just answered about another user, unless it fails about a third", () => {
+  it("stays closed if the directory has just answered for another user, unless it fails for a third", () => {
     const breaker = new CircuitBreaker()
     breaker.succeeded("directory", bert, 0)
     assert.strictEqual(breaker.failed("directory", anna, 0), "known", "may be the first of all")
@@ -108,7 +108,7 @@ describe("CircuitBreaker", () => {
     assert.strictEqual(alone.failed("directory", anna, 5_000), "begins", "about nobody since")
   })
 
-  it("stays closed if the directory answers about others: only that user's deliveries wait, which is logged once", () => {
+  it("stays closed if the directory answers for other users: only one user's deliveries wait, which is logged once", () => {
     const breaker = new CircuitBreaker()
     breaker.failed("directory", anna, 0)
     breaker.succeeded("directory", bert, 5_000)
@@ -120,7 +120,7 @@ describe("CircuitBreaker", () => {
     assert.strictEqual(breaker.failed("directory", anna, 20_000), "begins", "it was answered in between")
   })
 
-  it("stays closed if the directory fails about two users one after the other and answers about others", () => {
+  it("stays closed if the directory fails for two users in turn and answers for others", () => {
     const breaker = new CircuitBreaker()
     breaker.failed("directory", anna, 0)
     breaker.failed("directory", carl, 1)

@@ -8,7 +8,7 @@ const minBatch = 100
 const plenty = { room: 5_000, needsRefill: false }
 const nothing: ClaimResult = { isCutShort: false, nextDue: null }
 
-/** A timer after one claim with the given result. */
+/** Makes a timer after one claim with the given result. */
 const looked = (at: number, result = nothing): ClaimTimer => {
   const timer = new ClaimTimer({ pollInterval, minBatch })
   timer.begin(at)
@@ -17,12 +17,12 @@ const looked = (at: number, result = nothing): ClaimTimer => {
 }
 
 describe("ClaimTimer", () => {
-  it("claims at once at the start", () => {
+  it("claims immediately at the start", () => {
     const timer = new ClaimTimer({ pollInterval, minBatch })
     assert.isBelow(timer.next(plenty), 0)
   })
 
-  it("claims again at once while claims are cut short and there is enough room", () => {
+  it("claims again immediately while claims are cut short and there is enough room", () => {
     const timer = looked(5_000, { isCutShort: true, nextDue: null })
     assert.strictEqual(timer.next({ room: minBatch, needsRefill: false }), 5_000)
     assert.strictEqual(timer.next({ room: minBatch - 1, needsRefill: false }), 5_000 + minPollInterval)
@@ -35,7 +35,7 @@ describe("ClaimTimer", () => {
     assert.strictEqual(timer.next({ room: 1, needsRefill: true }), 5_000 + minPollInterval)
   })
 
-  it("claims when the next delivery is due according to the store or a settlement", () => {
+  it("claims when the next delivery is due, as reported by the store or a settlement", () => {
     const timer = looked(5_000, { isCutShort: false, nextDue: 5_300 })
     assert.strictEqual(timer.next(plenty), 5_300)
     timer.begin(5_100)
@@ -63,7 +63,7 @@ describe("ClaimTimer", () => {
     assert.strictEqual(timer.next(plenty), 5_000 + pollInterval / 2)
   })
 
-  it("does not assume that a claim without an end has left nothing", () => {
+  it("does not assume that an unfinished claim has left nothing", () => {
     const timer = looked(5_000)
     timer.signal()
     timer.begin(5_500)
@@ -95,7 +95,7 @@ describe("ClaimTimer", () => {
       fc.property(fc.array(fc.tuple(step, demands, fc.nat({ max: 2_000 })), { maxLength: 40 }), (steps) => {
         let now = 1_000
         let [lookedAt, isCutShort, signalled] = [now, false, false]
-        /** When the first known delivery is due. */
+        /** Earliest due time among the known deliveries. */
         let known = Number.POSITIVE_INFINITY
         const timer = looked(now)
         for (const [action, demand, pause] of steps) {

@@ -2,7 +2,7 @@ import { DeliveryMetrics } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Metric } from "effect"
 
-/** The count of a counter of attempts. */
+/** Returns the value of a counter of attempts. */
 const attemptsCounted = (name: string, description: string, outcome: "acknowledged" | "timeout") =>
   Effect.map(
     Metric.value(Metric.counter(name, { description, attributes: { resource_type: "access_log", outcome } })),
@@ -57,7 +57,7 @@ describe("attempts", () => {
 })
 
 const description =
-  "Deliveries that this process ended with an attempt or in place of one, by state. doorhook_deliveries counts all, also those that a change of their integration cancelled and those that were skipped"
+  "Deliveries that this process ended with an attempt or in place of one, by state. doorhook_deliveries also counts skipped deliveries and those cancelled by a change to their integration"
 
 const ended = (resource_type: "access_log" | "call", state: "delivered" | "expired" | "retrying") => ({
   delivery: { event: { resource_type }, early_due_at: null },

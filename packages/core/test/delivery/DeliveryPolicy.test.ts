@@ -10,14 +10,14 @@ describe("the settings of deliveries to one integration", () => {
   const service = Record.map(builtInTypes, ({ retry }) => retry)
   const plain = makeIntegration()
 
-  it("are those of the service without overrides", () => {
+  it("are the service's settings if there are no overrides", () => {
     assert.strictEqual(DeliveryPolicy.retryOf(service, plain, "call"), service.call)
     const allow: AddressPolicy.AllowList = []
     assert.strictEqual(DeliveryPolicy.allowOf(allow, plain), allow)
     assert.strictEqual(DeliveryPolicy.acknowledgementOf(plain), "200")
   })
 
-  it("may have other delays for a resource type, or none, but keep the event's lifetime", () => {
+  it("can override the delays of a resource type, or remove them, but not the event's lifetime", () => {
     const own = makeIntegration({ overrides: { retry: { call: [1, 2] } } })
     assert.deepStrictEqual(DeliveryPolicy.retryOf(service, own, "call"), { delays: [1, 2], lifetime: 45_000 })
     assert.strictEqual(DeliveryPolicy.retryOf(service, own, "access_log"), service.access_log)
@@ -25,7 +25,7 @@ describe("the settings of deliveries to one integration", () => {
     assert.deepStrictEqual(DeliveryPolicy.retryOf(service, once, "access_log"), { delays: [], lifetime: null })
   })
 
-  it("may allow further networks, and an unreadable network allows nothing", () => {
+  it("can allow further networks, and an unreadable network allows nothing", () => {
     const all = DeliveryPolicy.allowOf([], makeIntegration({ overrides: { allow_targets: ["10.0.0.0/8"] } }))
     const own = makeIntegration({ overrides: { allow_targets: ["192.168.7.0/24", "everything"] } })
     const allow = DeliveryPolicy.allowOf(all, own)
@@ -44,7 +44,7 @@ describe("the settings of deliveries to one integration", () => {
 describe("the secrets of an integration", () => {
   const { rotated, secretsOf } = DeliveryPolicy
 
-  it("continue to sign for 24 hours after their replacement, the newest first, five at most", () => {
+  it("continue to sign for 24 hours after their replacement, newest first, at most five", () => {
     const gaps = fc.array(fc.oneof(fc.integer({ min: 0, max: 13 * hour }), fc.constantFrom(12 * hour, 24 * hour)), {
       maxLength: 12
     })

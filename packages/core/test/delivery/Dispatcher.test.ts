@@ -59,17 +59,20 @@ const timeout: Effect.Effect<TransportResult> = Effect.as(Effect.sleep(5_000), {
   elapsed: 5_000
 })
 
-/** What the directory says of a right; a number: yes, after so many milliseconds; `late`: yes, just in time; `stuck`: nothing, and it can't be interrupted. */
+/**
+ * The directory's answer about a right. A number means yes after this many milliseconds, `late` means yes just in time,
+ * `stuck` means no answer and no interruption.
+ */
 type Right = boolean | number | "unknown" | "late" | "silent" | "stuck"
 
-/** The environment of the engine: answers of receivers and the directory, and the sent requests. */
+/** The environment of the engine: the answers of receivers and of the directory, and the sent requests. */
 class World extends Context.Service<
   World,
   {
     readonly sent: Array<Sent>
     readonly answer: Ref.Ref<Answer>
     readonly mayAccess: Ref.Ref<Right>
-    /** Answers of the directory about particular users. */
+    /** The directory's answers for particular users. */
     readonly about: Map<UserId, Right>
   }
 >()("test/World") {
@@ -144,7 +147,7 @@ const test = (name: string, body: Effect.Effect<void, unknown, Engine>) =>
     body.pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(Layer.fresh(engine)))
   )
 
-/** Advances the clock by `millis` and lets everything happen until then. */
+/** Advances the clock by `millis` and runs everything that is due until then. */
 const pass = Effect.fnUntraced(function* (millis: number) {
   yield* settleDown
   for (let left = millis; left > 0; left -= 250) {
@@ -205,7 +208,7 @@ describe("publishing and dispatching", () => {
   )
 
   test(
-    "accepts an event that nobody wants, and says so",
+    "accepts an event that matches no integration, and reports zero deliveries",
     Effect.gen(function* () {
       const { publisher, world } = yield* setup()
       const [published] = yield* publisher.publish([newEvent({ building_id: BuildingId.make(2), tenant_ids: [] })])
@@ -216,7 +219,7 @@ describe("publishing and dispatching", () => {
   )
 
   test(
-    "retries by the schedule of the resource type, with the same id and body and a signature of its own",
+    "retries by the schedule of the resource type, with the same id and body and a new signature",
     Effect.gen(function* () {
       const { publisher, world } = yield* setup((_, nth) => answer(nth <= 3 ? 500 : 200))
       yield* publisher.publish([newEvent()])
@@ -269,7 +272,7 @@ describe("publishing and dispatching", () => {
   )
 
   test(
-    "lets a call overtake a backlog of access logs of a receiver that answers nothing",
+    "lets a call overtake a backlog of access logs for a receiver that does not answer",
     Effect.gen(function* () {
       const { publisher, world } = yield* setup(() => timeout)
       yield* publisher.publish(Array.from({ length: 100 }, () => newEvent()))
@@ -281,7 +284,7 @@ describe("publishing and dispatching", () => {
   )
 
   test(
-    "keeps one dead receiver from slowing another, and its own cap",
+    "keeps one dead receiver from slowing another, and limits the requests to it",
     Effect.gen(function* () {
       const { publisher, world } = yield* setup(({ url }) => (url.includes("dead") ? timeout : answer(200)))
       const dead = { url: "https://dead.example/", method: "post" } as const
@@ -299,7 +302,7 @@ describe("publishing and dispatching", () => {
     ["think for long", { headers_elapsed: 4_900, elapsed: 4_900 }]
   ] as const)
     test(
-      `keeps places free beside any number of receivers that acknowledge and ${how}`,
+      `keeps places free with any number of receivers that acknowledge and ${how}`,
       Effect.gen(function* () {
         const late = Effect.map(Effect.delay(answer(200), 4_900), (result) => ({ ...result, ...drip }))
         const { publisher, world } = yield* setup(({ url }) => (url.includes("late") ? late : answer(200)))
@@ -321,7 +324,7 @@ describe("publishing and dispatching", () => {
     )
 
   test(
-    "keeps to the rate of an integration, calls first, without slowing others",
+    "respects an integration's rate limit, sends calls first, and does not slow others",
     Effect.gen(function* () {
       const { publisher, world } = yield* setup()
       const paced = { url: "https://paced.example/", method: "post" } as const
@@ -349,7 +352,7 @@ describe("publishing and dispatching", () => {
   )
 
   test(
-    "sends everything in the end, however much comes at once",
+    "finally sends everything, however much is published at the same time",
     Effect.gen(function* () {
       const { publisher, world } = yield* setup()
       for (let i = 0; i < 5; i++) yield* publisher.publish(Array.from({ length: 500 }, () => newEvent()))
@@ -360,7 +363,7 @@ describe("publishing and dispatching", () => {
   )
 
   test(
-    "stops when the right to see the event is gone, and waits while nobody can say",
+    "stops when the right to the event is lost, and waits while the directory does not answer",
     Effect.gen(function* () {
       const { publisher, world } = yield* setup()
       yield* Ref.set(world.mayAccess, "unknown")
@@ -380,7 +383,7 @@ describe("publishing and dispatching", () => {
     ["can't even be interrupted", "stuck"]
   ] as const)
     test(
-      `waits for a directory that ${how} without giving it a place for ever`,
+      `waits for a directory that ${how}, without occupying a place forever`,
       Effect.gen(function* () {
         const { publisher, world } = yield* setup()
         yield* Ref.set(world.mayAccess, silence)
@@ -398,7 +401,7 @@ describe("publishing and dispatching", () => {
     ["hung", "silent", 6_000]
   ] as const)
     test(
-      `sends a call of another user at once after the directory ${how} about the only one so far`,
+      `sends a call of another user immediately after the directory ${how} for the only user so far`,
       Effect.gen(function* () {
         const { publisher, world } = yield* setup()
         yield* Ref.set(world.mayAccess, silence)
@@ -419,7 +422,7 @@ describe("publishing and dispatching", () => {
     )
 
   test(
-    "counts no attempt while the sender's own way out is closed",
+    "counts no attempt while outbound connections fail",
     Effect.gen(function* () {
       const closed = Effect.fail(new TransportUnavailable({ message: "the egress proxy can't be used" }))
       const { publisher, world } = yield* setup((_, nth) => (nth === 1 ? closed : answer(200)))
@@ -433,7 +436,7 @@ describe("publishing and dispatching", () => {
   )
 
   test(
-    "puts off, uncounted, what it had too little left for, and nothing of other integrations",
+    "defers deliveries that it lacks resources for, without counting an attempt or affecting other integrations",
     Effect.gen(function* () {
       const url = "https://crowded.example/"
       let isCrowded = true
@@ -460,7 +463,7 @@ describe("publishing and dispatching", () => {
   )
 
   test(
-    "sends nothing more to an integration that was deleted between two attempts",
+    "sends nothing to an integration that was deleted between two attempts",
     Effect.gen(function* () {
       const { publisher, world, integration } = yield* setup(() => answer(500))
       yield* publisher.publish([newEvent()])
@@ -476,7 +479,7 @@ describe("publishing and dispatching", () => {
     })
   )
 
-  it.effect("does not count attempts that were open at the deletion of their integration, nor failed probes", () => {
+  it.effect("does not count failed probes, or attempts that were open when their integration was deleted", () => {
     const lines: Array<string> = []
     const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
     return Effect.gen(function* () {
@@ -517,7 +520,7 @@ describe("publishing and dispatching", () => {
   })
 
   test(
-    "disables an integration whose receiver is gone, keeps later events as skipped, and can resend them",
+    "disables an integration whose receiver is gone, stores later events as skipped, and can resend them",
     Effect.gen(function* () {
       const { publisher, world, integration, store } = yield* setup((_, nth) => answer(nth === 1 ? 410 : 200))
       yield* publisher.publish([newEvent()])
@@ -542,7 +545,7 @@ describe("publishing and dispatching", () => {
   )
 
   test(
-    "replaces a waiting retry by a resend, at once and as the next attempt",
+    "replaces a waiting retry by a resend, which is sent immediately as the next attempt",
     Effect.gen(function* () {
       const { publisher, world } = yield* setup((_, nth) => answer(nth === 1 ? 500 : 200))
       yield* publisher.publish([newEvent()])
@@ -555,7 +558,7 @@ describe("publishing and dispatching", () => {
   )
 
   test(
-    "resends under the same id and body, to every integration",
+    "resends with the same id and body, to every integration",
     Effect.gen(function* () {
       const { publisher, store, world } = yield* setup()
       yield* (yield* IntegrationStore).create(newIntegration())
@@ -569,7 +572,7 @@ describe("publishing and dispatching", () => {
   )
 
   test(
-    "sends a resend that came during an attempt as soon as that has ended",
+    "sends a resend requested during an attempt as soon as the attempt has ended",
     Effect.gen(function* () {
       const slow = Effect.andThen(Effect.sleep(1_000), answer(500))
       const { publisher, world } = yield* setup((_, nth) => (nth === 1 ? slow : answer(200)))
@@ -583,11 +586,11 @@ describe("publishing and dispatching", () => {
   )
 
   test(
-    "sends again, under the same id, what a dispatcher that died left unsettled",
+    "sends the unsettled deliveries of a dead dispatcher again, with the same id",
     Effect.gen(function* () {
       const { store, integration, world } = yield* setup()
       const event = { ...newEvent(), id: EventId.make("evt_00000000000000000001"), created_at: 0 }
-      // As if another process had held it and been killed before it recorded an outcome.
+      // Imitates a process that had leased the delivery and was killed before it recorded an outcome.
       yield* store.heartbeat({ worker: "another worker", now: 0, until: 20_000 })
       yield* store.enqueue([
         {
@@ -613,7 +616,7 @@ describe("publishing and dispatching", () => {
   )
 
   test(
-    "takes in all that it has room for, also while no receiver answers",
+    "claims as many deliveries as it has room for, even while no receiver answers",
     Effect.gen(function* () {
       const { store } = yield* setup(() => timeout)
       const integrations = yield* IntegrationStore
@@ -640,7 +643,7 @@ describe("publishing and dispatching", () => {
   )
 
   test(
-    "stores a call before access logs that came in earlier and have no transaction yet",
+    "stores a call before access logs that arrived earlier and still wait for a transaction",
     Effect.gen(function* () {
       yield* setup()
       const stored: Array<ReadonlyArray<string>> = []
@@ -683,7 +686,7 @@ describe("publishing and dispatching", () => {
     })
   )
 
-  it.effect("records ended attempts and closes, even if the clock stands still", () =>
+  it.effect("records ended attempts and closes, even if the clock stops", () =>
     Effect.gen(function* () {
       const store = yield* Effect.gen(function* () {
         const { publisher, store, world } = yield* setup()
@@ -699,7 +702,7 @@ describe("publishing and dispatching", () => {
   )
 
   test(
-    "answers a publish only after it is stored, and with the store's failure when it is not",
+    "answers a publish call only after its events are stored, or with the store's failure",
     Effect.gen(function* () {
       const { world } = yield* setup()
       const broken = Layer.effect(
@@ -724,7 +727,7 @@ describe("publishing and dispatching", () => {
   )
 
   test(
-    "goes on when a host publishes an event of a type that there is not",
+    "continues after a host publishes an event of an undeclared type",
     Effect.gen(function* () {
       const { publisher } = yield* setup()
       const odd = newEvent()
@@ -736,7 +739,7 @@ describe("publishing and dispatching", () => {
   )
 
   test(
-    "carries out what is in when it is closed, and refuses what comes later",
+    "carries out calls made before it closes, and refuses later calls",
     Effect.gen(function* () {
       yield* setup()
       const { early, publisher } = yield* Effect.gen(function* () {
@@ -796,7 +799,10 @@ describe("publishing and dispatching", () => {
   const lostAnswer = (operation: string) =>
     new StoreError({ operation, cause: new Error("connection lost"), outcome: "unknown" })
 
-  /** The most concurrent requests to one receiver that never answers, with this many workers over one store. */
+  /**
+   * Returns the maximum number of concurrent requests to one receiver that never answers, with this many workers over
+   * one store.
+   */
   const mostOpen = (workers: number) => {
     // Built separately, because layers are shared otherwise.
     const others = Array.from({ length: workers - 1 }, () => Layer.fresh(dispatcherOver(() => ({}))))
@@ -810,7 +816,7 @@ describe("publishing and dispatching", () => {
       )
       const world = yield* World
       yield* Ref.set(world.answer, () => held)
-      // All know of each other.
+      // By now, all workers have heartbeats and know their number.
       yield* pass(11_000)
       yield* enqueueMany(1_000, { resource_type: "call" })
       yield* (yield* WakeSignal).signal
@@ -839,31 +845,27 @@ describe("publishing and dispatching", () => {
     })
   )
 
-  it.effect(
-    "goes on after a defect in its first heartbeat, after one in a claim, and after one in a settlement",
-    () => {
-      const broken = new Set(["heartbeat", "claim", "settle"])
-      return Effect.gen(function* () {
-        yield* enqueueOne
-        yield* pass(60_000)
-        const { sent } = yield* World
-        assert.strictEqual((yield* only).state, "delivered")
-        assert.strictEqual(sent.length, 2, "what could not be recorded is sent again when its lease ends")
-        assert.strictEqual((yield* (yield* Dispatcher).status).unsettled, 0)
-      }).pipe(
-        Effect.ensuring(Effect.forkDetach(pass(30_000))),
-        Effect.provide(
-          over((store) => ({
-            heartbeat: (beat) =>
-              broken.delete("heartbeat") ? Effect.die(new Error("a defect")) : store.heartbeat(beat),
-            claim: (request) => (broken.delete("claim") ? Effect.die(new Error("a defect")) : store.claim(request)),
-            settle: (...settling) =>
-              broken.delete("settle") ? Effect.die(new Error("a defect")) : store.settle(...settling)
-          }))
-        )
+  it.effect("continues after defects in its first heartbeat, in a claim and in a settlement", () => {
+    const broken = new Set(["heartbeat", "claim", "settle"])
+    return Effect.gen(function* () {
+      yield* enqueueOne
+      yield* pass(60_000)
+      const { sent } = yield* World
+      assert.strictEqual((yield* only).state, "delivered")
+      assert.strictEqual(sent.length, 2, "what could not be recorded is sent again when its lease ends")
+      assert.strictEqual((yield* (yield* Dispatcher).status).unsettled, 0)
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(30_000))),
+      Effect.provide(
+        over((store) => ({
+          heartbeat: (beat) => (broken.delete("heartbeat") ? Effect.die(new Error("a defect")) : store.heartbeat(beat)),
+          claim: (request) => (broken.delete("claim") ? Effect.die(new Error("a defect")) : store.claim(request)),
+          settle: (...settling) =>
+            broken.delete("settle") ? Effect.die(new Error("a defect")) : store.settle(...settling)
+        }))
       )
-    }
-  )
+    )
+  })
 
   it.effect("continues to send after a settlement that first failed and then ended in a defect", () => {
     const ends = [refused, Effect.die(new Error("a defect"))]
@@ -880,11 +882,11 @@ describe("publishing and dispatching", () => {
     )
   })
 
-  it.effect("counts exactly the recorded ends of deliveries", () => {
+  it.effect("counts exactly the deliveries whose end was recorded", () => {
     const ended = Metric.value(
       Metric.counter("doorhook_deliveries_ended_total", {
         description:
-          "Deliveries that this process ended with an attempt or in place of one, by state. doorhook_deliveries counts all, also those that a change of their integration cancelled and those that were skipped",
+          "Deliveries that this process ended with an attempt or in place of one, by state. doorhook_deliveries also counts skipped deliveries and those cancelled by a change to their integration",
         attributes: { resource_type: "access_log", state: "delivered" }
       })
     )
@@ -903,7 +905,7 @@ describe("publishing and dispatching", () => {
             const settling = store.settle(outcomes, ...rest)
             if (isLapsed) return settling
             isLapsed = true
-            // The membership ended by another worker's heartbeat, whose clock was ahead.
+            // Another worker, whose clock is ahead, ended the membership with its heartbeat.
             return Effect.andThen(store.heartbeat({ worker: outcomes.worker, now: 0, until: null }), settling)
           }
         }))
@@ -911,7 +913,7 @@ describe("publishing and dispatching", () => {
     )
   })
 
-  it.effect("records the batches behind one that ended in a defect", () => {
+  it.effect("records the batches after one that ended in a defect", () => {
     const sizes: Array<number> = []
     return Effect.gen(function* () {
       yield* enqueueMany(400)
@@ -934,7 +936,7 @@ describe("publishing and dispatching", () => {
     )
   })
 
-  /** Activity during an outage: the number of claims and releases, and the logged lines. */
+  /** Records the activity during an outage: the number of claims and releases, and the logged lines. */
   const watched = (settings: Parameters<typeof DeliverySettings.layer>[0] = {}) => {
     const seen = { claims: 0, releases: 0, lines: Array<string>() }
     const layer = over(
@@ -952,7 +954,7 @@ describe("publishing and dispatching", () => {
     return { seen, layer: Layer.provideMerge(layer, logger) }
   }
 
-  it.effect("says once at the start when what others hold that have ended is sent again", () => {
+  it.effect("logs once at the start when the deliveries of crashed workers are sent again", () => {
     const lines: Array<string> = []
     const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
     const others = over((store) => ({
@@ -962,7 +964,7 @@ describe("publishing and dispatching", () => {
       Effect.andThen(
         Effect.sync(() => {
           assert.deepStrictEqual(lines, [
-            "The database knows 1 other worker. If one has ended without closing, what it held is sent again 25s from now at the latest."
+            "The database lists 1 other worker. If a worker crashed, its deliveries are sent again within 25s."
           ])
         })
       ),
@@ -970,7 +972,7 @@ describe("publishing and dispatching", () => {
     )
   })
 
-  it.effect("lets all wait together while the directory is away, and says so twice", () => {
+  it.effect("makes all deliveries wait while the directory fails, and logs the start and the end", () => {
     const { layer, seen } = watched()
     return Effect.gen(function* () {
       const { mayAccess, sent } = yield* World
@@ -1012,7 +1014,7 @@ describe("publishing and dispatching", () => {
   })
 
   it.effect(
-    "leases nothing under a new name before it is a member, as when its claim is answered first after an outage",
+    "leases nothing under a new name before its first heartbeat, even if its claim is answered first after an outage",
     () => {
       const members = new Set<string>()
       const strangers: Array<string> = []
@@ -1084,7 +1086,7 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(over(() => ({}), seldom)))
   )
 
-  it.effect("sends the deliveries of a publication whose answer was lost, but only once it is known to be lost", () =>
+  it.effect("sends the deliveries of a publication whose answer was lost, but only after the loss is known", () =>
     Effect.gen(function* () {
       const { sent } = yield* World
       const { id } = yield* (yield* IntegrationStore).create(newIntegration())
@@ -1159,7 +1161,7 @@ describe("publishing and dispatching", () => {
   const bert = UserId.make("bert")
   const urlOf = (nth: number): string => `https://${nth}.receiver.example/`
 
-  /** Integrations of different users, in the order of their ids, each with its own URL. */
+  /** Creates integrations of these users, ordered by id, each with its own URL. */
   const integrationsOf = Effect.fnUntraced(function* (users: ReadonlyArray<UserId>) {
     const store = yield* IntegrationStore
     const client_id = ClientId.make("c1")
@@ -1202,44 +1204,41 @@ describe("publishing and dispatching", () => {
     ["hangs", "silent"]
   ] as const)
     for (const count of [1, 5])
-      it.effect(
-        `holds up nobody else where the directory ${how} about the user of the first ${count} integrations`,
-        () => {
-          const { layer, seen } = watched()
-          return Effect.gen(function* () {
-            const { about, mayAccess, sent } = yield* World
-            const all = yield* integrationsOf([...Array<UserId>(count).fill(anna), bert, bert])
-            about.set(anna, silence)
-            // All fall due together, after a complete outage.
-            yield* Ref.set(mayAccess, "unknown")
+      it.effect(`delays no other user if the directory ${how} for the user of the first ${count} integrations`, () => {
+        const { layer, seen } = watched()
+        return Effect.gen(function* () {
+          const { about, mayAccess, sent } = yield* World
+          const all = yield* integrationsOf([...Array<UserId>(count).fill(anna), bert, bert])
+          about.set(anna, silence)
+          // After a complete outage, all are due at the same time.
+          yield* Ref.set(mayAccess, "unknown")
+          yield* enqueueCalls(all)
+          yield* pass(1_000)
+          yield* Ref.set(mayAccess, true)
+          yield* pass(6_000)
+          assert.deepStrictEqual(
+            sent.map(({ url }) => url),
+            [urlOf(count), urlOf(count + 1)]
+          )
+          assert.isNull((yield* (yield* Dispatcher).status).outage)
+          for (let again = 0; again < 4; again++) {
+            // The interval is too long for the directory's answers about other users to be known.
+            yield* pass(7_300)
+            sent.length = 0
             yield* enqueueCalls(all)
             yield* pass(1_000)
-            yield* Ref.set(mayAccess, true)
-            yield* pass(6_000)
             assert.deepStrictEqual(
               sent.map(({ url }) => url),
               [urlOf(count), urlOf(count + 1)]
             )
-            assert.isNull((yield* (yield* Dispatcher).status).outage)
-            for (let again = 0; again < 4; again++) {
-              // So rarely that the directory's answers about the others can't be known.
-              yield* pass(7_300)
-              sent.length = 0
-              yield* enqueueCalls(all)
-              yield* pass(1_000)
-              assert.deepStrictEqual(
-                sent.map(({ url }) => url),
-                [urlOf(count), urlOf(count + 1)]
-              )
-            }
-            assert.isAtMost(seen.lines.length, 3)
-            about.clear()
-            sent.length = 0
-            yield* pass(11_000)
-            assert.isAtLeast(sent.length, count * 4)
-          }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
-        }
-      )
+          }
+          assert.isAtMost(seen.lines.length, 3)
+          about.clear()
+          sent.length = 0
+          yield* pass(11_000)
+          assert.isAtLeast(sent.length, count * 4)
+        }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
+      })
 
   it.effect("tries users who have not failed, whatever is published during a claim", () => {
     let publication = Effect.void
@@ -1256,7 +1255,7 @@ describe("publishing and dispatching", () => {
       publication = Effect.sync(() => handOver().stored([], false))
       yield* enqueueOf("access_log", all.slice(4))
       for (let pauses = 0; pauses < 2; pauses++) {
-        // Calls precede access logs. There are as many as trials without a pause.
+        // Calls are sent before access logs. Their number is that of the trials without a pause.
         yield* enqueueCalls(failing.slice(0, 3))
         yield* pass(5_500)
       }
@@ -1280,7 +1279,7 @@ describe("publishing and dispatching", () => {
     ["fails", "unknown", 1_000],
     ["hangs", "silent", 11_000]
   ] as const)
-    it.effect(`leaves in the store what is published of the one owner about whom the directory ${how}`, () => {
+    it.effect(`leaves new deliveries in the store if the directory ${how} for their only owner`, () => {
       const { layer, seen } = watched()
       return Effect.gen(function* () {
         const { mayAccess, sent } = yield* World
@@ -1363,7 +1362,7 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.provide(premises()))
   )
 
-  it.effect("finishes an attempt that is in time when it closes, however slow the directory was before it", () =>
+  it.effect("finishes an attempt before it closes, however slow the directory was before the attempt", () =>
     Effect.gen(function* () {
       const { answer: answers, mayAccess, sent } = yield* World
       const store = yield* DeliveryStore
@@ -1394,7 +1393,7 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
   })
 
-  it.effect("treats a failure of outbound connections and one of the directory as different outages", () => {
+  it.effect("treats failures of outbound connections and of the directory as different outages", () => {
     const { layer, seen } = watched()
     return Effect.gen(function* () {
       const { answer: answering, mayAccess, sent } = yield* World
@@ -1416,10 +1415,10 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
   })
 
-  it.effect("claims released deliveries again at once, however slow the store is", () => {
+  it.effect("claims released deliveries again immediately, however slow the store is", () => {
     const changed = Latch.makeUnsafe(false)
     let told = false
-    // A change of unknown extent, as after a broken connection.
+    // Reports a change of unknown extent, as after a broken connection.
     const wake = Layer.succeed(WakeSignal, {
       signal: Effect.void,
       wait: Effect.never,
@@ -1492,7 +1491,7 @@ describe("publishing and dispatching", () => {
     const settings = { retry: { ...defaultDeliverySettings.retry, access_log: { delays, lifetime: null } } }
     const waitingRetries = 60
 
-    /** The ids of sent deliveries, grouped by the time of sending. */
+    /** Returns the ids of sent deliveries, grouped by sending time. */
     const roundsOf = (sent: ReadonlyArray<Sent>): ReadonlyArray<ReadonlyArray<string>> => {
       const rounds = new Map<number, Array<string>>()
       for (const { at, headers } of sent) rounds.set(at, [...(rounds.get(at) ?? []), headers["webhook-id"] ?? ""])
@@ -1500,8 +1499,8 @@ describe("publishing and dispatching", () => {
     }
 
     /**
-     * A receiver that fails for a time, so that 60 retries wait for an hour, and then acknowledges a new event. `early` answers
-     * the requests after that.
+     * Simulates a receiver that fails until 60 retries wait for an hour, and then acknowledges a new event. `early`
+     * answers the later requests.
      */
     const outage = Effect.fnUntraced(function* ({
       early = () => answer(200),
@@ -1540,7 +1539,7 @@ describe("publishing and dispatching", () => {
       )
 
     during(
-      "sends what waits long before its time: the oldest first, one, two, four at once, and then as many as it has places",
+      "sends waiting retries early, oldest first, in rounds of one, two, four, and then as many as it has places",
       Effect.gen(function* () {
         const { integration, published, states, world } = yield* outage()
         const { status } = yield* Dispatcher
@@ -1559,7 +1558,7 @@ describe("publishing and dispatching", () => {
     )
 
     during(
-      "stops at the first that fails: the others keep their times, and so does the one that failed",
+      "stops at the first failure: all other retries keep their times, and so does the failed one",
       Effect.gen(function* () {
         const ids: Array<string> = []
         const { published, retries, store, world } = yield* outage({
@@ -1597,7 +1596,7 @@ describe("publishing and dispatching", () => {
     )
 
     during(
-      "waits until the receiver wants requests again (`Retry-After`)",
+      "waits until the end of the receiver's `Retry-After`",
       Effect.gen(function* () {
         const { states, world } = yield* outage({ during: (_, nth) => answer(503, nth === 1 ? "300" : null) })
         yield* pass(178_000)
@@ -1608,7 +1607,7 @@ describe("publishing and dispatching", () => {
     )
 
     during(
-      "is not done where `catchUp` is off",
+      "does not happen if `catchUp` is off",
       Effect.gen(function* () {
         const { states, world } = yield* outage()
         yield* pass(60_000)
@@ -1622,7 +1621,7 @@ describe("publishing and dispatching", () => {
     )
 
     during(
-      "is not done after failures of less than a minute",
+      "does not happen after failures of less than a minute",
       Effect.gen(function* () {
         const { world } = yield* outage({ lasts: 55_000 })
         yield* pass(60_000)
@@ -1632,7 +1631,7 @@ describe("publishing and dispatching", () => {
     )
 
     during(
-      "ends when the integration is changed: what was held for it keeps its time",
+      "ends when the integration is changed, and held retries keep their times",
       Effect.gen(function* () {
         const { integration, retries, store, world } = yield* outage({ early: () => Effect.delay(answer(200), 1_000) })
         // The round of 16 is in progress: half of it waits for places.
@@ -1651,7 +1650,7 @@ describe("publishing and dispatching", () => {
   })
 
   describe("a worker's membership", () => {
-    /** The longest time for an attempt and its recording. */
+    /** Longest duration of an attempt and its recording. */
     const attempt = defaultDeliverySettings.ackTimeout + settleBudget
 
     it.effect("sends nothing that might not be recorded while heartbeats fail, and everything afterwards", () => {
@@ -1745,7 +1744,7 @@ describe("publishing and dispatching", () => {
       )
     })
 
-    it.effect("claims the deliveries of a claim again whose answer was lost", () => {
+    it.effect("claims deliveries again if the answer to their claim was lost", () => {
       let isLost = false
       return Effect.gen(function* () {
         const { sent } = yield* World
@@ -1778,7 +1777,10 @@ describe("publishing and dispatching", () => {
     /** How long an integration may fail in these tests, in milliseconds. */
     const disableAfter = 100_000
 
-    /** Lets integrations fail once, and then advances the clock. Returns the notifications with their fraction of that time. */
+    /**
+     * Fails each integration once, and then advances the clock. Returns the notifications, with the elapsed fraction of
+     * `disableAfter`.
+     */
     const heardOf = (count: number, warn?: DeliveryStore["Service"]["warn"]) => {
       const heard: Array<{ readonly kind: string; readonly share: number }> = []
       const listener = Layer.succeed(NotificationListener, ({ at, kind }: Notification) =>
@@ -1787,7 +1789,7 @@ describe("publishing and dispatching", () => {
       return Effect.gen(function* () {
         const store = yield* IntegrationStore
         const integrations = yield* Effect.forEach(Array(count).keys(), () => store.create(newIntegration()))
-        // They ask for a longer wait than the test takes.
+        // The receivers ask for a longer wait than the test takes.
         yield* Ref.set((yield* World).answer, () => answer(503, "3600"))
         yield* enqueueOf("access_log", integrations)
         yield* pass(1_000)
@@ -1805,7 +1807,7 @@ describe("publishing and dispatching", () => {
       )
     }
 
-    it.effect("is reported exactly three times before it may be disabled", () =>
+    it.effect("is reported exactly three times before it can be disabled", () =>
       Effect.gen(function* () {
         const heard = yield* heardOf(1)
         assert.deepStrictEqual(
@@ -1819,7 +1821,7 @@ describe("publishing and dispatching", () => {
       })
     )
 
-    it.effect("is reported in time, together with any number of others", () =>
+    it.effect("is reported in time, even with many others", () =>
       Effect.gen(function* () {
         const heard = yield* heardOf(250)
         assert.lengthOf(heard, 750)

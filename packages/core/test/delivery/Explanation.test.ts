@@ -11,7 +11,7 @@ const enabled = { status: "enabled", disabled_reason: null } as const
 const disabledBy = (disabled_reason: "manual" | "gone" | "failing" | null) =>
   ({ status: "disabled", disabled_reason }) as const
 
-/** A third, failed attempt. */
+/** Makes a failed third attempt. */
 const failed = (fields: Partial<Explanation.ExplainedAttempt> = {}): Explanation.ExplainedAttempt =>
   attemptOf("bad_status", { number: 3, started_at: at, duration_ms: 12, status: 500, ...fields })
 const blocked = failed({ outcome: "blocked_address", status: null, detail: "10.0.0.1" })
@@ -27,20 +27,20 @@ interface Known {
   readonly lifetime_over_at?: number
 }
 
-/** By default, a delivery to an enabled integration that has failed three times. */
+/** Explains a delivery, by default one that failed three times, to an enabled integration. */
 const explain = (state: DeliveryState, known: Known = {}, reader?: Explanation.Reader): Explanation.Explanation => {
   const { integration = enabled, last = failed(), lifetime_over_at, next_attempt_at = null, reason = null } = known
   const delivery = { state, reason, attempts: last?.number ?? 0, next_attempt_at }
   return Explanation.explain({ delivery, last, integration, lifetime_over_at: lifetime_over_at ?? null }, reader)
 }
 
-const askForIt = "You can resend this delivery, or recover all of the integration since a time."
+const askForIt = "You can resend this delivery, or recover all deliveries of the integration since a time."
 const tooLate = "It would come too late to be of use. To see whether the receiver accepts it now, resend it."
 const enableIt = "Enable it, then resend this delivery or recover all since a time."
 const probeIt =
-  "Probe it with one delivery, which enables it when that is acknowledged, or enable it, then resend this delivery or recover all since a time."
+  "Probe it: this sends one delivery and enables the integration if it is acknowledged. Or enable it yourself. Then resend this delivery, or recover all since a time."
 
-/** A delivery, and its expected explanation: the reason and the next step. */
+/** Deliveries with their expected explanations: the reason and the next step. */
 const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next: string]> = [
   [
     "pending",
@@ -74,7 +74,7 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
     askedWords,
     "Attempt 4 is due at 2026-03-02T07:01:02.000Z, 1m after that answer: its Retry-After is respected, up to 1h."
   ],
-  // An answer without Retry-After; an attempt with its own detail; an unknown time.
+  // Answers without Retry-After, with another detail, and with an unknown time.
   [
     "retrying",
     { last: failed({ status: 429 }), next_attempt_at: due },
@@ -139,31 +139,31 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
   [
     "skipped",
     { last: null },
-    "The integration was disabled when the event came, so nothing was sent.",
+    "The integration was disabled when the event was published, so nothing was sent.",
     `Nothing is sent. ${askForIt}`
   ],
   [
     "skipped",
     { reason: "integration_unreadable", last: null },
-    "When the event came, the database did not say which events the integration gets, so nothing was sent.",
+    "When the event was published, the integration's database row could not be read, so nothing was sent.",
     `Nothing is sent. ${askForIt}`
   ],
   [
     "skipped",
     { last: null, integration: disabledBy("manual") },
-    "The integration was disabled when the event came, so nothing was sent.",
+    "The integration was disabled when the event was published, so nothing was sent.",
     `The integration was disabled by hand. ${enableIt}`
   ],
   [
     "skipped",
     { last: null, integration: disabledBy(null) },
-    "The integration was disabled when the event came, so nothing was sent.",
+    "The integration was disabled when the event was published, so nothing was sent.",
     `The integration was disabled by hand. ${enableIt}`
   ],
   [
     "skipped",
     { last: null, integration: disabledBy("failing") },
-    "The integration was disabled when the event came, so nothing was sent.",
+    "The integration was disabled when the event was published, so nothing was sent.",
     `The integration is disabled because its receiver acknowledged nothing for too long. ${probeIt}`
   ],
   [
@@ -187,25 +187,25 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
   [
     "cancelled",
     { reason: "integration_deleted", integration: null },
-    "The integration was deleted before this was acknowledged.",
+    "The integration was deleted before the delivery was acknowledged.",
     "Nothing more is sent."
   ],
   [
     "cancelled",
     { reason: "right_lost", last: null },
-    "The user who created the integration has no right to these events any more.",
+    "The user who created the integration no longer has a right to these events.",
     "Nothing is sent. When the right is back, resend this delivery."
   ],
   [
     "cancelled",
     { reason: "integration_disabled" },
-    `${failedWords} The integration was disabled before this was acknowledged.`,
+    `${failedWords} The integration was disabled before the delivery was acknowledged.`,
     `Nothing more is sent. ${askForIt}`
   ],
   [
     "cancelled",
     { reason: "integration_disabled", last: null, integration: disabledBy("manual") },
-    "The integration was disabled before this was acknowledged.",
+    "The integration was disabled before the delivery was acknowledged.",
     `The integration was disabled by hand. ${enableIt}`
   ]
 ]
@@ -220,7 +220,7 @@ const ownerExamples: ReadonlyArray<readonly [DeliveryState, Known, next: string]
   [
     "exhausted",
     { integration: disabledBy("failing") },
-    `The integration is disabled because its receiver acknowledged nothing for too long. Try it again: that sends the newest event that was not acknowledged, and enables the integration when it is acknowledged. Then s${again}.`
+    `The integration is disabled because its receiver acknowledged nothing for too long. Try it again: this sends the newest unacknowledged event, and enables the integration if it is acknowledged. Then s${again}.`
   ],
   [
     "skipped",
@@ -257,7 +257,7 @@ describe("the explanation of a delivery", () => {
     })
   }
 
-  it("never counts a wait backwards, when the clocks of two workers differ", () => {
+  it("never shows a negative wait when the clocks of two workers differ", () => {
     const { next } = explain("retrying", { last: failed(asked), next_attempt_at: at })
     assert.match(english(...next), /Attempt 4 is due at .*, 0ms after that answer/)
   })
@@ -293,7 +293,7 @@ describe("the explanation of a delivery", () => {
     assert.deepStrictEqual([...explain(state, known).actions], [...actions])
   })
 
-  it("exists for everything that can be stored", () => {
+  it("exists for every state and reason that can be stored", () => {
     const attempt = fc.record({
       number: fc.integer({ min: 1, max: 20 }),
       started_at: fc.constant(at),

@@ -6,7 +6,7 @@ import type { FairQueueOptions } from "../../src/delivery/FairQueue.ts"
 import { FairQueue, placesOf } from "../../src/delivery/FairQueue.ts"
 import { makeLeased } from "../fixtures.ts"
 
-/** More than any of these tests holds. */
+/** More than any of these tests needs. */
 const queueBytes = 1024 * 1024 * 1024
 
 /** Room for 1,000 deliveries. */
@@ -20,7 +20,7 @@ const places = (concurrency: number, concurrencyPerIntegration: number): FairQue
 /** The size of an event's data in a reservation. */
 const size = makeLeased(1).event.data.length
 
-/** Publishes a delivery: reserves room before it is stored. Returns whether it is held. */
+/** Publishes a delivery, for which room is reserved before it is stored. Returns whether it is held. */
 const publish = (queue: FairQueue, delivery: LeasedDelivery): boolean => {
   const { event, integration, lane } = delivery
   if (!queue.reserve(integration.id, lane, event.data.length)) return false
@@ -32,7 +32,7 @@ const publish = (queue: FairQueue, delivery: LeasedDelivery): boolean => {
 const id = (value: number) => IntegrationId.make(value)
 const call = { resource_type: "call" } as const
 
-/** All deliveries that can be sent now, in order. */
+/** Returns all deliveries that can be sent now, in order. */
 const drain = (queue: FairQueue): ReadonlyArray<LeasedDelivery> => {
   const sent: Array<LeasedDelivery> = []
   for (let delivery = queue.next(); delivery !== undefined; delivery = queue.next()) sent.push(delivery)
@@ -45,7 +45,7 @@ const filled = (options: FairQueueOptions, deliveries: ReadonlyArray<LeasedDeliv
   return queue
 }
 
-/** A delivery to an integration with this rate limit, in requests per second. */
+/** Makes a delivery to an integration with this rate limit, in requests per second. */
 const paced = (delivery: LeasedDelivery, requests_per_second: number): LeasedDelivery => ({
   ...delivery,
   integration: { ...delivery.integration, overrides: { requests_per_second } }
@@ -71,7 +71,7 @@ describe("FairQueue", () => {
             for (let next = queue.next(); next !== undefined; next = queue.next()) {
               times.push(now)
               queue.pace(next, now)
-              // Its place is free again at once, so only the rate limit holds back the next.
+              // The place is free again immediately, so only the rate limit delays the next delivery.
               queue.finish(next, null)
             }
             assert.isTrue(queue.queued === 0 || (queue.resumesAt ?? 0) > now, "what waits is waited for")
@@ -166,13 +166,14 @@ describe("FairQueue", () => {
     }
   })
 
-  it("keeps room for a small healthy integration next to many dead ones", () => {
+  it("keeps room for a small healthy integration among many dead ones", () => {
     const queue = new FairQueue({ concurrency: 250, concurrencyPerIntegration: 10, buffer: 300, queueBytes })
     const healthy = 21
     let nextId = 1
     let sent = 0
     for (let round = 0; round < 50; round++) {
-      // A store with backlogs for all serves each in turn, the dead ones first because theirs are older.
+      // A store with backlogs for all integrations serves each in turn, first the dead ones, whose deliveries are
+      // older.
       const { limitPerIntegration: allowance, limits } = queue.demand(150)
       const places = Array.from({ length: healthy }, (_, index) => limits.get(id(index + 1)) ?? allowance)
       for (let room = queue.room, turn = 0; room > 0 && turn < 37; turn++) {
@@ -182,7 +183,7 @@ describe("FairQueue", () => {
           room--
         }
       }
-      // The store has more deliveries for each.
+      // The store has more deliveries for each of them.
       const behind = Array.from({ length: healthy }, (_, index) => id(index + 1))
       queue.claimed({ limit: 0, limitPerIntegration: 0, limits: new Map(), behind }, [])
       for (const delivery of drain(queue)) {
@@ -194,7 +195,7 @@ describe("FairQueue", () => {
     assert.isAtLeast(sent, 50)
   })
 
-  it("never holds more than the buffer, and keeps an eighth of it for what is urgent", () => {
+  it("never holds more than the buffer, and reserves an eighth of it for urgent deliveries", () => {
     const queue = new FairQueue({ concurrency: 100, concurrencyPerIntegration: 10, buffer: 200, queueBytes })
     const reserved = (lane: Lane) =>
       Array.from({ length: 1_000 }, (_, index) => queue.reserve(id(index + 1), lane, size)).filter(Boolean).length
@@ -216,13 +217,13 @@ describe("FairQueue", () => {
     assert.strictEqual(queue.room, 0)
   })
 
-  it("accepts deliveries of a healthy integration while others that are not yet known as dead are at their limits", () => {
+  it("accepts deliveries of a healthy integration while dead integrations that are not yet known as slow are at their limits", () => {
     const queue = new FairQueue({ concurrency: 512, concurrencyPerIntegration: 10, buffer: 8_192, queueBytes })
     const dead = 20
     const reserved = (integration: number) =>
       Array.from({ length: 1_000 }, () => queue.reserve(id(integration), 2, size)).filter(Boolean).length
     for (let integration = 1; integration <= dead; integration++) assert.isAtLeast(reserved(integration), 20)
-    // Their deliveries in the store are claimed as long as there is demand.
+    // Deliveries of the dead integrations are claimed from the store as long as there is demand.
     for (let limit = queue.claimLimit(150); queue.needsRefill; limit = queue.claimLimit(150)) {
       assert.isAbove(limit, 0)
       const { limitPerIntegration: allowance, limits } = queue.demand(150)
@@ -236,7 +237,7 @@ describe("FairQueue", () => {
     assert.strictEqual(queue.demand(150).limitPerIntegration, 20)
   })
 
-  it("holds at most `queueBytes` of event data, an eighth of it reserved for calls", () => {
+  it("holds at most `queueBytes` of event data, of which an eighth is reserved for calls", () => {
     const queue = new FairQueue({ ...places(64, 64), queueBytes: 1_000_000 })
     const data = JsonText.JsonText.make(JSON.stringify("x".repeat(25_000)))
     const event = (n: number, urgent = false) =>
@@ -251,7 +252,7 @@ describe("FairQueue", () => {
     assert.isTrue(publish(queue, event(201)))
   })
 
-  it("returns exactly the reserved room, whatever was stored", () => {
+  it("frees exactly the reserved room, whatever was stored", () => {
     const queue = new FairQueue({ ...places(4, 4), queueBytes: 1_000 })
     for (let n = 1; n <= 10_000; n++) {
       assert.isTrue(queue.reserve(id(n), 2, 300))
@@ -260,7 +261,7 @@ describe("FairQueue", () => {
     assert.strictEqual(queue.held, 0)
   })
 
-  it("leaves half of the room to integrations that are not slow, however many are", () => {
+  it("leaves half of the room to integrations that are not slow, however many slow ones there are", () => {
     const queue = new FairQueue({ concurrency: 4_000, concurrencyPerIntegration: 10, buffer: 4_000, queueBytes })
     let nextId = 1
     for (let integration = 1; integration <= 3_000; integration++) queue.add(makeLeased(nextId++, { integration }))
@@ -272,7 +273,7 @@ describe("FairQueue", () => {
     assert.isAtLeast(healthy, 500, "an eighth of all")
   })
 
-  it("holds no more than its buffer of thousands of integrations, and sends all that any of them has in the end", () => {
+  it("holds no more than its buffer with thousands of integrations, and finally sends all their deliveries", () => {
     const shape = fc.record({
       integrations: fc.integer({ min: 1_000, max: 1_500 }),
       buffer: fc.integer({ min: 64, max: 512 }),
@@ -283,7 +284,7 @@ describe("FairQueue", () => {
     fc.assert(
       fc.property(shape, ({ buffer: size, concurrency, each, integrations, slowOf }) => {
         const queue = new FairQueue({ concurrency, concurrencyPerIntegration: 10, buffer: size, queueBytes })
-        /** The deliveries in the store: integrations in turn, the earliest due first. */
+        /** The deliveries in the store, with integrations in turn, earliest due first. */
         const store: Array<LeasedDelivery> = Array.from({ length: integrations * each }, (_, index) =>
           makeLeased(index + 1, { integration: 1 + (index % integrations) })
         )
@@ -351,7 +352,7 @@ describe("FairQueue", () => {
     assert.lengthOf(drain(queue), 2, "the ordinary places that are left")
   })
 
-  it("respects all limits and counts, whatever happens in any order", () => {
+  it("keeps all limits and counts, whatever happens in any order", () => {
     const operation = fc.oneof(
       fc.record({
         op: fc.constant("accept" as const),
@@ -408,7 +409,7 @@ describe("FairQueue", () => {
             assert.strictEqual(queue.held, open.length + queued)
             assert.strictEqual(queue.room, 1_000 - concurrency - open.length - queued)
           }
-          // Nothing is stuck: if places are freed at once, all queued deliveries are sent.
+          // Nothing is stuck: if places are freed immediately, all queued deliveries are sent.
           let sent = 0
           for (const delivery of open) queue.finish(delivery, null)
           for (let delivery = queue.next(); delivery !== undefined; delivery = queue.next()) {
@@ -422,7 +423,7 @@ describe("FairQueue", () => {
     )
   })
 
-  it("shares what it holds with other workers as they come, and holds more again when it is alone", () => {
+  it("holds less when other workers join, and more again when it is alone", () => {
     const queue = new FairQueue({ concurrency: 100, concurrencyPerIntegration: 10, buffer: 8_000, queueBytes })
     for (let n = 1; n <= 500; n++) assert.isTrue(publish(queue, makeLeased(n)))
     assert.strictEqual(queue.placesTo(id(1)), 10)
@@ -447,7 +448,7 @@ describe("FairQueue", () => {
     assert.strictEqual(queue.held, 0)
   })
 
-  it("shares an integration's places between workers, one each at least, and no more in all where they suffice", () => {
+  it("shares an integration's places between workers: at least one each, and no more in total if there are enough", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 100 }),

@@ -27,7 +27,7 @@ const disabled = (
   failing
 })
 
-/** By default with enough failed attempts to be disabled by the next one. */
+/** Makes a failure state, by default with enough failed attempts for the next failure to disable. */
 const failingSince = (
   since: number,
   warnings: number,
@@ -62,7 +62,7 @@ const gone = settlementOf({
 })
 const unattempted = settlementOf({ attempt: null, state: "expired", reason: "lifetime_over" })
 
-/** The evaluation of settlements for deliveries in given states. */
+/** Evaluates settlements of deliveries in the given states. */
 const after = (
   subject: HealthRules.HealthSubject,
   settlements: ReadonlyArray<Settlement>,
@@ -82,8 +82,8 @@ const after = (
 const nothing = { failing: null, recovered: null, disable: null, enable: false, notifications: [] } as const
 const givenUp = (deliveries: number): IntegrationNotification => ({ kind: "exhausted", ...about, deliveries })
 
-describe("time that passes", () => {
-  it("leads to a warning of an enabled integration that fails for a share of its time, with its beginning and its end", () => {
+describe("time alone", () => {
+  it("causes a warning, with its start and end, for an enabled integration that has failed for a share of its time", () => {
     const since = now - 600
     assert.deepEqual(warningOf(enabled(failingSince(since, 0)), now, disableAfter), {
       failing: failingSince(since, 1),
@@ -91,7 +91,7 @@ describe("time that passes", () => {
     })
   })
 
-  it("leads to none of one that does not fail, fails for a shorter time, was warned of, or is disabled", () => {
+  it("causes no warning for an integration that works, has failed for less time, was already reported, or is disabled", () => {
     for (const subject of [
       enabled(),
       enabled(failingSince(now - 400, 0)),
@@ -102,25 +102,25 @@ describe("time that passes", () => {
   })
 })
 
-describe("a batch that shows an enabled integration", () => {
-  it("that acknowledges, or was sent nothing, changes nothing", () => {
+describe("a batch for an enabled integration", () => {
+  it("changes nothing if all is acknowledged or nothing was sent", () => {
     assert.deepEqual(after(enabled(), [acknowledged, acknowledged]), nothing)
     assert.deepEqual(after(enabled(), [unattempted]), nothing)
     assert.deepEqual(after(enabled(), []), nothing)
   })
 
-  it("that fails, begins its time, silently", () => {
+  it("starts the failure without a notification if an attempt fails", () => {
     assert.deepEqual(after(enabled(), [failed, failed]), { ...nothing, failing: failingSince(now, 0, 2) })
     assert.deepEqual(after(enabled(), [failed, unattempted]), { ...nothing, failing: failingSince(now, 0, 1) })
   })
 
-  it("that fails beside one acknowledgement, counts as acknowledged", () => {
+  it("counts as acknowledged if one of several attempts is acknowledged", () => {
     const failing = failingSince(0, 0)
     const recovers = { ...nothing, recovered: failing }
     assert.deepEqual(after(enabled(failing), [failed, acknowledged, failed]), recovers)
   })
 
-  it("that fails again, counts each failed attempt and keeps what its receiver asked for last", () => {
+  it("counts each failed attempt and keeps the latest Retry-After time", () => {
     const waits = (retry_after: number | null) => ({ ...failed, retry_after })
     assert.deepEqual(after(enabled(), [waits(now + 7), waits(null), waits(now + 9), waits(now + 8)]), {
       ...nothing,
@@ -131,7 +131,7 @@ describe("a batch that shows an enabled integration", () => {
     assert.deepEqual(next, { ...nothing, failing: { ...before, attempts: 5 } })
   })
 
-  it("that has failed for a share of its time, leads to a warning with its beginning and its end", () => {
+  it("causes a warning with the start and the end if the integration has failed for a share of its time", () => {
     const since = now - 600
     assert.deepEqual(after(enabled(failingSince(since, 0, 3)), [failed]), {
       ...nothing,
@@ -140,7 +140,7 @@ describe("a batch that shows an enabled integration", () => {
     })
   })
 
-  it("that has failed for all of its time, disables it and says so, instead of that it fails", () => {
+  it("disables the integration and reports that, instead of a warning, if all of its time has passed", () => {
     const since = now - disableAfter
     assert.deepEqual(after(enabled(failingSince(since, 1)), [failed]), {
       ...nothing,
@@ -150,7 +150,7 @@ describe("a batch that shows an enabled integration", () => {
     })
   })
 
-  it("that has failed for all of its time, but too few times, is only warned of", () => {
+  it("causes only a warning if all of its time has passed but too few attempts have failed", () => {
     const since = now - 9 * disableAfter
     const result = after(enabled(failingSince(since, 0, leastFailedAttempts - 2)), [failed])
     assert.deepEqual([result.disable, result.notifications.map(({ kind }) => kind)], [null, ["failing"]])
@@ -158,7 +158,7 @@ describe("a batch that shows an enabled integration", () => {
     assert.strictEqual(both.disable, "failing")
   })
 
-  it("that acknowledges again has recovered, and is notified of if it was warned of", () => {
+  it("ends the failure by an acknowledgement, and reports that if a warning was reported", () => {
     assert.deepEqual(after(enabled(failingSince(5, 1)), [acknowledged]), {
       ...nothing,
       recovered: failingSince(5, 1),
@@ -168,7 +168,7 @@ describe("a batch that shows an enabled integration", () => {
     assert.deepEqual(after(enabled(unnoticed), [acknowledged]), { ...nothing, recovered: unnoticed })
   })
 
-  it("whose receiver is gone, disables it at once, whatever else was acknowledged or is over", () => {
+  it("disables the integration immediately by a 410, whatever else the batch contains", () => {
     assert.deepEqual(after(enabled(), [acknowledged, gone]), {
       ...nothing,
       disable: "gone",
@@ -179,26 +179,26 @@ describe("a batch that shows an enabled integration", () => {
     assert.deepEqual([disable, recovered], ["gone", null], "nothing is left to catch up with")
   })
 
-  it("does not disable it for the late 410 of a delivery that was ended before, which counts as a failure", () => {
+  it("counts the late 410 of a delivery that had already ended as a failure, and does not disable the integration", () => {
     const result = after(enabled(), [gone], endedBefore)
     assert.deepEqual(result, { ...nothing, failing: failingSince(now, 0, 1) })
   })
 
-  it("leads to a notification of how many deliveries were given up, without those ended before or to be sent again", () => {
+  it("reports how many deliveries were exhausted, without those that had already ended or are resent", () => {
     assert.deepEqual(after(enabled(failingSince(now, 0)), [exhausted, failed, exhausted]).notifications, [givenUp(2)])
     assert.deepEqual(after(enabled(failingSince(now, 0)), [exhausted], endedBefore).notifications, [])
     assert.deepEqual(after(enabled(failingSince(now, 0)), [exhausted], { ...underLease, resend: 2 }).notifications, [])
   })
 
-  it("leads to the notification of what was given up before that of what became of the integration", () => {
+  it("reports exhausted deliveries before the change of the integration", () => {
     const kinds = after(enabled(failingSince(0, 3)), [exhausted]).notifications.map(({ kind }) => kind)
     assert.deepEqual(kinds, ["exhausted", "disabled"])
   })
 })
 
-describe("a batch that shows a disabled integration", () => {
+describe("a batch for a disabled integration", () => {
   it.each(["gone", "failing"] as const)(
-    "that doorhook disabled (%s), enables it by an acknowledged probe",
+    "enables it by an acknowledged probe if doorhook disabled it (%s)",
     (reason) => {
       const enables = { ...nothing, enable: true }
       assert.deepEqual(after(disabled(reason), [acknowledged]), {
@@ -213,20 +213,20 @@ describe("a batch that shows a disabled integration", () => {
     }
   )
 
-  it("leads to a notification that it acknowledges again, and to none of a probe beside it that used up its schedule", () => {
+  it("reports that it acknowledges again, but not a probe in the same batch that is exhausted", () => {
     const kinds = after(disabled("failing"), [exhausted, acknowledged]).notifications.map(({ kind }) => kind)
     assert.deepEqual(kinds, ["recovered"])
   })
 
-  it("does not enable it when it was disabled by hand", () => {
+  it("does not enable it if it was disabled by hand", () => {
     assert.deepEqual(after(disabled("manual"), [acknowledged]), nothing)
   })
 
-  it("does not enable it for what was acknowledged late, of a delivery that was ended when it was disabled", () => {
+  it("does not enable it by a late acknowledgement of a delivery that ended when it was disabled", () => {
     assert.deepEqual(after(disabled("gone"), [acknowledged], endedBefore), nothing)
   })
 
-  it("leaves it as it fails when its probe fails, without a word", () => {
+  it("changes and reports nothing if its probe fails", () => {
     const failing = failingSince(5, 3)
     assert.deepEqual(after(disabled("failing", failing), [failed, unattempted]), { ...nothing, failing })
     assert.deepEqual(after(disabled("failing", failing), [exhausted]), { ...nothing, failing })
@@ -234,7 +234,7 @@ describe("a batch that shows a disabled integration", () => {
   })
 })
 
-/** A batch of one integration, with the state of each delivery before and after. */
+/** Batches of one integration, with the state of each delivery before and after. */
 const batches = fc
   .array(
     fc.record({
@@ -253,18 +253,18 @@ const batches = fc
   )
 
 describe("a batch without consequences", () => {
-  it("is all that is acknowledged, or was not attempted, of an enabled integration that does not fail", () => {
+  it("is one of acknowledged or unattempted deliveries of an enabled integration that does not fail", () => {
     assert.isFalse(mayChangeHealth(enabled(), [acknowledged, unattempted]))
     for (const other of [failed, exhausted, gone]) {
       assert.isTrue(mayChangeHealth(enabled(), [acknowledged, other]))
-      // Also without an attempt.
+      // The same without an attempt.
       assert.strictEqual(mayChangeHealth(enabled(), [{ ...other, attempt: null }]), other !== failed)
     }
     assert.isTrue(mayChangeHealth(enabled(failingSince(0, 0)), [acknowledged]))
     assert.isTrue(mayChangeHealth(disabled("manual"), [acknowledged]))
   })
 
-  it("has no consequences, wherever its deliveries stood", () => {
+  it("has no consequences, whatever the states of its deliveries", () => {
     let harmless = 0
     fc.assert(
       fc.property(batches, (applied) => {
@@ -279,7 +279,7 @@ describe("a batch without consequences", () => {
   })
 })
 
-describe("what may disable an integration", () => {
+describe("a batch that may disable an integration", () => {
   const failings = fc.option(
     fc.record({
       since: fc.constantFrom(0, now - disableAfter, now - disableAfter + 1, now),
@@ -295,7 +295,7 @@ describe("what may disable an integration", () => {
       .map((of) => disabled(...of))
   )
 
-  it("is known before its deliveries are looked at", () => {
+  it("is recognized before its deliveries are read", () => {
     let disables = 0
     fc.assert(
       fc.property(subjects, batches, (subject, applied) => {
@@ -309,7 +309,7 @@ describe("what may disable an integration", () => {
     assert.isAbove(disables, 20)
   })
 
-  it("is no mere failure, and nothing that came of a disabled one", () => {
+  it("has a 410 or a failure at the end of the time, and is not for a disabled integration", () => {
     const may = (subject: HealthRules.HealthSubject, ...batch: ReadonlyArray<Settlement>) =>
       mayDisable(subject, batch, now, disableAfter)
     assert.isFalse(may(enabled(), failed, exhausted, acknowledged))
@@ -321,7 +321,7 @@ describe("what may disable an integration", () => {
     assert.isFalse(may(disabled("failing"), failed, gone, acknowledged))
   })
 
-  it("is left out where its store can't do so now, and all else follows", () => {
+  it("disables nothing if its store can't disable now, and has all other consequences", () => {
     fc.assert(
       fc.property(subjects, batches, (subject, applied) => {
         const at = [now, disableAfter] as const

@@ -1,5 +1,5 @@
 /**
- * The log of failing receivers: one line when a failure begins, one when it ends, and nothing else.
+ * The log of failing receivers has one line when a failure begins, one when it ends, and nothing else.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { IntegrationHealth, failuresInARow, mostInAMinute, logCooldown } from "../../src/delivery/IntegrationHealth.ts"
@@ -25,7 +25,7 @@ const acknowledged = (id: number) => recorded(id, "acknowledged")
 const times = (count: number, one: Recorded) => Array.from({ length: count }, () => one)
 
 describe("the log of failing receivers", () => {
-  it("says once that an integration fails, where and how, and once that it acknowledges again", () => {
+  it("reports once that an integration fails, where and how, and once that it acknowledges again", () => {
     const health = new IntegrationHealth()
     assert.deepStrictEqual(health.recorded([failed(1), acknowledged(1), failed(1), failed(1)], [], start), [])
     assert.deepStrictEqual(health.recorded([failed(1)], [], start), [
@@ -46,7 +46,7 @@ describe("the log of failing receivers", () => {
     assert.lengthOf(health.recorded([...times(9, failed(1)), acknowledged(1)], [], start + logCooldown), 2)
   })
 
-  it("names the cause again when it is another one for three attempts, and each cause once in ten minutes", () => {
+  it("reports another cause after three attempts, and each cause once in ten minutes", () => {
     const health = new IntegrationHealth()
     const lines = (count: number, status: number, at: number) =>
       health.recorded(times(count, recorded(1, "bad_status", status)), [], start + at).map(({ text }) => text)
@@ -61,7 +61,7 @@ describe("the log of failing receivers", () => {
     assert.lengthOf(lines(3, 500, logCooldown * 4 + 100), 1)
   })
 
-  it("names another cause also when the receiver worked in between", () => {
+  it("reports another cause even if the receiver worked in between", () => {
     const health = new IntegrationHealth()
     assert.lengthOf(health.recorded([...times(3, failed(1)), acknowledged(1)], [], start), 2)
     assert.lengthOf(health.recorded([...times(3, failed(1)), acknowledged(1)], [], start + 1_000), 0)
@@ -69,14 +69,14 @@ describe("the log of failing receivers", () => {
     assert.match(line?.text ?? "", /of building 1 fails: 3 attempts in a row .* answered 401/)
   })
 
-  it("leaves to notifications what they say, and tells no URL but the host", () => {
+  it("does not repeat notifications, and shows only the host of a URL", () => {
     const health = new IntegrationHealth()
     const about = { integration_id: IntegrationId.make(1) }
     health.recorded(times(3, failed(1)), [], start)
     assert.deepStrictEqual(health.recorded([failed(1)], [{ kind: "disabled", ...about }], start), [])
     assert.deepStrictEqual(health.recorded([acknowledged(1)], [{ kind: "recovered", ...about }], start), [])
     assert.deepStrictEqual(health.recorded(times(9, failed(1)), [{ kind: "disabled", ...about }], start), [])
-    // Its failures were not counted here, and no notification reported its recovery.
+    // The failures were not counted here, and no notification reported the recovery.
     health.recorded([failed(3)], [{ kind: "failing", integration_id: IntegrationId.make(3) }], start)
     assert.deepStrictEqual(health.recorded([acknowledged(3)], [], start), [
       { level: "info", text: "Integration 3 (hooks.example) of building 1 acknowledges again." }
@@ -89,7 +89,7 @@ describe("the log of failing receivers", () => {
     assert.notInclude(line?.text ?? "", "s3cret")
   })
 
-  it("says of many at once that there are many, and of each of them later", () => {
+  it("reports many failures within a minute in one line, and each integration later", () => {
     const health = new IntegrationHealth()
     const all = Array.from({ length: mostInAMinute + 5 }, (_, n) => n + 1)
     const first = health.recorded(
@@ -102,7 +102,7 @@ describe("the log of failing receivers", () => {
     assert.lengthOf(health.recorded(all.map(failed), [], start + 60_000), 5)
   })
 
-  it("never says twice in a row that one fails, nor that it recovered, whatever happens", () => {
+  it("never reports a failure or a recovery of an integration twice in a row, whatever happens", () => {
     const event = fc.record({ id: fc.integer({ min: 1, max: 3 }), ok: fc.boolean(), wait: fc.nat(logCooldown) })
     fc.assert(
       fc.property(fc.array(event, { maxLength: 200 }), (events) => {

@@ -1,5 +1,5 @@
 /**
- * Loops that only end with their scope.
+ * Loops that end only with their scope.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { runForever } from "@doorhook/core"

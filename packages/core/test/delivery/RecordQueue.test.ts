@@ -1,5 +1,5 @@
 /**
- * All added results are recorded once, in batches that fit into one transaction.
+ * The record queue records every added result once, in batches for one transaction each.
  */
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
@@ -8,7 +8,7 @@ import { settleExpired } from "../../src/delivery/Settlements.ts"
 import { makeLeased } from "../fixtures.ts"
 
 describe("RecordQueue", () => {
-  it("hands out everything once, in bounded batches of one worker each", () => {
+  it("returns every result once, in limited batches of one worker each", () => {
     const step = fc.record({
       kind: fc.constantFrom("outcome", "release"),
       worker: fc.constantFrom("a", "a", "b"),
@@ -56,7 +56,7 @@ describe("RecordQueue", () => {
     )
   })
 
-  it("says since when outcomes wait without progress", () => {
+  it("reports since when outcomes wait without progress", () => {
     const queue = new RecordQueue()
     const record = (id: number, worker: string, now: number) => {
       const delivery = makeLeased(id)

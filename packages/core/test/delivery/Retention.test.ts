@@ -19,7 +19,7 @@ import { Clock, Context, Effect, Exit, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 
 describe("housekeeping", () => {
-  it.effect("goes on each minute, also after a round that ended in a defect", () => {
+  it.effect("continues each minute, even after a round that ended in a defect", () => {
     const rounds: Array<number> = []
     const broken = Layer.effect(
       TokenStore,
@@ -52,7 +52,7 @@ describe("housekeeping", () => {
   const hour = 3_600_000
   const day = 24 * hour
 
-  /** Retention with a settable wall clock, over a store that counts deletions. */
+  /** Starts retention with a settable wall clock, over a store that counts deletions. */
   const startSkewed = Effect.gen(function* () {
     const clock = yield* Clock.Clock
     let skew = 0
@@ -106,7 +106,7 @@ describe("housekeeping", () => {
     let running = yield* boot
     const stop = Effect.suspend(() => Scope.close(running, Exit.void))
     const start = Effect.map(boot, (process) => void (running = process))
-    /** The stores from which data was deleted while the machine ran for some time. */
+    /** Advances the machine's time and returns the stores from which data was deleted. */
     const during = Effect.fnUntraced(function* (duration: number) {
       Object.assign(counted, { deliveries: 0, keys: 0, tokens: 0 })
       yield* TestClock.adjust(duration)
@@ -127,30 +127,28 @@ describe("housekeeping", () => {
 
   const nothing = { deliveries: 0, keys: 0, tokens: 0 }
 
-  it.effect(
-    "deletes nothing for a day after the clock jumped ahead by more than an hour, and gives one notification",
-    () =>
-      Effect.gen(function* () {
-        const { during, jump, notifications, told } = yield* startSkewed
-        yield* during(5 * 60_000)
-        jump(200 * day)
-        assert.deepStrictEqual(yield* during(day - 60_000), nothing)
-        const [notification, ...others] = yield* notifications
-        assert.deepStrictEqual(others, [])
-        assert.strictEqual(notification?.kind, "retention_paused")
-        if (notification?.kind !== "retention_paused") return
-        assert.approximately(notification.ahead_ms, 200 * day, 1_000)
-        assert.strictEqual(notification.until, notification.at + day)
-        assert.deepStrictEqual(told, ["retention_paused"])
-        const after = yield* during(5 * 60_000)
-        assert.isAbove(after.deliveries, 0)
-        assert.isAbove(after.keys, 0)
-        assert.isAbove(after.tokens, 0)
-        assert.strictEqual((yield* notifications).length, 1)
-      })
+  it.effect("deletes nothing for a day after the clock jumped ahead by more than an hour, and notifies once", () =>
+    Effect.gen(function* () {
+      const { during, jump, notifications, told } = yield* startSkewed
+      yield* during(5 * 60_000)
+      jump(200 * day)
+      assert.deepStrictEqual(yield* during(day - 60_000), nothing)
+      const [notification, ...others] = yield* notifications
+      assert.deepStrictEqual(others, [])
+      assert.strictEqual(notification?.kind, "retention_paused")
+      if (notification?.kind !== "retention_paused") return
+      assert.approximately(notification.ahead_ms, 200 * day, 1_000)
+      assert.strictEqual(notification.until, notification.at + day)
+      assert.deepStrictEqual(told, ["retention_paused"])
+      const after = yield* during(5 * 60_000)
+      assert.isAbove(after.deliveries, 0)
+      assert.isAbove(after.keys, 0)
+      assert.isAbove(after.tokens, 0)
+      assert.strictEqual((yield* notifications).length, 1)
+    })
   )
 
-  it.effect("goes on while the clock moves by less, or back; back and ahead again is a jump", () =>
+  it.effect("continues if the clock jumps by less or is set back, but not if it is set back and then ahead again", () =>
     Effect.gen(function* () {
       const { during, jump, notifications } = yield* startSkewed
       for (const millis of [hour - 1_000, -200 * day]) {
@@ -164,13 +162,13 @@ describe("housekeeping", () => {
     })
   )
 
-  it.effect("goes on with the pause after a restart, and no longer than a day in all", () =>
+  it.effect("continues the pause after a restart, for no longer than a day in total", () =>
     Effect.gen(function* () {
       const { addNotification, during, jump, notifications, now, start, stop } = yield* startSkewed
       yield* during(5 * 60_000)
       jump(200 * day)
       assert.deepStrictEqual(yield* during(10 * hour), nothing)
-      // More than one page.
+      // More notifications than fit on one page.
       const about = {
         integration_id: IntegrationId.make(1),
         scope: { type: "building", id: BuildingId.make(1) }
@@ -185,7 +183,7 @@ describe("housekeeping", () => {
     })
   )
 
-  it.effect("deletes again after a restart with a clock that was put right, or after the pause is over", () =>
+  it.effect("deletes again after a restart if the clock was corrected or the pause is over", () =>
     Effect.gen(function* () {
       const { during, jump, start, stop } = yield* startSkewed
       yield* during(5 * 60_000)
@@ -217,7 +215,7 @@ describe("housekeeping", () => {
   it.effect("stops within a round when the clock jumps during it", () =>
     Effect.gen(function* () {
       const { during, jump, notifications } = yield* startSkewed
-      // The round has purged tokens, and pauses before idempotency keys.
+      // The round has purged tokens and pauses before the idempotency keys.
       const begun = yield* during(60)
       assert.isAbove(begun.tokens, 0)
       assert.strictEqual(begun.keys, 0)

@@ -9,8 +9,8 @@ const context = { now: 1_000, random: 0, retryAfter: null }
 const policy = builtInTypes.access_log.retry
 const call = { event: { resource_type: "call" } } as const
 
-describe("an attempt that was made", () => {
-  it("delivers if it was acknowledged, and else never", () => {
+describe("an attempt", () => {
+  it("delivers if and only if it was acknowledged", () => {
     fc.assert(
       fc.property(fc.constantFrom(...AttemptOutcome.literals), fc.integer({ min: 1, max: 14 }), (outcome, number) => {
         const attempt = attemptOf(outcome, { number })
@@ -49,7 +49,7 @@ describe("an attempt that was made", () => {
     })
   })
 
-  it("ends a call when its lifetime is over before a retry, or its retries are used up", () => {
+  it("ends a call if its lifetime ends before the next retry or its retries are used up", () => {
     const settle = (number: number, now: number) =>
       Settlements.settleAttempt(makeLeased(1, call), attemptOf("timeout", { number }), builtInTypes.call.retry, {
         ...context,
@@ -61,7 +61,7 @@ describe("an attempt that was made", () => {
     assert.deepInclude(settle(4, 20_000), expired)
   })
 
-  it("says in its own words what its answer asked of the next one, and that is respected on 429 and 503 alone", () => {
+  it("records the answer's Retry-After in its detail, and respects it only with status 429 and 503", () => {
     const settle = (status: number, retryAfter = 60_000) =>
       Settlements.settleAttempt(makeLeased(1), attemptOf("bad_status", { status }), policy, { ...context, retryAfter })
     for (const status of [429, 503]) {
@@ -79,7 +79,7 @@ describe("an attempt that was made", () => {
     assert.isNull(settle(500).attempt?.detail)
   })
 
-  it("reports what its answer asked for also when the delivery ends with it", () => {
+  it("reports the answer's Retry-After even if the delivery ends", () => {
     const attempt = attemptOf("bad_status", { status: 503, number: 11 })
     const asked = { ...context, retryAfter: 60_000 }
     const last = Settlements.settleAttempt(makeLeased(1, { attempts: 10 }), attempt, policy, asked)
@@ -93,7 +93,7 @@ describe("an attempt that was made", () => {
     assert.deepInclude(tooLate, { state: "expired", retry_after: 61_000 })
   })
 
-  it("is made again a little later where its receiver is gone and the integration can't be disabled yet", () => {
+  it("is repeated a little later if its receiver is gone and the integration can't be disabled yet", () => {
     const attempt = attemptOf("bad_status", { status: 410 })
     const gone = Settlements.settleAttempt(makeLeased(1), attempt, policy, context)
     const again = { state: "retrying", reason: null, next_attempt_at: 6_000, gone: false } as const
@@ -114,7 +114,7 @@ describe("an early attempt", () => {
   const settle = (attempt: Attempt, retryAfter: number | null = null) =>
     Settlements.settleAttempt(early(), attempt, policy, { ...context, retryAfter })
 
-  it("that fails does not use up the schedule: the delivery stays due when it was, or when the receiver asks for", () => {
+  it("does not use up the schedule if it fails: the delivery keeps its due time, or gets that of a later Retry-After", () => {
     const waits = { state: "retrying", reason: null, early: 2, lane: 3 } as const
     const failed = settle(attemptOf("timeout", { number: 4 }))
     assert.deepInclude(failed, { ...waits, next_attempt_at: 90_000, retry_after: null })
@@ -124,13 +124,13 @@ describe("an early attempt", () => {
     assert.strictEqual(settle(refused, 100_000).attempt?.detail, "asked to wait 100s (Retry-After)")
   })
 
-  it("ends the delivery if it is acknowledged, or if its receiver is gone", () => {
+  it("ends the delivery if it is acknowledged or the receiver is gone", () => {
     assert.deepInclude(settle(attemptOf("acknowledged", { number: 4 })), { state: "delivered", early: 1 })
     const gone = settle(attemptOf("bad_status", { number: 4, status: 410 }))
     assert.deepInclude(gone, { state: "cancelled", gone: true, early: 1 })
   })
 
-  it("does not count when the schedule goes on", () => {
+  it("does not count in the schedule", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 12 }), fc.nat(20), (made, early) => {
         const settled = (attempts: number, of: number) =>
@@ -148,7 +148,7 @@ describe("an early attempt", () => {
 })
 
 describe("a delivery that is not attempted", () => {
-  it("ends as expired when its event is too old, as cancelled when the right to see it is lost, in the lane it was in", () => {
+  it("ends as expired if its event is too old, or as cancelled if the right to it is lost, in the same lane", () => {
     const unattempted = { attempt: null, next_attempt_at: null, gone: false, early: 0, retry_after: null }
     const first = makeLeased(1, call)
     const later = makeLeased(1, { ...call, attempts: 2 })

@@ -6,7 +6,7 @@ import { signalAfter } from "../../src/delivery/SignalAfter.ts"
 const failing = (outcome?: "unknown" | "begun") =>
   Effect.fail(new StoreError({ operation: "DeliveryStore.recover", cause: "lost", ...(outcome && { outcome }) }))
 
-/** How often the dispatchers were woken by a change that returns a number. */
+/** Returns how often a change that returns this number wakes the dispatchers. */
 const signalsOf = Effect.fnUntraced(function* (change: Effect.Effect<number, StoreError>, interrupted = false) {
   let signals = 0
   const wake = WakeSignal.of({ signal: Effect.sync(() => void signals++), wait: Effect.never, changes: Effect.never })

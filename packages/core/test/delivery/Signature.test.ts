@@ -12,7 +12,7 @@ const vector = { id: "msg_p5jXN8AQM9LWM0D4loKWxJek", timestamp: 1_614_265_330, b
 const vectorSignature = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 describe("Signature", () => {
-  it("gives the signature of the published test vector", async () => {
+  it("returns the signature of the published test vector", async () => {
     assert.strictEqual(await run(Signature.sign([secret], vector)), vectorSignature)
   })
 
@@ -40,7 +40,7 @@ describe("Signature", () => {
     body = vector.body
   ) => run(Signature.verify(secret, { ...headers, ...changed }, body, seconds * 1_000))
 
-  it("accepts what is genuine within five minutes either way, and not a second more", async () => {
+  it("accepts a genuine message up to five minutes early or late, and not a second more", async () => {
     assert.isNull(await verify({}))
     assert.isNull(await verify({}, vector.timestamp + 300))
     assert.isNull(await verify({}, vector.timestamp - 300))
@@ -48,7 +48,7 @@ describe("Signature", () => {
     assert.strictEqual(await verify({}, vector.timestamp - 301), "timestamp_too_new")
   })
 
-  it("accepts any one good signature of several", async () => {
+  it("accepts a message if one of several signatures is valid", async () => {
     assert.isNull(await verify({ "webhook-signature": `v1,AAAA ${vectorSignature}` }))
   })
 
@@ -74,7 +74,7 @@ describe("Signature", () => {
 
   const unreadable = ["whsec_", "whsec_!", "not base64!"].map((text) => Redacted.make(text))
 
-  it("takes a secret with its prefix or without, and none that holds no key", async () => {
+  it("accepts a secret with or without its prefix, but none without a key", async () => {
     const bare = Redacted.make("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
     assert.strictEqual(await run(Signature.sign([bare], vector)), vectorSignature)
     for (const one of unreadable) {
@@ -86,12 +86,12 @@ describe("Signature", () => {
     }
   })
 
-  it("signs with the secrets that it can read, and gives nothing that looks like a signature without one", async () => {
+  it("signs with the valid secrets, and returns nothing like a signature if there is none", async () => {
     assert.strictEqual(await run(Signature.sign([...unreadable, secret], vector)), vectorSignature)
     assert.strictEqual(await run(Signature.sign(unreadable, vector)), "")
   })
 
-  it("gives the same key object for a secret each time, so that it is prepared once, and keeps 10,000 at most", () => {
+  it("returns the same key object for a secret each time, so that it is prepared once, and caches at most 10,000", () => {
     const key = Signature.keyOf(secret)
     Signature.keyOf(Redacted.make("whsec_c2Vjb25k"))
     assert.strictEqual(Signature.keyOf(Redacted.make(Redacted.value(secret))), key)

@@ -8,7 +8,7 @@ import { StoreError } from "../../src/ports/StoreError.ts"
 import { retryUntilAvailable } from "../../src/delivery/StoreFailures.ts"
 
 describe("a failing store", () => {
-  it.effect("is called again until it succeeds, after pauses that double up to two seconds", () =>
+  it.effect("is called until it succeeds, with pauses that double up to two seconds", () =>
     Effect.gen(function* () {
       const asked: Array<number> = []
       const transaction = Effect.flatMap(Clock.currentTimeMillis, (now) => {

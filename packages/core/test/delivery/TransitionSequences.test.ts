@@ -8,7 +8,7 @@ const { cancel, claim, isCurrent, isDue, release, resend, settle } = Transitions
 
 const isActive = (state: DeliveryState): boolean => activeStates.some((active) => active === state)
 
-/** Stored and not yet sent. */
+/** A delivery that is stored and not yet sent. */
 const waiting: Transitions.QueueEntry = {
   state: "pending",
   reason: null,
@@ -52,7 +52,7 @@ const steps = fc.array(
 
 const isHeld = ({ state }: Transitions.QueueEntry): boolean => state === "delivering"
 
-/** The state after a step; null if the step is not possible. */
+/** Returns the state after a step; null if the step is not possible. */
 const apply = (from: Transitions.QueueEntry, { attempted, call, outcome, toEnd }: Step, time: number) => {
   switch (call) {
     case "claim":
@@ -98,7 +98,7 @@ const follow = (made: ReadonlyArray<Step>): ReadonlyArray<Move> => {
   return moves
 }
 
-describe("whatever happens to a delivery, in whatever order", () => {
+describe("a delivery, whatever happens in whatever order,", () => {
   it("is due if and only if it is active, has a worker only if it was leased, and counts each attempt", () => {
     fc.assert(
       fc.property(steps, (made) => {
@@ -116,10 +116,10 @@ describe("whatever happens to a delivery, in whatever order", () => {
     )
   })
 
-  it("is followed by the attempt that was asked for, unless the integration takes no more", () => {
+  it("gets each requested attempt, unless its integration takes no more", () => {
     fc.assert(
       fc.property(steps, (made) => {
-        // A requested attempt that has not begun, or is in progress.
+        // Whether a requested attempt has not begun or is in progress.
         let owed = false
         let underway = false
         for (const { after, before, step, time } of follow(made)) {

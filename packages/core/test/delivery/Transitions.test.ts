@@ -9,7 +9,7 @@ const { enqueue, cancel, claim, isCurrent, isDue, reasonToEnd, release, resend, 
 const now = 50_000
 const isActive = (state: DeliveryState): boolean => activeStates.some((active) => active === state)
 
-/** Stored and not yet sent. */
+/** A delivery that is stored and not yet sent. */
 const waiting: Transitions.QueueEntry = {
   state: "pending",
   reason: null,
@@ -20,7 +20,7 @@ const waiting: Transitions.QueueEntry = {
   worker: null,
   resend: 0
 }
-/** Its second attempt is in progress. */
+/** A delivery whose second attempt is in progress. */
 const underLease: Transitions.QueueEntry = {
   ...waiting,
   state: "delivering",
@@ -29,7 +29,7 @@ const underLease: Transitions.QueueEntry = {
   due_at: 40_000,
   worker: "worker"
 }
-/** Its second attempt has failed. */
+/** The settlement of a failed second attempt. */
 const failedAgain = settlementOf({
   attempt: attemptOf("timeout", { number: 2 }),
   state: "retrying",
@@ -63,17 +63,17 @@ describe("a new delivery", () => {
   const none = { attempts: 0, early: 0, lane: 2, resend: 0 } as const
   const due: Transitions.QueueEntry = { ...none, state: "pending", reason: null, due_at: 40_000, worker: null }
 
-  it("is due from its publication, also while it is leased to its publisher", () => {
+  it("is due at its publication, even while it is leased to its publisher", () => {
     assert.deepEqual(enqueue(pending, event, enabled), due)
     assert.deepEqual(enqueue(handedOver, event, enabled), { ...due, state: "delivering", worker: "publisher" })
   })
 
-  it("is not leased when its integration changed since the match, so that it is sent to where that says now", () => {
+  it("is not leased if its integration has changed since the match, so that it is sent to the new URL", () => {
     assert.deepEqual(enqueue(handedOver, event, { ...enabled, version: 2 }), due)
     assert.deepEqual(enqueue(pending, event, { ...enabled, version: 2 }), due)
   })
 
-  it("is skipped where its integration is disabled, and cancelled where it is deleted", () => {
+  it("is skipped if its integration is disabled, and cancelled if the integration is deleted", () => {
     const disabled = { status: "disabled", version: 2 } as const
     const ended = { ...none, due_at: null, worker: null }
     for (const one of [skipped, pending]) {
@@ -82,12 +82,12 @@ describe("a new delivery", () => {
     }
   })
 
-  it("is skipped if it was asked to be, for the reason given, though the integration is enabled by now", () => {
+  it("is skipped on request, for the given reason, even if the integration is enabled by now", () => {
     const forRight = asked({ state: "skipped", reason: "right_lost" })
     assert.deepInclude(enqueue(forRight, event, enabled), { state: "skipped", reason: "right_lost", due_at: null })
   })
 
-  it("is leased to nobody then", () => {
+  it("is not leased if its integration is disabled or deleted", () => {
     const disabled = { status: "disabled", version: 1 } as const
     assert.deepInclude(enqueue(handedOver, event, disabled), { state: "skipped", worker: null })
     assert.deepInclude(enqueue(handedOver, event, undefined), { state: "cancelled", worker: null })
@@ -95,7 +95,7 @@ describe("a new delivery", () => {
 })
 
 describe("a claimed delivery", () => {
-  it("is leased to the worker, with its attempts, its lane and its due time as they were", () => {
+  it("is leased to the worker, and keeps its attempts, lane and due time", () => {
     const retrying: Transitions.QueueEntry = {
       ...waiting,
       state: "retrying",
@@ -111,7 +111,7 @@ describe("a claimed delivery", () => {
     })
   })
 
-  it("knows whether it was asked for, and answers all that was asked until then at once", () => {
+  it("serves all resends requested so far, and is marked as a resend if there are any", () => {
     assert.deepEqual(
       ([0, 1, 2] as const).map((resend) => claim({ ...waiting, resend }, "worker").resend),
       [0, 1, 1]
@@ -120,7 +120,7 @@ describe("a claimed delivery", () => {
 })
 
 describe("a settlement", () => {
-  it("is of the lease that its worker has if its attempt is the next one, or if none was made", () => {
+  it("belongs to the worker's current lease if its attempt is the next one or none was made", () => {
     const current = (number: number | null, worker: string, standing = underLease) =>
       isCurrent(standing, { attempt: number === null ? null : attemptOf("timeout", { number }) }, worker)
     assert.deepEqual(
@@ -136,7 +136,7 @@ describe("a settlement", () => {
 })
 
 describe("a settled delivery", () => {
-  it("stands as the settlement says, leased to nobody", () => {
+  it("has the state of the settlement and no lease", () => {
     assert.deepEqual(settle(underLease, { ...failedAgain, early: 1 }, now, null), {
       state: "retrying",
       reason: null,
@@ -160,7 +160,7 @@ describe("a settled delivery", () => {
     })
   })
 
-  it("waits next in the lane that the settlement names, however it goes on", () => {
+  it("next waits in the lane of the settlement, whatever the state", () => {
     const first: Transitions.QueueEntry = { ...underLease, attempts: 0, lane: 0 }
     const toRetries = settlementOf({ ...failedAgain, lane: 1 })
     for (const [standing, toEnd] of [
@@ -171,12 +171,12 @@ describe("a settled delivery", () => {
       assert.strictEqual(settle(standing, toRetries, now, toEnd).lane, 1)
   })
 
-  it("counts no attempt when none was made", () => {
+  it("counts no attempt if none was made", () => {
     const expired = settlementOf({ attempt: null, state: "expired", reason: "lifetime_over" })
     assert.deepInclude(settle(underLease, expired, now, null), { state: "expired", attempts: 1 })
   })
 
-  it("keeps its state when it was ended under its lease, and counts its attempt", () => {
+  it("keeps its state if it was ended during its lease, and counts its attempt", () => {
     for (const settlement of [
       { ...failedAgain, early: 1 },
       settlementOf({ attempt: attemptOf("acknowledged", { number: 2 }) })
@@ -193,7 +193,7 @@ describe("a settled delivery", () => {
     }
   })
 
-  it("is due at once when it was asked for during the attempt, however this ended", () => {
+  it("is due immediately if a resend was requested during the attempt, whatever the outcome", () => {
     for (const settlement of [failedAgain, settlementOf({ attempt: attemptOf("acknowledged", { number: 2 }) })]) {
       const next = settle({ ...underLease, resend: 2 }, settlement, now, null)
       assert.deepEqual(next, {
@@ -207,14 +207,14 @@ describe("a settled delivery", () => {
     }
   })
 
-  it("was answered by the attempt that was asked for before it began", () => {
+  it("has no further resend if the resend was requested before the attempt began", () => {
     assert.deepInclude(settle({ ...underLease, resend: 1 }, failedAgain, now, null), {
       state: "retrying",
       resend: 0
     })
   })
 
-  it("ends as it was, however its receiver failed, when it was the probe of a disabled integration", () => {
+  it("ends as cancelled again after any failure if it was the probe of a disabled integration", () => {
     const givenUp = settlementOf({
       ...failedAgain,
       state: "exhausted",
@@ -243,14 +243,14 @@ describe("a settled delivery", () => {
   })
 })
 
-describe("a delivery that is given back unattempted", () => {
+describe("a delivery that is released without an attempt", () => {
   it.each([
     [0, 0, "pending", 0],
     [1, 0, "retrying", 0],
     [1, 1, "pending", 1],
     [1, 2, "pending", 1],
     [0, 2, "pending", 1]
-  ] as const)("after %i attempts, asked for (%i): is %s", (attempts, resend, state, still) => {
+  ] as const)("after %i attempts, with resend mark %i, is %s", (attempts, resend, state, still) => {
     assert.deepEqual(release({ ...underLease, attempts, resend }, 60_000), {
       ...underLease,
       state,
@@ -262,18 +262,18 @@ describe("a delivery that is given back unattempted", () => {
     })
   })
 
-  it("is due when it was, unless a time is named", () => {
+  it("keeps its due time, unless a time is given", () => {
     assert.deepEqual(release(underLease), release(underLease, underLease.due_at))
   })
 
-  it("stays as it was ended under its lease, and is nobody's", () => {
+  it("stays ended if it was ended during its lease, and has no worker", () => {
     const ended = cancel(underLease, "right_lost")
     for (const after of [release(ended), release(ended, 60_000)]) assert.deepEqual(after, { ...ended, worker: null })
   })
 })
 
-describe("a delivery that is to be sent again", () => {
-  it("is due now in any state but under a lease, and its waiting retry is replaced", () => {
+describe("a resent delivery", () => {
+  it("is due now in every state unless it is leased, and replaces its waiting retry", () => {
     for (const state of deliveryStates) {
       if (state === "delivering") continue
       const before: Transitions.QueueEntry = {
@@ -290,24 +290,24 @@ describe("a delivery that is to be sent again", () => {
     assert.strictEqual(resend({ ...waiting, state: "retrying", due_at: 90_000 }, now).due_at, now)
   })
 
-  it("is not sent twice at once: under a lease it is marked, and stays under it", () => {
+  it("is not sent twice at the same time: if it is leased, it is marked and stays leased", () => {
     for (const mark of [0, 1, 2] as const)
       assert.deepEqual(resend({ ...underLease, resend: mark }, now), { ...underLease, resend: 2 })
   })
 
-  it("is not sent beside the attempt during which it was cancelled", () => {
+  it("is not sent during the attempt in which it was cancelled", () => {
     const ended = cancel(underLease, "integration_disabled")
     assert.deepEqual(resend(ended, now), { ...underLease, reason: null, due_at: now, resend: 2 })
   })
 
-  it("is due now when its lease is lost, though it was leased before it was due", () => {
+  it("is due now if its lease is lost, even if it was leased before it was due", () => {
     const early = { ...underLease, due_at: 900_000 }
     assert.deepInclude(release(resend(early, now)), { state: "pending", due_at: now, worker: null, resend: 1 })
   })
 })
 
-describe("a delivery that is cancelled", () => {
-  it("is due no more and asked for no more, and keeps the worker that may be sending it", () => {
+describe("a cancelled delivery", () => {
+  it("is no longer due or requested, and keeps the worker that may be sending it", () => {
     assert.deepEqual(cancel({ ...underLease, resend: 2 }, "right_lost"), {
       ...underLease,
       state: "cancelled",
@@ -316,7 +316,7 @@ describe("a delivery that is cancelled", () => {
     })
   })
 
-  it("says whether its integration's receiver was gone or its integration was disabled", () => {
+  it("has the reason that the receiver was gone or the integration was disabled", () => {
     assert.deepEqual(
       (["gone", "failing", "manual", null] as const).map((disabled_reason) =>
         Transitions.reasonOfDisabled({ disabled_reason })
@@ -325,7 +325,7 @@ describe("a delivery that is cancelled", () => {
     )
   })
 
-  it("is recovered with all others that ended, or never began, without an acknowledgement, and those that wait for a retry", () => {
+  it("is recovered, like all deliveries that ended unacknowledged, were never sent, or wait for a retry", () => {
     const others = deliveryStates.filter((state) => !isActive(state) && state !== "delivered")
     assert.sameMembers([...Transitions.unacknowledgedStates], others)
     const recovered = deliveryStates.filter((state) => Transitions.isRecoverable({ state }))
@@ -334,7 +334,7 @@ describe("a delivery that is cancelled", () => {
 })
 
 describe("deliveries of an integration", () => {
-  it("end for the reason for which it takes no more", () => {
+  it("end for the reason why the integration takes no more", () => {
     const disabled = (disabled_reason: "gone" | "failing" | "manual") =>
       reasonToEnd({ status: "disabled", disabled_reason })
     assert.deepEqual(

@@ -1,7 +1,7 @@
 /**
- * The special addresses, copied from the registries and not from the code: all blocks of the IANA special-purpose registries
- * for IPv4 and IPv6, and the multicast, reserved and deprecated blocks of the address space registries. Also addresses with a
- * special meaning on a cloud's own machines.
+ * Special addresses, copied from the registries instead of the code: all blocks of the IANA special-purpose registries
+ * for IPv4 and IPv6, the multicast, reserved and deprecated blocks of the address space registries, and addresses with
+ * a special meaning inside clouds.
  */
 import { AddressPolicy } from "@doorhook/core"
 import { Option } from "effect"
@@ -43,7 +43,7 @@ export const ipv4Blocks = [
 ]
 
 export const ipv6Blocks = [
-  "::/8", // reserved, but for the IPv4-mapped addresses, which are judged as IPv4 addresses
+  "::/8", // reserved, except for IPv4-mapped addresses, which are judged as IPv4 addresses
   "::/128",
   "::1/128",
   "::/96", // IPv4-compatible
@@ -93,7 +93,7 @@ export const parts = (block: string): readonly [address: string, prefix: number]
   return [address, Number(prefix)]
 }
 
-/** Address arithmetic from Node, as an independent check of the policy's. */
+/** Node's address arithmetic, as an independent check of the policy. */
 const inRegistry = (blocks: ReadonlyArray<string>, family: "ipv4" | "ipv6") => {
   const list = new BlockList()
   for (const [address, prefix] of blocks.map(parts)) list.addSubnet(address, prefix, family)
@@ -107,7 +107,7 @@ export const ipv4Text = (value: bigint): string => [24n, 16n, 8n, 0n].map((shift
 export const ipv6Text = (value: bigint): string =>
   Array.from({ length: 8 }, (_, i) => ((value >> BigInt(112 - 16 * i)) & 0xffffn).toString(16)).join(":")
 
-/** The number of an address in the notation of the lists above. */
+/** Returns the number of an address in the notation of the lists above. */
 export const numberOf = (address: string): bigint => {
   if (isIPv4(address)) return address.split(".").reduce((sum, octet) => sum * 256n + BigInt(octet), 0n)
   const [head = [], tail = []] = address.split("::").map((half) => (half === "" ? [] : half.split(":")))
@@ -115,7 +115,7 @@ export const numberOf = (address: string): bigint => {
   return [...head, ...zeros, ...tail].reduce((sum, segment) => sum * 65_536n + BigInt(`0x${segment}`), 0n)
 }
 
-/** The number of a random address within one of the blocks. */
+/** Generates the number of a random address within one of the blocks. */
 export const inside = (blocks: ReadonlyArray<string>, width: number): fc.Arbitrary<bigint> =>
   fc.constantFrom(...blocks).chain((block) => {
     const [address, prefix] = parts(block)
@@ -124,7 +124,10 @@ export const inside = (blocks: ReadonlyArray<string>, width: number): fc.Arbitra
 
 export const anyIpv4 = fc.bigInt({ min: 0n, max: 2n ** 32n - 1n })
 
-/** Notations of an address: zeros compressed or not, upper or lower case, the last 32 bits dotted or not. */
+/**
+ * Generates notations of an address: with compressed zeros or without, in upper or lower case, with the last 32 bits
+ * dotted or not.
+ */
 export const hostOfIpv6 = (value: bigint): fc.Arbitrary<string> => {
   const long = ipv6Text(value)
   const dotted = `${ipv6Text(value).split(":").slice(0, 6).join(":")}:${ipv4Text(value & 0xffffffffn)}`

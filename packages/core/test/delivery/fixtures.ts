@@ -4,7 +4,7 @@
 import type { Attempt, Settlement } from "@doorhook/core"
 import { makeLeased } from "../fixtures.ts"
 
-/** A first attempt with this outcome. */
+/** Makes a first attempt with this outcome. */
 export const attemptOf = (outcome: Attempt["outcome"], fields: Partial<Attempt> = {}): Attempt => ({
   number: 1,
   started_at: 0,
@@ -16,7 +16,7 @@ export const attemptOf = (outcome: Attempt["outcome"], fields: Partial<Attempt> 
   ...fields
 })
 
-/** The settlement of a first attempt, acknowledged by default. */
+/** Makes the settlement of a first attempt, acknowledged by default. */
 export const settlementOf = (fields: Partial<Settlement> = {}): Settlement => ({
   delivery_id: makeLeased(1).id,
   integration_id: makeLeased(1).integration.id,

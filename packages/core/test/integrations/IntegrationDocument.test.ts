@@ -24,7 +24,7 @@ const documentOf = (attributes: unknown, more: Members = {}): Members => ({
   data: { type: "integrations", attributes, ...more }
 })
 
-/** Unknown members. The prefix ensures that no name is known. */
+/** Unknown members, whose prefix ensures that no name is known. */
 const noise = fc.dictionary(
   fc.string({ maxLength: 5 }).map((name) => `x-${name}`),
   fc.jsonValue({ maxDepth: 1 }),
@@ -45,7 +45,7 @@ const has = (document: unknown, pointer: string): boolean => {
 }
 
 describe("reading a whole document", () => {
-  it("reads the same integration whatever noise is in it", () => {
+  it("reads the same integration, whatever unknown members it has", () => {
     fc.assert(
       fc.property(valid, parts, spelling, fc.boolean(), (attributes, more, method, alias) => {
         const [top, data, inner, configuration, binding, action] = more
@@ -56,7 +56,7 @@ describe("reading a whole document", () => {
               ...inner,
               ...attributes,
               configuration: { ...configuration, ...attributes.configuration, method },
-              // Every type twice, the second time by an alias if there is one.
+              // Each type occurs twice, the second time by an alias if there is one.
               bindings: [...attributes.bindings, ...attributes.bindings].map((each) => ({
                 ...binding,
                 ...each,
@@ -78,7 +78,7 @@ describe("reading a whole document", () => {
     )
   })
 
-  it("finds any single mistake, and points at something that the document has", () => {
+  it("finds any single mistake, and points to an existing place in the document", () => {
     const wrong = fc.oneof(
       fc.constant(undefined),
       fc.constant(null),
@@ -108,7 +108,7 @@ describe("reading a whole document", () => {
         for (const name of names) parent = Predicate.isObjectOrArray(parent) ? Reflect.get(parent, name) : undefined
         if (!Predicate.isObjectOrArray(parent)) throw new Error(`no ${path}`)
         Reflect.set(parent, last, value)
-        // In JSON, an undefined member is absent and an undefined element is null.
+        // JSON omits undefined members and writes undefined elements as null.
         const document: unknown = JSON.parse(JSON.stringify(right))
 
         if (mismatchOf(document, null) !== null) {
@@ -141,7 +141,7 @@ describe("reading a whole document", () => {
 })
 
 describe("reading changes", () => {
-  it("reads the members that are there, and no others", () => {
+  it("reads only the members that are present", () => {
     const changes = fc.record(
       {
         integrator: fc.constant("webhook"),
@@ -161,11 +161,11 @@ describe("reading changes", () => {
   })
 })
 
-describe("what a document is about", () => {
+describe("the resource of a document", () => {
   const id = IntegrationId.make(7)
   const about = (type: unknown, given: unknown) => ({ data: { type, id: given } })
 
-  it("is judged by its type, then by its id", () => {
+  it("is checked by its type, then by its id", () => {
     assert.strictEqual(mismatchOf(about("webhooks", "7"), id), "wrong_type")
     assert.strictEqual(mismatchOf(about("integrations", "8"), id), "wrong_id")
     assert.strictEqual(mismatchOf(about("integrations", "07"), id), "wrong_id")

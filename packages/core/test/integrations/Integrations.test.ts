@@ -42,7 +42,7 @@ const dispatcher = Layer.effect(
   }))
 )
 
-/** The service over a memory store. Parts of the store and the name resolver can be replaced. */
+/** Makes the service over a memory store. Parts of the store and the name resolver can be replaced. */
 const integrations = (
   options: {
     readonly store?: (store: IntegrationStore["Service"]) => Partial<IntegrationStore["Service"]>
@@ -89,7 +89,7 @@ describe("the URL of an integration", () => {
       return (yield* (yield* Integrations).create(actor, building, document(url), null)).integration
     })
 
-  it.effect("may have a name that does not resolve yet, but not one that leads to a refused address", () =>
+  it.effect("may have a name that does not resolve yet, but not one that resolves to a refused address", () =>
     Effect.gen(function* () {
       yield* create("https://unknown.example/")
       const error = yield* Effect.flip(create("https://inside.example./"))
@@ -104,7 +104,7 @@ describe("the URL of an integration", () => {
     )
   )
 
-  it.effect("may lead to addresses that the allow-list names", () =>
+  it.effect("may resolve to addresses on the allow-list", () =>
     Effect.gen(function* () {
       yield* create("https://192.168.7.1/")
       yield* create("https://inside.example/")
@@ -112,7 +112,7 @@ describe("the URL of an integration", () => {
     }).pipe(Effect.provide(integrations({ allow: "192.168.7.0/24", addresses: () => Effect.succeed(["192.168.7.2"]) })))
   )
 
-  it.effect("is not waited for longer than a look-up may take", () =>
+  it.effect("is accepted if its name takes too long to resolve", () =>
     Effect.gen(function* () {
       const creating = yield* Effect.forkChild(create("https://slow.example/"))
       while (creating.pollUnsafe() === undefined) {
@@ -123,7 +123,7 @@ describe("the URL of an integration", () => {
     }).pipe(Effect.provide(integrations({ addresses: () => Effect.never })))
   )
 
-  it.effect("is not looked up for what does not change it", () =>
+  it.effect("is not resolved for requests that don't change it", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
       const { id } = yield* create("https://receiver.example/")
@@ -142,7 +142,7 @@ describe("the URL of an integration", () => {
 })
 
 describe("reading an integration", () => {
-  it.effect("needs no fiber where the directory and the store answer at once", () =>
+  it.effect("needs no fiber if the directory and the store answer synchronously", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
       const { integration } = yield* service.create(actor, building, document(), null)
@@ -157,7 +157,7 @@ describe("reading an integration", () => {
   )
 })
 
-describe("changes at the same time", () => {
+describe("concurrent changes", () => {
   it.effect("are all made", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
@@ -184,7 +184,7 @@ describe("changes at the same time", () => {
       assert.strictEqual(changed.bindings[0]?.resource_type, "access_log")
       assert.strictEqual(changed.version, 4)
     }).pipe(
-      // All other fibers run between reading and writing.
+      // Lets all other fibers run between reading and writing.
       Effect.provide(
         integrations({
           store: (store) => ({
@@ -195,7 +195,7 @@ describe("changes at the same time", () => {
     )
   )
 
-  it.effect("are refused when they were made on condition of a version", () =>
+  it.effect("are refused if they require an older version", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
       const {
@@ -221,42 +221,39 @@ describe("changes at the same time", () => {
     )
   )
 
-  it.effect(
-    "delete nothing that was changed since the caller saw it, and what was changed meanwhile where that is the same",
-    () => {
-      const patch = (status: string) => patchOf({ status })
-      let change: Effect.Effect<unknown, unknown> = Effect.void
-      return Effect.gen(function* () {
-        const service = yield* Integrations
-        const { integration } = yield* service.create(actor, building, document(), null)
-        const { id, version } = integration
-        change = service.patch(actor, building, id, patch("disabled"), null)
-        const conflict = yield* Effect.flip(service.remove(actor, building, id, [version]))
-        assert.strictEqual(conflict._tag, "VersionConflict")
-        assert.strictEqual((yield* service.get(actor, building, id)).version, version + 1)
-        change = service.patch(actor, building, id, patch("enabled"), null)
-        yield* service.remove(actor, building, id, null)
-        const gone = yield* Effect.flip(service.get(actor, building, id))
-        assert.strictEqual(gone._tag, "IntegrationNotFound")
-      }).pipe(
-        // Once, another change happens between the caller's read and the deletion.
-        Effect.provide(
-          integrations({
-            store: (store) => ({
-              remove: (found) =>
-                Effect.suspend(() => {
-                  const before = change
-                  change = Effect.void
-                  return Effect.andThen(Effect.orDie(before), store.remove(found))
-                })
-            })
+  it.effect("delete nothing that changed since the caller read it, unless the caller requires no version", () => {
+    const patch = (status: string) => patchOf({ status })
+    let change: Effect.Effect<unknown, unknown> = Effect.void
+    return Effect.gen(function* () {
+      const service = yield* Integrations
+      const { integration } = yield* service.create(actor, building, document(), null)
+      const { id, version } = integration
+      change = service.patch(actor, building, id, patch("disabled"), null)
+      const conflict = yield* Effect.flip(service.remove(actor, building, id, [version]))
+      assert.strictEqual(conflict._tag, "VersionConflict")
+      assert.strictEqual((yield* service.get(actor, building, id)).version, version + 1)
+      change = service.patch(actor, building, id, patch("enabled"), null)
+      yield* service.remove(actor, building, id, null)
+      const gone = yield* Effect.flip(service.get(actor, building, id))
+      assert.strictEqual(gone._tag, "IntegrationNotFound")
+    }).pipe(
+      // Makes one other change between the caller's read and the deletion.
+      Effect.provide(
+        integrations({
+          store: (store) => ({
+            remove: (found) =>
+              Effect.suspend(() => {
+                const before = change
+                change = Effect.void
+                return Effect.andThen(Effect.orDie(before), store.remove(found))
+              })
           })
-        )
+        })
       )
-    }
-  )
+    )
+  })
 
-  it.effect("move on even within one millisecond", () =>
+  it.effect("increase updated_at even within one millisecond", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
       const created = (yield* service.create(actor, building, document(), null)).integration
@@ -268,7 +265,7 @@ describe("changes at the same time", () => {
 })
 
 describe("a change that is stored", () => {
-  it.effect("reaches the dispatcher although the caller has gone", () =>
+  it.effect("reaches the dispatcher even if the caller is interrupted", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
       const {
@@ -280,7 +277,7 @@ describe("a change that is stored", () => {
       yield* Fiber.interrupt(removing)
       assert.deepStrictEqual(forgotten, [id])
     }).pipe(
-      // Removed at once, answered late: the caller is interrupted in between.
+      // Removes immediately and answers late. The caller is interrupted in between.
       Effect.provide(
         integrations({
           store: (store) => ({
@@ -293,7 +290,7 @@ describe("a change that is stored", () => {
 })
 
 describe("an idempotency key", () => {
-  it.effect("answers the same request with what it made, and refuses another", () =>
+  it.effect("returns the created integration for the same request, and refuses a different one", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
       const first = yield* service.create(actor, building, document(), "k1")
@@ -310,7 +307,7 @@ describe("an idempotency key", () => {
     }).pipe(Effect.provide(integrations()))
   )
 
-  it.effect("makes one of twenty requests at once, and tells the others to wait or what was made", () =>
+  it.effect("carries out one of twenty concurrent requests; the others get its result or must wait", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
       const exits = yield* Effect.forEach(
@@ -334,7 +331,7 @@ describe("an idempotency key", () => {
 })
 
 describe("a rotated secret", () => {
-  it.effect("is new, is respected at once, and leaves the one before signing for a day", () =>
+  it.effect("is new and used immediately, and the previous secret signs for another day", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
       const { integration } = yield* service.create(actor, building, document(), null)
@@ -354,7 +351,7 @@ describe("a rotated secret", () => {
     }).pipe(Effect.provide(integrations()))
   )
 
-  it.effect("that is rotated again leaves every one before signing until its own day is over, five at most", () =>
+  it.effect("leaves each earlier secret signing until its own day is over, at most five", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
       const { integration } = yield* service.create(actor, building, document(), null)
@@ -383,28 +380,33 @@ describe("an integration that another client created", () => {
   const rival = { ...actor, client_id: ClientId.make("rival") }
   const page = { offset: 0, limit: 10 }
 
-  it.effect("is seen and changed by whoever has the right, but its secret is rotated by its creator only", () =>
-    Effect.gen(function* () {
-      const service = yield* Integrations
-      const { integration } = yield* service.create(actor, building, document(), null)
-      const { id, version } = integration
-      assert.deepStrictEqual(yield* service.get(rival, building, id), integration)
-      assert.strictEqual((yield* service.list(rival, building, page)).total, 1)
-      for (const expected of [null, [version], [version + 1]]) {
-        const refused = yield* Effect.flip(service.rotateSecret(rival, building, id, expected))
-        assert.strictEqual(refused._tag, "NotYourIntegration")
-      }
-      assert.deepStrictEqual(yield* service.get(actor, building, id), integration)
-      // Any user with the right may do so.
-      yield* service.rotateSecret({ ...actor, user_id: UserId.make("admin") }, building, id, null)
-      assert.strictEqual((yield* service.patch(rival, building, id, patchOf({ status: "disabled" }), null)).version, 3)
-      yield* service.replace(rival, building, id, document("https://other.example/"), null)
-      yield* service.remove(rival, building, id, null)
-      assert.strictEqual((yield* service.list(actor, building, page)).total, 0)
-    }).pipe(Effect.provide(integrations()))
+  it.effect(
+    "can be read and changed by any client of a user with the right, but only its creator can rotate its secret",
+    () =>
+      Effect.gen(function* () {
+        const service = yield* Integrations
+        const { integration } = yield* service.create(actor, building, document(), null)
+        const { id, version } = integration
+        assert.deepStrictEqual(yield* service.get(rival, building, id), integration)
+        assert.strictEqual((yield* service.list(rival, building, page)).total, 1)
+        for (const expected of [null, [version], [version + 1]]) {
+          const refused = yield* Effect.flip(service.rotateSecret(rival, building, id, expected))
+          assert.strictEqual(refused._tag, "NotYourIntegration")
+        }
+        assert.deepStrictEqual(yield* service.get(actor, building, id), integration)
+        // Any user with the right may rotate it through the creating client.
+        yield* service.rotateSecret({ ...actor, user_id: UserId.make("admin") }, building, id, null)
+        assert.strictEqual(
+          (yield* service.patch(rival, building, id, patchOf({ status: "disabled" }), null)).version,
+          3
+        )
+        yield* service.replace(rival, building, id, document("https://other.example/"), null)
+        yield* service.remove(rival, building, id, null)
+        assert.strictEqual((yield* service.list(actor, building, page)).total, 0)
+      }).pipe(Effect.provide(integrations()))
   )
 
-  it.effect("does not exist for a client where clients are isolated, but counts for the limit", () =>
+  it.effect("does not exist for other clients if clients are isolated, but counts for the limit", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
       const { integration } = yield* service.create(actor, building, document(), null)

@@ -10,7 +10,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { newIntegration } from "../../src/testing/Fixtures.ts"
 
-/** A store where a change of another process comes between what is checked and what is stored. */
+/** A store in which another process makes a change between the check and the write. */
 const between = { change: Effect.void }
 const RacingStore = Layer.effect(
   IntegrationStore,
@@ -35,7 +35,7 @@ const layer = OperatorIntegrations.layer.pipe(
 )
 
 describe("a header whose hidden value is written back", () => {
-  it.effect("stays removed where it was removed at the same moment", () =>
+  it.effect("stays removed if it was removed at the same moment", () =>
     Effect.gen(function* () {
       const store = yield* IntegrationStore
       const integrations = yield* OperatorIntegrations

@@ -1,5 +1,5 @@
 /**
- * The heap returns the item that is due first, whatever was added and removed before.
+ * The heap returns the item that is due first, whatever was added and removed.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
@@ -17,7 +17,7 @@ const step = fc.oneof(
 )
 
 describe("DueHeap", () => {
-  it("is a sorted list, to those who look at its first item", () => {
+  it("always has the same first item as a sorted list", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
         const heap = new DueHeap<Item>()

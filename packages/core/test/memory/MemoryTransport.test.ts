@@ -1,5 +1,5 @@
 /**
- * The engine with the memory transport, as in tests of an embedding program.
+ * The engine with the memory transport, as used in an embedding program's tests.
  */
 import {
   AllowAllDirectory,
@@ -31,7 +31,7 @@ const engine = Publisher.layer.pipe(
   Layer.provide(Layer.mergeAll(DeliverySettings.layer(), WakeSignal.layerLocal, NodeCrypto.layer))
 )
 
-/** Advances in small steps, so that later events are scheduled from the time of their cause. */
+/** Advances in small steps, so that each event is scheduled from the time of its cause. */
 const minute = Effect.repeat(TestClock.adjust("1 second"), { times: 59 })
 
 const request: TransportRequest = {
@@ -44,7 +44,7 @@ const request: TransportRequest = {
 }
 
 describe("MemoryTransport", () => {
-  it.effect("lets a program see what is sent, and a retry that comes when it should", () =>
+  it.effect("shows a program the sent requests and a retry at its due time", () =>
     Effect.gen(function* () {
       const receivers = yield* MemoryTransport.Receivers
       yield* receivers.reply((_, nth) => Effect.succeed(nth === 1 ? { status: 503, retry_after: "30" } : 200))
@@ -72,7 +72,7 @@ describe("MemoryTransport", () => {
     }).pipe(Effect.provide(Layer.fresh(engine)))
   )
 
-  it.effect("gives the parts of an answer that a test leaves out, and the times of its clock", () =>
+  it.effect("fills in the parts of an answer that a test leaves out, with the times of the test's clock", () =>
     Effect.gen(function* () {
       const transport = yield* Transport
       const { reply } = yield* MemoryTransport.Receivers

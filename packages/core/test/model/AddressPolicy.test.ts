@@ -21,7 +21,7 @@ const isAllowed = (address: string, ...allow: ReadonlyArray<string>) =>
   AddressPolicy.isAllowedAddress(address, networks(...allow))
 
 describe("AddressPolicy", () => {
-  it("refuses every address of every special block, however it is written", () => {
+  it("refuses every address of every special block, in every notation", () => {
     fc.assert(
       fc.property(inside(ipv4Blocks, 32), (value) => {
         assert.isFalse(isAllowed(ipv4Text(value)), ipv4Text(value))
@@ -42,7 +42,7 @@ describe("AddressPolicy", () => {
     )
   })
 
-  it("refuses the first and the last address of each block, and allows its neighbours unless another covers them", () => {
+  it("refuses the first and the last address of each block, and allows their neighbours outside all blocks", () => {
     for (const [blocks, width, text, isSpecial] of [
       [ipv4Blocks, 32, ipv4Text, isSpecialIpv4],
       [ipv6Blocks, 128, ipv6Text, isSpecialIpv6]
@@ -94,7 +94,7 @@ describe("AddressPolicy", () => {
     ["[::1]", false],
     ["::1%", false],
     ["1::2::3", false],
-    // These only resemble refused addresses.
+    // These addresses only resemble refused ones.
     ["2606:4700::1234:5efe:a00:1", true],
     ["8.8.8.8", true],
     ["172.32.0.1", true],
@@ -107,7 +107,7 @@ describe("AddressPolicy", () => {
     assert.strictEqual(isAllowed(text), allowed)
   })
 
-  it("judges what embeds an IPv4 address by that address too, whatever the allow-list says of the wrapping", () => {
+  it("also checks an embedded IPv4 address, even if the allow-list covers the enclosing address", () => {
     const wrappings: ReadonlyArray<readonly [network: string, wrap: (ipv4: bigint) => bigint]> = [
       ["::/96", (ipv4) => ipv4],
       ["::ffff:0:0:0/96", (ipv4) => (0xffffn << 48n) | ipv4],
@@ -132,7 +132,7 @@ describe("AddressPolicy", () => {
     )
   })
 
-  it("allows what an allow-list names, and nothing beside it", () => {
+  it("allows exactly the addresses on an allow-list", () => {
     const allow = ["192.168.7.0/24", "::1", "::ffff:10.9.0.0/112"]
     assert.isTrue(isAllowed("192.168.7.9", ...allow))
     assert.isTrue(isAllowed("::ffff:192.168.7.9", ...allow))
@@ -146,12 +146,12 @@ describe("AddressPolicy", () => {
     assert.isFalse(isAllowed("::192.168.7.9", ...allow))
   })
 
-  it("does not take for a wrapping what only resembles one, where an allow-list opens it", () => {
+  it("checks no embedded address in addresses that only look as if they had one", () => {
     const resembling = ["::1234:0:a00:1", "64:1::a00:1", "64:ff9b::1:0:a00:1", "65:ff9b::a00:1", "2003:a00:1::"]
     for (const address of resembling) assert.isTrue(isAllowed(address, "::/8", "64::/16", "65::/16"), address)
   })
 
-  it("looks past the zone of an address, which says no more than how to get there", () => {
+  it("ignores the zone of an address, which only names an interface", () => {
     assert.isTrue(isAllowed("fe80::1%eth0", "fe80::/10"))
     assert.isFalse(isAllowed("fe80::1%eth0", "fe90::/16"))
   })

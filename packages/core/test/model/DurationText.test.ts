@@ -28,7 +28,7 @@ describe("DurationText", () => {
     assert.isTrue(Option.isNone(DurationText.parse(text)))
   })
 
-  it("says whether a text is none, or too long", () => {
+  it("reports whether a text is not a duration or is too long", () => {
     assert.deepStrictEqual(DurationText.read("soon"), Result.fail(DurationText.expected))
     assert.deepStrictEqual(DurationText.read("3650d"), Result.succeed(DurationText.longest))
     for (const text of ["3651d", "99999999d", "315360000001ms"])

@@ -5,12 +5,12 @@ import fc from "fast-check"
 const { defaultDisableAfter, evaluateFailure, leastFailedAttempts, warningThresholds, nextWarning, warningCutoffs } =
   FailureState
 
-/** How long an integration may fail in these tests. */
+/** How long an integration may fail in these tests, in milliseconds. */
 const limit = 1_000
 const acknowledged = { acknowledged: true, failed: 0, retry_after: null }
 const failed = { acknowledged: false, failed: 1, retry_after: null }
 const failedOften = { ...failed, failed: 4 }
-/** Failing since 5,000, with enough failed attempts to be disabled by the next one. */
+/** Makes a failure state since 5,000, with enough failed attempts for the next failure to disable. */
 const failing = (fields: Partial<FailureState.FailureState> = {}): FailureState.FailureState => ({
   since: 5_000,
   warnings: 0,
@@ -29,12 +29,12 @@ const attempts = fc.array(
   { minLength: 1, maxLength: 30 }
 )
 
-describe("an integration that fails", () => {
-  it("has three days, unless settings say otherwise", () => {
+describe("a failing integration", () => {
+  it("is disabled after three days by default", () => {
     assert.strictEqual(defaultDisableAfter, 72 * 3_600_000)
   })
 
-  it("is disabled by a failure when its time has passed since the first one, and ten attempts failed, never before", () => {
+  it("is disabled by a failure after its time has passed and ten attempts have failed, never before", () => {
     let disabled = 0
     fc.assert(
       fc.property(attempts, (made) => {
@@ -58,7 +58,7 @@ describe("an integration that fails", () => {
     assert.isAbove(disabled, 20)
   })
 
-  it("is warned of at most three times before it is disabled, with growing shares of the time passed", () => {
+  it("causes at most three warnings before it is disabled, at growing shares of the time", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 60 }), (gaps) => {
         let failing: FailureState.FailureState | null = null
@@ -94,7 +94,7 @@ describe("an integration that fails", () => {
     assert.deepStrictEqual(decision, { ...quiet, ...decided, failing: failing({ warnings, attempts: 10 }) })
   })
 
-  it("is warned of, and not disabled, while fewer than ten attempts have failed", () => {
+  it("causes warnings, but is not disabled, while fewer than ten attempts have failed", () => {
     for (const attempts of [1, 8]) {
       const { disable, warn } = evaluateFailure(failing({ attempts }), failed, 900_000, limit)
       assert.deepEqual([disable, warn], [false, true])
@@ -103,19 +103,19 @@ describe("an integration that fails", () => {
     assert.isFalse(evaluateFailure(failing({ attempts: 800 }), failed, 5_999, limit).disable)
   })
 
-  it("keeps the latest time until which its receiver asked for no requests", () => {
+  it("keeps the latest Retry-After time of its receiver", () => {
     const kept = (before: number | null, retry_after: number | null) =>
       evaluateFailure(failing({ retry_after: before }), { ...failed, retry_after }, 5_001, limit).failing?.retry_after
     assert.deepEqual([kept(null, null), kept(null, 7), kept(7, null), kept(7, 8), kept(8, 7)], [null, 7, 7, 8, 8])
     assert.strictEqual(evaluateFailure(null, { ...failed, retry_after: 7 }, 5_000, limit).failing?.retry_after, 7)
   })
 
-  it("is neither warned of nor disabled by its first failures, however short the time", () => {
+  it("is neither reported nor disabled by its first failures, however short the time", () => {
     const decision = evaluateFailure(null, { ...failed, failed: 20 }, 5_000, 0)
     assert.deepEqual(decision, { ...quiet, failing: failing({ attempts: 20 }) })
   })
 
-  it("fails no more after one acknowledgement, whatever failed beside it, and recovers if it was warned of", () => {
+  it("works again after one acknowledgement, whatever failed in the same batch, which is reported if a warning was", () => {
     for (const evidence of [acknowledged, { ...failedOften, acknowledged: true }]) {
       const judge = (before: FailureState.FailureState | null) => evaluateFailure(before, evidence, 9_000, limit)
       assert.deepStrictEqual(judge(null), { ...quiet, failing: null })
@@ -124,7 +124,7 @@ describe("an integration that fails", () => {
     }
   })
 
-  it("is warned of by time alone as by an attempt at that time", () => {
+  it("causes the same warnings by time alone as by attempts at that time", () => {
     fc.assert(
       fc.property(fc.nat(2 * limit), fc.constantFrom(0, 1, 2, 3), (lasted, warnings) => {
         const before = failing({ warnings })
@@ -138,7 +138,7 @@ describe("an integration that fails", () => {
     )
   })
 
-  it("stays as it was while nothing is sent to it, however much time passes", () => {
+  it("does not change while nothing is sent to it, however much time passes", () => {
     const unsent = { ...failed, failed: 0 }
     for (const before of [null, failing({ warnings: 1, attempts: 900 })])
       assert.deepStrictEqual(evaluateFailure(before, unsent, 900_000, limit), { ...quiet, failing: before })

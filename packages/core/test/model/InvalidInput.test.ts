@@ -4,7 +4,7 @@ import { InvalidInput } from "@doorhook/core"
 const message = (...problems: Parameters<typeof InvalidInput.of>[1]) => InvalidInput.of("Invalid", problems)?.message
 
 describe("invalid input", () => {
-  it("says each problem behind its place", () => {
+  it("names each problem after its place", () => {
     assert.strictEqual(
       message({ pointer: "/name", detail: "must not be empty" }, { pointer: "", detail: "is too long" }),
       "/name: must not be empty; is too long"
@@ -18,7 +18,7 @@ describe("invalid input", () => {
     )
   })
 
-  it("is none without a problem", () => {
+  it("does not exist without a problem", () => {
     assert.isNull(InvalidInput.of("Invalid", []))
   })
 })

@@ -27,7 +27,7 @@ const jsonText: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie) => {
 }).value
 
 describe("JsonText", () => {
-  it("cuts a member out of an object exactly as it was written", () => {
+  it("extracts a member of an object exactly as it was written", () => {
     fc.assert(
       fc.property(
         fc.array(jsonText, { maxLength: 3 }),
@@ -42,7 +42,7 @@ describe("JsonText", () => {
     )
   })
 
-  it("cuts an array into its elements exactly as they were written", () => {
+  it("splits an array into its elements exactly as they were written", () => {
     fc.assert(
       fc.property(fc.array(jsonText, { maxLength: 5 }), (values) => {
         assert.deepStrictEqual(
@@ -53,14 +53,14 @@ describe("JsonText", () => {
     )
   })
 
-  it("finds a repeated member each time, also under an escaped name", () => {
+  it("finds every occurrence of a repeated member, even with an escaped name", () => {
     assert.deepStrictEqual(JsonText.membersNamed('{"data":1,"d\\u0061ta":{"a":2}}', "data").map(String), [
       "1",
       '{"a":2}'
     ])
   })
 
-  it("takes objects only", () => {
+  it("accepts only objects", () => {
     for (const text of ["[]", "1", '"x"', "{", "", "null", "{}x"]) {
       assert.isTrue(Option.isNone(JsonText.fromObjectText(text)), text)
     }

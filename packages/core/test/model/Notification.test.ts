@@ -21,14 +21,14 @@ describe("a notification in the log", () => {
     assert.notMatch(text, /s3cret|user|pass/)
   })
 
-  it("says when a failing integration is disabled at the earliest", () => {
+  it("names the earliest time at which a failing integration is disabled", () => {
     assert.match(
       notificationText(failing, isoOf),
-      /a failed attempt disables it: at 1970-01-01T00:00:01\.000Z at the earliest, and not before the tenth\.$/
+      /disabled by the first failed attempt after 1970-01-01T00:00:01\.000Z, but not before the tenth failed attempt\.$/
     )
   })
 
-  it("says no more than is known", () => {
+  it("leaves out what is unknown", () => {
     assert.match(
       notificationText({ kind: "recovered", ...about, failing_since: null }, isoOf),
       /^Integration 12 of building 1/
@@ -40,10 +40,10 @@ describe("a notification in the log", () => {
     assert.notMatch(text, /Last:|PATCH/)
   })
 
-  it("says of a clock that jumped by how far, and names no time of that clock", () => {
+  it("shows how far a clock jumped, but no time of that clock", () => {
     const about = { integration_id: null, scope: null, at: 0, ahead_ms: 7_200_400, until: 86_400_000 }
     const text = notificationText({ kind: "retention_paused", ...about }, isoOf)
-    assert.match(text, /jumped ahead by 2h: nothing is deleted for its age for 24 hours\. Check the clock\./)
+    assert.match(text, /jumped ahead by 2h: nothing is deleted by age for 24 hours\. Check the clock\./)
     assert.notInclude(text, "1970")
   })
 })

@@ -4,8 +4,8 @@ import fc from "fast-check"
 
 type Step = { readonly act: "set" | "delete"; readonly key: number }
 
-describe("a map of what was set last", () => {
-  it("holds what a list of the last keys holds, whatever is set and deleted", () => {
+describe("RecentMap", () => {
+  it("has the entries that were set last, whatever is set and deleted", () => {
     const step: fc.Arbitrary<Step> = fc.record({
       act: fc.constantFrom("set", "set", "delete"),
       key: fc.integer({ min: 1, max: 6 })

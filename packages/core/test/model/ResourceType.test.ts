@@ -25,7 +25,7 @@ const types = Result.getOrThrow(
 const event = { building_id: 1, data: { id: 1 } }
 
 describe("declared resource types", () => {
-  it("stand behind the built-in ones, with the schedule of access logs unless they have their own", () => {
+  it("follow the built-in types, with the schedule of access logs unless they have their own", () => {
     assert.deepStrictEqual([...types.keys()], ["call", "access_log", "door_forced", "badge"])
     assert.deepStrictEqual(types.get("door_forced"), {
       actions: ["create"],
@@ -41,7 +41,7 @@ describe("declared resource types", () => {
     })
   })
 
-  it("are refused with every problem", () => {
+  it("are refused with all their problems", () => {
     const problems = Result.match(
       declareTypes({
         "Door forced": {},
@@ -64,7 +64,7 @@ describe("declared resource types", () => {
         onFailure: ({ problems: all }) => all.map(({ detail, pointer }) => `${pointer}: ${detail}`)
       }
     )
-    const rule = "must have 1 to 64 lower-case letters, digits and underscores, the first of them a letter"
+    const rule = "must have 1 to 64 lower-case letters, digits and underscores, starting with a letter"
     const duration = "is not a duration like 300ms, 5s, 2m, 1h or 3d"
     assert.deepStrictEqual(problems, [
       `/resourceTypes: "Door forced" ${rule}`,
@@ -85,7 +85,7 @@ describe("declared resource types", () => {
     ])
   })
 
-  it("may have any name of the rule, those of JavaScript's own members too", () => {
+  it("may have any name that the rule allows, including names of JavaScript's built-in members", () => {
     const name = fc.oneof(fc.constantFrom("constructor", "then", "length"), fc.stringMatching(/^[a-z][a-z0-9_]{0,63}$/))
     fc.assert(
       fc.property(name, (given) => {
@@ -97,7 +97,7 @@ describe("declared resource types", () => {
     )
   })
 
-  it("may be published with their actions, and no other", () => {
+  it("can be published with their own actions only", () => {
     const { fromText, fromValue } = PublishRequest.readerOf(types)
     const problemsOf = (given: object) =>
       [fromValue({ ...event, ...given }), fromText(JSON.stringify({ ...event, ...given }))].map((read) =>
@@ -122,7 +122,7 @@ describe("declared resource types", () => {
     )
   })
 
-  it("may be bound to with their actions, and have schedules of an integration's own", () => {
+  it("can be used in bindings with their actions, and in an integration's retry overrides", () => {
     const read = (bindings: ReadonlyArray<object>) =>
       Result.match(
         readAttributes(
@@ -163,7 +163,7 @@ describe("declared resource types", () => {
     )
   })
 
-  it.effect("have their policies in the delivery settings of a service that has them", () =>
+  it.effect("have their retry policies in the delivery settings of their service", () =>
     Effect.gen(function* () {
       const { retry } = yield* DeliverySettings
       assert.deepStrictEqual(RetryPolicy.policyOf(retry, "door_forced"), {

@@ -17,7 +17,7 @@ const inputs = fc.record({
 })
 
 describe("RetryPolicy", () => {
-  it("retries no earlier than written, and later only by jitter or by what the receiver asked for", () => {
+  it("retries no earlier than configured, and later only because of jitter or a Retry-After", () => {
     fc.assert(
       fc.property(policies, inputs, (policy, input) => {
         const decision = next(policy, input)
@@ -50,14 +50,14 @@ describe("RetryPolicy", () => {
     )
   })
 
-  it("spreads retries: different draws give different times", () => {
+  it("spreads retries by random jitter", () => {
     const at = (random: number) =>
       next(builtInTypes.access_log.retry, { failed: 3, publishedAt: 0, now: 0, random, retryAfter: null })
     assert.deepStrictEqual(at(0), { _tag: "RetryAt", at: 120_000 })
     assert.deepStrictEqual(at(0.5), { _tag: "RetryAt", at: 132_000 })
   })
 
-  it("retries what was stored with a longer delay than there may be at a time there is", () => {
+  it("limits a stored delay that is longer than allowed", () => {
     const policy = { delays: [99_999_999 * 86_400_000], lifetime: null }
     const decision = next(policy, { failed: 1, publishedAt: 0, now: 0, random: 0, retryAfter: null })
     assert.deepStrictEqual(decision, { _tag: "RetryAt", at: DurationText.longest })
@@ -91,7 +91,7 @@ describe("RetryPolicy", () => {
     assert.isBelow(total, 3.5 * 86_400_000)
   })
 
-  it("reads any number of seconds, and caps what it waits", () => {
+  it("reads any number of seconds, and limits the wait", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 30n }), fc.nat({ max: 3 }), (seconds, zeros) => {
         const read = parseRetryAfter("0".repeat(zeros) + String(seconds), 0)
@@ -103,7 +103,7 @@ describe("RetryPolicy", () => {
     )
   })
 
-  it("reads the three forms of a date alike, whichever zone this process is in", () => {
+  it("reads the three date forms alike, whatever the time zone of the process", () => {
     const days = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
     // A two-digit year means one up to fifty years ahead.
     const range = { min: Date.UTC(1980, 0, 1), max: Date.UTC(2070, 0, 1) }

@@ -30,15 +30,15 @@ const refresh: RefreshToken = {
   retired_at: null
 }
 
-describe("the life of tokens", () => {
-  it("ends for codes and access tokens at the moment they name", () => {
+describe("the validity of tokens", () => {
+  it("ends for codes and access tokens at their expiry", () => {
     assert.deepStrictEqual(
       [8_999, 9_000, 9_001].map((now) => isExpired(access, now)),
       [false, true, true]
     )
   })
 
-  it("never ends for a refresh token by itself; once rotated it has a minute, and none once it is retired", () => {
+  it("never ends for a refresh token that is not rotated, ends a minute after a rotation, and immediately when retired", () => {
     assert.strictEqual(rotationGrace, 60_000)
     assert.isFalse(isReplay(refresh, Number.MAX_SAFE_INTEGER))
     const rotated = { ...refresh, rotated_at: 5_000 }
@@ -49,7 +49,7 @@ describe("the life of tokens", () => {
     assert.isTrue(isReplay({ ...rotated, retired_at: 5_001 }, 5_001))
   })
 
-  it("ends for both with the grant", () => {
+  it("ends for access and refresh tokens with the grant", () => {
     const revoked = { ...grant, revoked_at: 1 }
     const ofAccess = { kind: "access", token: access } as const
     const ofRefresh = { kind: "refresh", token: refresh } as const
@@ -61,7 +61,7 @@ describe("the life of tokens", () => {
     assert.isFalse(isActive({ kind: "refresh", token: { ...refresh, retired_at: 1 }, grant }, 2))
   })
 
-  it("ends for a rotated refresh token with the first use of what came for it, within its grace", () => {
+  it("ends for a rotated refresh token with the first use of its access token within the grace period", () => {
     assert.strictEqual(tokenToRetire(access, 60_999), access.retires)
     assert.isNull(tokenToRetire(access, 61_000))
     assert.isNull(tokenToRetire({ ...access, retires: null }, 2_000))

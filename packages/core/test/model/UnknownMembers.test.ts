@@ -10,7 +10,7 @@ const directory = {
 }
 
 describe("a directory file with unknown members", () => {
-  it("is reported for each of them, with the probable name and without values", () => {
+  it("has a problem for each of them, with the probable name and without values", () => {
     const told = unknownMembers(directory).map(({ detail, pointer }) => `${pointer} ${detail}`)
     const likes: ReadonlyArray<readonly [string, string]> = [
       ["/clients/0/secrt", "secret"],

@@ -26,7 +26,7 @@ const numeral = (value: bigint): fc.Arbitrary<string> =>
     fc.nat(4).map((zeros) => `0${"0".repeat(zeros)}${value.toString(8)}`)
   )
 
-/** One to four parts. The last one takes the remaining bits. */
+/** Generates notations with one to four parts, the last of which has the remaining bits. */
 const written = (value: bigint): fc.Arbitrary<string> =>
   fc.integer({ min: 1, max: 4 }).chain((count) => {
     const heads = [24n, 16n, 8n].slice(0, count - 1).map((shift) => (value >> shift) & 255n)
@@ -36,7 +36,7 @@ const written = (value: bigint): fc.Arbitrary<string> =>
 
 const codePoint = (character: string): number => character.codePointAt(0) ?? 0
 
-/** Equivalent texts for a URL parser: percent-encoded, full-width, or with other full stops. */
+/** Generates texts that a URL parser treats as equivalent: percent-encoded, full-width, or with other full stops. */
 const disguised = (text: string): fc.Arbitrary<string> =>
   fc
     .tuple(
@@ -132,13 +132,13 @@ describe("UrlPolicy", () => {
     )
   })
 
-  it("lets an allow-listed literal through", () => {
+  it("allows an address literal on the allow-list", () => {
     assert.isNull(problemOf("http://127.0.0.1:9000/hook", networks("127.0.0.0/8")))
     assert.isNull(problemOf("http://[::1]:9000/hook", networks("::1")))
     assert.strictEqual(problemOf("http://[::2]:9000/hook", networks("::1")), "refused_address")
   })
 
-  it("refuses a name as soon as one of its addresses is refused", () => {
+  it("refuses a name if any of its addresses is refused", () => {
     assert.isTrue(Result.isFailure(UrlPolicy.checkAddresses(["8.8.8.8", "10.0.0.1"], [])))
     assert.isTrue(Result.isSuccess(UrlPolicy.checkAddresses(["8.8.8.8", "10.0.0.1"], networks("10.0.0.0/8"))))
     assert.isTrue(Result.isSuccess(UrlPolicy.checkAddresses(["8.8.8.8"], [])))
@@ -160,7 +160,7 @@ describe("UrlPolicy", () => {
     assert.match(message, /^The URL must (be|begin|lead|not) [^{]+\.$/)
   })
 
-  it("shows a log the host and the port of a URL and nothing else of it, also of one that can't be used", () => {
+  it("shows only the host and the port of a URL in a log, even if the URL is unusable", () => {
     assert.strictEqual(
       UrlPolicy.shownHost("https://user:pw@Hooks.example.com:8443/secret?key=1"),
       "hooks.example.com:8443"

@@ -15,7 +15,7 @@ const without = (fields: Readonly<Record<string, string>>, name: string) =>
   Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name))
 
 describe("checkAuthorize", () => {
-  it.effect("takes a request with the least there can be", () =>
+  it.effect("accepts a request with only the required parameters", () =>
     Effect.gen(function* () {
       const result = yield* check(authorizeC1)
       includes(result, { _tag: "Valid" })
@@ -75,14 +75,14 @@ describe("checkAuthorize", () => {
     })
   )
 
-  it.effect("takes the right client_secret, the known scope, and ignores what it does not know", () =>
+  it.effect("accepts the right client_secret and a known scope, and ignores unknown parameters", () =>
     Effect.gen(function* () {
       const extras = { client_secret: "s1", scope: "public", foo: "1", nonce: "x", prompt: "login" }
       includes(yield* check({ ...authorizeC1, ...extras }), { _tag: "Valid" })
     })
   )
 
-  it.effect("takes an unknown scope where it is told to ignore it, and grants the known one", () =>
+  it.effect("accepts an unknown scope if settings ignore it, and grants the known one", () =>
     Effect.gen(function* () {
       const fields = { ...authorizeC1, scope: "openid profile" }
       const request = yield* checked(fields).pipe(Effect.provide(testLayer({ unknownScope: "ignore" })))
@@ -100,7 +100,7 @@ describe("checkAuthorize", () => {
     })
   )
 
-  it.effect("refuses parameters that come twice: on a page where they say who asks, by redirect elsewhere", () =>
+  it.effect("refuses repeated parameters: on a page if they identify the client, otherwise by a redirect", () =>
     Effect.gen(function* () {
       const twice = (name: string) =>
         Effect.flatMap(AuthorizationServer, (service) =>
@@ -113,28 +113,30 @@ describe("checkAuthorize", () => {
       includes(yield* twice("redirect_uri"), { _tag: "Page" })
       includes(yield* twice("response_type"), { _tag: "Redirect", error: "invalid_request", state: "s" })
       includes(yield* twice("resource"), { _tag: "Valid" })
-      // It is unknown which of the two states the client meant.
+      // No state is returned, because it is unknown which of the two the client meant.
       includes(yield* twice("state"), { _tag: "Redirect", error: "invalid_request", state: null })
     })
   )
 
-  it.effect("throttles guesses at the client's secret by address, and takes requests without one as before", () =>
-    Effect.gen(function* () {
-      const { checkAuthorize } = yield* AuthorizationServer
-      const withSecret = (client_secret: string) => parametersOf({ ...authorizeC1, client_secret })
-      for (let failure = 1; failure <= 10; failure++) {
-        includes(yield* checkAuthorize(withSecret("s2"), "192.0.2.1"), { _tag: "Page", status: 401 })
-      }
-      assert.deepStrictEqual(yield* checkAuthorize(withSecret("s1"), "192.0.2.1"), {
-        _tag: "Throttled",
-        retry_after: 900
-      })
-      includes(yield* checkAuthorize(withSecret("s1"), "192.0.2.2"), { _tag: "Valid" })
-      includes(yield* checkAuthorize(parametersOf(authorizeC1), "192.0.2.1"), { _tag: "Valid" })
-    }).pipe(Effect.provide(testLayer()))
+  it.effect(
+    "throttles guesses of the client's secret by address, and accepts requests without a secret as before",
+    () =>
+      Effect.gen(function* () {
+        const { checkAuthorize } = yield* AuthorizationServer
+        const withSecret = (client_secret: string) => parametersOf({ ...authorizeC1, client_secret })
+        for (let failure = 1; failure <= 10; failure++) {
+          includes(yield* checkAuthorize(withSecret("s2"), "192.0.2.1"), { _tag: "Page", status: 401 })
+        }
+        assert.deepStrictEqual(yield* checkAuthorize(withSecret("s1"), "192.0.2.1"), {
+          _tag: "Throttled",
+          retry_after: 900
+        })
+        includes(yield* checkAuthorize(withSecret("s1"), "192.0.2.2"), { _tag: "Valid" })
+        includes(yield* checkAuthorize(parametersOf(authorizeC1), "192.0.2.1"), { _tag: "Valid" })
+      }).pipe(Effect.provide(testLayer()))
   )
 
-  it("keeps any state as it came", async () => {
+  it("returns any state unchanged", async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: "grapheme", minLength: 1 }), async (state) => {
         const request = await Effect.runPromise(checked({ ...authorizeC1, state }).pipe(Effect.provide(testLayer())))
@@ -144,7 +146,7 @@ describe("checkAuthorize", () => {
     )
   })
 
-  it.effect("says that access was denied to the client, or to the user where there is no client to redirect to", () =>
+  it.effect("reports denied access to the client, or to the user if there is no redirect", () =>
     Effect.gen(function* () {
       const request = yield* checked({ ...authorizeC1, state: "s" })
       includes(denied(request), { _tag: "Redirect", error: "access_denied", redirect_uri: redirectUri })
@@ -160,12 +162,12 @@ describe("Pkce", () => {
       Effect.runPromise
     )
 
-  it("accepts the vector of RFC 7636 appendix B", async () => {
+  it("accepts the test vector of RFC 7636 appendix B", async () => {
     assert.isTrue(AuthorizationRequest.isChallenge(pkce.challenge))
     assert.isTrue(await verifies(pkce.verifier, pkce.challenge))
   })
 
-  it("accepts no other verifier, the challenge itself included", async () => {
+  it("accepts no other verifier, not even the challenge itself", async () => {
     assert.isFalse(await verifies(pkce.challenge, pkce.challenge))
     await fc.assert(
       fc.asyncProperty(fc.stringMatching(/^[A-Za-z0-9._~-]{43,128}$/), async (verifier) => {
@@ -175,7 +177,7 @@ describe("Pkce", () => {
     )
   })
 
-  it("accepts no verifier that is too easy to guess, even with its challenge", async () => {
+  it("refuses a verifier that is too easy to guess, even with its challenge", async () => {
     const short = "a".repeat(42)
     const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(short))
     assert.isFalse(await verifies(short, Buffer.from(digest).toString("base64url")))

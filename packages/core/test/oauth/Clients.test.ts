@@ -43,7 +43,7 @@ const layer = clientsWith(directory)
 const wanted = { name: "Acme", redirect_uris: ["https://client.example/cb"], confidential: true }
 
 describe("a registered client", () => {
-  it.effect("authenticates by the secret it was given, of which only a hash is kept", () =>
+  it.effect("authenticates with its secret, of which only a hash is stored", () =>
     Effect.gen(function* () {
       const { client, secret } = yield* (yield* Clients).add({ ...wanted, id: "acme" })
       const found: KnownClient | null = yield* findClient("acme")
@@ -56,7 +56,7 @@ describe("a registered client", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("has two good secrets while one is rotated, and one afterwards", () =>
+  it.effect("has two valid secrets during a rotation, and one afterwards", () =>
     Effect.gen(function* () {
       const clients = yield* Clients
       const first = yield* clients.add({ ...wanted, id: "acme" })
@@ -81,10 +81,10 @@ describe("a registered client", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("keeps every secret that rotations at the same time gave out", () =>
+  it.effect("keeps every secret that concurrent rotations returned", () =>
     Effect.gen(function* () {
       const store = yield* ClientStore
-      // Every rotation has read the same secrets before the first one replaces them.
+      // Every rotation reads the same secrets before the first one replaces them.
       const slow = { ...store, find: (id: ClientId) => Effect.tap(store.find(id), Effect.yieldNow) }
       const clients = yield* Clients.pipe(
         Effect.provide(Layer.fresh(Clients.layer).pipe(Layer.provide(Layer.succeed(ClientStore, slow))))
@@ -101,7 +101,7 @@ describe("a registered client", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("is refused with every reason", () =>
+  it.effect("is refused with all reasons", () =>
     Effect.gen(function* () {
       const clients = yield* Clients
       const error = yield* Effect.flip(
@@ -128,7 +128,7 @@ describe("a registered client", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("has no id of the directory's own clients", () =>
+  it.effect("can't have the id of one of the directory's clients", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip((yield* Clients).add({ ...wanted, id: "own" }))
       assert.strictEqual(error._tag, "ClientExists")
@@ -136,7 +136,7 @@ describe("a registered client", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("may have an id that the directory knows in another spelling", () => {
+  it.effect("may have an id that the directory has in another spelling", () => {
     const careless = Layer.mock(Directory, {
       client: () => Effect.succeed({ id: ClientId.make("Acme"), name: "Own", redirect_uris: [] })
     })

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Predicate, Redacted, Result } from "effect"
 import { directoryValue, readDirectory, includes } from "./fixtures.ts"
 
-/** The problems of a directory, one per line. */
+/** Returns the problems of a directory as lines. */
 const problems = (value: unknown): ReadonlyArray<string> => {
   const read = DirectoryDocument.fromText(JSON.stringify(value))
   return Result.isFailure(read) ? read.failure.problems.map(({ pointer, detail }) => `${pointer} ${detail}`) : []
@@ -13,7 +13,7 @@ const [acme] = directoryValue.clients
 const [admin] = directoryValue.users
 
 describe("DirectoryDocument", () => {
-  it("reads a directory, its secrets redacted and its lists filled in", () => {
+  it("reads a directory, redacts its secrets, and fills in missing lists", () => {
     const { clients, users, buildings, tenants } = readDirectory(directoryValue)
     assert.deepStrictEqual<unknown>(
       clients.map(({ id, secret }) => [id, Predicate.isNotNullish(secret) ? Redacted.value(secret) : null]),
@@ -34,7 +34,7 @@ describe("DirectoryDocument", () => {
     includes(tenants[0], { building_id: 1, unit: { id: 7, label: "4B" } })
   })
 
-  it("fills in what may be left out, and ignores what it does not know", () => {
+  it("fills in optional members and ignores unknown ones", () => {
     const { buildings, tenants } = readDirectory({
       clients: [],
       users: [{ ...admin, nickname: "Ann" }],
@@ -45,7 +45,7 @@ describe("DirectoryDocument", () => {
     assert.deepStrictEqual<unknown>(tenants, [{ id: 1, building_id: 1, unit: null }])
   })
 
-  it("names every problem by its place", () => {
+  it("names the place of every problem", () => {
     assert.deepStrictEqual<unknown>(
       problems({
         clients: [{ id: "", name: "A", redirect_uris: ["https://a.example/cb", "http://a.example/cb"], secret: "" }],
@@ -70,7 +70,7 @@ describe("DirectoryDocument", () => {
     ])
   })
 
-  it("finds entries that are there twice and references that lead nowhere", () => {
+  it("finds duplicate entries and dangling references", () => {
     assert.deepStrictEqual<unknown>(
       problems({
         clients: [acme, { ...acme, name: "Again" }],
@@ -90,14 +90,14 @@ describe("DirectoryDocument", () => {
     )
   })
 
-  it("says where text is no JSON, and quotes nothing of it", () => {
+  it("reports where a text is not JSON, without quoting it", () => {
     const read = DirectoryDocument.fromText('{\n  "users": [{"password": "correct horse" "buildings": []}]\n}')
     if (Result.isSuccess(read)) return assert.fail("it was read")
     assert.match(read.failure.message, /^the directory is not JSON: look at line 2, column \d+$/)
     assert.notInclude(read.failure.message, "correct")
   })
 
-  it("tells no secret in a problem", () => {
+  it("reveals no secret in a problem", () => {
     const text = problems({
       clients: [{ ...acme, secret: ["hunter2"] }],
       users: [{ login: "x", password: ["hunter2"] }]

@@ -12,7 +12,7 @@ const [north, other] = [BuildingId.make(1), BuildingId.make(2)]
 const [flat, otherFlat] = [TenantId.make(101), TenantId.make(102)]
 
 describe("DocumentDirectory", () => {
-  it.effect("knows users by login and password, both exactly", () =>
+  it.effect("authenticates users by exact login and password", () =>
     Effect.gen(function* () {
       const directory = yield* Directory
       const authenticate = (login: string, password: string) => directory.authenticate(login, Redacted.make(password))
@@ -47,7 +47,7 @@ describe("DocumentDirectory", () => {
     }).pipe(Effect.provide(Crypto.layerWebCrypto))
   )
 
-  it.effect("says no to every building and tenant that is not the user's", () =>
+  it.effect("denies all buildings and tenants that are not the user's", () =>
     Effect.gen(function* () {
       const directory = yield* Directory
       assert.isTrue(yield* directory.administers(admin, north))
@@ -69,7 +69,7 @@ describe("DocumentDirectory", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("answers from a new document as soon as there is one", () =>
+  it.effect("answers from a new document immediately", () =>
     Effect.gen(function* () {
       const directory = yield* Directory
       const [, remaining] = document.users

@@ -5,7 +5,7 @@ import { FailureTable } from "../../src/oauth/LoginThrottle.ts"
 const capacity = 4
 const limit = 3
 
-/** A key fails, or all earlier failures expire. */
+/** A key fails or is deleted, or all earlier failures expire. */
 type Step = { readonly act: "fail" | "expire" | "forget"; readonly key: string }
 
 const key = fc.integer({ min: 1, max: 8 }).map(String)
@@ -21,7 +21,7 @@ interface Count {
 }
 
 describe("a table of failures", () => {
-  it("never grows beyond its capacity, and keeps an entry at its limit until it is over, whatever else fails", () => {
+  it("never exceeds its capacity, and keeps an entry at its limit until it expires, whatever else fails", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200, size: "max" }), (steps) => {
         const isNow = ({ period }: Count, now: number) => period === now
@@ -66,7 +66,7 @@ describe("a table of failures", () => {
     assert.deepStrictEqual([table.get("a"), table.get("c"), table.get("d")], [1, undefined, 1])
   })
 
-  it("is empty once everything in it is over", () => {
+  it("is empty once all entries have expired", () => {
     const table = new FailureTable<number>(10, {
       isOver: (until, now) => until <= now,
       isAtLimit: (key) => key === "b"

@@ -10,14 +10,14 @@ const nobody = UserId.make("nobody")
 const layer = Grants.layer.pipe(Layer.provideMerge(testLayer()), Layer.fresh)
 
 describe("grants of a user", () => {
-  it.effect("are listed with the names of their clients, the oldest first", () =>
+  it.effect("are listed with the names of their clients, oldest first", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(1_000_000)
       const grants = yield* Grants
       yield* obtainPublicTokens
       yield* TestClock.adjust(1)
       yield* obtainTokens
-      // This login's code was never redeemed, so the grant is not listed.
+      // The code of this login is never redeemed, so the grant is not listed.
       yield* obtainCode(authorizeC1)
       const named = (yield* grants.list(admin)).map(({ client_name, grant }) => [
         client_name,
@@ -32,7 +32,7 @@ describe("grants of a user", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("have no name where nobody knows their client, who is asked for once", () =>
+  it.effect("have no client name if the client is unknown, which is looked up once", () =>
     Effect.gen(function* () {
       const asked: Array<string> = []
       const forgetful = Layer.mock(Directory, {
@@ -49,7 +49,7 @@ describe("grants of a user", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("have no name where the directory answers another client", () =>
+  it.effect("have no client name if the directory returns another client", () =>
     Effect.gen(function* () {
       const { client } = yield* Directory
       const careless = Layer.mock(Directory, {
@@ -64,7 +64,7 @@ describe("grants of a user", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("are not listed under wrong names while the directory does not answer, and end all the same", () =>
+  it.effect("are not listed while the directory fails, but can be revoked", () =>
     Effect.gen(function* () {
       const silent = Layer.mock(Directory, {
         client: () => new DirectoryError({ operation: "client", cause: new Error("gone") })
@@ -76,7 +76,7 @@ describe("grants of a user", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("end with their tokens and codes: all, or those to one client", () =>
+  it.effect("are revoked with their tokens and codes, all or only those to one client", () =>
     Effect.gen(function* () {
       const { authenticate, token } = yield* AuthorizationServer
       const grants = yield* Grants

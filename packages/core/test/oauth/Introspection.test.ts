@@ -16,7 +16,7 @@ const refresh = (token: string, client: string) => service(({ token: send }) => 
 const c2 = { client_id: "c2", client_secret: "s:2 /+%é" }
 
 describe("revoking", () => {
-  it.effect("an access token ends that one", () =>
+  it.effect("an access token ends only that token", () =>
     Effect.gen(function* () {
       const { access_token, refresh_token } = yield* obtainTokens
       const sibling = yield* refresh(refresh_token, "c1")
@@ -26,7 +26,7 @@ describe("revoking", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("a refresh token ends everything of its grant", () =>
+  it.effect("a refresh token ends its whole grant", () =>
     Effect.gen(function* () {
       const { access_token, refresh_token } = yield* obtainPublicTokens
       yield* revoke({ client_id: "p1", token: refresh_token, token_type_hint: "nonsense" })
@@ -35,14 +35,14 @@ describe("revoking", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("an unknown token is no error, twice neither", () =>
+  it.effect("an unknown token is not an error, not even twice", () =>
     Effect.gen(function* () {
       const { access_token } = yield* obtainTokens
       for (const token of ["unknown", access_token, access_token]) yield* revoke({ ...c1, token })
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("needs the client that the token belongs to, and a token", () =>
+  it.effect("requires a token and the client it was issued to", () =>
     Effect.gen(function* () {
       const { access_token, refresh_token } = yield* obtainTokens
       for (const token of [access_token, refresh_token]) {
@@ -58,7 +58,7 @@ describe("revoking", () => {
 })
 
 describe("introspecting", () => {
-  it.effect("says what a live token stands for, in whole seconds", () =>
+  it.effect("describes an active token, with times in whole seconds", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(1_700_000_000_900)
       const { access_token, refresh_token } = yield* obtainTokens
@@ -72,7 +72,7 @@ describe("introspecting", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("says nothing but inactive of a token that is revoked, expired, another client's or unknown", () =>
+  it.effect("only reports inactive for a token that is revoked, expired, another client's or unknown", () =>
     Effect.gen(function* () {
       const inactive = Effect.fnUntraced(function* (fields: Fields) {
         assert.deepStrictEqual<unknown>(yield* introspect(fields), { active: false })
@@ -87,7 +87,7 @@ describe("introspecting", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("says that a refresh token is inactive which its successor has retired", () =>
+  it.effect("reports a refresh token as inactive once the use of its successor has retired it", () =>
     Effect.gen(function* () {
       const first = yield* obtainTokens
       const second = yield* refresh(first.refresh_token, "c1")
@@ -98,7 +98,7 @@ describe("introspecting", () => {
     }).pipe(Effect.provide(testLayer({ refreshRotation: "always" })))
   )
 
-  it.effect("is for clients that prove who they are", () =>
+  it.effect("is only for clients that authenticate", () =>
     Effect.gen(function* () {
       const { access_token } = yield* obtainPublicTokens
       for (const fields of [{}, { client_id: "p1" }, { client_id: "c1" }, { ...c1, client_secret: "s2" }]) {
@@ -108,7 +108,7 @@ describe("introspecting", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("is no use of a token: it retires nothing", () =>
+  it.effect("does not count as a use of the token, and retires nothing", () =>
     Effect.gen(function* () {
       const first = yield* obtainTokens
       const second = yield* refresh(first.refresh_token, "c1")

@@ -17,7 +17,7 @@ const right = { _tag: "Done", value: "user" } as const
 const repeat = <A, E>(times: number, effect: Effect.Effect<A, E>) =>
   Effect.all(Array.from({ length: times }, () => effect))
 
-/** A throttle with the test's clock, for repeated attempts. */
+/** Makes a throttle with the test's clock. */
 const makeThrottle = (capacity?: number) =>
   Effect.map(Clock.Clock, (clock) => {
     const throttle = LoginThrottle.make(() => clock.currentTimeMillisUnsafe(), capacity)
@@ -28,7 +28,7 @@ const makeThrottle = (capacity?: number) =>
   })
 
 describe("LoginThrottle", () => {
-  it.effect("lets ten failures happen, then makes that address wait for that account", () =>
+  it.effect("allows ten failures, then makes that address wait for that account", () =>
     Effect.gen(function* () {
       const { guard } = yield* makeThrottle()
       for (const result of yield* repeat(10, guard(user, fail))) includes(result, { _tag: "Done", value: null })
@@ -51,7 +51,7 @@ describe("LoginThrottle", () => {
     })
   )
 
-  it.effect("makes nobody wait for longer because the clock was set back", () =>
+  it.effect("makes no caller wait longer because the clock was set back", () =>
     Effect.gen(function* () {
       const { guard } = yield* makeThrottle()
       yield* TestClock.setTime(3_600_000)
@@ -63,7 +63,7 @@ describe("LoginThrottle", () => {
     })
   )
 
-  it.effect("forgives after a login that worked", () =>
+  it.effect("forgets failures after a successful login", () =>
     Effect.gen(function* () {
       const { guard } = yield* makeThrottle()
       yield* repeat(9, guard(user, fail))
@@ -73,32 +73,34 @@ describe("LoginThrottle", () => {
     })
   )
 
-  it.effect("tries no more logins at once than may fail, so that nobody keeps the host busy hashing passwords", () =>
-    Effect.gen(function* () {
-      const { guard } = yield* makeThrottle()
-      let tried = 0
-      const slowly = Effect.suspend(() => {
-        tried++
-        return Effect.as(Effect.yieldNow, null)
+  it.effect(
+    "tries no more concurrent logins than may fail, so that nobody can keep the host busy hashing passwords",
+    () =>
+      Effect.gen(function* () {
+        const { guard } = yield* makeThrottle()
+        let tried = 0
+        const slowly = Effect.suspend(() => {
+          tried++
+          return Effect.as(Effect.yieldNow, null)
+        })
+        const many = Effect.all(
+          Array.from({ length: 50 }, () => guard(user, slowly)),
+          { concurrency: "unbounded" }
+        )
+        const results = yield* many
+        assert.deepStrictEqual([tried, results.filter(({ _tag }) => _tag === "Done").length], [10, 10])
+        yield* TestClock.adjust("15 minutes")
+        // Failed logins don't block further ones. Interrupted logins count as failures.
+        const [interrupted] = yield* Effect.all([Effect.forkChild(guard(user, Effect.never)), Effect.yieldNow])
+        yield* Fiber.interrupt(interrupted)
+        yield* Effect.flip(guard(user, Effect.fail("down")))
+        tried = 0
+        yield* many
+        assert.strictEqual(tried, 9)
       })
-      const many = Effect.all(
-        Array.from({ length: 50 }, () => guard(user, slowly)),
-        { concurrency: "unbounded" }
-      )
-      const results = yield* many
-      assert.deepStrictEqual([tried, results.filter(({ _tag }) => _tag === "Done").length], [10, 10])
-      yield* TestClock.adjust("15 minutes")
-      // The failed ones don't block further logins. Those that were interrupted count as failures.
-      const [interrupted] = yield* Effect.all([Effect.forkChild(guard(user, Effect.never)), Effect.yieldNow])
-      yield* Fiber.interrupt(interrupted)
-      yield* Effect.flip(guard(user, Effect.fail("down")))
-      tried = 0
-      yield* many
-      assert.strictEqual(tried, 9)
-    })
   )
 
-  it.effect("shows no more of attempts that run at once than of ten in a row", () =>
+  it.effect("reveals no more about concurrent attempts than about ten in a row", () =>
     Effect.gen(function* () {
       const { guard } = yield* makeThrottle()
       const slowly = Effect.as(Effect.yieldNow, null)
@@ -108,7 +110,7 @@ describe("LoginThrottle", () => {
             Array.from({ length: 50 }, () => guard(client, slowly)),
             { concurrency: "unbounded" }
           ),
-          // Started before any failure was counted, ended after all were.
+          // Starts before any failure is counted, and ends after all are.
           guard(client, Effect.delay(succeed, 1_000)),
           TestClock.adjust(1_000)
         ],
@@ -119,7 +121,7 @@ describe("LoginThrottle", () => {
     })
   )
 
-  it.effect("never holds many right attempts at once against anybody", () =>
+  it.effect("never counts many concurrent right attempts as failures", () =>
     Effect.gen(function* () {
       const { guard } = yield* makeThrottle()
       const slowly = Effect.as(Effect.yieldNow, "user")
@@ -131,7 +133,7 @@ describe("LoginThrottle", () => {
     })
   )
 
-  it.effect("does not hold a directory that is down against anybody", () =>
+  it.effect("does not count failures of the directory", () =>
     Effect.gen(function* () {
       const { guard } = yield* makeThrottle()
       yield* repeat(20, Effect.flip(guard(user, Effect.fail("down"))))
@@ -139,7 +141,7 @@ describe("LoginThrottle", () => {
     })
   )
 
-  it.effect("takes spellings of one login for one account, but not of a client's id", () =>
+  it.effect("counts spellings of one login together, but not those of a client id", () =>
     Effect.gen(function* () {
       const { guard } = yield* makeThrottle()
       yield* repeat(10, guard(user, fail))
@@ -150,7 +152,7 @@ describe("LoginThrottle", () => {
     })
   )
 
-  it.effect("counts logins, clients and the authorize step apart", () =>
+  it.effect("counts logins, clients and the authorize step separately", () =>
     Effect.gen(function* () {
       const { guard } = yield* makeThrottle()
       yield* repeat(10, guard(user, fail))
@@ -172,27 +174,25 @@ describe("LoginThrottle", () => {
     })
   )
 
-  it.effect(
-    "gives each address one try when an account failed a hundred times, and locks out none that did nothing",
-    () =>
-      Effect.gen(function* () {
-        const { guard } = yield* makeThrottle()
-        for (let at = 0; at < 100; at++) yield* guard({ ...user, address: `198.51.100.${at}` }, fail)
-        includes(yield* guard(user, fail), { _tag: "Done", value: null })
-        includes(yield* guard(user, succeed), throttled)
-        includes(yield* guard(elsewhere, succeed), right)
-        includes(yield* guard(elsewhere, succeed), right)
-      })
+  it.effect("allows each address one try after a hundred failures for an account, and locks out no other address", () =>
+    Effect.gen(function* () {
+      const { guard } = yield* makeThrottle()
+      for (let at = 0; at < 100; at++) yield* guard({ ...user, address: `198.51.100.${at}` }, fail)
+      includes(yield* guard(user, fail), { _tag: "Done", value: null })
+      includes(yield* guard(user, succeed), throttled)
+      includes(yield* guard(elsewhere, succeed), right)
+      includes(yield* guard(elsewhere, succeed), right)
+    })
   )
 
-  it.effect("gives an address one failure every two seconds once it has failed 450 times at whatever names", () =>
+  it.effect("allows an address one failure every two seconds after 450 failures for any names", () =>
     Effect.gen(function* () {
       const { guard } = yield* makeThrottle()
       for (const kind of ["login", "client"] as const) {
         const at = (name: number): Credential => ({ ...user, kind, name: `user ${name}` })
         for (let n = 0; n < 450; n++) includes(yield* guard(at(n), fail), { _tag: "Done", value: null })
         includes(yield* guard(at(450), fail), { ...throttled, retry_after: 2 })
-        // A right login is not tried, because it would cost the host some work. A right secret is accepted.
+        // A right login is not tried, because trying costs the host some work. A right secret is accepted.
         includes(yield* guard(at(451), succeed), kind === "login" ? { ...throttled, retry_after: 2 } : right)
         includes(yield* guard({ ...at(452), address: elsewhere.address }, succeed), right)
         yield* TestClock.adjust("2 seconds")
@@ -215,7 +215,7 @@ describe("LoginThrottle", () => {
     })
   )
 
-  it.effect("tries five logins of one source at once, lets twenty wait, and refuses more at once", () =>
+  it.effect("tries five concurrent logins of one source, lets twenty wait, and refuses more immediately", () =>
     Effect.gen(function* () {
       const { guard } = yield* makeThrottle()
       const sources: ReadonlyArray<(n: number) => Credential> = [
@@ -237,7 +237,7 @@ describe("LoginThrottle", () => {
           (guess) => Effect.forkChild(guard(guess, slowly), { startImmediately: true })
         )
         assert.strictEqual(tried, 5)
-        // Another login or another address does not wait behind them.
+        // Other logins and other addresses don't wait behind these.
         const other = yield* Effect.forkChild(guard({ ...elsewhere, name: "other" }, slowly), {
           startImmediately: true
         })
@@ -255,7 +255,7 @@ describe("LoginThrottle", () => {
     })
   )
 
-  it.effect("tries at most five logins in two seconds from no known address, after ten failures", () =>
+  it.effect("tries at most five logins in two seconds from unknown addresses after ten failures", () =>
     Effect.gen(function* () {
       const { guard } = yield* makeThrottle()
       const unknown: Credential = { ...user, address: null }
@@ -273,7 +273,7 @@ describe("LoginThrottle", () => {
     })
   )
 
-  it.effect("counts no login that was given up before it was tried", () =>
+  it.effect("does not count a login that was interrupted before it was tried", () =>
     Effect.gen(function* () {
       const { guard } = yield* makeThrottle()
       const at = (n: number): Credential => ({ ...user, name: `user ${n}` })
@@ -288,7 +288,7 @@ describe("LoginThrottle", () => {
     })
   )
 
-  it.effect("keeps waits and locks out no innocent client when its tables are full", () =>
+  it.effect("keeps waits and locks out no innocent client if its tables are full", () =>
     Effect.promise(() =>
       fc.assert(
         fc.asyncProperty(
@@ -306,11 +306,11 @@ describe("LoginThrottle", () => {
           (failures) =>
             Effect.gen(function* () {
               const { guard } = yield* makeThrottle(5)
-              /** Until when a guess must not be tried, by its source. */
+              /** For each source, the time until which a guess must not be tried. */
               const waits = new Map<string, { readonly guess: Credential; readonly until: number }>()
               const run = Effect.fnUntraced(function* (guess: Credential, attempt: Effect.Effect<string | null>) {
                 const fiber = yield* Effect.forkChild(guard(guess, attempt), { startImmediately: true })
-                // Paced if it can't be counted.
+                // The attempt is delayed if it can't be counted.
                 yield* TestClock.adjust("2 seconds")
                 return yield* Fiber.join(fiber)
               })
@@ -334,7 +334,7 @@ describe("LoginThrottle", () => {
     )
   )
 
-  it.effect("makes tries that come from no known address wait, and refuses none, whatever failed before", () =>
+  it.effect("delays tries from unknown addresses and refuses none, whatever failed before", () =>
     Effect.gen(function* () {
       const { guard } = yield* makeThrottle()
       const unknown: Credential = { ...user, address: null }

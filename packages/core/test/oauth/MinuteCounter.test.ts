@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { makeMinuteCounter } from "../../src/oauth/MinuteCounter.ts"
 
 describe("a counter by minute", () => {
-  it("starts again with the next minute, and if the clock was set back", () => {
+  it("starts again with the next minute, or if the clock is set back", () => {
     const counted = makeMinuteCounter()
     counted("a", 3_600_000)
     assert.deepStrictEqual(counted("a", 3_600_000), { count: 2, seconds: 60 })

@@ -48,7 +48,7 @@ describe("RedirectUri.isAcceptable", () => {
 })
 
 describe("RedirectUri.isRegistered", () => {
-  it("takes what is registered, character by character", () => {
+  it("accepts exactly the registered URIs", () => {
     for (const uri of registered) assert.isTrue(RedirectUri.isRegistered(registered, uri), uri)
   })
 
@@ -72,7 +72,7 @@ describe("RedirectUri.isRegistered", () => {
     assert.isFalse(RedirectUri.isRegistered(registered, uri))
   })
 
-  it("takes any port of a loopback URI, registered with a port or without", () => {
+  it("accepts any port of a loopback URI, whether it is registered with a port or without", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 65_535 }), fc.integer({ min: 1, max: 65_535 }), (one, other) => {
         assert.isTrue(RedirectUri.isRegistered(registered, `http://127.0.0.1:${one}/cb`))
@@ -82,13 +82,13 @@ describe("RedirectUri.isRegistered", () => {
     )
   })
 
-  it("takes no other port of a loopback URI inside another one", () => {
+  it("accepts no other port in a loopback URI that is part of another URI", () => {
     const uri = "https://client.example/?to=http://127.0.0.1:80/"
     assert.isTrue(RedirectUri.isRegistered([uri], uri))
     assert.isFalse(RedirectUri.isRegistered([uri], uri.replace("80", "81")))
   })
 
-  it("takes no variation of an https URI", () => {
+  it("accepts no variation of an https URI", () => {
     const uri = "https://client.example/cb"
     fc.assert(
       fc.property(
@@ -104,13 +104,13 @@ describe("RedirectUri.isRegistered", () => {
     )
   })
 
-  it("does not use a registered URI that no client should have", () => {
+  it("refuses a registered URI that is not acceptable", () => {
     assert.isFalse(RedirectUri.isRegistered(["javascript:alert(1)"], "javascript:alert(1)"))
   })
 })
 
 describe("RedirectUri.withParameters", () => {
-  it("gives every value back exactly, and keeps the query that was there", () => {
+  it("encodes every value exactly, and keeps the existing query", () => {
     fc.assert(
       fc.property(
         fc.constantFrom("https://c.example/cb", "https://c.example/cb?a=1", "https://c.example/cb?", "com.app.x:/cb"),

@@ -17,7 +17,7 @@ const knownName = fc.constantFrom(...known)
 const unknownName = fc
   .string({ minLength: 1, maxLength: 8 })
   .filter((name) => scopeNameFlaw(name) === null && !known.includes(name))
-/** Names as a scope parameter, with additional spaces. */
+/** Joins names to a scope parameter with additional spaces. */
 const parameterOf = (names: ReadonlyArray<string>, space: string) => space + names.join(space + " ") + space
 const space = fc.constantFrom("", " ", "  ")
 const unique = (names: ReadonlyArray<string>) => [...new Set(names)]
@@ -25,7 +25,7 @@ const names = fc.array(knownName, { minLength: 1 })
 const mixed = fc.array(fc.oneof(knownName, unknownName))
 
 describe("the scope of an authorization request", () => {
-  it("is granted as it was asked for, each name once and in order, and nothing is added", () => {
+  it("is granted as requested, each name once and in order, and nothing is added", () => {
     fc.assert(
       fc.property(names, space, (asked, gap) => {
         const granted = unique(asked).join(" ")
@@ -35,11 +35,11 @@ describe("the scope of an authorization request", () => {
     )
   })
 
-  it("is public where none is named", () => {
+  it("is public if none is requested", () => {
     for (const parameter of [null, "", "   "]) assert.strictEqual(grantedScope(refuse, parameter), "public")
   })
 
-  it("is refused with one name that is not declared, or granted without it where that is ignored", () => {
+  it("is refused if a name is undeclared, or granted without it if settings ignore such names", () => {
     fc.assert(
       fc.property(mixed, unknownName, fc.nat(), (some, other, at) => {
         const asked = some.toSpliced(at % (some.length + 1), 0, other)
@@ -50,13 +50,13 @@ describe("the scope of an authorization request", () => {
     )
   })
 
-  it("knows no names that every object has", () => {
+  it("does not contain the names of JavaScript's object members", () => {
     for (const name of ["constructor", "toString", "__proto__"]) assert.isNull(grantedScope(refuse, name))
   })
 })
 
 describe("the scope of a refresh", () => {
-  it("is all that the grant holds where none is asked for", () => {
+  it("is that of the grant if none is requested", () => {
     fc.assert(
       fc.property(names, (held) => {
         const granted = unique(held).join(" ")
@@ -65,7 +65,7 @@ describe("the scope of a refresh", () => {
     )
   })
 
-  it("is the part that is asked for, and never more than the grant holds", () => {
+  it("is the requested part, and never more than the grant's scope", () => {
     fc.assert(
       fc.property(names, mixed, fc.constantFrom(refuse, ignore), (held, asked, settings) => {
         const granted = unique(held).join(" ")
@@ -79,13 +79,13 @@ describe("the scope of a refresh", () => {
     )
   })
 
-  it("may be one that is not declared any more", () => {
+  it("may be a scope that is no longer declared", () => {
     assert.strictEqual(narrowedScope(refuse, "public gone", "gone"), "gone")
   })
 })
 
 describe("a declared scope", () => {
-  it("is a token of RFC 6749", () => {
+  it("has a name that RFC 6749 allows", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (name) => {
         const isToken = Array.from(name).every((each) => each > " " && each < "\u007f" && each !== '"' && each !== "\\")
@@ -94,7 +94,7 @@ describe("a declared scope", () => {
     )
   })
 
-  it.effect("that can't be one stops the start", () =>
+  it.effect("prevents the start if its name is invalid", () =>
     Effect.gen(function* () {
       const built = yield* Effect.exit(
         Effect.scoped(Layer.build(AuthorizationSettings.layer({ scopes: { "a b": "" } })))

@@ -29,7 +29,7 @@ type Fields = Readonly<Record<string, string>>
 const send = (request: ClientRequest) => Effect.flatMap(AuthorizationServer, (service) => service.token(request))
 const token = (fields: Fields) => send(bodyOf(fields))
 
-/** The error of a request, which must be refused. */
+/** Returns the error of a request that must be refused. */
 const refusal = Effect.fnUntraced(function* (
   request: ClientRequest
 ): Effect.fn.Return<OAuthError, unknown, AuthorizationServer> {
@@ -63,7 +63,7 @@ const wellFormed = (response: TokenResponse) => {
 }
 
 describe("the text of an access token", () => {
-  it.effect("is unknown with another number, another random part, or anything else than doorhook writes", () =>
+  it.effect("is unknown with another number, another random part, or in any other form", () =>
     Effect.gen(function* () {
       const { access_token } = yield* obtainTokens
       const other = yield* obtainPublicTokens
@@ -91,7 +91,7 @@ describe("the text of an access token", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("that is another token's by its number ends nothing when it is revoked", () =>
+  it.effect("with another token's number revokes nothing", () =>
     Effect.gen(function* () {
       const { revoke } = yield* AuthorizationServer
       const { access_token } = yield* obtainTokens
@@ -105,7 +105,7 @@ describe("the text of an access token", () => {
 })
 
 describe("exchanging a code", () => {
-  it.effect("answers the six members of the document, and tokens that stand for the user", () =>
+  it.effect("returns the six members of the document, with tokens for the user", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(1_700_000_000_900)
       const response = yield* obtainTokens
@@ -118,7 +118,7 @@ describe("exchanging a code", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("stores nothing that could be presented: no code and no token, only digests", () =>
+  it.effect("stores only digests of codes and tokens", () =>
     Effect.gen(function* () {
       const stored: Array<unknown> = []
       const keep =
@@ -139,7 +139,7 @@ describe("exchanging a code", () => {
     })
   )
 
-  it.effect("gives tokens of two kinds that can't stand in for each other", () =>
+  it.effect("returns access and refresh tokens that can't replace each other", () =>
     Effect.gen(function* () {
       const response = yield* obtainTokens
       assert.isNull(yield* authenticate(response.refresh_token))
@@ -147,7 +147,7 @@ describe("exchanging a code", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("takes a code once: the second time ends everything that it had brought", () =>
+  it.effect("accepts a code once: the second use revokes everything issued for it", () =>
     Effect.gen(function* () {
       const code = yield* obtainCode(authorizeC1)
       const response = yield* token(exchangeOf(code))
@@ -157,7 +157,7 @@ describe("exchanging a code", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("takes a code once, however late the second time comes", () =>
+  it.effect("accepts a code once, however late the second use is", () =>
     Effect.gen(function* () {
       const code = yield* obtainCode(authorizeC1)
       const response = yield* token(exchangeOf(code))
@@ -169,7 +169,7 @@ describe("exchanging a code", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("says that access may have been taken back, when that comes between", () => {
+  it.effect("reports that access may have been revoked, if a revocation intervenes", () => {
     const revoking = Layer.effect(
       TokenStore,
       Effect.map(TokenStore, (store) =>
@@ -187,7 +187,7 @@ describe("exchanging a code", () => {
     }).pipe(Effect.provide(testLayer({}, revoking)))
   })
 
-  it.effect("lets one of twenty exchanges at once succeed", () =>
+  it.effect("lets one of twenty concurrent exchanges succeed", () =>
     Effect.gen(function* () {
       const code = yield* obtainCode(authorizeC1)
       const exits = yield* Effect.all(
@@ -198,7 +198,7 @@ describe("exchanging a code", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("takes a code up to ten minutes after the login, not at ten minutes", () =>
+  it.effect("accepts a code for less than ten minutes after the login", () =>
     Effect.gen(function* () {
       const first = yield* obtainCode(authorizeC1)
       yield* TestClock.adjust(599_999)
@@ -217,12 +217,12 @@ describe("exchanging a code", () => {
       yield* refused({ ...exchangeOf(code), ...c2 }, "invalid_grant")
       yield* refused({ ...exchangeOf(code), redirect_uri: `${redirectUri}/` }, "invalid_grant")
       yield* refused({ ...exchangeOf(code), redirect_uri: "" }, "invalid_request")
-      // None of these has used the code.
+      // None of these refusals has used the code.
       wellFormed(yield* token(exchangeOf(code)))
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("does not ask for a redirect URI that was left to the default, and takes that one", () =>
+  it.effect("does not require a redirect URI that was the default, and accepts it", () =>
     Effect.gen(function* () {
       const authorize = { client_id: "c1", response_type: "code" }
       yield* token({ ...exchangeOf(yield* obtainCode(authorize)), redirect_uri: "" })
@@ -231,7 +231,7 @@ describe("exchanging a code", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("asks for the verifier of a challenge, and refuses one where there was no challenge", () =>
+  it.effect("requires the verifier of a challenge, and refuses a verifier without a challenge", () =>
     Effect.gen(function* () {
       const exchange = {
         grant_type: "authorization_code",
@@ -248,7 +248,7 @@ describe("exchanging a code", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("gives every exchange its own tokens", () =>
+  it.effect("returns different tokens for every exchange", () =>
     Effect.gen(function* () {
       const [one, other] = [yield* obtainTokens, yield* obtainTokens]
       assert.notStrictEqual(one.access_token, other.access_token)
@@ -262,7 +262,7 @@ describe("guessing a client's secret", () => {
   const wrong = (code = "x") => ({ ...exchangeOf(code), client_secret: "wrong" })
   const send = (request: ClientRequest) => Effect.flatMap(AuthorizationServer, (service) => service.token(request))
 
-  it.effect("is throttled for that client and address alone, at every endpoint that takes secrets", () =>
+  it.effect("is throttled only for that client and address, at every endpoint that accepts secrets", () =>
     Effect.gen(function* () {
       const { refresh_token } = yield* obtainTokens
       const code = yield* obtainCode(authorizeC1)
@@ -275,14 +275,14 @@ describe("guessing a client's secret", () => {
       const ask = from("198.51.100.1", { ...c1, token: refresh_token })
       includes(yield* Effect.flip(introspect(ask)), { _tag: "TooManyAttempts" })
       includes(yield* Effect.flip(revoke(ask)), { _tag: "TooManyAttempts" })
-      // A request that needs no secret proves nothing and is not refused.
+      // A request that needs no secret reveals nothing and is not refused.
       yield* send(from("198.51.100.1", refreshOf(refresh_token, "c1")))
       yield* send(from("198.51.100.2", exchangeOf(code)))
       includes(yield* introspect(from("198.51.100.2", { ...c1, token: refresh_token })), { active: true })
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("shows no difference between a client and none, and refuses no right secret that comes often", () =>
+  it.effect("does not reveal whether a client exists, and refuses no right secret that is sent often", () =>
     Effect.gen(function* () {
       const nobody = from("198.51.100.1", { ...wrong(), client_id: "nobody" })
       for (let failure = 1; failure <= 10; failure++) {
@@ -328,7 +328,7 @@ describe("client authentication at the token endpoint", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("says the same to an unknown client as to a wrong secret", () =>
+  it.effect("returns the same error for an unknown client as for a wrong secret", () =>
     Effect.gen(function* () {
       const unknown = yield* refusal(bodyOf({ ...exchangeOf("x"), client_id: "nobody" }))
       const wrong = yield* refusal(bodyOf({ ...exchangeOf("x"), client_secret: "s2" }))
@@ -336,7 +336,7 @@ describe("client authentication at the token endpoint", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("takes Basic, form-encoded, beside a client_id of the body that agrees", () =>
+  it.effect("accepts form-encoded Basic credentials together with the same client_id in the body", () =>
     Effect.gen(function* () {
       const { client_id: _, client_secret: __, ...fields } = exchangeOf(yield* obtainCode(authorizeC1))
       wellFormed(yield* send(withHeader({ ...fields, client_id: "c1" }, basic("c1", "s1"))))
@@ -346,7 +346,7 @@ describe("client authentication at the token endpoint", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("does not take a Bearer header for a client, or Basic without a secret for a secret", () =>
+  it.effect("accepts neither a Bearer header as a client nor Basic without a secret as a secret", () =>
     Effect.gen(function* () {
       const { refresh_token } = yield* obtainTokens
       wellFormed(yield* send(withHeader({ ...refreshOf(refresh_token, "c1"), ...c1 }, "Bearer expired")))
@@ -360,10 +360,10 @@ describe("the limits of tokens", () => {
   const limited = (fields: Fields, retry_after: number) =>
     Effect.map(Effect.flip(token(fields)), (error) => {
       includes(error, { _tag: "TooManyTokens", retry_after })
-      assert.include(String(error), "(the setting tokenRequestsPerMinute)")
+      assert.include(String(error), "(setting tokenRequestsPerMinute)")
     })
 
-  it.effect("hold for one client, for the rest of the minute, and cost no code", () =>
+  it.effect("apply to one client, for the rest of the minute, and use up no code", () =>
     Effect.gen(function* () {
       const { refresh_token } = yield* obtainTokens
       yield* TestClock.adjust("20 seconds")
@@ -378,7 +378,7 @@ describe("the limits of tokens", () => {
     }).pipe(Effect.provide(testLayer({ tokenRequestsPerMinute: 3 })))
   )
 
-  it.effect("count nothing that is refused: who knows a client's id alone can't stop it", () =>
+  it.effect("count no refused request, so that knowing a client's id is not enough to block it", () =>
     Effect.gen(function* () {
       const { refresh_token } = yield* obtainTokens
       for (let n = 0; n < 20; n++) {
@@ -391,7 +391,7 @@ describe("the limits of tokens", () => {
     }).pipe(Effect.provide(testLayer({ tokenRequestsPerMinute: 2 })))
   )
 
-  it.effect("hold for each user of a client without a secret: none of them can stop the others", () =>
+  it.effect("apply to each user of a client without a secret, so that no user can block the others", () =>
     Effect.gen(function* () {
       const ours = yield* obtainPublicTokens
       const second = yield* token(refreshOf(ours.refresh_token))
@@ -400,7 +400,7 @@ describe("the limits of tokens", () => {
     }).pipe(Effect.provide(testLayer({ tokenRequestsPerMinute: 2 })))
   )
 
-  it.effect("do not keep a replay from ending its grant", () =>
+  it.effect("don't prevent a replay from revoking its grant", () =>
     Effect.gen(function* () {
       const code = yield* obtainCode(authorizeC1)
       const { access_token } = yield* token(exchangeOf(code))
@@ -409,7 +409,7 @@ describe("the limits of tokens", () => {
     }).pipe(Effect.provide(testLayer({ tokenRequestsPerMinute: 1 })))
   )
 
-  it.effect("are 600 a minute, and 100 access tokens of one grant, of which the oldest end", () =>
+  it.effect("are 600 a minute, and 100 access tokens per grant, beyond which the oldest end", () =>
     Effect.gen(function* () {
       const first = yield* obtainTokens
       const issued = [first.access_token]
@@ -426,7 +426,7 @@ describe("the limits of tokens", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("are as they are set", () =>
+  it.effect("can be set", () =>
     Effect.gen(function* () {
       const first = yield* obtainTokens
       for (let n = 0; n < 700; n++) yield* token(refreshOf(first.refresh_token, "c1"))
@@ -436,7 +436,7 @@ describe("the limits of tokens", () => {
 })
 
 describe("refreshing", () => {
-  it.effect("of a client with a secret needs none, and leaves its refresh token as it is", () =>
+  it.effect("by a client with a secret does not require the secret, and keeps the refresh token", () =>
     Effect.gen(function* () {
       const first = yield* obtainTokens
       yield* TestClock.adjust("400 days")
@@ -448,7 +448,7 @@ describe("refreshing", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("goes on after expired tokens were purged", () =>
+  it.effect("works after expired tokens were purged", () =>
     Effect.gen(function* () {
       const { refresh_token } = yield* obtainTokens
       yield* TestClock.adjust("30 days")
@@ -458,7 +458,7 @@ describe("refreshing", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("refuses a wrong secret, and asks for the secret where it is told to", () =>
+  it.effect("refuses a wrong secret, and requires the secret if set to", () =>
     Effect.gen(function* () {
       const { refresh_token } = yield* obtainTokens
       yield* refused({ ...refreshOf(refresh_token, "c1"), client_secret: "s2" }, "invalid_client")
@@ -467,7 +467,7 @@ describe("refreshing", () => {
     }).pipe(Effect.provide(testLayer({ refreshRequiresSecret: true })))
   )
 
-  it.effect("refuses what is missing, unknown or another client's", () =>
+  it.effect("refuses a token that is missing, unknown or another client's", () =>
     Effect.gen(function* () {
       const { refresh_token } = yield* obtainTokens
       yield* refused(refreshOf("", "c1"), "invalid_request")
@@ -487,7 +487,7 @@ describe("refreshing", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("may narrow the scope of the access token, and never that of the grant", () =>
+  it.effect("can narrow the scope of the access token, but not that of the grant", () =>
     Effect.gen(function* () {
       const { authenticate, introspect } = yield* AuthorizationServer
       const scopesOf = Effect.fnUntraced(function* (accessToken: string) {
@@ -510,18 +510,20 @@ describe("refreshing", () => {
     }).pipe(Effect.provide(testLayer({ scopes: { "doors:open": "Open doors", "doors:list": "List doors" } })))
   )
 
-  it.effect("of a client without a secret rotates; a lost answer can be asked for again within a minute", () =>
-    Effect.gen(function* () {
-      const first = yield* obtainPublicTokens
-      const second = yield* token(refreshOf(first.refresh_token))
-      assert.notStrictEqual(second.refresh_token, first.refresh_token)
-      yield* TestClock.adjust(59_999)
-      const again = yield* token(refreshOf(first.refresh_token))
-      for (const { refresh_token } of [second, again]) wellFormed(yield* token(refreshOf(refresh_token)))
-    }).pipe(Effect.provide(testLayer()))
+  it.effect(
+    "by a client without a secret rotates the token, and can be repeated within a minute if the answer was lost",
+    () =>
+      Effect.gen(function* () {
+        const first = yield* obtainPublicTokens
+        const second = yield* token(refreshOf(first.refresh_token))
+        assert.notStrictEqual(second.refresh_token, first.refresh_token)
+        yield* TestClock.adjust(59_999)
+        const again = yield* token(refreshOf(first.refresh_token))
+        for (const { refresh_token } of [second, again]) wellFormed(yield* token(refreshOf(refresh_token)))
+      }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("takes an old refresh token no more after a minute, and ends its grant", () =>
+  it.effect("refuses an old refresh token after a minute, and revokes its grant", () =>
     Effect.gen(function* () {
       const first = yield* obtainPublicTokens
       const second = yield* token(refreshOf(first.refresh_token))
@@ -532,7 +534,7 @@ describe("refreshing", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("takes an old refresh token no more once the new access token was used, and ends its grant", () =>
+  it.effect("refuses an old refresh token once the new access token was used, and revokes its grant", () =>
     Effect.gen(function* () {
       const first = yield* obtainPublicTokens
       const second = yield* token(refreshOf(first.refresh_token))
@@ -543,7 +545,7 @@ describe("refreshing", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("writes once what reads with the new access token retire, and again only where that failed", () => {
+  it.effect("writes a retirement once for many reads with the new access token, and again only if it failed", () => {
     const retired: Array<string> = []
     let fails = true
     const watched = Layer.effect(
@@ -568,7 +570,7 @@ describe("refreshing", () => {
     }).pipe(Effect.provide(testLayer({}, watched)))
   })
 
-  it.effect("rotates for every client, or for none, where it is told to", () =>
+  it.effect("rotates for every client, or for none, if set to", () =>
     Effect.gen(function* () {
       const rotated = Effect.gen(function* () {
         const { refresh_token } = yield* obtainTokens
@@ -579,7 +581,7 @@ describe("refreshing", () => {
     })
   )
 
-  it.effect("twenty times at once gives twenty access tokens that all work", () =>
+  it.effect("twenty times concurrently returns twenty valid access tokens", () =>
     Effect.gen(function* () {
       for (const { client, tokens } of [
         { client: "c1", tokens: yield* obtainTokens },
@@ -594,10 +596,10 @@ describe("refreshing", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("twenty workers that refresh one token and use what they got at once are not locked out", () =>
+  it.effect("does not lock out twenty workers that refresh one token and use their new tokens immediately", () =>
     Effect.gen(function* () {
       const { refresh_token } = yield* obtainPublicTokens
-      // Half of them send their request after the first have used their access tokens.
+      // Half of the workers send their request after the first have used their access tokens.
       const early = yield* Effect.all(
         Array.from({ length: 3 }, () => token(refreshOf(refresh_token))),
         { concurrency: "unbounded" }
@@ -609,7 +611,7 @@ describe("refreshing", () => {
       ]
       const issued = yield* Effect.all(workers, { concurrency: "unbounded" })
       for (const { access_token } of issued) assert.isNotNull(yield* authenticate(access_token))
-      // After the burst, a further use of the token revokes the grant, whether or not an access token was used since.
+      // After the burst, using the token again revokes the grant, whether or not an access token was used since.
       yield* TestClock.adjust("9999 millis")
       const last = yield* token(refreshOf(refresh_token))
       yield* TestClock.adjust("10 seconds")
@@ -619,7 +621,7 @@ describe("refreshing", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("is refused to a client that is gone, and so is the access token", () =>
+  it.effect("is refused if the client no longer exists, and so is the access token", () =>
     Effect.gen(function* () {
       const { access_token, refresh_token } = yield* obtainTokens
       const directory = yield* DocumentDirectory
@@ -632,7 +634,7 @@ describe("refreshing", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("is refused to a user who is gone, and so is the access token", () =>
+  it.effect("is refused if the user no longer exists, and so is the access token", () =>
     Effect.gen(function* () {
       const { access_token, refresh_token } = yield* obtainTokens
       const code = yield* obtainCode(authorizeC1)
@@ -659,7 +661,7 @@ describe("using an access token", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.effect("does not work for what is no token", () =>
+  it.effect("does not work for text that is not a token", () =>
     Effect.gen(function* () {
       for (const text of ["", "dh_at_", "x", "é", "dh_ac_unknown"]) assert.isNull(yield* authenticate(text))
     }).pipe(Effect.provide(testLayer()))

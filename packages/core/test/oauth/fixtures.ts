@@ -58,7 +58,7 @@ export const parametersOf = (fields: Fields): Parameters.Parameters => Parameter
 /** The address that requests come from. */
 const address = "192.0.2.1"
 
-/** A request of a client, with all parameters in the body. */
+/** Makes a client's request with all parameters in the body. */
 export const bodyOf = (fields: Fields) => ({ parameters: parametersOf(fields), authorization: null, address })
 
 export const c1 = { client_id: "c1", client_secret: "s1" } as const
@@ -71,11 +71,11 @@ export const authorizeP1: Fields = {
   code_challenge_method: "S256"
 }
 
-/** Whether a value has at least these members. */
+/** Asserts that a value has at least these members. */
 export const includes = (actual: unknown, expected: object): void =>
   assert.deepInclude<object>(Object(actual), expected)
 
-/** An authorize request, which must be valid. */
+/** Checks an authorize request that must be valid. */
 export const checked = Effect.fnUntraced(function* (
   fields: Fields
 ): Effect.fn.Return<AuthorizeRequest, unknown, AuthorizationServer> {
@@ -98,7 +98,7 @@ export const obtainCode = Effect.fnUntraced(function* (
   return result.code
 })
 
-/** The token request of c1 with a code. */
+/** Makes the token request of c1 for a code. */
 export const exchangeOf = (code: string): Fields => ({
   grant_type: "authorization_code",
   code,
@@ -106,12 +106,12 @@ export const exchangeOf = (code: string): Fields => ({
   ...c1
 })
 
-/** Tokens of c1, which has a secret. */
+/** Obtains tokens of c1, which has a secret. */
 export const obtainTokens = Effect.gen(function* () {
   return yield* (yield* AuthorizationServer).token(bodyOf(exchangeOf(yield* obtainCode(authorizeC1))))
 })
 
-/** The token request of p1 with a code. */
+/** Makes the token request of p1 for a code. */
 export const publicExchangeOf = (code: string): Fields => ({
   grant_type: "authorization_code",
   code,
@@ -120,12 +120,12 @@ export const publicExchangeOf = (code: string): Fields => ({
   code_verifier: pkce.verifier
 })
 
-/** Tokens of p1, which has no secret. */
+/** Obtains tokens of p1, which has no secret. */
 export const obtainPublicTokens = Effect.gen(function* () {
   return yield* (yield* AuthorizationServer).token(bodyOf(publicExchangeOf(yield* obtainCode(authorizeP1))))
 })
 
-/** A refresh by p1. */
+/** Makes a refresh request, by default of p1. */
 export const refreshOf = (refresh_token: string, client_id = "p1"): Fields => ({
   grant_type: "refresh_token",
   client_id,

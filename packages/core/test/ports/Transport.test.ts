@@ -1,5 +1,5 @@
 /**
- * The two forms of a transport, each derived from the other.
+ * The two forms of a transport, each of which can be derived from the other.
  */
 import { Transport, TransportUnavailable } from "@doorhook/core"
 import type { TransportReport, TransportRequest, TransportResult } from "@doorhook/core"
@@ -28,7 +28,7 @@ const answered = (elapsed: number): TransportResult => ({
 const unavailable = new TransportUnavailable({ message: "no way out" })
 const defect = new Error("a bug")
 
-/** The reports of `send` so far. */
+/** Collects the reports of `send`. */
 const sendBy = (transport: Transport["Service"]) => {
   const reports: Array<TransportReport> = []
   return { reports, cancel: transport.send(request, (report) => reports.push(report)) }
@@ -57,7 +57,7 @@ describe("a transport written as an effect", () => {
     )
   )
 
-  it.effect("is interrupted when the request is cancelled, which reports nothing", () =>
+  it.effect("is interrupted and reports nothing when the request is cancelled", () =>
     Effect.gen(function* () {
       let interrupted = 0
       const post = () => Effect.onInterrupt(Effect.never, () => Effect.sync(() => interrupted++))
@@ -71,7 +71,7 @@ describe("a transport written as an effect", () => {
     })
   )
 
-  it.effect("reports at once what needs no waiting, its failures and its defects", () =>
+  it.effect("reports results, failures and defects synchronously if it need not wait", () =>
     Effect.gen(function* () {
       const report = Effect.fnUntraced(function* (post: Transport["Service"]["post"]) {
         return sendBy(yield* Transport.fromPost(post)).reports
@@ -94,7 +94,7 @@ describe("a transport written as an effect", () => {
 })
 
 describe("a transport written with callbacks", () => {
-  it.effect("returns what it reports, at once or later", () =>
+  it.effect("returns its reports, synchronously or later", () =>
     Effect.gen(function* () {
       for (const [report, expected] of [
         [answered(1), Exit.succeed(answered(1))],
@@ -120,7 +120,7 @@ describe("a transport written with callbacks", () => {
     })
   )
 
-  it.effect("cancels a request that is interrupted", () =>
+  it.effect("cancels an interrupted request", () =>
     Effect.gen(function* () {
       let cancelled = 0
       const transport = Transport.make({ send: () => () => cancelled++ })

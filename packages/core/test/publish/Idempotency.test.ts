@@ -32,7 +32,7 @@ describe("publishing with an idempotency key", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("refuses another request under the same key, in the same batch and after it", () =>
+  it.effect("refuses a different request with the same key, in the same batch and later", () =>
     Effect.gen(function* () {
       const publisher = yield* Publisher
       const [first, second] = yield* Effect.all(

@@ -1,5 +1,5 @@
 /**
- * Lingering of publish calls: frequent single events share transactions, and other calls don't wait.
+ * With lingering, frequent single events share transactions, and other calls don't wait.
  */
 import { Publisher } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
@@ -9,7 +9,7 @@ import * as fc from "fast-check"
 import { Linger, longest, patience, rest, sparse } from "../../src/publish/Linger.ts"
 import { event, publisherOver } from "./PublisherOver.ts"
 
-/** A linger that has seen this many calls at this distance, and the time after them. */
+/** Makes a linger that has seen this many calls at this distance. Returns it with the time after them. */
 const after = (calls: number, gap: number) => {
   const linger = new Linger()
   let now = 1_000
@@ -30,14 +30,14 @@ describe("Linger", () => {
     assert.strictEqual(waitAt(1_000), 0)
   })
 
-  it("does not wait at the start, nor after a pause", () => {
+  it("does not wait at the start or after a pause", () => {
     assert.strictEqual(after(1, 2).linger.wait(1_002), 0)
     const { linger, now } = after(100, 4)
     linger.arrived(1, now + 60_000)
     assert.strictEqual(linger.wait(now + 60_000), 0)
   })
 
-  it("does not wait while the clock stands still", () => {
+  it("does not wait while the clock stops", () => {
     const { linger, now } = after(100, 2)
     linger.arrived(1, now)
     assert.strictEqual(linger.wait(now), 0)
@@ -55,7 +55,7 @@ describe("Linger", () => {
     assert.isAbove(linger.wait(now + rest), 0)
   })
 
-  it("never waits longer than it may, whatever the clock and the calls do", () => {
+  it("never waits longer than its limit, whatever the clock and the calls do", () => {
     const arrival = fc.record({ count: fc.integer({ min: 1, max: 300 }), step: fc.integer({ min: -50, max: 50 }) })
     fc.assert(
       fc.property(fc.array(arrival, { maxLength: 100 }), (arrivals) => {
@@ -72,7 +72,7 @@ describe("Linger", () => {
 })
 
 describe("a publisher", () => {
-  /** The number of events in each transaction, on a store with this commit time. */
+  /** Makes a publisher on a store with this commit time, and records the number of events in each transaction. */
   const watched = (commit: number) => {
     const sizes: Array<number> = []
     const layer = publisherOver((enqueue) => (records, keys) => {
@@ -82,14 +82,14 @@ describe("a publisher", () => {
     return { layer, sizes }
   }
 
-  /** Publishes an event and returns how long it took. */
+  /** Publishes an event and returns how long that took. */
   const timed = Effect.fnUntraced(function* (n: number, type: "access_log" | "call" = "access_log") {
     const began = yield* Clock.currentTimeMillis
     yield* Publisher.use(({ publish }) => publish([event(n, type)]))
     return (yield* Clock.currentTimeMillis) - began
   })
 
-  it.effect("stores events that come one by one, 500 a second, about five at a time, each within a moment", () => {
+  it.effect("stores single events at 500 a second about five at a time, each without much delay", () => {
     const { layer, sizes } = watched(2)
     return Effect.gen(function* () {
       const publishing: Array<Fiber.Fiber<number, unknown>> = []
@@ -104,7 +104,7 @@ describe("a publisher", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("stores an event that comes alone at once", () => {
+  it.effect("stores an isolated event immediately", () => {
     const { layer, sizes } = watched(2)
     return Effect.gen(function* () {
       for (let n = 0; n < 50; n++) {
@@ -133,14 +133,14 @@ describe("a publisher", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("stores a call at once, while access logs wait for each other", () => {
+  it.effect("stores a call immediately, while access logs wait for each other", () => {
     const { layer, sizes } = watched(0)
     return Effect.gen(function* () {
       for (let n = 0; n < 100; n++) {
         yield* Effect.forkChild(timed(n), { startImmediately: true })
         yield* TestClock.adjust(2)
       }
-      // Access logs are waiting now, or will be in the next one.
+      // Access logs are waiting now, or will wait for the next transaction.
       yield* Effect.forkChild(timed(100), { startImmediately: true })
       yield* TestClock.adjust(0)
       const before = sizes.length
@@ -156,7 +156,7 @@ describe("a publisher", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("carries out what waits when it is closed", () => {
+  it.effect("carries out waiting calls when it closes", () => {
     const { layer, sizes } = watched(0)
     return Effect.gen(function* () {
       yield* Effect.gen(function* () {
@@ -172,7 +172,7 @@ describe("a publisher", () => {
     })
   })
 
-  it.effect("does not wait for more when it is closed, not even with what came in during a transaction", () => {
+  it.effect("does not linger when it closes, even for calls that arrived during a transaction", () => {
     const { layer, sizes } = watched(2)
     return Effect.gen(function* () {
       const scope = yield* Scope.make()

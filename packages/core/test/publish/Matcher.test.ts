@@ -52,7 +52,7 @@ describe("Matching", () => {
     )
   })
 
-  it("matches many events as it matches each", () => {
+  it("matches many events like each single one", () => {
     fc.assert(
       fc.property(fc.array(events, { maxLength: 4 }), integrations, (many, all) => {
         const matchOne = Matcher.makeMatcher(all)
@@ -65,7 +65,7 @@ describe("Matching", () => {
     )
   })
 
-  it("gives a building everything in it, a tenant only what involves the tenant", () => {
+  it("matches a building with everything in it, and a tenant only with events that involve the tenant", () => {
     const event = {
       resource_type: "access_log",
       action: "create",

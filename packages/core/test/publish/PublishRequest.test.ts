@@ -62,7 +62,7 @@ describe("PublishRequest", () => {
     assert.deepStrictEqual(events[0]?.tenant_ids, [])
   })
 
-  it("reads a list, each with its own data", () => {
+  it("reads a list of events, each with its own data", () => {
     const { events, isList } = Result.getOrThrow(fromText(JSON.stringify([event, { ...event, data: { id: 2 } }])))
     assert.isTrue(isList)
     assert.deepStrictEqual(
@@ -91,7 +91,7 @@ describe("PublishRequest", () => {
     assert.deepStrictEqual(problemsOf(fromText(text)), pointers)
   })
 
-  it("reads values of an embedding host, and refuses what JSON can't carry", () => {
+  it("reads values of an embedding host, and refuses values that JSON can't represent", () => {
     assert.strictEqual(Result.getOrThrow(fromValue(event)).events[0]?.data, '{"id":1}')
     const cycle: Record<string, unknown> = {}
     cycle["self"] = cycle
@@ -129,7 +129,7 @@ describe("PublishRequest", () => {
     assert.deepStrictEqual(problems, [{ pointer: "/1/data", detail }])
   })
 
-  it("warns about a member that was probably meant as `tenant_ids`, and about no other", () => {
+  it("warns only about members that are probably misspellings of `tenant_ids`", () => {
     const { tenant_ids: _, ...others } = event
     const oversightsIn = (...changes: ReadonlyArray<object>) =>
       Result.getOrThrow(fromValue(changes.map((change) => ({ ...others, ...change })))).oversights
@@ -145,7 +145,7 @@ describe("PublishRequest", () => {
     assert.deepStrictEqual(Result.getOrThrow(fromText(text)).oversights, [oversight("tenant_id")])
   })
 
-  it("takes what JSON writes in full: empty objects, dates, what has a toJSON, and one thing at two places", () => {
+  it("accepts values that JSON represents completely: empty objects, dates, values with toJSON, repeated references", () => {
     const same = { id: 1 }
     const list = Object.assign(new Set(["a"]), { toJSON: () => ["a"] })
     const data = { none: {}, text: "{}", at: new Date(0), list, same: [same, same] }
@@ -155,7 +155,7 @@ describe("PublishRequest", () => {
     )
   })
 
-  it("reads every place of a list, and members that throw", () => {
+  it("reports holes in a list and members that throw", () => {
     const sparse: Array<unknown> = []
     sparse[1] = event
     assert.deepStrictEqual(problemsOf(fromValue(sparse)), ["/0"])

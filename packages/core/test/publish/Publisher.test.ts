@@ -1,6 +1,6 @@
 /**
- * Calls share transactions, but not each other's failures: an unreadable row refuses only the calls that need it. A call with
- * an urgent event joins the next transaction, however many others are queued.
+ * Calls share transactions, but not failures: an unreadable row fails only the calls that need it. A call with an
+ * urgent event joins the next transaction, however many others are queued.
  */
 import type { NewEvent } from "@doorhook/core"
 import { BuildingId, DeliveryStore, Publisher, StoreError } from "@doorhook/core"
@@ -9,10 +9,13 @@ import { Context, Effect, Exit, Fiber, Latch, Layer, Result, Scope } from "effec
 import { TestClock } from "effect/testing"
 import { event, publisherOver } from "./PublisherOver.ts"
 
-/** Duration of a transaction. */
+/** Duration of a transaction, in milliseconds. */
 const commit = 10
 
-/** A publisher that can't read one building's integrations, and the number of events in each attempted transaction. */
+/**
+ * Makes a publisher that can't read one building's integrations, and records the number of events in each attempted
+ * transaction.
+ */
 const watched = (failure: Pick<StoreError, "advice" | "outcome"> = { advice: "put it right." }) => {
   const sizes: Array<number> = []
   const layer = publisherOver(
@@ -53,7 +56,7 @@ const eventsStored = Effect.map(
 describe("calls that share a transaction", () => {
   for (const type of ["access_log", "call"] as const) {
     const { layer, sizes } = watched()
-    it.effect(`of type ${type} are stored without the one whose integrations can't be read`, () =>
+    it.effect(`of type ${type} are stored, except the one whose integrations can't be read`, () =>
       Effect.gen(function* () {
         assert.deepEqual(yield* publishTogether(type), [3])
         assert.strictEqual(yield* eventsStored, 9)
@@ -63,7 +66,7 @@ describe("calls that share a transaction", () => {
     )
   }
 
-  it.effect("all fail when the database does, and are not tried apart", () => {
+  it.effect("all fail if the database fails, and are not retried separately", () => {
     const { layer, sizes } = watched({})
     return Effect.gen(function* () {
       assert.deepEqual(yield* publishTogether("access_log"), [1, 2, 3, 4, 5, 6, 7, 8, 9])
@@ -72,7 +75,7 @@ describe("calls that share a transaction", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("are not carried out twice where it is not known whether they were", () => {
+  it.effect("are not carried out twice if the outcome is unknown", () => {
     const { layer, sizes } = watched({ advice: "put it right.", outcome: "unknown" })
     return Effect.gen(function* () {
       assert.lengthOf(yield* publishTogether("access_log"), 9)
@@ -81,15 +84,17 @@ describe("calls that share a transaction", () => {
   })
 })
 
-/** Memory of a waiting event besides its data, in bytes. */
+/** Memory used by a waiting event in addition to its data, in bytes. */
 const overhead = 256
 
-describe("a publisher that is full", () => {
-  /** How many calls with one event each may wait. */
+describe("a full publisher", () => {
+  /** Number of calls with one event each that may wait. */
   const room = 1_000
   const waitingBytes = room * (overhead + event(1).data.length)
 
-  /** A publisher whose first transaction lasts until `release` opens, and the events of each transaction. */
+  /**
+   * Makes a publisher whose first transaction lasts until `release` opens, and records the events of each transaction.
+   */
   const held = Effect.gen(function* () {
     const release = yield* Latch.make(false)
     const transactions: Array<ReadonlyArray<NewEvent["resource_type"]>> = []
@@ -108,7 +113,7 @@ describe("a publisher that is full", () => {
     const { publish } = Context.get(yield* Layer.buildWithScope(layer, scope), Publisher)
     const start = (events: ReadonlyArray<NewEvent>) =>
       Effect.forkChild(Effect.exit(publish(events)), { startImmediately: true })
-    /** Calls with one access log each. */
+    /** Starts calls with one access log each. */
     const startLogs = (count: number) => Effect.forEach(Array.from({ length: count }), () => start([event(1)]))
     const open = Effect.andThen(release.open, TestClock.adjust(0))
     return {
@@ -117,7 +122,7 @@ describe("a publisher that is full", () => {
       start,
       startLogs,
       open,
-      /** Number of stored events. */
+      /** Returns the number of stored events of a type. */
       stored: (type: NewEvent["resource_type"]) => transactions.flat().filter((each) => each === type).length,
       /** Carries out the waiting calls, and closes the publisher. */
       close: Scope.close(scope, Exit.void)
@@ -128,7 +133,7 @@ describe("a publisher that is full", () => {
     ["a call", [event(0, "call")]],
     ["a batch with a call in it", [...Array.from({ length: 99 }, (_, n) => event(n)), event(99, "call")]]
   ] as const)
-    it.effect(`stores ${name} in the next transaction, before all access logs that wait`, () =>
+    it.effect(`stores ${name} in the next transaction, before all waiting access logs`, () =>
       Effect.gen(function* () {
         const { close, open, start, startLogs, transactions } = yield* held
         const waiting = yield* startLogs(5 * room)
@@ -147,7 +152,7 @@ describe("a publisher that is full", () => {
       })
     )
 
-  it.effect("lets a call wait for five seconds, names the setting, and has stored nothing of it then", () =>
+  it.effect("refuses a call after five seconds, names the setting, and stores none of its events", () =>
     Effect.gen(function* () {
       const { close, open, publish, startLogs, stored } = yield* held
       const waiting = yield* startLogs(room)
@@ -168,7 +173,7 @@ describe("a publisher that is full", () => {
     })
   )
 
-  it.effect("answers a call that had room however long its transaction takes", () =>
+  it.effect("answers a call that had room, however long its transaction takes", () =>
     Effect.gen(function* () {
       const { close, open, startLogs, stored } = yield* held
       const waiting = yield* startLogs(room)
@@ -181,21 +186,23 @@ describe("a publisher that is full", () => {
     })
   )
 
-  it.effect("lets calls in up to its limit, and stores nothing of a caller that left before it was let in", () =>
-    Effect.gen(function* () {
-      const { close, open, start, startLogs, stored } = yield* held
-      const callers = yield* startLogs(room + 50)
-      const calling = yield* start([event(2, "call")])
-      yield* TestClock.adjust(0)
-      yield* Fiber.interruptAll([...callers, calling])
-      yield* open
-      yield* close
-      assert.strictEqual(stored("access_log"), room)
-      assert.strictEqual(stored("call"), 1)
-    })
+  it.effect(
+    "admits calls up to its limit, and stores nothing of a caller that was interrupted before its admission",
+    () =>
+      Effect.gen(function* () {
+        const { close, open, start, startLogs, stored } = yield* held
+        const callers = yield* startLogs(room + 50)
+        const calling = yield* start([event(2, "call")])
+        yield* TestClock.adjust(0)
+        yield* Fiber.interruptAll([...callers, calling])
+        yield* open
+        yield* close
+        assert.strictEqual(stored("access_log"), room)
+        assert.strictEqual(stored("call"), 1)
+      })
   )
 
-  it.effect("lets one call in that is larger than its limit, when nothing else waits", () =>
+  it.effect("admits a call that is larger than its limit if nothing else waits", () =>
     Effect.gen(function* () {
       const { close, open, start, startLogs, stored } = yield* held
       yield* open
@@ -208,7 +215,7 @@ describe("a publisher that is full", () => {
     })
   )
 
-  it.effect("lets calls in by their order of arrival, a small one not before a large one", () =>
+  it.effect("admits calls in order of arrival, even if a small call follows a large one", () =>
     Effect.gen(function* () {
       const { close, open, publish, startLogs } = yield* held
       const answered: Array<string> = []
@@ -230,7 +237,7 @@ describe("a publisher that is full", () => {
     })
   )
 
-  it.effect("still carries out everything that waits when it is closed, and nothing that comes later", () =>
+  it.effect("carries out all waiting calls when it closes, and no later ones", () =>
     Effect.gen(function* () {
       const { close, open, start, startLogs, transactions } = yield* held
       const callers = yield* startLogs(room)
@@ -247,7 +254,7 @@ describe("a publisher that is full", () => {
     })
   )
 
-  it.effect("carries out what waits for room when it is closed", () =>
+  it.effect("carries out calls that wait for room when it closes", () =>
     Effect.gen(function* () {
       const { close, open, startLogs, stored } = yield* held
       const callers = yield* startLogs(5 * room)

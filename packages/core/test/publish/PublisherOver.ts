@@ -1,6 +1,6 @@
 /**
- * A publisher on a memory store without a dispatcher. A test can observe, delay or replace the storing of events and the reading
- * of integrations.
+ * A publisher over a memory store without a dispatcher. Tests can observe, delay or replace how it stores events and
+ * reads integrations.
  */
 import type { NewEvent } from "@doorhook/core"
 import {
@@ -17,7 +17,7 @@ import {
 } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 
-/** The event number `n`. */
+/** Makes event number `n`. */
 export const event = (n: number, resource_type: NewEvent["resource_type"] = "access_log"): NewEvent => ({
   resource_type,
   action: "create",

@@ -1,5 +1,5 @@
 /**
- * The suites detect a store in which several concurrent callers win.
+ * The suites detect a store in which several concurrent callers succeed where only one may.
  */
 import type { RedeliverRequest } from "@doorhook/core"
 import { ClientStore, DeliveryStore, IntegrationStore, MemoryStore, SettingStore, TokenStore } from "@doorhook/core"
@@ -7,7 +7,7 @@ import { StoreSuite } from "@doorhook/core/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer } from "effect"
 
-/** Gives the first caller's answer to all callers that arrive while it waits. */
+/** Returns the first caller's answer to all callers that arrive while it waits. */
 const echoing = <Args extends ReadonlyArray<unknown>, A, E>(
   ask: (...args: Args) => Effect.Effect<A, E>
 ): ((...args: Args) => Effect.Effect<A, E>) => {
@@ -32,7 +32,7 @@ const over = <Id extends StoreSuite.Stores, Store>(
     Effect.map(Layer.build(MemoryStore.layer), (stores) => Context.add(stores, port, change(Context.get(stores, port))))
   )
 
-/** Repeats answers of one kind of redelivery. */
+/** Repeats the answers of one type of redelivery. */
 const echoingOf =
   (type: RedeliverRequest["type"]) =>
   (store: DeliveryStore["Service"]): DeliveryStore["Service"] => {
@@ -42,7 +42,7 @@ const echoingOf =
     return { ...store, redeliver }
   }
 
-/** Each call that only one caller may win, with repeated answers. */
+/** For each call in which only one caller may succeed, a store that repeats its answer. */
 const faults: Readonly<Record<string, Layer.Layer<StoreSuite.Stores>>> = {
   "ClientStore.add": over(ClientStore, (store) => ({ ...store, add: echoing(store.add) })),
   "ClientStore.replaceSecrets": over(ClientStore, (store) => ({
@@ -68,7 +68,7 @@ const atTheSameTime = /at once|at the same time|concurrent|while|never both/
 
 describe("the store suites notice", () => {
   for (const [call, fault] of Object.entries(faults)) {
-    it.effect(`${call} that gives all that ask at once the first one's answer`, () =>
+    it.effect(`${call} that returns the first answer to all concurrent callers`, () =>
       Effect.gen(function* () {
         const cases = StoreSuite.suite("echoing", fault)
         const racing = cases.filter(({ name }) => atTheSameTime.test(name))

@@ -1,12 +1,12 @@
 /**
- * Tables: cells of a column are aligned, and nothing is cut off.
+ * In tables, the cells of a column are aligned, and nothing is cut off.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { columns } from "@doorhook/core"
 import fc from "fast-check"
 
 describe("columns", () => {
-  it("are as wide as what is in them; numbers stand to the right, and the last cell is as long as it likes", () => {
+  it("are as wide as their longest cell, with numbers right-aligned and last cells of any length", () => {
     const rows = [
       ["dlv_1", "9", "acknowledged 200"],
       ["dlv_1234", "1,234", ""],
@@ -19,7 +19,7 @@ describe("columns", () => {
     ])
   })
 
-  it("keep every cell, in lines without trailing blanks, each column beginning at one place", () => {
+  it("keep every cell, without trailing blanks, and each column starts at the same position", () => {
     const word = fc.stringMatching(/^[a-z]{1,9}$/)
     const table = fc
       .integer({ min: 1, max: 5 })

@@ -21,12 +21,12 @@ describe("HTML", () => {
     )
   })
 
-  it("puts HTML of its own making in as it is, and nothing for null", () => {
+  it("inserts HTML from templates unchanged, and nothing for null", () => {
     const items = ["<", ">"].map((text) => Html.template`<li>${text}</li>`)
     assert.strictEqual(Html.template`<ul>${items}</ul>${null}`.toString(), "<ul><li>&lt;</li><li>&gt;</li></ul>")
   })
 
-  it("gives texts another form before they are escaped, where that is asked for", () => {
+  it("can transform texts before they are escaped", () => {
     const loud = Html.templateWith((text) => text.replace("quiet", "<LOUD>"))
     assert.strictEqual(
       loud`<p>${"quiet"} ${1}${Html.trusted("<br>")}${Html.nothing}</p>`.toString(),
@@ -34,7 +34,7 @@ describe("HTML", () => {
     )
   })
 
-  it("makes a page whose style sheet stands as it is, and whose title does not", () => {
+  it("makes a page with an unchanged style sheet and an escaped title", () => {
     const page = Html.page({ title: "</title>", style: "a > b {}", body: Html.trusted("<main></main>") }).toString()
     assert.include(page, "<style>a > b {}</style>")
     assert.include(page, "<title>&lt;/title&gt;</title>")

@@ -7,8 +7,9 @@ import { wordsOf } from "@doorhook/testkit/Bash"
 import * as fc from "fast-check"
 
 describe("a quoted word", () => {
-  it("means to a shell what it says, whatever is in it and wherever the shell is", () => {
-    // A word can't contain NUL, and UTF-8 has no lone surrogates. One shell reads all words, because starting one is slow.
+  it("is read back unchanged by a shell, whatever the word and the locale", () => {
+    // Words can't contain NUL, and UTF-8 has no lone surrogates. One shell reads all words, because starting a shell is
+    // slow.
     const words = fc
       .sample(fc.string({ unit: "binary" }), 400)
       .map((text) => text.replaceAll("\u0000", "").toWellFormed())

@@ -1,5 +1,5 @@
 /**
- * Foreign texts are shown without characters that control a terminal.
+ * Untrusted texts are shown without characters that control a terminal.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { onOneLine, shownJson, shownText } from "@doorhook/core"
@@ -7,25 +7,25 @@ import { onOneLine, shownJson, shownText } from "@doorhook/core"
 /** Characters from ASCII and beyond, of both directions, line ends, and one with two UTF-16 units. */
 const steering = ["\u001b", "\u0007", "\u009b", "\u202e", "\u2028", "\u{e0001}"]
 
-describe("what is shown", () => {
-  it("fits on a line, and is as long as it may be", () => {
+describe("a shown text", () => {
+  it("is on one line, cut to the given length", () => {
     assert.strictEqual(shownText("a\r\n\u001b[2Jb\u202ec\u0000", 80), "a [2Jb c")
     assert.strictEqual(shownText("abcdef", 3), "abc...")
     assert.strictEqual(shownText(" abc\n", 3), "abc")
   })
 
-  it("keeps the blanks that it stands behind", () => {
+  it("keeps its leading blanks", () => {
     assert.strictEqual(onOneLine("  1.  a\u009b2Jb"), "  1.  a 2Jb")
   })
 
-  it("has nothing in it that steers a terminal", () => {
+  it("has no characters that control a terminal", () => {
     for (const one of steering) {
       assert.strictEqual(onOneLine(`a${one}b`), "a b")
       assert.notInclude(shownJson({ [one]: one }), one)
     }
   })
 
-  it("as JSON is the same to a program, over several lines", () => {
+  it("has the same value as JSON, on several lines", () => {
     const value = { name: steering.join(""), list: [1, null, "Tür 🚪\n"] }
     assert.deepStrictEqual(JSON.parse(shownJson(value)), value)
     assert.strictEqual(shownJson({ a: ["b"] }), JSON.stringify({ a: ["b"] }, null, 2))

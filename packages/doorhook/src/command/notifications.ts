@@ -18,7 +18,7 @@ const detailOf = (notification: DoorhookNotification): string => {
     case "exhausted":
       return `${counted(notification.deliveries, "delivery", "deliveries")} given up`
     case "retention_paused":
-      return "the clock jumped ahead: nothing is deleted for its age for 24 hours"
+      return "the clock jumped ahead: nothing is deleted by age for 24 hours"
   }
 }
 

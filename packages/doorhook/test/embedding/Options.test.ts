@@ -124,9 +124,9 @@ describe("options", () => {
         [{ lease: "2d" }, "lease: must be at most 1d, not 2d"],
         [
           { queueBytes: 1_000 },
-          "queueBytes: must be a whole number of bytes from 262144, which the largest event has, not 1000"
+          "queueBytes: must be a whole number of bytes, at least 262144 (the size of the largest event), not 1000"
         ],
-        [{ waitingBytes: 1_000_000.5 }, "waitingBytes: must be a whole number of bytes from 262144"],
+        [{ waitingBytes: 1_000_000.5 }, "waitingBytes: must be a whole number of bytes, at least 262144"],
         [{ pollInterval: "25h" }, "pollInterval: must be at most 1d, not 25h"],
         [{ databaseTimeout: "61m" }, "databaseTimeout: must be at most 1h, not 61m"],
         [{ bodyTimeout: "1d" }, "bodyTimeout: must be at most 1h, not 1d"],

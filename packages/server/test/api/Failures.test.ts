@@ -70,7 +70,7 @@ describe("the log", () => {
       const lost = (yield* logged("lost_answer")).reply
       assert.strictEqual(lost.status, 503)
       assert.notInclude(lost.text, "Nothing was changed")
-      assert.include(lost.textAt("/errors/0/detail"), "may have been carried out or not")
+      assert.include(lost.textAt("/errors/0/detail"), "may or may not have been carried out")
       assert.include((yield* logged("store")).reply.textAt("/errors/0/detail"), "Nothing was changed")
     })
   )

@@ -156,7 +156,10 @@ describe("the token endpoint", () => {
         const reply = await post(tokenUrl(), body)
         assert.deepStrictEqual(refusal(reply), [400, "invalid_request"])
         // The characters that a description may have (RFC 6749 section 5.2).
-        assert.match(reply.textAt("error_description") ?? "", /^[\x20-\x21\x23-\x5b\x5d-\x7e]+ came more than once\./)
+        assert.match(
+          reply.textAt("error_description") ?? "",
+          /^[\x20-\x21\x23-\x5b\x5d-\x7e]+ was sent more than once\./
+        )
       }
     }
   )

@@ -1,6 +1,6 @@
 /**
- * Rules for disabling or deleting an integration with a large backlog. A store may move ended deliveries later, but no call
- * may show it.
+ * Rules for disabling or deleting an integration with a large backlog. A store may move ended deliveries later, if no
+ * call reveals the delay.
  */
 import { Effect } from "effect"
 import { activeStates, deliveryStates } from "../../model/Delivery.ts"
@@ -49,7 +49,7 @@ const fill = Effect.gen(function* () {
   return { dead, well, ids, other, first, second, third }
 })
 
-/** Fails unless all calls show the deliveries of the first integration as cancelled. */
+/** Fails unless every call shows the deliveries of the first integration as cancelled. */
 const expectAllCancelled = Effect.fnUntraced(function* (
   { dead, ids, other }: Effect.Success<typeof fill>,
   reason: string
@@ -63,7 +63,7 @@ const expectAllCancelled = Effect.fnUntraced(function* (
   }
   for (const state of activeStates) {
     const listed = idsOf(yield* store.list({ states: [state], limit: 10 }))
-    yield* expectEqual(`of all listed as ${state}`, listed, state === "pending" ? [other] : [])
+    yield* expectEqual(`all listed as ${state}`, listed, state === "pending" ? [other] : [])
   }
   const newest = yield* store.list({ states: ["cancelled"], order: "newest", limit: 4 })
   yield* expectEqual("the newest", idsOf(newest), ids.slice(-4).toReversed())
@@ -94,7 +94,7 @@ const enabled = (integration: Integration, version: number): Integration => ({
 
 export const backlogCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = [
   {
-    name: "a large backlog is cancelled at once with its integration, and can be recovered as soon as it is enabled",
+    name: "disabling an integration immediately cancels a large backlog, which can be recovered as soon as the integration is enabled",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integrations = yield* IntegrationStore
@@ -107,11 +107,11 @@ export const backlogCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = 
       yield* expectEqual("next due", yield* nextDue(start), null)
       yield* expectEqual("resent", yield* resend(second.id, start), "integration_disabled")
       yield* expectEqual("recovered", yield* recover(dead.id, 0, start), "integration_disabled")
-      // An attempt in progress is recorded once, and changes nothing else.
+      // An attempt in progress is recorded once and changes nothing else.
       yield* expectEqual("settled", [...(yield* settle(start, settlement(first)))], [first.id])
       yield* expectEqual("settled again", [...(yield* settle(start, settlement(first)))], [])
       yield* release(start, start, [second])
-      yield* expectEqual("settled after it was given back", [...(yield* settle(start, settlement(second)))], [])
+      yield* expectEqual("settled after its release", [...(yield* settle(start, settlement(second)))], [])
       // The worker dies.
       yield* heartbeat(start + membershipLength, "another")
       yield* expectEqual("claimed after all leases", idsOf(yield* claim(start + membershipLength)), [other])
@@ -129,11 +129,11 @@ export const backlogCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = 
       const { states } = yield* store.summary(start)
       yield* expectEqual("counted", [states.cancelled, states.pending, states.delivering], [0, many, 2])
       const all = yield* claim(start + 1, { limit: 2 * many, limitPerIntegration: 2 * many, limits })
-      yield* expectEqual("claimed in the end", all.length, many)
+      yield* expectEqual("claimed in total", all.length, many)
     })
   },
   {
-    name: "a large backlog of a receiver that is gone is cancelled at once, and its integration can be probed, then deleted",
+    name: "a 410 immediately cancels a large backlog, and the integration can be probed, then deleted",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integrations = yield* IntegrationStore

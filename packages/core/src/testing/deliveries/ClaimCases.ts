@@ -1,5 +1,5 @@
 /**
- * Rules of `DeliveryStore.claim`: which deliveries it takes, and in which order.
+ * Rules for which deliveries `DeliveryStore.claim` takes, and in which order.
  */
 import { Effect } from "effect"
 import type { IntegrationId } from "../../model/Ids.ts"
@@ -27,7 +27,7 @@ import {
 import type { SuiteCase } from "../SuiteCase.ts"
 import { expectEqual } from "../SuiteCase.ts"
 
-/** The integration ids of claimed deliveries. */
+/** Returns the integration ids of claimed deliveries. */
 const integrationsOf = (claimed: ReadonlyArray<{ readonly integration: { readonly id: IntegrationId } }>) =>
   claimed.map(({ integration }) => integration.id)
 
@@ -97,7 +97,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "within an integration the most urgent lane goes first, then the earliest due",
+    name: "within an integration, the most urgent lane goes first, then the earliest due time",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const call = { resource_type: "call", created_at: start + 5 } as const
@@ -168,12 +168,12 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
         record(newEvent(2, { created_at: start + 200 }), b),
         record(newEvent(3, { created_at: start + 250, resource_type: "call" }), b)
       )
-      yield* expectEqual("of those that wait", yield* nextDue(start), start + 200)
-      yield* expectEqual("also when it is due already", yield* nextDue(start + 1_000), start + 200)
+      yield* expectEqual("earliest of the waiting deliveries", yield* nextDue(start), start + 200)
+      yield* expectEqual("even if it is already due", yield* nextDue(start + 1_000), start + 200)
       const early = yield* store.claim(claimRequest(start + 199))
       yield* expectEqual("before all", early, { deliveries: [], next_due: start + 200 })
       const none = yield* store.claim(claimRequest(start + 1_000, { limits: nothingOf(a, b) }))
-      yield* expectEqual("also of what it may not take", none, { deliveries: [], next_due: start + 200 })
+      yield* expectEqual("even if the claim may not take it", none, { deliveries: [], next_due: start + 200 })
       const claimed = yield* store.claim(claimRequest(start + 250))
       yield* expectEqual("the rest", [claimed.deliveries.length, claimed.next_due], [2, start + 300])
       const last = yield* store.claim(claimRequest(start + 300))
@@ -194,7 +194,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       )
       const claimed = yield* claim(start, { limitPerIntegration: 3 })
       yield* expectEqual(
-        "lanes of the first",
+        "lanes of the first integration",
         claimed.filter(({ integration }) => integration.id === a.id).map(({ lane }) => lane),
         [0, 0, 2]
       )
@@ -216,11 +216,11 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       const taken = [none, more, other].map(({ id }) => claimed.filter((each) => each === id).length)
       yield* expectEqual("taken of each", taken, [0, 4, 2])
       const rest = integrationsOf(yield* claim(start, { limits: nothingOf(more, other) }))
-      yield* expectEqual("the rest of the first", rest, Array(6).fill(none.id))
+      yield* expectEqual("the rest of the first integration", rest, Array(6).fill(none.id))
     })
   },
   {
-    name: "a claim that can't take everything distributes its limit over the integrations, whatever their backlogs",
+    name: "a claim that can't take everything divides its limit among the integrations, whatever their backlogs",
     run: Effect.gen(function* () {
       const big = yield* createIntegration()
       const small = yield* createIntegration()
@@ -231,7 +231,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
         yield* expectEqual(`share of ${id}`, claimed.filter((other) => other === id).length, 3)
       }
       const more = integrationsOf(yield* claim(start, { limit: 100 }))
-      yield* expectEqual("what the others leave", more.filter((id) => id === big.id).length, 93)
+      yield* expectEqual("what the others leave over", more.filter((id) => id === big.id).length, 93)
     })
   },
   {
@@ -247,7 +247,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "urgent deliveries of one integration come before the backlog of others",
+    name: "urgent deliveries of one integration are claimed before the backlog of others",
     run: Effect.gen(function* () {
       const backlog = yield* Effect.replicateEffect(createIntegration(), 5)
       const ringing = yield* createIntegration()

@@ -1,5 +1,5 @@
 /**
- * Rules of early claims: retries sent before they are due because their integration acknowledges again.
+ * Rules for early claims of retries that are not yet due, because their integration acknowledges again.
  */
 import { Effect } from "effect"
 import { DeliveryId } from "../../model/Ids.ts"
@@ -35,7 +35,7 @@ import { expectEqual } from "../SuiteCase.ts"
 /** The scheduled time of a retry. */
 const due = start + 900_000
 
-/** Stores a delivery whose first attempt failed, with its retry due at a time. */
+/** Stores a delivery whose first attempt failed and whose retry is due at a time. */
 const retrying = Effect.fnUntraced(function* (
   n: number,
   integration: Integration,
@@ -89,7 +89,7 @@ export const earlyCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       yield* expectEqual("nothing that is leased", yield* claim(now, { early }), [])
       const scheduled = yield* claim(now)
       yield* expectEqual(
-        "what is due is claimed as usual",
+        "due deliveries are claimed as usual",
         scheduled.map(({ early_due_at, id }) => [id, early_due_at]),
         [[dueNow, null]]
       )
@@ -97,7 +97,7 @@ export const earlyCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "an acknowledged early attempt delivers",
+    name: "an acknowledged early attempt settles the delivery as delivered",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const id = yield* retrying(1, integration, due)
@@ -126,7 +126,7 @@ export const earlyCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a delivery keeps its due time if its early attempt is released or its worker is lost",
+    name: "a delivery keeps its due time if its early attempt is released or its worker dies",
     run: Effect.gen(function* () {
       yield* heartbeat(start)
       yield* heartbeat(start, "other")
@@ -144,7 +144,7 @@ export const earlyCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a delivery resent during an early attempt is due as soon as that attempt fails, is released or is lost",
+    name: "a delivery resent during an early attempt is due as soon as the attempt fails, is released or loses its worker",
     run: Effect.gen(function* () {
       yield* heartbeat(start)
       yield* heartbeat(start, "other")

@@ -50,7 +50,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
       )
       const ids = answer.flat().map(({ id }) => id)
       yield* expectEqual(
-        "ids in growing order",
+        "ids in ascending order",
         ids,
         [...ids].toSorted((left, right) => left - right)
       )
@@ -107,13 +107,13 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
       yield* expectEqual("claimed during the lease", yield* claim(start + 1, { worker: "another" }), [])
       yield* expectEqual("next due", yield* nextDue(start + 1), null)
       yield* heartbeat(start + membershipLength, "another")
-      yield* expectEqual("due when it was", yield* nextDue(start + 1), start)
+      yield* expectEqual("due at the original time", yield* nextDue(start + 1), start)
       const other = yield* claimOne(start + membershipLength, { worker: "another" })
       yield* expectEqual("claimed after the lease", other.id, id)
     })
   },
   {
-    name: "a delivery that starts as leased is settled by its worker only",
+    name: "a delivery that starts as leased can only be settled by its worker",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const event = newEvent(1)
@@ -174,7 +174,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "a delivery is not leased if its integration was changed after the event was matched: it waits for a claim",
+    name: "a delivery waits for a claim instead of being leased if its integration was changed after the event was matched",
     run: Effect.gen(function* () {
       const matched = yield* createIntegration()
       const configuration = { url: "https://elsewhere.example/", method: "post" } as const
@@ -192,7 +192,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "a taken event id refuses the whole call, and nothing of it is stored",
+    name: "a call with a taken event id is refused, and nothing of it is stored",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()

@@ -1,5 +1,5 @@
 /**
- * Rules for the effects of `DeliveryStore.settle` on integrations: failing, disabled, recovered, and the notifications.
+ * Rules for the effects of `DeliveryStore.settle` on the health of integrations, and for notifications.
  */
 import { Effect } from "effect"
 import type { Integration } from "../../model/Integration.ts"
@@ -36,18 +36,18 @@ const failingOf = Effect.fnUntraced(function* ({ id }: Integration) {
   return found.failing
 })
 
-/** Lets the only delivery fail once, with a retry due a millisecond later. */
+/** Fails the only delivery once, with a retry due a millisecond later. */
 const fail = Effect.fnUntraced(function* (now: number) {
   const leased = yield* claimOne(now)
   return yield* settleWithConsequences(now, retryAt(leased, now + 1))
 })
 
-/** Lets the only delivery fail several times, a millisecond apart. */
+/** Fails the only delivery several times, a millisecond apart. */
 const failOften = Effect.fnUntraced(function* (from: number, times: number) {
   for (let n = 0; n < times; n++) yield* fail(from + n)
 })
 
-/** A failure state, by default without warnings and without `Retry-After`. */
+/** Makes a failure state, by default without warnings and without `Retry-After`. */
 const failingSince = (since: number, attempts: number, fields: Partial<FailureState> = {}): FailureState => ({
   since,
   warnings: 0,
@@ -81,7 +81,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
       yield* fail(start + 70)
       yield* expectEqual("failing again", yield* failingOf(integration), failingSince(start + 70, 1))
       const found = yield* (yield* IntegrationStore).find(integration.id)
-      yield* expectEqual("the integration itself is as it was", found, integration)
+      yield* expectEqual("the integration is unchanged", found, integration)
     })
   },
   {
@@ -96,7 +96,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "operators are warned once at 50, 70 and 90 % of the time, and the integration is disabled at its end",
+    name: "operators are warned once each at 50, 70 and 90 % of the time, and the integration is disabled at its end",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const other = yield* createIntegration()
@@ -140,7 +140,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "if several warnings fall due between two attempts, one is stored",
+    name: "if several warnings become due between two attempts, one is stored",
     run: Effect.gen(function* () {
       yield* enqueueOne(newEvent(1), yield* createIntegration())
       yield* fail(start)
@@ -206,7 +206,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "at most the requested number of warnings is stored at once, and the others next",
+    name: "a call stores at most the requested number of warnings, and the next call stores the others",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integrations = [yield* createIntegration(), yield* createIntegration(), yield* createIntegration()]
@@ -246,7 +246,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "a first failure disables nothing, however long nothing was sent",
+    name: "a first failure disables nothing, however long ago the last attempt was",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueueOne(newEvent(1), integration)
@@ -255,7 +255,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "a recovery is reported only if a warning was",
+    name: "a recovery is reported only if a warning was reported",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueue(...records(1, 2, integration))
@@ -308,7 +308,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "each failed attempt of a batch counts, also of cancelled deliveries; settlements without an attempt do not",
+    name: "each failed attempt of a batch counts, even of cancelled deliveries; settlements without an attempt do not",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueue(...records(1, leastFailedAttempts + 1, integration))
@@ -324,7 +324,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "the latest Retry-After time is kept while an integration fails",
+    name: "the latest Retry-After time is stored while an integration fails",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueue(...records(1, 6, integration))
@@ -411,7 +411,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "deliveries that are given up are counted in one notification per integration",
+    name: "exhausted deliveries are counted in one notification per integration",
     run: Effect.gen(function* () {
       const [one, two] = [yield* createIntegration(), yield* createIntegration()]
       yield* enqueue(...records(1, 3, one), record(newEvent(4), two))
@@ -433,7 +433,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "a change by its users resets the failure state of an integration",
+    name: "a change by users resets an integration's failure state",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueueOne(newEvent(1), integration)
@@ -478,7 +478,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
       yield* expectEqual("the second alone", yield* store.notifications({ after: first.id, limit: 1 }), [second])
       yield* expectEqual("the newest", yield* store.notifications({ order: "newest", limit: 10 }), all.toReversed())
       const before = yield* store.notifications({ order: "newest", after: second.id, limit: 10 })
-      yield* expectEqual("the one before the second", before, [first])
+      yield* expectEqual("the notification before the second", before, [first])
       const ofTwo = yield* store.notifications({ integration_id: two.id, limit: 10 })
       yield* expectEqual(
         "of one",
@@ -489,7 +489,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "a notification about no integration is stored with the others, and in the list of no integration",
+    name: "a notification about the service is stored with the others, and is in no integration's list",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()
@@ -498,7 +498,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
       for (const leased of yield* claim(start)) yield* settle(start, settlement(leased, given))
       const about = { integration_id: null, scope: null, at: start, ahead_ms: 5, until: start + 7 } as const
       const kept = yield* store.addNotification({ kind: "retention_paused", ...about })
-      yield* expectEqual("as it was given", kept, { kind: "retention_paused", ...about, id: kept.id })
+      yield* expectEqual("the same as added", kept, { kind: "retention_paused", ...about, id: kept.id })
       const all = yield* store.notifications({ limit: 10 })
       yield* expectEqual("the newest", all.at(-1), kept)
       yield* expectEqual("all", all.length, 2)

@@ -1,5 +1,5 @@
 /**
- * Rules for stored data: it is returned unchanged, byte for byte.
+ * Rules for stored data, which is returned unchanged, byte for byte.
  */
 import { Effect } from "effect"
 import { BuildingId, DeliveryId, TenantId } from "../../model/Ids.ts"
@@ -42,7 +42,7 @@ const delicateTexts: ReadonlyArray<string> = [
 
 export const fidelityCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
-    name: "an event is stored as published, also without deliveries",
+    name: "an event is stored as published, even without deliveries",
     run: Effect.gen(function* () {
       const event = newEvent(1, {
         resource_type: "call",

@@ -1,5 +1,5 @@
 /**
- * Rules of leases, and of the membership of the workers that hold them.
+ * Rules for leases and for the memberships of workers.
  */
 import { Effect } from "effect"
 import { DeliveryId } from "../../model/Ids.ts"
@@ -44,7 +44,7 @@ const leave = Effect.fnUntraced(function* (now: number, by: string) {
 
 export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
-    name: "a leased delivery belongs to its worker until a heartbeat of any worker ends its expired membership",
+    name: "a delivery stays leased until a heartbeat of any worker ends its worker's expired membership",
     run: Effect.gen(function* () {
       yield* heartbeat(start, "lost")
       yield* heartbeat(start, "other")
@@ -52,21 +52,29 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       const lost = yield* claimOne(start + 1_000, { worker: "lost" })
       yield* heartbeat(lapse - 1, "other")
       yield* expectEqual("during the membership", yield* claim(lapse - 1, { worker: "other" }), [])
-      yield* expectEqual("also for its own worker", yield* claim(lapse - 1, { worker: "lost" }), [])
+      yield* expectEqual("not even by its own worker", yield* claim(lapse - 1, { worker: "lost" }), [])
       yield* expectEqual("stored", yield* standing(id), ["delivering", 0, null])
       yield* heartbeat(lapse, "other")
-      yield* expectEqual("released, due when it was", yield* standing(id), ["pending", 0, start])
+      yield* expectEqual("released, due at the original time", yield* standing(id), ["pending", 0, start])
       yield* expectEqual("next due", yield* nextDue(lapse), start)
       const taken = yield* claimOne(lapse, { worker: "other" })
       yield* expectEqual("delivery", taken.id, id)
-      yield* expectEqual("settled by the one that lost it", [...(yield* settleAs("lost", lapse, settlement(lost)))], [])
+      yield* expectEqual(
+        "settled by the worker that lost it",
+        [...(yield* settleAs("lost", lapse, settlement(lost)))],
+        []
+      )
       yield* expectEqual("still leased", yield* standing(id), ["delivering", 0, null])
       yield* expectEqual("its attempts", yield* attemptsOf(id), [])
-      yield* expectEqual("settled by the holder", [...(yield* settleAs("other", lapse, settlement(taken)))], [id])
+      yield* expectEqual(
+        "settled by the worker with the lease",
+        [...(yield* settleAs("other", lapse, settlement(taken)))],
+        [id]
+      )
     })
   },
   {
-    name: "settlements of an expired member count until a heartbeat of any worker ends its membership",
+    name: "settlements of an expired worker count until a heartbeat of any worker ends its membership",
     run: Effect.gen(function* () {
       yield* heartbeat(start)
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
@@ -75,7 +83,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a leaving worker releases all its deliveries with their due times, and none of other workers",
+    name: "a worker that leaves releases all its deliveries with their due times, and none of other workers",
     run: Effect.gen(function* () {
       yield* heartbeat(start, "leaving")
       yield* heartbeat(start, "staying")
@@ -92,11 +100,11 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       const again = yield* claim(start + 300, { worker: "staying" })
       yield* expectEqual("claimed", idsOf(again), [fresh, retried])
       yield* leave(start + 400, "unknown")
-      yield* expectEqual("after an unknown one left", yield* claim(start + 400, { worker: "staying" }), [])
+      yield* expectEqual("after an unknown worker left", yield* claim(start + 400, { worker: "staying" }), [])
     })
   },
   {
-    name: "a heartbeat returns whether the membership continued; if not, the worker holds nothing",
+    name: "a heartbeat returns whether the membership continued; if not, the worker has no leases",
     run: Effect.gen(function* () {
       const continued = Effect.fnUntraced(function* (now: number, by: string) {
         return (yield* heartbeat(now, by)).continued
@@ -107,9 +115,9 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       yield* claimOne(start + 1, { worker: "a" })
       yield* expectEqual("just in time", yield* continued(lapse, "a"), true)
-      yield* expectEqual("then it still holds it", yield* standing(id), ["delivering", 0, null])
+      yield* expectEqual("if so, the lease remains", yield* standing(id), ["delivering", 0, null])
       yield* expectEqual("at its end", yield* continued(lapse + membershipLength, "a"), false)
-      yield* expectEqual("then it holds nothing", yield* standing(id), ["pending", 0, start])
+      yield* expectEqual("if not, the lease is gone", yield* standing(id), ["pending", 0, start])
       yield* claimOne(lapse + membershipLength, { worker: "a" })
       yield* leave(lapse + membershipLength + 1, "a")
       yield* expectEqual("after it left", yield* continued(lapse + membershipLength + 2, "a"), false)
@@ -128,7 +136,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       yield* expectEqual("before it", yield* beats("a", 50), [2, 0])
       yield* expectEqual("again", yield* beats("b", 90), [2, 1])
       yield* expectEqual("until its end", yield* beats("b", 149), [2, 1])
-      yield* expectEqual("from its end on", yield* beats("b", 150), [1, 0])
+      yield* expectEqual("after its end", yield* beats("b", 150), [1, 0])
       yield* expectEqual("back", yield* beats("a", 160), [2, 0])
       yield* leave(start + 165, "a")
       yield* leave(start + 165, "unknown")
@@ -157,7 +165,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       )
       const [gone, kept] = ["pending", "delivering"]
       yield* expectEqual("where they stand", yield* states, [kept, gone, gone, kept, kept])
-      yield* expectEqual("due when they were", yield* nextDue(start + 11), start + 1)
+      yield* expectEqual("due at the original time", yield* nextDue(start + 11), start + 1)
       yield* beatWith(start + 12, [known, DeliveryId.make(known + 1_000)], start + 11)
       yield* expectEqual("later", yield* states, [kept, gone, gone, kept, gone])
       yield* beatWith(start + 13, [], start + 11)
@@ -182,7 +190,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "deliveries claimed or published by a worker that does not know of its expired membership are not lost",
+    name: "deliveries claimed or published by a worker after its membership expired are not lost",
     run: Effect.gen(function* () {
       yield* heartbeat(start, "late")
       const integration = yield* createIntegration()
@@ -198,7 +206,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a settlement is stale from another worker, or for another attempt than the next",
+    name: "a settlement is stale if it is from another worker, or not for the next attempt",
     run: Effect.gen(function* () {
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const first = yield* claimOne(start)
@@ -207,10 +215,10 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       yield* expectEqual("an attempt ahead", [...(yield* settle(start + 1, skipping))], [])
       const unattempted = { attempt: null, state: "expired", reason: "lifetime_over" } as const
       const ended = settlement(first, unattempted)
-      yield* expectEqual("no attempt, by another", [...(yield* settleAs("other", start + 1, ended))], [])
+      yield* expectEqual("without an attempt, by another worker", [...(yield* settleAs("other", start + 1, ended))], [])
       yield* settle(start + 2, retryAt(first, start + 10))
       yield* expectEqual("no lease", [...(yield* settle(start + 3, settlement(first, { attempt: attempt(2) })))], [])
-      yield* expectEqual("no lease and no attempt", [...(yield* settle(start + 3, ended))], [])
+      yield* expectEqual("without a lease and without an attempt", [...(yield* settle(start + 3, ended))], [])
       const second = yield* claimOne(start + 10)
       yield* release(start + 11, start + 20, [second])
       yield* expectEqual("given back", [...(yield* settle(start + 12, settlement(second)))], [])
@@ -218,7 +226,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       yield* expectEqual("of the first attempt", [...(yield* settle(start + 21, settlement(first)))], [])
       yield* expectEqual("stored", yield* standing(id), ["delivering", 1, null])
       yield* expectEqual("attempts", (yield* attemptsOf(id)).length, 1)
-      yield* expectEqual("of the one under way", [...(yield* settle(start + 22, settlement(third)))], [id])
+      yield* expectEqual("of the attempt in progress", [...(yield* settle(start + 22, settlement(third)))], [id])
       yield* expectEqual("in the end", yield* standing(id), ["delivered", 2, null])
     })
   },
@@ -240,9 +248,9 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       })
       yield* expectEqual("applied", applied, new Set([done.id, both.id]))
       yield* expectEqual("settled", yield* standing(done.id), ["delivered", 1, null])
-      yield* expectEqual("settled and given back", yield* standing(both.id), ["delivered", 1, null])
+      yield* expectEqual("settled and released", yield* standing(both.id), ["delivered", 1, null])
       yield* expectEqual("given back", yield* standing(given.id), ["pending", 0, start + 7])
-      yield* expectEqual("given back for later", yield* standing(later.id), ["pending", 0, start + 8])
+      yield* expectEqual("released for later", yield* standing(later.id), ["pending", 0, start + 8])
       yield* expectEqual("neither", yield* standing(stale.id), ["delivering", 0, null])
     })
   },
@@ -275,7 +283,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a release has no effect by another worker, or without a lease",
+    name: "a release by another worker or without a lease has no effect",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const [id = DeliveryId.make(1), waiting = DeliveryId.make(1)] = yield* enqueue(...records(1, 2, integration))
@@ -291,7 +299,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a delivery cancelled during its attempt stays cancelled when its lease ends, and its attempt is then stale",
+    name: "a delivery cancelled during its attempt stays cancelled when its lease ends, after which the attempt is stale",
     run: Effect.gen(function* () {
       yield* heartbeat(start)
       yield* heartbeat(start, "other")
@@ -321,7 +329,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "at the end of a membership a delivery is either settled or claimed by another worker, never both",
+    name: "at the end of a membership, a delivery is either settled or claimed by another worker, never both",
     run: Effect.gen(function* () {
       yield* heartbeat(start, "slow")
       yield* heartbeat(start, "next")
@@ -333,13 +341,13 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
         if (own === undefined) return Effect.andThen(heartbeat(lapse, "next"), rest)
         return Effect.map(settleAs("slow", lapse, settlement(own)), (applied) => [...applied])
       })
-      // A claim may skip rows locked by another.
+      // A claim may skip rows locked by another claim.
       const ids = [...answers.flat(), ...(yield* rest)]
       yield* expectEqual("each once", [ids.length, new Set(ids)], [20, new Set(idsOf(leased))])
     })
   },
   {
-    name: "a delivery that one worker settles and releases concurrently is either settled or released",
+    name: "a delivery that its worker settles and releases concurrently is either settled or released",
     run: Effect.gen(function* () {
       yield* enqueue(...records(1, 10, yield* createIntegration()))
       const leased = yield* claim(start)

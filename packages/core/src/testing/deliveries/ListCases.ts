@@ -1,5 +1,5 @@
 /**
- * Rules of `DeliveryStore.list`, `events` and `summary`.
+ * Rules for `DeliveryStore.list`, `events` and `summary`.
  */
 import { Effect } from "effect"
 import type { Delivery } from "../../model/Delivery.ts"
@@ -37,7 +37,7 @@ import {
 import type { SuiteCase } from "../SuiteCase.ts"
 import { expectEqual } from "../SuiteCase.ts"
 
-/** Deliveries in every state, of two integrations. */
+/** Stores deliveries of two integrations in every state. */
 const everyState = Effect.gen(function* () {
   const a = yield* createIntegration()
   const b = yield* createIntegration()
@@ -57,7 +57,7 @@ const everyState = Effect.gen(function* () {
   return { a, b }
 })
 
-/** Each state alone, and several: active ones, ended ones, both. */
+/** Filters for each single state, and for active, ended and all states. */
 const stateFilters: ReadonlyArray<DeliveryFilter["states"]> = [
   undefined,
   ...deliveryStates.map((state) => [state] as const),
@@ -67,7 +67,7 @@ const stateFilters: ReadonlyArray<DeliveryFilter["states"]> = [
   ["delivering", "delivered", "pending", "retrying", "exhausted", "expired", "cancelled", "skipped"]
 ]
 
-/** The expected result of a filter, computed without indexes. */
+/** Computes the expected result of a filter without indexes. */
 const selected = (all: ReadonlyArray<ListedDelivery>, filter: DeliveryFilter): ReadonlyArray<ListedDelivery> =>
   all
     .filter(
@@ -134,7 +134,7 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
     })
   },
   {
-    name: "a listed delivery comes with its last attempt, without the answer's body",
+    name: "a listed delivery includes its last attempt, without the answer's body",
     run: Effect.gen(function* () {
       const ids = yield* enqueue(...records(1, 3, yield* createIntegration()))
       const last = Effect.map(lastOf(ids), (attempts) => attempts.map((made) => made && [made.number, made.outcome]))
@@ -149,7 +149,7 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
     })
   },
   {
-    name: "a resent delivery is listed with its last attempt until there is another one",
+    name: "a resent delivery is listed with its last attempt until the next attempt",
     run: Effect.gen(function* () {
       const [id] = yield* enqueue(...records(1, 1, yield* createIntegration()))
       if (id === undefined) return yield* expectEqual("stored", 0, 1)
@@ -203,15 +203,15 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
       yield* expectEqual("once one is", yield* oldestDue(start + 20), start + 20)
       yield* expectEqual("later", yield* oldestDue(start + 1_000), start + 20)
       const leased = yield* claim(start + 20)
-      yield* expectEqual("with that one under lease", yield* oldestDue(start + 100), start + 50)
+      yield* expectEqual("with that one leased", yield* oldestDue(start + 100), start + 50)
       yield* claim(start + 50)
-      yield* expectEqual("with both under lease", yield* oldestDue(start + 100), null)
+      yield* expectEqual("with both leased", yield* oldestDue(start + 100), null)
       yield* release(start + 60, start + 60, leased)
-      yield* expectEqual("with one given back", yield* oldestDue(start + 600), start + 60)
+      yield* expectEqual("with one released", yield* oldestDue(start + 600), start + 60)
     })
   },
   {
-    name: "events are listed for their building and tenants, the newest first, by type, with a total",
+    name: "events are listed for their building and tenants, by type, newest first, with a total",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const tenant_ids = (...ids: ReadonlyArray<number>) => ({ tenant_ids: ids.map((id) => TenantId.make(id)) })
@@ -241,7 +241,7 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
     })
   },
   {
-    name: "events are listed by publication time, not by the order of storing, and within a range of time",
+    name: "events are listed by publication time, not in storage order, and can be limited to a time range",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const times = [30, 10, 20, 20, 40, 10]
@@ -277,7 +277,7 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
     })
   },
   {
-    name: "events are counted up to a limit, from any page",
+    name: "events are counted up to a limit, whatever the page",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const events = Array.from({ length: 7 }, (_, index) => newEvent(index + 1, { created_at: start + index }))
@@ -303,7 +303,7 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
   }
 ]
 
-/** The last attempts of deliveries, as lists show them. */
+/** Returns the last attempts of deliveries, as shown in lists. */
 const lastOf = Effect.fnUntraced(function* (ids: ReadonlyArray<DeliveryId>) {
   const listed = yield* (yield* DeliveryStore).list({ limit: 100 })
   return ids.map((id) => listed.find((delivery) => delivery.id === id)?.last_attempt)

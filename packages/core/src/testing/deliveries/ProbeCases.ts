@@ -1,5 +1,5 @@
 /**
- * Rules of `DeliveryStore.redeliver` as a probe of a disabled integration.
+ * Rules for probes of disabled integrations with `DeliveryStore.redeliver`.
  */
 import { Effect } from "effect"
 import { IntegrationId } from "../../model/Ids.ts"
@@ -79,7 +79,7 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a failed probe ends as it was, without a notification, and the integration stays disabled",
+    name: "a failed probe ends in its earlier state, without a notification, and the integration stays disabled",
     run: Effect.gen(function* () {
       const { integration } = yield* gone
       yield* probe(integration.id, start + 10)
@@ -103,7 +103,7 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a probe that fails too late for another, or is answered with 410, also ends as it was",
+    name: "a probe also ends in its earlier state if it fails too late for a retry, or is answered with 410",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const id = yield* enqueueOne(newEvent(1), integration)
@@ -140,14 +140,14 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
         claimed.map(({ id }) => id),
         [older]
       )
-      yield* expectEqual("while both are sent", yield* probe(integration.id, start + 15), "nothing_to_send")
+      yield* expectEqual("while both are in flight", yield* probe(integration.id, start + 15), "nothing_to_send")
       yield* settle(start + 20, settlement(open))
-      yield* expectEqual("attempts of the other", (yield* attemptsOf(open.id)).length, 1)
+      yield* expectEqual("attempts of the other delivery", (yield* attemptsOf(open.id)).length, 1)
       yield* expectEqual("once it is settled", yield* probe(integration.id, start + 25), [1, open.id])
     })
   },
   {
-    name: "a probe sends a delivery leased to a dead worker, once its membership has ended",
+    name: "a probe can send a delivery leased to a dead worker, once the worker's membership has ended",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const id = yield* enqueueOne(newEvent(1), integration)
@@ -161,12 +161,12 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       yield* expectEqual("before", yield* probe(integration.id, end - 1), "nothing_to_send")
       yield* heartbeat(end, "other")
       yield* expectEqual("answer", yield* probe(integration.id, end), [1, id])
-      yield* expectEqual("settled by its holder", [...(yield* settle(end, settlement(stranded)))], [])
+      yield* expectEqual("settled by its worker", [...(yield* settle(end, settlement(stranded)))], [])
       yield* expectEqual("claimed", (yield* claimOne(end)).id, id)
     })
   },
   {
-    name: "a skipped delivery that its publisher was to keep has no lease and can be probed at once",
+    name: "a delivery that was skipped instead of leased to its publisher can be probed immediately",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration({ status: "disabled", disabled_reason: "failing" })
       const event = newEvent(1)
@@ -181,7 +181,7 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "an attempt in progress when its integration was disabled does not enable it",
+    name: "an attempt that was in progress when its integration was disabled does not enable it",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueue(...records(1, 2, integration))
@@ -193,7 +193,7 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "only integrations disabled by doorhook are probed, and only with unacknowledged deliveries",
+    name: "only integrations disabled by doorhook can be probed, and only with unacknowledged deliveries",
     run: Effect.gen(function* () {
       const integrations = yield* IntegrationStore
       const enabled = yield* createIntegration()

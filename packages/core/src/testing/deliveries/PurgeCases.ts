@@ -20,7 +20,7 @@ import {
 import type { SuiteCase } from "../SuiteCase.ts"
 import { expectEqual } from "../SuiteCase.ts"
 
-/** Events number 1 to `count`, a second apart, each with a delivery to an integration. */
+/** Stores events number 1 to `count`, a second apart, each with a delivery to an integration. */
 const spread = Effect.fnUntraced(function* (count: number) {
   const integration = yield* createIntegration()
   for (let n = 1; n <= count; n++) yield* enqueue(record(newEvent(n, { created_at: start + n * 1_000 }), integration))
@@ -57,7 +57,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "purge keeps unsettled deliveries of any age, with their event and the event's other deliveries",
+    name: "purge keeps unsettled deliveries, however old, with their event and its other deliveries",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const [one, two] = [yield* createIntegration(), yield* createIntegration()]
@@ -76,7 +76,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "purge continues at its last place, and skips kept events",
+    name: "purge continues where it ended, and skips kept events",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       yield* spread(7)
@@ -96,11 +96,11 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
         if (events.length > 10) break
       }
       yield* expectEqual(
-        "events purged in all",
+        "events purged in total",
         events.reduce((sum, count) => sum + count, 0),
         5
       )
-      yield* expectEqual("at most so many at once", Math.max(...events) <= 2, true)
+      yield* expectEqual("at most the limit at once", Math.max(...events) <= 2, true)
       const left = yield* store.list({ limit: 10 })
       yield* expectEqual(
         "left",
@@ -110,7 +110,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "purge skips events whose date is wrongly in the future, and stops where no old events are left",
+    name: "purge skips events that are wrongly dated in the future, and stops when no old events are left",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const wrong = start + 365 * 86_400_000
@@ -121,7 +121,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       const second = yield* purge(first.next ?? 0)
       const third = yield* purge(second.next ?? 0)
       yield* expectEqual(
-        "purged, and whether it goes on",
+        "purged, and whether it continues",
         [first, second, third].map(({ events, next }) => [events, next !== null]),
         [
           [1, true],
@@ -129,7 +129,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
           [1, false]
         ]
       )
-      yield* expectEqual("the round that begins with none that is old", yield* purge(0), {
+      yield* expectEqual("the round without old events", yield* purge(0), {
         events: 0,
         deliveries: 0,
         next: null

@@ -1,5 +1,5 @@
 /**
- * Rules of `DeliveryStore.redeliver` for a delivery, and for all that an integration missed.
+ * Rules for resending one delivery, or all that an integration missed, with `DeliveryStore.redeliver`.
  */
 import { Effect } from "effect"
 import type { DeliveryState, LeasedDelivery } from "../../model/Delivery.ts"
@@ -40,7 +40,7 @@ const lapse = start + membershipLength
 const ended = (delivery: LeasedDelivery, state: Settlement["state"]): Settlement =>
   settlement(delivery, { state, next_attempt_at: state === "retrying" ? start + 900_000 : null })
 
-/** Stores a delivery and brings it into a state by regular calls. */
+/** Stores a delivery and brings it into a state with the store's ordinary calls. */
 const bringInto = Effect.fnUntraced(function* (state: DeliveryState, n: number, integration: Integration) {
   const event = newEvent(n)
   if (state === "skipped") {
@@ -70,7 +70,7 @@ const settledOrWaiting = [
 
 export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   ...settledOrWaiting.map((state) => ({
-    name: `resend makes a ${state} delivery due at once, as its next attempt, one time`,
+    name: `resend makes a ${state} delivery due immediately, for one further attempt`,
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const id = yield* bringInto(state, 1, integration)
@@ -88,12 +88,12 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       yield* expectEqual("asked for", claimed[0]?.resend, true)
       yield* expectEqual("attempts before", claimed[0]?.attempts, attempts)
       for (const delivery of claimed) yield* settle(now + 1, settlement(delivery))
-      yield* expectEqual("claimed again, ever after", yield* claim(now + 1_000_000_000), [])
+      yield* expectEqual("claimed again later", yield* claim(now + 1_000_000_000), [])
       yield* expectEqual("attempts", (yield* findDelivery(id)).attempts, attempts + 1)
     })
   })),
   {
-    name: "a resend during an attempt waits for its end, and then causes another one, whatever the outcome",
+    name: "a resend during an attempt causes another attempt after it, whatever the outcome",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       for (const [index, state] of (["delivered", "retrying", "exhausted"] as const).entries()) {
@@ -108,7 +108,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
         const due = yield* findDelivery(id)
         yield* expectEqual("due", [due.state, due.reason, due.next_attempt_at], ["pending", null, now + 20])
         const again = yield* claimOne(now + 20)
-        yield* expectEqual("the one asked for", [again.id, again.attempts, again.resend], [id, 1, true])
+        yield* expectEqual("the requested attempt", [again.id, again.attempts, again.resend], [id, 1, true])
         yield* settle(now + 30, settlement(again))
         const done = yield* findDelivery(id)
         yield* expectEqual("in the end", [done.state, done.attempts], ["delivered", 2])
@@ -152,7 +152,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "after a resend during an attempt whose worker is lost, the next attempt is the resend",
+    name: "if a delivery is resent during an attempt and the worker dies, the next attempt is the resend",
     run: Effect.gen(function* () {
       yield* heartbeat(start, "lost")
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
@@ -169,7 +169,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a resend after a lost lease does not wait, and the former worker can't settle it",
+    name: "a resend after a lost lease is due immediately, and the former worker can't settle it",
     run: Effect.gen(function* () {
       yield* heartbeat(start, "lost")
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
@@ -181,7 +181,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a resend that was released without an attempt remains requested",
+    name: "a resend stays requested if it is released without an attempt",
     run: Effect.gen(function* () {
       const id = yield* bringInto("exhausted", 1, yield* createIntegration())
       yield* resend(id, start + 10)
@@ -191,7 +191,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a delivery resent during a lease is due at once after its release, whatever due time that gives",
+    name: "a delivery resent during a lease is due immediately after its release, whatever the release's due time",
     run: Effect.gen(function* () {
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const leased = yield* claimOne(start)
@@ -221,7 +221,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a recovery makes all deliveries due that were not acknowledged since a time, including skipped ones and retries",
+    name: "a recovery makes all unacknowledged deliveries since a time due, including skipped ones and retries",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const other = yield* createIntegration()

@@ -104,7 +104,7 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a settlement counts once; a second one of the same lease, or one of an unknown delivery, is stale",
+    name: "a settlement counts once; a second settlement of the same lease, or of an unknown delivery, is stale",
     run: Effect.gen(function* () {
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const leased = yield* claimOne(start)
@@ -210,7 +210,7 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a settlement with gone disables the integration once and cancels its waiting deliveries",
+    name: "a settlement with `gone` disables the integration once and cancels its waiting deliveries",
     run: Effect.gen(function* () {
       const integrations = yield* IntegrationStore
       const integration = yield* createIntegration()
@@ -243,8 +243,8 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
         const found = yield* findDelivery(id ?? DeliveryId.make(1))
         return [found.state, found.reason, found.next_attempt_at]
       })
-      yield* expectEqual("the one that said so", yield* stands(first), ["cancelled", "integration_gone", null])
-      yield* expectEqual("another that said so", yield* stands(second), ["cancelled", "integration_gone", null])
+      yield* expectEqual("the first delivery with a 410", yield* stands(first), ["cancelled", "integration_gone", null])
+      yield* expectEqual("another delivery with a 410", yield* stands(second), ["cancelled", "integration_gone", null])
       yield* expectEqual("acknowledged in the same batch", yield* stands(done), ["delivered", null, null])
       yield* expectEqual("to be retried", yield* stands(retrying), ["cancelled", "integration_gone", null])
       yield* expectEqual("waiting", yield* stands(waiting), ["cancelled", "integration_gone", null])
@@ -252,7 +252,7 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a stale settlement disables nothing, nor does one of a delivery cancelled during its attempt",
+    name: "a 410 that is stale, or for a delivery cancelled during its attempt, disables nothing",
     run: Effect.gen(function* () {
       const integrations = yield* IntegrationStore
       const integration = yield* createIntegration()

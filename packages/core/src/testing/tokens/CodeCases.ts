@@ -1,5 +1,5 @@
 /**
- * Rules of authorization codes: each can be redeemed once.
+ * Rules for authorization codes, each of which can be redeemed once.
  */
 import { Effect } from "effect"
 import type { TokenStore } from "../../ports/TokenStore.ts"
@@ -20,7 +20,7 @@ import {
 
 export const codeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
-    name: "a code is found with its grant, as it was stored",
+    name: "a stored code is found unchanged, with its grant",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = newGrant("g", { scope: "", created_at: 1_893_456_000_123 })
@@ -56,7 +56,7 @@ export const codeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       const found = yield* store.findCode(hash("code-g"))
       yield* expectEqual("code", [found?.code.grant_id, found?.isUsed], [grant.id, true])
       yield* expectEqual("unknown", yield* store.redeemCode(hash("c"), issue(grant, "a3", "r3"), start), false)
-      yield* expectEqual("issued for an unknown one", yield* store.findAccessToken(hash("a3")), null)
+      yield* expectEqual("issued for an unknown code", yield* store.findAccessToken(hash("a3")), null)
     })
   },
   {

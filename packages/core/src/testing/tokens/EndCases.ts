@@ -12,7 +12,7 @@ import { access, granted, hash, issue, namedTokens, newCode, newGrant, refresh }
 
 export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
-    name: "revokeGrant marks the code and all tokens of the grant, and no other",
+    name: "revokeGrant revokes the code and all tokens of the grant, and no others",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -34,7 +34,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "revokeGrantsTo revokes all grants of a client, and no other",
+    name: "revokeGrantsTo revokes all grants of a client, and no others",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -44,7 +44,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       yield* store.revokeGrantsTo(grant.client_id, start + 5)
       const revoked = yield* Effect.forEach(["access-g", "access-again"], (name) => store.findAccessToken(hash(name)))
       yield* expectEqual(
-        "theirs to the client",
+        "the user's grants to the client",
         revoked.map((found) => [found?.grant.id, found?.grant.revoked_at]),
         [
           [grant.id, start + 5],
@@ -56,7 +56,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "grantsOf lists a user's grants that can be refreshed, the oldest first",
+    name: "grantsOf lists a user's grants that can be refreshed, oldest first",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const second = yield* granted("a second", { created_at: start + 20, client_id: ClientId.make("another client") })
@@ -71,7 +71,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       const user = first.user_id
       yield* expectEqual("grants", yield* store.grantsOf(user, 10), [first, second, third])
       yield* expectEqual("at most two", yield* store.grantsOf(user, 2), [first, second])
-      // Its access tokens expire, but its refresh token does not.
+      // The access tokens expire, but the refresh token does not.
       yield* store.purgeExpired(start + 1_000_000_000_000, 1_000)
       yield* expectEqual("much later", yield* store.grantsOf(user, 10), [first, second, third])
       yield* expectEqual("of nobody", yield* store.grantsOf(UserId.make("nobody"), 10), [])
@@ -163,13 +163,13 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
         const issued = { ...issue(grant, text, null), access: access(grant, text, { expires_at: start + 100 }) }
         yield* store.refresh(hash("refresh-g"), issued, start)
       }
-      yield* expectEqual("at the very end of their life", yield* store.purgeExpired(start + 100, 100), 0)
+      yield* expectEqual("at the last moment of their lifetime", yield* store.purgeExpired(start + 100, 100), 0)
       const purge = store.purgeExpired(start + 101, 3)
       yield* expectEqual("batches", [yield* purge, yield* purge, yield* purge, yield* purge], [3, 3, 1, 0])
       for (const text of old) yield* expectEqual(text, yield* store.findAccessToken(hash(text)), null)
       yield* expectEqual("living", (yield* store.findAccessToken(hash("access-g")))?.grant, grant)
       yield* store.purgeExpired(start + 1_000_000_000_000, 1_000)
-      yield* expectEqual("access token, at last", yield* store.findAccessToken(hash("access-g")), null)
+      yield* expectEqual("access token, in the end", yield* store.findAccessToken(hash("access-g")), null)
       yield* expectEqual("refresh token, ever", (yield* store.findRefreshToken(hash("refresh-g")))?.grant, grant)
     })
   },
@@ -182,7 +182,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       yield* store.createCode(unused, newCode(unused, "code-unused", { expires_at: start + 600_001 }))
       const end = start + 600_000 + codeReuseWindow
       yield* store.purgeExpired(end, 10)
-      yield* expectEqual("while they are remembered", yield* store.purgeExpired(end, 10), 0)
+      yield* expectEqual("while reuse is still detected", yield* store.purgeExpired(end, 10), 0)
       yield* expectEqual("used", (yield* store.findCode(hash("code-used"))) === null, false)
       yield* expectEqual("the first to expire", yield* store.purgeExpired(end + 1, 10), 1)
       yield* expectEqual("used", yield* store.findCode(hash("code-used")), null)
@@ -190,7 +190,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       yield* expectEqual("the second", yield* store.purgeExpired(end + 2, 10), 1)
       yield* expectEqual("unused", yield* store.findCode(hash("code-unused")), null)
       const token = yield* store.findRefreshToken(hash("refresh-used"))
-      yield* expectEqual("what was issued for it", token?.grant.id, GrantId.make("used"))
+      yield* expectEqual("the token issued for it", token?.grant.id, GrantId.make("used"))
     })
   },
   {
@@ -207,7 +207,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       // Codes and access tokens have been purged long before.
       yield* store.purgeExpired(end, 100)
       const found = yield* Effect.forEach(chain, (text) => store.findRefreshToken(hash(text)))
-      yield* expectEqual("at the very end of that", found.includes(null), false)
+      yield* expectEqual("at the last moment of that", found.includes(null), false)
       const purge = store.purgeExpired(end + 1, 3)
       yield* expectEqual("batches", [yield* purge, yield* purge, yield* purge, yield* purge], [3, 3, 1, 0])
       const left = yield* Effect.forEach(chain, (text) => store.findRefreshToken(hash(text)))
@@ -231,7 +231,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       yield* store.revokeGrantsTo(other.client_id, start + 6)
       const end = start + 5 + revokedRetention
       yield* store.purgeExpired(end, 100)
-      yield* expectEqual("while it is remembered", yield* store.purgeExpired(end, 100), 0)
+      yield* expectEqual("while it is still found", yield* store.purgeExpired(end, 100), 0)
       yield* expectEqual("since", (yield* store.findRefreshToken(hash("r2")))?.grant.revoked_at, start + 5)
       // Three grants, three refresh tokens and three codes.
       const purge = store.purgeExpired(end + 2, 2)
@@ -250,7 +250,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "purgeExpired counts revoked grants without remaining data, so that a full batch shows that there may be more",
+    name: "purgeExpired counts revoked grants without remaining data, so that a full batch indicates more",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grants = Array.from({ length: 7 }, (_, n) => newGrant(`g${n}`))

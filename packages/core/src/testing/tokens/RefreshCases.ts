@@ -1,5 +1,5 @@
 /**
- * Rules of `TokenStore.refresh`: rotation, and retirement of rotated tokens.
+ * Rules for `TokenStore.refresh`, the rotation of tokens and the retirement of rotated tokens.
  */
 import { Effect } from "effect"
 import { TokenStore } from "../../ports/TokenStore.ts"
@@ -89,7 +89,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
         store.refresh(hash("refresh-g"), { ...named(n), maxAccessTokens }, start + n)
       yield* add(1, 3)
       yield* add(2, 3)
-      yield* expectEqual("as many as may be", yield* living, [true, true, true, false, false, true])
+      yield* expectEqual("living access tokens", yield* living, [true, true, true, false, false, true])
       yield* add(3, 3)
       yield* expectEqual("one more", yield* living, [false, true, true, true, false, true])
       yield* add(4, 1)
@@ -103,7 +103,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       const grant = yield* granted("g")
       const issued = (n: number) => ({ ...issue(grant, `a${n}`, `r${n}`), maxAccessTokens: 7 })
       yield* store.refresh(hash("refresh-g"), { ...issue(grant, "a", "r"), maxAccessTokens: 7 }, start)
-      // With two refresh tokens of the same grant.
+      // The calls use two refresh tokens of the same grant.
       const answers = yield* concurrently(20, (n) =>
         store.refresh(hash(n % 2 === 0 ? "refresh-g" : "r"), issued(n), start + n)
       )
@@ -130,7 +130,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   ...(["its grant is revoked", "it is retired"] as const).map((end) => ({
-    name: `a refresh while ${end} succeeds before that, and fails after it`,
+    name: `of concurrent refreshes with a token while ${end}, the earlier succeed and the later fail`,
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")

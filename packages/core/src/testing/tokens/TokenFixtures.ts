@@ -1,5 +1,5 @@
 /**
- * Grants, codes and tokens for filling a store.
+ * Grants, codes and tokens that fill a store.
  */
 import { Effect } from "effect"
 import { ClientId, GrantId, UserId } from "../../model/Ids.ts"
@@ -59,13 +59,13 @@ export const issue = (grant: Grant, accessText: string, refreshText: string | nu
   maxAccessTokens: 100
 })
 
-/** The numbers of access tokens by their hashes, for each store. */
+/** For each store, the numbers of access tokens by hash. */
 const numbers = new WeakMap<TokenStore["Service"], Map<TokenHash, number>>()
 
-/** How many numbers beyond the last known one are searched for a token that must not be stored. */
+/** How many numbers after the last known one are searched for a token that must not exist. */
 const numbersBeyond = 3
 
-/** The store with access tokens found by hash: cases use hashes, while stores assign numbers. */
+/** The token store, with access tokens found by hash, because cases don't know the numbers that stores assign. */
 export const namedTokens = Effect.map(TokenStore, (store) => {
   const known = numbers.get(store) ?? new Map<TokenHash, number>()
   numbers.set(store, known)
@@ -108,7 +108,7 @@ export const namedTokens = Effect.map(TokenStore, (store) => {
   }
 })
 
-/** Fails unless exactly those tokens `aN` and `rN` exist for which answer number N is true. */
+/** Fails unless tokens `aN` and `rN` exist exactly for the numbers N whose answer is true. */
 export const expectTokensOf = Effect.fnUntraced(function* (answers: ReadonlyArray<boolean>) {
   const store = yield* namedTokens
   const found = yield* Effect.forEach(answers, (_, n) =>
@@ -121,7 +121,7 @@ export const expectTokensOf = Effect.fnUntraced(function* (answers: ReadonlyArra
   )
 })
 
-/** A grant with a redeemed code and the tokens `access-ID` and `refresh-ID`. */
+/** Stores a grant with a redeemed code and the tokens `access-ID` and `refresh-ID`. */
 export const granted = Effect.fnUntraced(function* (id: string, fields: Partial<Grant> = {}) {
   const store = yield* namedTokens
   const grant = newGrant(id, fields)

@@ -1,5 +1,5 @@
 /**
- * Rules for answers of receivers.
+ * Rules for receivers' answers.
  */
 import { Effect } from "effect"
 import { maxExcerptLength } from "../../model/Delivery.ts"
@@ -21,7 +21,7 @@ import {
   start
 } from "./Receivers.ts"
 
-/** The excerpt of an immediate answer. */
+/** Returns the excerpt of an immediate answer. */
 const excerptOf = Effect.fnUntraced(function* (...steps: ReadonlyArray<ReceiverStep>) {
   const result = yield* postTo(yield* answering(...steps))
   return result._tag === "Answered" && result.elapsed < patience ? result.excerpt : result
@@ -31,14 +31,17 @@ const head = (...headers: ReadonlyArray<string>): ReceiverStep => ({
   write: `HTTP/1.1 200 OK\r\n${headers.map((line) => `${line}\r\n`).join("")}\r\n`
 })
 
-/** Expected outcomes for answers whose headers never end. */
+/** Expected outcomes for answers without complete headers. */
 const failures = {
-  "connection_reset, of a connection that ends before the answer": [
+  "connection_reset for a connection that ends before the answer": [
     ["end"],
     [{ write: "HTTP/1.1 200 OK\r\nx" }, "end"]
   ],
-  "connection_reset, of one that breaks off": [["reset"], [{ write: "HTTP/1.1 200 OK\r\nx" }, { wait: 20 }, "reset"]],
-  "invalid_response, of what is not HTTP/1.1": [
+  "connection_reset for a connection that is reset": [
+    ["reset"],
+    [{ write: "HTTP/1.1 200 OK\r\nx" }, { wait: 20 }, "reset"]
+  ],
+  "invalid_response for an answer that is not HTTP/1.1": [
     [{ write: "SSH-2.0-OpenSSH_9.9\r\n" }, "end"],
     [{ write: "HTTP/1.1 OK\r\ncontent-length: 0\r\n\r\n" }, "end"],
     [{ write: "HTTP/1.1 000 Nothing\r\ncontent-length: 0\r\n\r\n" }, "end"],
@@ -71,7 +74,7 @@ export const answerCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers>
     }).pipe(Effect.scoped)
   },
   {
-    name: "reports Retry-After as the receiver sent it",
+    name: "reports Retry-After exactly as sent",
     run: Effect.gen(function* () {
       for (const retry_after of ["7", "Fri, 31 Dec 1999 23:59:59 GMT", "soon"]) {
         const result = yield* postTo(yield* answering(answer(503, "", `Retry-After: ${retry_after}`)))
@@ -129,7 +132,7 @@ export const answerCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers>
     }).pipe(Effect.scoped)
   },
   {
-    name: "gives each request its own answer, even if another answer comes too late or too early",
+    name: "gives each request its own answer, even if another answer arrives too late or too early",
     run: Effect.gen(function* () {
       const slow = yield* start({
         onRequest: ({ body }) => [{ wait: body === "first" ? 150 : 200 }, answer(200, `to the ${body}`)]
@@ -145,7 +148,7 @@ export const answerCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers>
     }).pipe(Effect.scoped)
   },
   ...Object.entries(failures).map(([rule, scripts]) => ({
-    name: `tells ${rule}`,
+    name: `reports ${rule}`,
     run: Effect.gen(function* () {
       for (const steps of scripts) {
         const receiver = yield* answering(...steps)

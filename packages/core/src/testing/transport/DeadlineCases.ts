@@ -1,5 +1,5 @@
 /**
- * Rules of the deadline, which covers a request from its start to the end of its answer.
+ * Rules for the deadline, which covers a request from its start to the end of its answer.
  */
 import { Duration, Effect } from "effect"
 import type { Transport, TransportResult } from "../../ports/Transport.ts"
@@ -8,12 +8,12 @@ import { expectEqual } from "../SuiteCase.ts"
 import type { ReceiverScript, ReceiverStep, ScriptedReceivers } from "./Receivers.ts"
 import { expectClosed, expectFailed, postTo, start } from "./Receivers.ts"
 
-/** In milliseconds. Long enough that even a busy machine can connect and get headers within it. */
+/** Long enough that even a busy machine can connect and get headers, in milliseconds. */
 const deadline = 1_000
-/** How late a result may be compared with a plain timer, in milliseconds. A deadline that starts again would exceed it. */
+/** How much later than a plain timer a result may be, in milliseconds. A deadline that starts again would be later. */
 const slack = 900
 
-/** Single bytes, for longer than the deadline. */
+/** Writes single bytes for longer than the deadline. */
 const drip = (text: string): ReadonlyArray<ReceiverStep> =>
   Array.from({ length: 300 }, (_, at) => [{ write: text.charAt(at % text.length) }, { wait: 5 }]).flat()
 
@@ -25,13 +25,13 @@ const expectAtTheDeadline = (what: string, { elapsed }: TransportResult, fired: 
     true
   )
 
-/** Posts to receivers with these scripts concurrently, because the cases mostly wait. */
+/** Posts to receivers with these scripts, concurrently to save waiting time. */
 const postToEach = Effect.fnUntraced(function* (scripts: Readonly<Record<string, ReceiverScript>>) {
   return yield* Effect.forEach(
     Object.entries(scripts),
     Effect.fnUntraced(function* ([what, script]) {
       const receiver = yield* start(script)
-      // Measures when a timer of the same length fires, which on a busy machine is late.
+      // Measures when a timer of the same length fires, because timers are late on a busy machine.
       const timer = Effect.timed(Effect.sleep(deadline))
       const [result, [fired]] = yield* Effect.all([postTo(receiver, { deadline }), timer], { concurrency: 2 })
       yield* expectAtTheDeadline(what, result, fired)
@@ -64,14 +64,18 @@ export const deadlineCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceiver
     name: "reads a body until the deadline, and reports when its headers were complete",
     run: Effect.gen(function* () {
       const posted = yield* postToEach({
-        "a body that does not come": { onRequest: () => [head] },
+        "a body that never arrives": { onRequest: () => [head] },
         "a body byte by byte": { onRequest: () => [head, ...drip("drip")] }
       })
       for (const { result, what } of posted) {
         if (result._tag === "Failed") return yield* expectEqual(what, result, "an answer")
         yield* expectEqual(what, [result.status, result.headers_elapsed < deadline], [200, true])
         yield* expectEqual(`${what}: the beginning`, /^(?:drip)*(?:d|dr|dri)?$/.test(result.excerpt), true)
-        yield* expectEqual(`${what}: some of it`, result.excerpt.length > 0, what === "a body byte by byte")
+        yield* expectEqual(
+          `${what}: whether a part was read`,
+          result.excerpt.length > 0,
+          what === "a body byte by byte"
+        )
       }
     }).pipe(Effect.scoped)
   }

@@ -1,5 +1,6 @@
 /**
- * Receivers with scripts, and helpers to send to them. Core opens no sockets: the caller of the suite provides the receivers.
+ * Receivers with scripts, and helpers to send to them. Core opens no sockets, so the caller of the suite provides the
+ * receivers.
  */
 import type { Scope } from "effect"
 import { Context, Effect } from "effect"
@@ -26,7 +27,7 @@ export interface ReceiverScript {
   readonly onRequest?: (request: ReceivedRequest) => ReadonlyArray<ReceiverStep>
 }
 
-/** A request as it arrived. */
+/** A received request. */
 export interface ReceivedRequest {
   readonly method: string
   /** Path and query. */
@@ -35,14 +36,14 @@ export interface ReceivedRequest {
   readonly headers: Readonly<Record<string, string>>
   /** Read as UTF-8. */
   readonly body: string
-  /** The number of the request on its connection, from 1. */
+  /** Number of the request on its connection, counted from 1. */
   readonly nth: number
 }
 
 /** A receiver that listens on 127.0.0.1. */
 export interface ScriptedReceiver {
   readonly port: number
-  /** The complete requests so far. */
+  /** Returns the complete requests so far. */
   readonly received: Effect.Effect<ReadonlyArray<ReceivedRequest>>
   /** Returns once a complete request has arrived. */
   readonly hasReceived: Effect.Effect<void>
@@ -64,13 +65,13 @@ export const start = Effect.fnUntraced(function* (script: ReceiverScript) {
   return yield* (yield* ScriptedReceivers).start(script)
 })
 
-/** A receiver that performs the same steps for each request. */
+/** Starts a receiver that performs the same steps for each request. */
 export const answering = (...steps: ReadonlyArray<ReceiverStep>) => start({ onRequest: () => steps })
 
-/** An HTTP/1.1 answer with the right content length. */
+/** Writes an HTTP/1.1 answer with the right content length. */
 export const answer = (status: number, body = "", ...headers: ReadonlyArray<string>): ReceiverStep => {
   const lines = [`HTTP/1.1 ${status} Status`, ...headers]
-  // RFC 9110 section 8.6: an answer without content has no length.
+  // An answer without content has no length (RFC 9110 section 8.6).
   if (status !== 204) lines.push(`content-length: ${new TextEncoder().encode(body).length}`)
   return { write: `${lines.join("\r\n")}\r\n\r\n${body}` }
 }
@@ -80,12 +81,12 @@ export const ok = answer(200, "ok")
 /** Long enough for any immediate answer, in milliseconds. */
 export const patience = 60_000
 
-/** Test secrets are in every part of a request that can have some. */
+/** Every part of a request that can contain a secret has a test secret. */
 const path = "/hook?token=url-secret"
 
 const loopback = [IpNetwork.fromStringUnsafe("127.0.0.0/8")]
 
-/** A request with default values. */
+/** Makes a request with default values. */
 export const requestTo = (host: string, fields: Partial<TransportRequest> = {}): TransportRequest => ({
   url: `http://${host}${path}`,
   headers: { "content-type": "application/json", "webhook-id": "evt_1", "x-secret": "header-secret" },
@@ -100,14 +101,14 @@ export const post = Effect.fnUntraced(function* (request: TransportRequest) {
   return yield* (yield* Transport).post(request)
 })
 
-/** A request to a receiver at 127.0.0.1. */
+/** Makes a request to a receiver at 127.0.0.1. */
 export const to = ({ port }: Pick<ScriptedReceiver, "port">, fields: Partial<TransportRequest> = {}) =>
   requestTo(`127.0.0.1:${port}`, fields)
 
 /** Posts to a receiver at 127.0.0.1. */
 export const postTo = (...[receiver, fields]: Parameters<typeof to>) => post(to(receiver, fields))
 
-/** The status, or the outcome if there is none. */
+/** Returns the status, or the outcome if there is none. */
 export const outcomeOf = (result: TransportResult) => (result._tag === "Failed" ? result.outcome : result.status)
 
 type Failure = TransportResult & { readonly _tag: "Failed" }

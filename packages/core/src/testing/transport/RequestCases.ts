@@ -1,5 +1,5 @@
 /**
- * Rules for requests: they arrive as given, once, and only at their receiver.
+ * Rules for requests, which arrive unchanged, once, and only at their receiver.
  */
 import { Deferred, Effect, Fiber } from "effect"
 import { Transport } from "../../ports/Transport.ts"
@@ -65,7 +65,7 @@ export const requestCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers
       const body = "é".repeat(1024 * 1024)
       yield* expectEqual("outcome", outcomeOf(yield* postTo(receiver, { body })), 200)
       const [received] = yield* receiver.received
-      // Compared here, because the message of a violated rule would contain the whole bodies.
+      // Compared here, because the message of `expectEqual` would contain the whole bodies.
       yield* expectEqual("received", received?.body === body, true)
     }).pipe(Effect.scoped)
   },
@@ -87,7 +87,7 @@ export const requestCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers
         for (let i = 1; i <= 3; i++) {
           yield* expectEqual(`${ending}: outcome`, outcomeOf(yield* postTo(receiver, { body: `number ${i}` })), 200)
         }
-        // Without kept-alive connections, no other request was repeated.
+        // On connections that are not kept alive, no request was repeated.
         const bodies = (yield* receiver.received).map(({ body }) => body)
         const atMostTwice = bodies.every((body, at) => bodies.indexOf(body) >= at - 1)
         yield* expectEqual(`${ending}: each at most twice`, [new Set(bodies).size, atMostTwice], [3, true])
@@ -117,7 +117,7 @@ export const requestCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers
         yield* expectEqual("outcome", outcomeOf(result), status)
         yield* expectEqual("location", result._tag === "Answered" && result.location, location)
       }
-      yield* expectEqual("connections to where it leads", yield* target.accepted, 0)
+      yield* expectEqual("connections to the redirect target", yield* target.accepted, 0)
     }).pipe(Effect.scoped)
   },
   {
