@@ -32,7 +32,7 @@ const place = ({ moduleId, project }: TestSpecification): number => {
 /** Starts the longest test files first. If one started last, the other cores would be idle. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
-    // oxlint-disable-next-line unicorn/no-array-sort -- a sequencer's method of that name, which copies
+    // oxlint-disable-next-line unicorn/no-array-sort -- the sequencer's own method, which returns a copy
     const usual = await super.sort(files)
     return usual.toSorted((a, b) => place(a) - place(b))
   }
@@ -45,12 +45,12 @@ export default defineConfig({
   test: {
     root: new URL("..", import.meta.url).pathname,
     include: ["packages/*/test/**/*.test.ts", "simulator/test/**/*.test.ts", "conformance/test/**/*.test.ts"],
-    // A compile cache for the processes that tests start. It halves their start-up time.
+    // A compile cache, which halves the start-up time of processes that tests start.
     env: { NODE_COMPILE_CACHE: new URL("../node_modules/.cache/node", import.meta.url).pathname },
     // More workers than cores, because tests often wait for processes, leases and databases.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
-    // Tests leave nothing behind that could affect others, and isolation would load all modules again for each file.
+    // Tests do not affect each other, and isolation would load all modules again for each file.
     isolate: false,
     testTimeout: 300_000,
     hookTimeout: 120_000

@@ -2,10 +2,10 @@ import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 import base from "./vitest.config.ts"
 
-/** The tests for mutation testing: only those of rules, which need no process and no database. */
+/** The tests for mutation testing: only tests of pure rules, which need no process or database. */
 export default defineConfig({
   ...base,
-  // Mutants are in a copy of the sources, so the package's name must not resolve to the original.
+  // Mutants are in a copy of the sources, so package names must not resolve to the originals.
   resolve: {
     ...base.resolve,
     alias: { "@doorhook/core": fileURLToPath(new URL("../packages/core/src/index.ts", import.meta.url)) }

@@ -27,7 +27,7 @@ const accepted = (expected: string): string =>
 const didYouMean = (suggestions: ReadonlyArray<string>): string =>
   suggestions.length === 0 ? "" : `; did you mean ${suggestions.join(" or ")}?`
 
-/** Describes an error, beginning with the flag or argument that it is about. */
+/** Describes an error, beginning with its flag or argument. */
 const worded = (error: CliError.CliError): string => {
   switch (error._tag) {
     case "InvalidValue": {
@@ -52,14 +52,14 @@ const worded = (error: CliError.CliError): string => {
   }
 }
 
-/** One line with all problems of a call, and the help to read. */
+/** Returns one line with all problems of a command line, and the `--help` command to run. */
 const invalid = (commandPath: ReadonlyArray<string>, errors: ReadonlyArray<CliError.CliError>): string => {
   const command = commandPath.join(" ")
   const problems = errors.map((error) => worded(error).replaceAll(/\s+/g, " ").trim())
   return `${command}: ${problems.join("; ").replace(/(?<![.?])$/, ".")} See ${command} --help.`
 }
 
-/** Help text with a heading above the first flag of each group. */
+/** Returns the help text with a heading above the first flag of each group. */
 const grouped = (help: string, groups: Readonly<Record<string, string>>): string =>
   help
     .split("\n")

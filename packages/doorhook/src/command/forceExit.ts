@@ -1,6 +1,6 @@
 /**
- * Ends this process by force when it can't stop, for example when the database neither answers nor closes its connection.
- * Other processes send its deliveries when its membership has lapsed.
+ * Ends this process by force when it can't stop, for example when the database neither answers nor closes its
+ * connection. Other processes send its deliveries once its membership has lapsed.
  */
 import { defaultDeliverySettings, deliverySettingsOf, longestAttempt } from "@doorhook/core"
 import { Effect, Result } from "effect"
@@ -8,7 +8,10 @@ import type { Scope } from "effect"
 import type { EngineConfig } from "../config/EngineConfig.ts"
 import { deliveryOverrides } from "../config/EngineConfig.ts"
 
-/** Time beyond the longest attempt to finish requests, record outcomes and release the rest, in milliseconds. */
+/**
+ * Time allowed after the longest attempt to finish requests, record outcomes and release the remaining deliveries, in
+ * milliseconds.
+ */
 const farewell = 20_000
 
 const signals = ["SIGTERM", "SIGINT"] as const
@@ -20,7 +23,7 @@ export const forceExitAfterSignal = (config: EngineConfig): Effect.Effect<void, 
     const bound = longestAttempt(Result.getOrElse(settings, () => defaultDeliverySettings)) + farewell
     const force = (): void => {
       process.stderr.write(
-        `doorhook: could not stop within ${bound} ms, so it was ended by force with work unfinished: check whether the database answers\n`
+        `doorhook: forced to exit with unfinished work, because stopping took more than ${bound} ms: check whether the database responds\n`
       )
       process.exit(1)
     }

@@ -218,7 +218,7 @@ describe("the installed command without the packages that are installed separate
     "says in one line what to install, for any arguments",
     Effect.gen(function* () {
       for (const [name, missing] of Object.entries(separate)) {
-        const said = `doorhook: ${name} is in a package of its own. Install it with: npm install ${missing}\n`
+        const said = `doorhook: ${name} is in a separate package. Install it with: npm install ${missing}\n`
         for (const args of [[name], [name, "run", "--seed", "7"], [name, "--help"], ["--log-level", "debug", name]]) {
           const { code, stderr, stdout } = yield* runAlone(...args)
           assert.deepStrictEqual({ code, stderr, stdout }, { code: 1, stderr: said, stdout: "" }, args.join(" "))
