@@ -149,7 +149,7 @@ describe("notifications by webhook", () => {
           { notificationUrl: "https://ops.example", notificationSecret: "swordfish" },
           "notificationSecret: must be whsec_"
         ],
-        [{ notificationSecret }, "notificationSecret: is of no use without notificationUrl"]
+        [{ notificationSecret }, "notificationSecret: has no effect without notificationUrl"]
       ] as const) {
         const { message } = yield* codeOf(Effect.runPromise(Effect.scoped(start(given))))
         assert.include(message, problem)

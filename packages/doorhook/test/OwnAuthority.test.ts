@@ -67,7 +67,7 @@ describe("an authority of the host's own", () => {
       for (const [caFile, said] of [
         [join(folder, "none.pem"), "can't be read: there is no such file"],
         [folder, "can't be read: it is a folder, not a file"],
-        [yield* written("nothing"), "has no certificate in PEM"],
+        [yield* written("nothing"), "has no PEM certificate"],
         [yield* written(broken), "certificate 2 of "]
       ] as const) {
         const { code, message } = yield* codeOf(createDoorhook({ database: "memory", directory, caFile }))

@@ -242,7 +242,7 @@ describe("doorhook serve", { concurrent: true }, () => {
       held.resolve(200)
       const { code, stdout } = yield* Effect.promise(() => first.finished)
       assert.strictEqual(code, 0)
-      assert.match(stdout, /\ndoorhook stopping: open work is finished first\ndoorhook stopped\n$/)
+      assert.match(stdout, /\ndoorhook stopping: finishing open work\ndoorhook stopped\n$/)
       const second = yield* serveHere(["--database", database, "--directory", directory])
       const { deliveries } = yield* read(Deliveries, yield* operator(second.url, "GET", "/deliveries"))
       assert.deepStrictEqual(
@@ -336,7 +336,7 @@ describe("a call that can't be carried out", () => {
   refuses("an unknown command", ["sevre"], /sevre/)
   refuses("an unknown flag", ["serve", "--prot", "1"], /--prot/)
   refuses("a port that is none", ["serve", "--port", "http"], /port/)
-  refuses("workers over a file", ["serve", "--port", "0", "--database", "memory", "--workers", "2"], /PostgreSQL only/)
+  refuses("workers over a file", ["serve", "--port", "0", "--database", "memory", "--workers", "2"], /only PostgreSQL/)
   refuses("a port beyond the last", ["serve", "--port", "99999"], /must be a port, 0 to 65535/)
   refuses(
     "a duration that is none",

@@ -147,7 +147,7 @@ await describeOnPostgres("doorhook when processes are killed", (server) => {
           yield* Effect.promise(() => receiver.until(({ length }) => length > sent + 50))
           process.kill(pid, "SIGKILL")
           cutOff += yield* leased(server, database)
-          const told = new RegExp(`worker process ${pid} ended \\(SIGKILL\\); another is started in \\d+ ms`)
+          const told = new RegExp(`worker process ${pid} ended \\(SIGKILL\\); restarting in \\d+ ms`)
           yield* Effect.promise(() => service.complained(told))
         }
         assert.deepStrictEqual(load.refused, [])
