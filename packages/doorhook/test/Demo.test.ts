@@ -28,14 +28,14 @@ describe("npm start", { concurrent: true }, () => {
       assert.strictEqual(answer.status, 202)
       first.child.kill("SIGINT")
       const stopped = yield* Effect.promise(() => first.finished)
-      assert.match(stopped.stdout, /besides: 1 event that others published meanwhile/)
+      assert.match(stopped.stdout, /also: 1 event published by others/)
       assert.match(stopped.stdout, /every accepted event is accounted for\n$/)
       assert.strictEqual(stopped.code, 0, stopped.stderr)
 
       const second = yield* Effect.flatMap(startDemo(folder, "--for", "2s"), ({ finished }) =>
         Effect.promise(() => finished)
       )
-      assert.notMatch(second.stdout, /besides/, "what was there before is not taken for this run's")
+      assert.notMatch(second.stdout, /also:/, "events of earlier runs are not counted")
       assert.match(second.stdout, /accepted in this run: \d+ events with \d+ deliveries\nin the database: .*delivered/)
       assert.match(second.stdout, /every accepted event is accounted for\n$/)
       assert.strictEqual(second.code, 0, second.stderr)
@@ -59,7 +59,7 @@ describe("the demo's account", () => {
     assert.isTrue(complete)
     assert.deepStrictEqual(lines, [
       "accepted in this run: 5 events with 10 deliveries",
-      "besides: 1 event that others published meanwhile, or that no answer came for",
+      "also: 1 event published by others, or whose response did not arrive",
       "in the database: delivered 12 = 12 deliveries of 9 events",
       "every accepted event is accounted for"
     ])

@@ -1,6 +1,6 @@
 /**
- * Calls of the operator API. An embedding process calls the operations directly, other processes use `fetch`. Both give the
- * same answers and reject with the same errors.
+ * Calls the operator API: directly in an embedding process, and with `fetch` in other processes. Both return the same
+ * answers and reject with the same errors.
  */
 import { isRedirect, JsonEncoding } from "@doorhook/core"
 import type { Operation, OperatorApi, RequestFailure } from "@doorhook/server"
@@ -9,9 +9,9 @@ import { DoorhookError } from "../DoorhookError.ts"
 
 /** Arguments of an operation. */
 interface OperatorCallOptions {
-  /** The value of `:id` in its path. */
+  /** The value of `:id` in the operation's path. */
   readonly id?: string
-  /** Its query string, without the question mark. */
+  /** The query string, without the question mark. */
   readonly query?: string
   readonly body?: object
 }
@@ -51,16 +51,16 @@ const ApiErrors = Schema.Struct({
   )
 })
 
-/** The JSON of a response; undefined if it has none. */
+/** Returns the JSON of a response; undefined if it has none. */
 const bodyOf = (response: Response): Promise<unknown> => response.json().catch(() => undefined)
 
-/** The error for a response that is not from a doorhook of this version. */
+/** Returns the error for a response that is not from a doorhook of this version. */
 const strangeAnswer = ({ status }: Response): DoorhookError =>
   new DoorhookError("not_doorhook", `The server there is not a doorhook of this version: it answered ${status}.`)
 
 /**
- * The error for a redirect. Redirects are not followed, because that would drop the key and turn a POST into a GET. The
- * message says where the service may be, without the query, which may hold a secret.
+ * Returns the error for a redirect. Redirects are not followed, because that would drop the key and turn a POST into a
+ * GET. The message says where the service might be, without the query, which might contain a secret.
  */
 const elsewhere = (place: URL, path: string): DoorhookError => {
   const whole = place.origin + place.pathname + place.search
@@ -68,7 +68,7 @@ const elsewhere = (place: URL, path: string): DoorhookError => {
   return new DoorhookError("not_doorhook", `The server there redirects to ${base}.`)
 }
 
-/** The error for a response without the expected status. */
+/** Returns the error for a response without the expected status. */
 const failureOf = async (response: Response, base: string, path: string): Promise<DoorhookError> => {
   const place = isRedirect(response.status) ? URL.parse(response.headers.get("location") ?? "", `${base}${path}`) : null
   if (place !== null) return elsewhere(place, path)

@@ -345,7 +345,7 @@ describe("a host's functions", () => {
       yield* Effect.promise(() => createIntegration(url, token, receiver.url))
       answer = undefined
       assert.strictEqual(yield* list(url, token), 503)
-      const flaw = "`administers` must return true or false, not undefined; write `?? false` where that means no."
+      const flaw = "`administers` must return true or false, not undefined; if that means no, write `?? false`."
       assert.isTrue(lines.some((line) => line.includes(`The directory's ${flaw} request_id=req_`)))
       lines.length = 0
       yield* Effect.promise(() => doorhook.publish(event))

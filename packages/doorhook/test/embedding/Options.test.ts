@@ -89,7 +89,7 @@ describe("options", () => {
         'onNotification: must be a function or left out, not "call me"',
         "logger: must be an object with the methods info, warn, error, or false, not an object",
         'telemetry: must be true or false, not "yes"',
-        "directory.authenticte: is never called; did you mean authenticate?",
+        "directory.authenticte: no such function; did you mean authenticate?",
         "directry: no such setting; did you mean directory?",
         "ackTimeout: must be a text, not a number",
         "catchUp: must be true or false",
