@@ -1,4 +1,6 @@
-/** Polyfills for the suite's single file on Node.js before 20.12. */
+/**
+ * Polyfills for the suite's single file on Node.js before 20.12.
+ */
 {
   const add = (prototype, name, value) => {
     if (!(name in prototype)) Object.defineProperty(prototype, name, { value, writable: true, configurable: true })

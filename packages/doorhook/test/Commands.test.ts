@@ -113,7 +113,7 @@ describe("the operator's commands", () => {
       assert.match(yield* print("notifications", "list"), /^1 +\S+Z +disabled +integration 1 +building 1 +gone\n$/)
       assert.match(
         yield* print("integrations", "probe", "1"),
-        /^delivery dlv_1 is sent to integration 1; .*\nhow it ended: npx doorhook deliveries show dlv_1 --url http:\S+\n$/
+        /^delivery dlv_1 is being sent to integration 1, .*\nsee the outcome with: npx doorhook deliveries show dlv_1 --url http:\S+\n$/
       )
       yield* Effect.promise(() => receiver.until(({ length }) => length === 2))
       yield* eventually("it is told", print("notifications", "list", "--after", "1"), (text) => /recovered/.test(text))
@@ -225,11 +225,11 @@ describe("doorhook deliveries", () => {
         /^doorhook: --retry ring is no resource type; there are call and access_log\.\n$/
       )
       assert.match(yield* printed(enable), /^1: enabled$/m)
-      assert.match(yield* printed(recover), /^1 delivery since \d{4}-\S+Z on the way; how .*: npx doorhook \S+ list /)
+      assert.match(yield* printed(recover), /^1 delivery since \d{4}-\S+Z will be sent; see .*: npx doorhook \S+ list /)
       yield* Effect.promise(() => receiver.until(({ length }) => length === 6))
       assert.match(
         yield* print("deliveries", "recover", "1", "--since", "1h"),
-        /^4 deliveries since \d{4}-\S+Z on the way/
+        /^4 deliveries since \d{4}-\S+Z will be sent/
       )
       yield* Effect.promise(() => receiver.until(({ length }) => length === 10))
       const wrong = yield* run("deliveries", "recover", "1", "--since", "yesterday")
@@ -268,7 +268,7 @@ describe("doorhook deliveries", () => {
       assert.strictEqual(stranger.code, 1)
       assert.match(
         stranger.stderr,
-        /^doorhook: The service at http:\S+ refuses the operator key of DOORHOOK_OPERATOR_KEY\./
+        /^doorhook: The service at http:\S+ rejects the operator key from DOORHOOK_OPERATOR_KEY\./
       )
     })
   )
@@ -552,7 +552,7 @@ describe("settings of a service", () => {
         "trustedProxies (--trusted-proxy):",
         'port (--port): must be a port, 0 to 65535, not "http"',
         "publicUrl (--public-url): must be an http or https URL",
-        "workers (--workers): more than one process can deliver from PostgreSQL only",
+        "workers (--workers): only PostgreSQL can be shared by several processes",
         "can't be read: it is a folder, not a file"
       ])
         assert.include(stderr, name)

@@ -108,7 +108,7 @@ describe("createDoorhook", () => {
         [{ retention: "soon" }, /^retention: "soon" is not a duration.*, or forever$/],
         [{ retention: "0s" }, /^retention: must be more than 0/],
         [{ disableAfter: "never" }, /^disableAfter: "never" is not a duration/],
-        [{ webhookSources: ["203.0.113.7/24"] }, /^webhookSources: "203.0.113.7\/24" is no network/]
+        [{ webhookSources: ["203.0.113.7/24"] }, /^webhookSources: "203.0.113.7\/24" is neither a network/]
       ] as const) {
         const refused = yield* codeOf(createDoorhook({ database: "memory", directory, ...options }))
         assert.strictEqual(refused.code, "invalid_config")

@@ -292,7 +292,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
           assert.strictEqual(code, 3)
           assert.match(
             stderr,
-            new RegExp(`^doorhook: worker: ${what} belongs to one process alone.*--database postgres://.*\n$`)
+            new RegExp(`^doorhook: worker: only one process can use ${what},.*--database postgres://.*\n$`)
           )
         }
         const nobody = yield* runHere(["worker"], { DOORHOOK_DATABASE: "postgres://u:hidden@127.0.0.1:1/doors" })

@@ -371,7 +371,7 @@ describe("a call that can't be carried out", () => {
   refuses(
     "an address of deliveries that is none",
     ["serve", "--port", "0", "--database", "memory", "--webhook-source", "203.0.113.7/24"],
-    /--webhook-source.*"203\.0\.113\.7\/24" is no network/
+    /--webhook-source.*"203\.0\.113\.7\/24" is neither a network/
   )
   refuses(
     "nothing to set of an integration",

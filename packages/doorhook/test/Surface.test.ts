@@ -221,7 +221,7 @@ describe("clients that differ from the standards", () => {
         [{ accessTokensPerGrant: 0 }, /^accessTokensPerGrant: must be a whole number from 1, not 0$/],
         [{ accessTokensPerGrant: 1.5 }, /^accessTokensPerGrant: must be an integer, not 1\.5$/],
         [{ integrationsPerScope: 0 }, /integrationsPerScope: must be a whole number from 1, or unlimited/],
-        [{ trustedProxies: ["everybody"] }, /^trustedProxies: "everybody" is no network/],
+        [{ trustedProxies: ["everybody"] }, /^trustedProxies: "everybody" is neither a network/],
         [{ metricsFor: "everybody" }, /^metricsFor: must be "loopback" or "anyone"/],
         [{ metricsKey: "short" }, /^metricsKey: it has 5 characters and must have 32 or more/],
         [{ metricsKey: `two words ${"x".repeat(32)}` }, /^metricsKey: a Bearer header can't carry it/],

@@ -28,7 +28,7 @@ const didYouMean = (suggestions: ReadonlyArray<string>): string =>
   suggestions.length === 0 ? "" : `; did you mean ${suggestions.join(" or ")}?`
 
 /** Describes an error, beginning with its flag or argument. */
-const worded = (error: CliError.CliError): string => {
+const describe = (error: CliError.CliError): string => {
   switch (error._tag) {
     case "InvalidValue": {
       const name = error.kind === "flag" ? `--${error.option}` : `<${error.option}>`
@@ -55,7 +55,7 @@ const worded = (error: CliError.CliError): string => {
 /** Returns one line with all problems of a command line, and the `--help` command to run. */
 const invalid = (commandPath: ReadonlyArray<string>, errors: ReadonlyArray<CliError.CliError>): string => {
   const command = commandPath.join(" ")
-  const problems = errors.map((error) => worded(error).replaceAll(/\s+/g, " ").trim())
+  const problems = errors.map((error) => describe(error).replaceAll(/\s+/g, " ").trim())
   return `${command}: ${problems.join("; ").replace(/(?<![.?])$/, ".")} See ${command} --help.`
 }
 

@@ -1,4 +1,6 @@
-/** Copies a database to a file, even while a service uses it, and reads the copy to check it. */
+/**
+ * Copies a database to a file, even while a service uses it, and reads the copy to check it.
+ */
 import { CommandFailure, onOneLine } from "@doorhook/core"
 import type { DatabaseUnusable, Inspection } from "@doorhook/sql"
 import { SecretBox, SqliteFile } from "@doorhook/sql"

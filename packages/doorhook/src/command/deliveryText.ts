@@ -17,7 +17,7 @@ const reasonText = (reason: string): string => reason.replaceAll("_", " ")
 const toTheSecond = (iso: string): string => iso.replace(/\.\d+Z$/, "Z")
 
 /** Returns why a delivery is in its state, or when its next attempt is due. */
-const standing = ({ next_attempt_at: at, reason, state }: DeliverySummary): string => {
+const situation = ({ next_attempt_at: at, reason, state }: DeliverySummary): string => {
   if (reason !== null) return reasonText(reason)
   if (state === "delivering") return "is being sent"
   return at === null ? "" : `next ${toTheSecond(at)}`
@@ -31,7 +31,7 @@ export const rowOf = (delivery: DeliverySummary): ReadonlyArray<string> => [
   counted(delivery.attempts, "attempt"),
   delivery.last_attempt === null ? "-" : outcomeText(delivery.last_attempt),
   `created ${toTheSecond(delivery.created_at)}`,
-  standing(delivery)
+  situation(delivery)
 ]
 
 /** Returns the complete command for a suggested action. */

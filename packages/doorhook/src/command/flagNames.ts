@@ -1,4 +1,6 @@
-/** Replaces the names of members and parameters in messages of the operator API with flags. */
+/**
+ * Replaces the names of members and parameters in messages of the operator API with flags.
+ */
 
 /** Patterns for members of bodies, as JSON Pointers at the beginning of a problem, and for parameters in backquotes. */
 const names: ReadonlyArray<readonly [RegExp, string]> = [

@@ -12,7 +12,7 @@ import { deliveryOverrides } from "../config/EngineConfig.ts"
  * Time allowed after the longest attempt to finish requests, record outcomes and release the remaining deliveries, in
  * milliseconds.
  */
-const farewell = 20_000
+const stopAllowance = 20_000
 
 const signals = ["SIGTERM", "SIGINT"] as const
 
@@ -20,10 +20,10 @@ const signals = ["SIGTERM", "SIGINT"] as const
 export const forceExitAfterSignal = (config: EngineConfig): Effect.Effect<void, never, Scope.Scope> => {
   const listen = Effect.sync(() => {
     const settings = Result.flatMap(deliveryOverrides(config), deliverySettingsOf)
-    const bound = longestAttempt(Result.getOrElse(settings, () => defaultDeliverySettings)) + farewell
+    const bound = longestAttempt(Result.getOrElse(settings, () => defaultDeliverySettings)) + stopAllowance
     const force = (): void => {
       process.stderr.write(
-        `doorhook: forced to exit with unfinished work, because stopping took more than ${bound} ms: check whether the database responds\n`
+        `doorhook: could not stop within ${bound} ms and was forced to exit with unfinished work: check whether the database responds\n`
       )
       process.exit(1)
     }

@@ -1,4 +1,6 @@
-/** `doorhook migrate`: upgrades the tables without serving, for deployments with a separate migration step. */
+/**
+ * `doorhook migrate`: upgrades the tables without serving, for deployments with a separate migration step.
+ */
 import { CommandFailure } from "@doorhook/core"
 import { Console, Effect, Layer } from "effect"
 import { Command } from "effect/cli"

@@ -60,7 +60,7 @@ export const whereDisabled = (given: Connection, integration: string) => ({
 })
 
 /** Words a failed answer for the user of the command. */
-const tell = ({ operatorKey, url }: Connection, { code, message }: DoorhookError, remedies: Remedies): string => {
+const messageFor = ({ operatorKey, url }: Connection, { code, message }: DoorhookError, remedies: Remedies): string => {
   switch (code) {
     case "unauthorized":
       return `The service at ${url} rejects the operator key from ${
@@ -93,7 +93,7 @@ const whyNoAnswer = (error: unknown): string => {
 const failureOf = (given: Connection, error: unknown, remedies: Remedies): CommandFailure => {
   if (error instanceof DoorhookError) {
     const exitCode = badInput.includes(error.status) ? CommandFailure.usageExitCode : 1
-    return new CommandFailure({ exitCode, message: tell(given, error, remedies) })
+    return new CommandFailure({ exitCode, message: messageFor(given, error, remedies) })
   }
   return new CommandFailure({
     exitCode: 1,

@@ -1,4 +1,6 @@
-/** Reads the operator key from a flag or an environment variable. */
+/**
+ * Reads the operator key from a flag or an environment variable.
+ */
 import { Config, Effect, Option, Redacted, Result } from "effect"
 import { Flag } from "effect/cli"
 import { presentedKeyOf } from "../config/KeySettings.ts"

@@ -1,4 +1,6 @@
-/** Runs a command as the main program of a process, with its services, output and exit code. */
+/**
+ * Runs a command as the main program of a process, with its services, output and exit code.
+ */
 import * as NodeRuntime from "@effect/platform-node-shared/NodeRuntime"
 import { Effect } from "effect"
 import type { Command } from "effect/cli"

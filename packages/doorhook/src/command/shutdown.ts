@@ -1,4 +1,6 @@
-/** Prints one line when shutdown begins, and one when it is complete. */
+/**
+ * Prints one line when shutdown begins, and one when it is complete.
+ */
 import { Console, Effect } from "effect"
 import type { Scope } from "effect"
 import { onSighup } from "../service/Sighup.ts"

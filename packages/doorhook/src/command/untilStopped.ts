@@ -1,4 +1,6 @@
-/** Marks commands that run until they are stopped: stopping them is not a failure, and they export telemetry. */
+/**
+ * Marks commands that run until they are stopped: stopping them is not a failure, and they export telemetry.
+ */
 import { Context, Effect } from "effect"
 import * as Otlp from "../telemetry/Otlp.ts"
 

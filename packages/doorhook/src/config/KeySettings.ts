@@ -1,4 +1,6 @@
-/** Checks settings that are keys. Messages never contain the keys. */
+/**
+ * Checks settings that are keys. Messages never contain the keys.
+ */
 import { AddressPolicy, english, Signature, UrlPolicy } from "@doorhook/core"
 import { Array, Effect, Redacted, Result } from "effect"
 import type { EngineConfig } from "./EngineConfig.ts"

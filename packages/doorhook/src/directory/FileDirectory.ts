@@ -39,7 +39,7 @@ export const check = (file: string | undefined) =>
   file === undefined ? Effect.succeed([]) : Effect.map(Effect.result(read(file)), (result) => [result])
 
 /** Reads the file and logs a warning for each unused member. */
-const readAloud = Effect.fnUntraced(function* (file: string) {
+const readWithWarnings = Effect.fnUntraced(function* (file: string) {
   const { document, oversights } = yield* read(file)
   for (const oversight of oversights) yield* Effect.logWarning(`directory ${file}: ${oversight}`)
   return document
@@ -53,7 +53,7 @@ const rereadOnHangup = (file: string) =>
       const hangups = yield* Queue.sliding<void>(1)
       yield* onSighup(() => Queue.offerUnsafe(hangups, undefined))
       yield* Queue.take(hangups).pipe(
-        Effect.andThen(readAloud(file)),
+        Effect.andThen(readWithWarnings(file)),
         Effect.flatMap(directory.replace),
         Effect.andThen(Console.log(`directory ${file} read again`)),
         Effect.catchTag("InvalidConfig", ({ message }) =>
@@ -68,7 +68,7 @@ const rereadOnHangup = (file: string) =>
 /** Provides the directory in a file. Fails with every problem of the file. */
 export const layer = (file: string): Layer.Layer<Directory, InvalidConfig, Crypto | FileSystem.FileSystem> =>
   Layer.unwrap(
-    Effect.map(readAloud(file), (document) =>
+    Effect.map(readWithWarnings(file), (document) =>
       rereadOnHangup(file).pipe(Layer.provideMerge(DocumentDirectory.layer(document)))
     )
   )

@@ -1,4 +1,6 @@
-/** The directory of an embedding backend: an object of functions that look up its users and buildings. */
+/**
+ * The directory of an embedding backend: an object of functions that look up its users and buildings.
+ */
 import type { DirectoryBuilding, DirectoryTenant, SessionRequest } from "@doorhook/core"
 import {
   Client,

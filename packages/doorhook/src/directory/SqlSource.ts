@@ -1,4 +1,6 @@
-/** Access to the host's own database, through the usual client libraries. */
+/**
+ * Access to the host's own database, through the usual client libraries.
+ */
 import { Predicate } from "effect"
 import { DoorhookError } from "../DoorhookError.ts"
 

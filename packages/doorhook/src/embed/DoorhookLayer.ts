@@ -1,4 +1,6 @@
-/** The whole engine as a layer, for applications written in Effect. */
+/**
+ * The whole engine as a layer, for applications written in Effect.
+ */
 import type { Directory } from "@doorhook/core"
 import { SettingStore, withDeadlines } from "@doorhook/core"
 import { PublicUrl, untracedLayer } from "@doorhook/server"

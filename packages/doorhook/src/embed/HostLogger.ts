@@ -1,4 +1,6 @@
-/** Logs to the host's logger instead of standard error. */
+/**
+ * Logs to the host's logger instead of standard error.
+ */
 import { nameOf } from "@doorhook/core"
 import { Logger, Predicate } from "effect"
 import type { Layer, LogLevel } from "effect"

@@ -1,4 +1,6 @@
-/** The HTTP surface as a `node:http` handler, for hosts with their own server. */
+/**
+ * The HTTP surface as a `node:http` handler, for hosts with their own server.
+ */
 import { bareAnswer, failure, internalError, stopped } from "@doorhook/server"
 import type { HttpSurface, RequestFailure } from "@doorhook/server"
 import { Predicate } from "effect"

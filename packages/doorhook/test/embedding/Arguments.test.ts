@@ -45,7 +45,7 @@ const refusals: ReadonlyArray<readonly [path: string, given: ReadonlyArray<unkno
   ["clients.rotate", [""], /^id: must be the id of a client, not ""$/],
   ["clients.rotate", ["c1", "24h"], /^options: must be an object/],
   ["clients.remove", [null], /^id: .* not null$/],
-  ["grants.list", [], /^userId: must be the id of a user, as your directory answers it, not undefined$/],
+  ["grants.list", [], /^userId: must be the id of a user, as your directory returns it, not undefined$/],
   ["grants.list", [""], /^userId: .* not ""$/],
   ["grants.list", [{ id: "1" }], /^userId: .* not an object$/],
   ["grants.revoke", ["\ud800"], /^userId: /],
@@ -60,7 +60,7 @@ const refusals: ReadonlyArray<readonly [path: string, given: ReadonlyArray<unkno
   ["sendTestEvent", [""], /^id: /],
   ["publish", [event, "key"], /^options: /],
   ["fetch", ["http://localhost/health/live"], /^request: must be a web request, like new Request\(.*\), not "http/],
-  ["fetch", [{ method: "GET", url: "/health/live", headers: {} }], /^request: .* are for doorhook\.node$/]
+  ["fetch", [{ method: "GET", url: "/health/live", headers: {} }], /^request: .* to doorhook\.node$/]
 ]
 
 describe("arguments", () => {
@@ -175,8 +175,8 @@ describe("arguments", () => {
       assert.deepStrictEqual(yield* Effect.promise(() => publishIn(client, [event])), [published])
       const mysql = { query: async () => [[], []] }
       for (const [given, said] of [
-        [[null, [event]], /^client: must be a client of pg that has begun a transaction, not null$/],
-        [[mysql, [event]], /^client: its `query` must answer \{ rows \}/]
+        [[null, [event]], /^client: must be a pg client in a transaction, not null$/],
+        [[mysql, [event]], /^client: its `query` must return \{ rows \}/]
       ] as const) {
         const refused = yield* codeOf(Reflect.apply(publishIn, undefined, given))
         assert.strictEqual(refused.code, "bad_request")

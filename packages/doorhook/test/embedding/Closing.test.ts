@@ -168,7 +168,7 @@ describe("a SQLite file", () => {
       yield* TestClock.adjust("6 seconds")
       const { message, why } = yield* Fiber.join(refused)
       assert.strictEqual(why, "locked")
-      assert.match(message, new RegExp(`alias\\.db: ${named} delivers from it, .* one process alone`))
+      assert.match(message, new RegExp(`alias\\.db: ${named} delivers from it, and only one process`))
       assert.strictEqual(yield* FileOwner.holderOf(database), named)
       const wait = Effect.forkChild(Layer.build(FileOwner.layer({ database: alias })), { startImmediately: true })
       // A waiting start can be interrupted at once: the clock stands still.

@@ -163,7 +163,7 @@ describe("doorhook on", () => {
       const answer = yield* Effect.promise(() => callApi(url, doorhook.operatorKey, "POST", "/operator/events", event))
       const told = yield* json(answer)
       assert.deepInclude(told, { code: "body_consumed" })
-      assert.match(JSON.stringify(told), /Mount doorhook.node before it/)
+      assert.match(JSON.stringify(told), /Mount doorhook.node earlier/)
     })
   )
 
@@ -190,7 +190,7 @@ describe("doorhook on", () => {
       const told = yield* json(answer)
       assert.nestedPropertyVal(told, "errors[0].id", id)
       assert.notInclude(JSON.stringify(told), "Mount")
-      assert.match(lines.join("\n"), new RegExp(`Mount doorhook.node before it.*request_id=${id}$`))
+      assert.match(lines.join("\n"), new RegExp(`Mount doorhook.node earlier.*request_id=${id}$`))
     })
   )
 

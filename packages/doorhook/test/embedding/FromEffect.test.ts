@@ -306,7 +306,7 @@ describe("ports of the application's own", () => {
       ).pipe(Effect.flip)
       assert.strictEqual(
         exit.message,
-        "ports: the stores come together; missing are IntegrationStore, IdempotencyStore, TokenStore, ClientStore, SettingStore"
+        "ports: replace all stores or none; missing are IntegrationStore, IdempotencyStore, TokenStore, ClientStore, SettingStore"
       )
     })
   )

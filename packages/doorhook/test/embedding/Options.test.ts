@@ -56,8 +56,8 @@ describe("options", () => {
         /lease: "1 fortnight" is not a duration/,
         /retry\.access_log: "later" is not a duration/,
         /retry: "ring" is no resource type; there are call and access_log/,
-        /allowTargets: "home" is no network like 10.0.0.0\/8/,
-        /trustedProxies: "proxy.internal" is no network/,
+        /allowTargets: "home" is neither a network like 10.0.0.0\/8/,
+        /trustedProxies: "proxy.internal" is neither a network/,
         /bodyTimeout: must be more than 0/,
         /publicUrl: must be an http or https URL without a query, like \S+, not "doors.example"/,
         /proxy: /
@@ -208,7 +208,7 @@ describe("options", () => {
       assert.lengthOf(warnings, 1)
       assert.match(
         warnings[0] ?? "",
-        /encryptionKey: not set; signing secrets and the secret behind portal links are kept readable .* openssl rand/
+        /encryptionKey: not set; signing secrets and the secret behind portal links are stored unencrypted .* openssl rand/
       )
       const [readable = ""] = secrets()
       assert.match(readable, /^[\w-]{43}$/)
