@@ -89,7 +89,7 @@ const meet = Effect.fnUntraced(function* (hostile: HostileReceiver) {
 
 describe("each hostile receiver", () => {
   for (const hostile of catalogue.filter(({ known }) => known === "at once")) {
-    test(`${hostile.name}: ${hostile.outcome} at once`, meet(hostile), { keepAlive: 20 })
+    test(`${hostile.name}: ${hostile.outcome} immediately`, meet(hostile), { keepAlive: 20 })
   }
 
   // Concurrently, because they mostly wait.
@@ -103,7 +103,7 @@ describe("each hostile receiver", () => {
 
 describe("hostile receivers", () => {
   test(
-    "hold up neither the beginning nor the end of a large request",
+    "delay neither the beginning nor the end of a large request",
     Effect.gen(function* () {
       const body = "x".repeat(8 * 1024 * 1024)
       for (const hostile of catalogue.filter(({ name }) => /^(?:neverReads|resets\w+|answersEarly\w+)$/.test(name))) {
@@ -116,7 +116,7 @@ describe("hostile receivers", () => {
   )
 
   test(
-    "leave no socket, timer or client behind, after hundreds of requests",
+    "leave no socket, timer or client behind after hundreds of requests",
     Effect.gen(function* () {
       const receivers = yield* Effect.forEach(catalogue, serveHostile)
       const held = heldResources()
@@ -161,7 +161,7 @@ describe("hostile receivers", () => {
   )
 
   test(
-    "make nobody wait who is well",
+    "do not delay healthy receivers",
     Effect.gen(function* () {
       const receivers = yield* Effect.forEach(catalogue, serveHostile)
       const healthy = yield* serve(answers(ok))
@@ -172,7 +172,7 @@ describe("hostile receivers", () => {
   )
 
   test(
-    "that are not there are reported with their address",
+    "that don't exist are reported with their address",
     Effect.gen(function* () {
       const { port, url } = yield* Effect.scoped(serve(answers(ok)))
       const result = yield* post(url)
