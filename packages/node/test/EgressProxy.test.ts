@@ -1,5 +1,5 @@
 /**
- * Sending through a forward proxy: what it is asked for, what it never sees, and who is at fault.
+ * Sending through a forward proxy: what the proxy gets, what it never sees, and who is at fault.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { EgressProxy, UndiciTransport } from "@doorhook/node"
@@ -18,7 +18,7 @@ const test = (name: string, body: Effect.Effect<void, never, Scope.Scope>) => it
 
 const authority = makeAuthority()
 
-/** A request through its own transport, which may only reach public addresses. */
+/** Sends a request through a separate transport that may only reach public addresses. */
 const sendThrough = (
   proxy: EgressProxy.EgressProxyOptions,
   url: string,
@@ -82,7 +82,7 @@ describe("EgressProxy", () => {
         assert.strictEqual(outcomeOf(result), "unavailable")
         assert.strictEqual(
           detailOf(result),
-          `the egress proxy 127.0.0.1:${proxy.port} refuses its credentials (status 407)`
+          `the egress proxy 127.0.0.1:${proxy.port} rejects its credentials (status 407)`
         )
       }
     })

@@ -1,5 +1,5 @@
 /**
- * Concurrent and waiting lookups of names, with name servers that answer when the test says so.
+ * Concurrent and waiting look-ups of names, with name servers that answer when told to.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { NameLookup } from "@doorhook/node"
@@ -28,9 +28,9 @@ const makeServers = (places: NameLookup.Places) => {
     await vi.advanceTimersByTimeAsync(0)
   }
   return {
-    /** The names with a lookup in progress. */
+    /** Names with a look-up in progress. */
     open: () => [...open.keys()],
-    /** The names whose lookup has begun since the last call. */
+    /** Returns the names whose look-up has begun since the last call. */
     begun: () => asked.splice(0),
     look: (name: string, client = "client", asker: Partial<NameLookup.Asker> = {}) => {
       const answer = lookup(name, { client, ...asker })
@@ -100,7 +100,7 @@ describe("lookups of names", () => {
               assert.isAtMost(own.length, places.perClient)
             }
           }
-          // All waiting lookups get their turn.
+          // All waiting look-ups get their turn.
           for (let name = servers.open()[0]; name !== undefined; name = servers.open()[0]) await servers.answer(name)
           await Promise.allSettled(asking.values())
         }
@@ -237,11 +237,11 @@ describe("slow names", () => {
 
   const places = { total: 8, perClient: 4, slow: 2 }
 
-  /** Names of different clients that have been answered late this many times. */
+  /** Makes names of different clients that have been answered late this many times. */
   const afterLongLookUps = async (times: number) => {
     const servers = makeServers(places)
     const names = dead(4)
-    // The answers are no longer recent, so each name is looked up again.
+    // The answers are no longer recent, so each look-up runs again.
     const lookAll = () => names.map((name) => servers.look(name, name))
     for (let time = 0; time < times; time++) {
       const looking = lookAll()

@@ -1,5 +1,5 @@
 /**
- * The cryptography of Node.js satisfies the contract.
+ * The `Crypto` port of Node.js satisfies the contract.
  */
 import { Crypto, DeliveryRequest, Signature } from "@doorhook/core"
 import { CryptoSuite, provideEach } from "@doorhook/core/testing"

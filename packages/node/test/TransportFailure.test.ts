@@ -79,7 +79,7 @@ describe("GuardedConnector", () => {
         const failure = yield* Effect.flip(
           GuardedConnector.open(ways, { allow: loopback, deadline: 5_000, client: "client" }, to, () => undefined)
         )
-        assert.strictEqual(failure.message, "the connection was closed at once")
+        assert.strictEqual(failure.message, "the connection was closed immediately")
       })
     )
   )

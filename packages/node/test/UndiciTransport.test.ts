@@ -23,10 +23,13 @@ const test = (
 
 const authority = makeAuthority()
 
-/** Flags shared between a receiver in its own thread and its test: what it has done, and what it waits for. */
+/** Flags shared by a test and a receiver in its own thread: what the receiver has done, and what it waits for. */
 const [arrived, mayAnswer, answered, never] = [0, 1, 2, 3]
 
-/** A lookup with one place that is occupied until `end` resolves; `waits` resolves when another lookup has to wait. */
+/**
+ * Makes a look-up with one place, which is occupied until `end` resolves. `waits` resolves when another look-up has to
+ * wait.
+ */
 const oneAtOnce = (end: Promise<unknown>) => {
   const waits = Promise.withResolvers<void>()
   const shared = NameLookup.sharing(() => end.then(() => ["127.0.0.1"]), { total: 1, perClient: 1, slow: 1 })
@@ -41,14 +44,17 @@ const oneAtOnce = (end: Promise<unknown>) => {
   return { lookup, waits: waits.promise }
 }
 
-/** Posts to two names of the receiver at this port concurrently. */
+/** Posts concurrently to two names of the receiver at this port. */
 const postToTwoNames = (port: number, deadline: number) =>
   Effect.forEach(["one", "other"], (name) => post(`http://${name}.example:${port}/`, { deadline }), { concurrency: 2 })
 
 /** Behaviours of a receiver in a thread. `closes` answers the first request and closes the connection at the second. */
 type Conduct = "answers" | "says nothing" | "closes"
 
-/** A receiver with its own event loop, until the scope ends. It acts when allowed, and reports that it did. */
+/**
+ * Starts a receiver with its own event loop, until the scope ends. The receiver acts when allowed, and reports that it
+ * did.
+ */
 const receiverInThread = (data: { readonly flags: Int32Array; readonly conduct: Conduct }) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -145,7 +151,7 @@ describe("UndiciTransport", () => {
         }),
         { concurrency: "unbounded" }
       )
-      // A busy machine may block the process for longer than some of the deadlines.
+      // A busy machine might block the process for longer than some of the deadlines.
       assert.isAbove(outcomes.filter((outcome) => outcome === "timeout").length, 10)
     })
   )
@@ -297,7 +303,9 @@ describe("UndiciTransport", () => {
   describe("after the event loop was blocked beyond the deadline", () => {
     const deadline = 1_000
 
-    /** Posts, and then blocks the loop from the request's arrival until the receiver has acted and the deadline has expired. */
+    /**
+     * Posts, and blocks the loop from the request's arrival until the receiver has acted and the deadline has expired.
+     */
     const postAndBlock = Effect.fnUntraced(function* (conduct: Conduct) {
       const flags = new Int32Array(new SharedArrayBuffer(16))
       const set = (flag: number): void => {
