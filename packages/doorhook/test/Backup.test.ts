@@ -237,7 +237,7 @@ describe("a backup on SQLite", () => {
       prepare?: (file: (name: string) => string) => void
     ]
   > = [
-    ["a file that is there", "doorhook.db there.db", 3, /there\.db: it exists already\..*--force\.$/],
+    ["an existing file", "doorhook.db there.db", 3, /there\.db: it exists already\..*--force\.$/],
     ["the database itself", "doorhook.db doorhook.db --force", 3, /belongs to the database itself/],
     ["its lock", "doorhook.db doorhook.db-lock --force", 3, /belongs to the database itself/],
     [
@@ -259,7 +259,7 @@ describe("a backup on SQLite", () => {
     ["no database", "none.db backup.db", 3, /There is no database none\.db\. Name the file/],
     ["memory", "memory backup.db", 3, /in memory can't be backed up/],
     ["a damaged database", "damaged.db backup.db", 1, /damaged\.db is damaged/, (file) => damaged(file("damaged.db"))],
-    ["a database of others", "other.db backup.db", 1, /has no doorhook tables/, (file) => foreign(file("other.db"))],
+    ["a foreign database", "other.db backup.db", 1, /has no doorhook tables/, (file) => foreign(file("other.db"))],
     ["a text", "there.db backup.db", 1, /there\.db is damaged or no database/],
     [
       "a database with two names",
@@ -337,7 +337,7 @@ const rehearseDump = (server: TestServer, programs: string) =>
 
 await describeOnPostgres("a backup on PostgreSQL", (server) => {
   live(
-    "is a copy of the database on its server, made only by SQL, and continues from its state",
+    "is a copy of the database on its server, made only with SQL, and continues from its state",
     Effect.gen(function* () {
       const [from, to] = [yield* newDatabase(server), yield* newDatabase(server)]
       yield* rehearse(server.url(from), server.url(to), {
@@ -434,7 +434,7 @@ await describeOnPostgres("a backup on PostgreSQL", (server) => {
     })
   )
 
-  it.live("is refused by a pg_dump that is older than the server", (context) =>
+  it.live("is refused if pg_dump is older than the server", (context) =>
     Effect.gen(function* () {
       const tools = installedTools()
       const [newest] = yield* Effect.promise(() => server.administer("SHOW server_version_num"))

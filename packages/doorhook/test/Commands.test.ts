@@ -274,7 +274,7 @@ describe("doorhook deliveries", () => {
   )
 })
 
-describe("what others wrote", () => {
+describe("text from others", () => {
   live(
     "can't control the operator's terminal, as a line or as JSON",
     Effect.gen(function* () {
@@ -298,9 +298,9 @@ describe("what others wrote", () => {
   )
 })
 
-describe("what is no doorhook", () => {
+describe("a server that is not doorhook", () => {
   live(
-    "counts as a failure for any answer, and a redirect is reported with its target",
+    "counts as a failure whatever it answers, and a redirect is reported with its target",
     Effect.gen(function* () {
       const shown = {
         id: "dlv_1",
@@ -444,9 +444,9 @@ const trickle = (url: string, pieces: ReadonlyArray<string>) =>
     })
   })
 
-describe("what is no request that can be read", () => {
+describe("an unreadable request", () => {
   live(
-    "is answered with the problem and a request id, like any other",
+    "is answered with the problem and a request id, like other requests",
     Effect.gen(function* () {
       const { url } = yield* serveHere(["--database", "memory"])
       for (const [sent, status, code] of [
@@ -466,7 +466,7 @@ describe("what is no request that can be read", () => {
   )
 })
 
-describe("a service whose clients are slow on purpose", () => {
+describe("a service with deliberately slow clients", () => {
   live(
     "waits for heads and bodies only as long as configured",
     Effect.gen(function* () {
@@ -530,7 +530,7 @@ describe("settings of a service", () => {
   )
 
   live(
-    "that are wrong are reported all at once, with suggestions, before the start",
+    "that are wrong are reported together, with suggestions, before the start",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "settings.json")
@@ -639,7 +639,7 @@ describe("settings of a service", () => {
   )
 
   live(
-    "an empty bearer token is never the key, and an empty DOORHOOK_OPERATOR_KEY is refused",
+    "an empty bearer token is never accepted as the key, and an empty DOORHOOK_OPERATOR_KEY is refused",
     Effect.gen(function* () {
       const { stdout, url } = yield* serveHere(["--database", "memory"], { DOORHOOK_OPERATOR_KEY: "" })
       assert.match(stdout(), /operator key \(shown only now\): dhop_/)

@@ -17,7 +17,7 @@ const startDemo = (cwd: string, ...flags: ReadonlyArray<string>) =>
 
 describe("npm start", { concurrent: true }, () => {
   live(
-    "accounts for all events that it published, also beside other publishers and over several runs",
+    "accounts for all events that it published, despite other publishers and earlier runs",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const first = yield* startDemo(folder)
@@ -43,7 +43,7 @@ describe("npm start", { concurrent: true }, () => {
   )
 })
 
-describe("the demo's account", () => {
+describe("the demo's summary", () => {
   const id = (n: number): EventId => EventId.make(`evt_${String(n).padStart(20, "0")}`)
   const summary = { events: 9, states: { ...noDeliveries, delivered: 12 }, oldest_due_at: null }
   const many = new Map(Array.from({ length: 5 }, (_, n) => [id(n), 2]))

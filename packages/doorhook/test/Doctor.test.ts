@@ -27,7 +27,7 @@ describe("doorhook doctor", () => {
   )
 
   live(
-    "explains what keeps the service from running, and exits with 1",
+    "explains what prevents the service from running, and exits with 1",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const database = join(folder, "other.db")

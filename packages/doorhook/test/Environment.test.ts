@@ -122,7 +122,7 @@ describe("the environment", () => {
   )
 
   live(
-    "has all of its problems reported at once, by the names of its variables",
+    "reports all problems together, by the names of the variables",
     Effect.gen(function* () {
       const { message } = yield* Effect.flip(readFrom(wrong))
       assert.sameMembers(namedIn(message), butExceptions)
@@ -157,7 +157,7 @@ describe("the environment", () => {
   )
 
   live(
-    "affects a service, and a proxy has its exceptions",
+    "applies to a service, and exceptions bypass the proxy",
     Effect.gen(function* () {
       const receiver = yield* startReceiver()
       // Nothing listens at the proxy's address, so a request that arrives did not use it.

@@ -30,7 +30,7 @@ it.live("explains each of the commands", () =>
   )
 )
 
-it.live("shows the flags of a run of the suite under headings", () =>
+it.live("shows the flags of `conformance run` under headings", () =>
   Effect.gen(function* () {
     const { code, stdout } = yield* runHere(["conformance", "run", "--help"], {})
     assert.strictEqual(code, 0)

@@ -93,7 +93,7 @@ const listening = () => {
   }
 }
 
-describe("those who run doorhook", () => {
+describe("operators", () => {
   live(
     "get requests signed with both secrets after a rotation",
     Effect.gen(function* () {
@@ -115,7 +115,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "may have requests signed with the service's own key, which receivers verify without a secret",
+    "can have requests signed with the service's own key, which receivers verify without a secret",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const database = join(folder, "doorhook.db")
@@ -144,7 +144,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "may leave requests unsigned",
+    "can leave requests unsigned",
     Effect.gen(function* () {
       const doorhook = yield* start({ signing: "off" })
       const receiver = yield* startReceiver()
@@ -157,7 +157,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "accept any 2xx as an acknowledgement if a receiver needs it",
+    "can accept any 2xx as an acknowledgement",
     Effect.gen(function* () {
       const doorhook = yield* start({ retry: { access_log: [] } })
       const receiver = yield* startReceiver(() => 204)
@@ -176,7 +176,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "add headers to the requests of one integration, whose values are never shown again",
+    "can add headers to the requests of one integration, whose values are never shown again",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const encryptionKey = "0123456789abcdef0123456789abcdef"
@@ -215,7 +215,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "open a network only to one integration",
+    "can allow a network for a single integration",
     Effect.gen(function* () {
       const doorhook = yield* start({ allowTargets: [], retry: { access_log: [] } })
       const { api, create } = yield* admin(doorhook)
@@ -244,7 +244,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "are notified that a receiver is gone, and that a probe reached it again",
+    "are notified when a receiver is gone, and when a probe reaches it again",
     Effect.gen(function* () {
       const { heard, onNotification, until } = listening()
       const doorhook = yield* start({ onNotification })
@@ -283,7 +283,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "are notified of an integration that fails until it is disabled, even if their callback fails",
+    "are notified of an integration that fails until it is disabled, even if a callback fails",
     Effect.gen(function* () {
       const fail = (disableAfter: string) =>
         Effect.gen(function* () {
@@ -313,7 +313,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "are notified of an integration that failed once and got nothing since",
+    "are notified of an integration that failed once and has had no deliveries since",
     Effect.gen(function* () {
       const { heard, onNotification, until } = listening()
       const doorhook = yield* start({ disableAfter: "2s", retry: { access_log: [] }, onNotification })
@@ -356,7 +356,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "get a busy error while the database stores nothing, and the event is not stored",
+    "get a busy error while the database can't store, and the event is not stored",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const waitingBytes = 262_144

@@ -38,9 +38,9 @@ const written = Effect.fnUntraced(function* (text: string) {
   return file
 })
 
-describe("an authority of the host's own", () => {
+describe("the host's own certificate authority", () => {
   live(
-    "is trusted if a file contains it, beside others",
+    "is trusted in addition to others if a file contains it",
     Effect.gen(function* () {
       const receiver = yield* serve(isSecure(authority), { scheme: "https" })
       const caFile = yield* written(`The building's:\n${makeSelfSigned("other.example").cert}\n${authority.cert}`)
@@ -50,7 +50,7 @@ describe("an authority of the host's own", () => {
   )
 
   live(
-    "is not trusted otherwise, and the explanation says what to do",
+    "is otherwise not trusted, and the explanation says what to do",
     Effect.gen(function* () {
       const receiver = yield* serve(isSecure(authority), { scheme: "https" })
       const delivery = yield* deliveredTo(yield* start({ retry }), receiver.url)

@@ -43,7 +43,7 @@ const opens = (url: string, link: string) =>
 
 describe("portal links", () => {
   live(
-    "are made for the public URL, and their cookies are safe behind https",
+    "use the public URL, with secure cookies behind https",
     Effect.gen(function* () {
       const { doorhook, url } = yield* startAll
       const link = yield* Effect.promise(() => doorhook.portalLink(1))
@@ -82,7 +82,7 @@ describe("portal links", () => {
   )
 
   live(
-    "are ended by the command, in every process over the database",
+    "are ended by the command, in every process on the database",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const receiver = yield* startReceiver()
@@ -129,7 +129,7 @@ const signIn = (url: string, prefix = "") =>
 
 describe("an operator's session", () => {
   live(
-    "has cookies of this host alone behind https, and leads to pages behind the prefix",
+    "has cookies for this host only behind https, and leads to pages behind the prefix",
     Effect.gen(function* () {
       const { url } = yield* startAll
       const { cookie, location, session } = yield* signIn(url, "/hooks")
@@ -143,7 +143,7 @@ describe("an operator's session", () => {
   )
 
   live(
-    "is valid in every process over the database with the same key, and in none with another",
+    "is valid in every process on the database with the same key, and not with another key",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const started = yield* Effect.forEach([key, key, `another-${key}`], (operatorKey) =>
@@ -167,7 +167,7 @@ describe("an operator's session", () => {
 
 describe("a login form", () => {
   live(
-    "of one process is accepted by another over the same database",
+    "of one process is accepted by another on the same database",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const [one, two] = yield* Effect.all([start({ database, logger: false }), start({ database, logger: false })])

@@ -103,9 +103,9 @@ const answersToNul = async (url: string): Promise<Readonly<Record<string, number
 
 await describeOnPostgres("doorhook on PostgreSQL", (server) => {
   // These tests mostly wait for processes and leases.
-  describe("its processes", { concurrent: true }, () => {
+  describe("processes", { concurrent: true }, () => {
     live(
-      "a service delivers published events, and keeps them over a restart",
+      "a service delivers published events, and keeps them after a restart",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
         const receiver = yield* startReceiver()
@@ -138,7 +138,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
     )
 
     live(
-      "a service answers texts that PostgreSQL can't store as in memory",
+      "a service refuses texts that PostgreSQL can't store like a service in memory",
       Effect.gen(function* () {
         const serve = (database: string) => serveHere(["--database", database, "--directory", directory])
         const [inMemory, here] = [yield* serve("memory"), yield* serve(server.url(yield* newDatabase(server)))]
@@ -149,7 +149,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
     )
 
     live(
-      "a service starts workers, and stops them at its own end",
+      "a service starts workers, and stops them when it ends",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
         const args = ["--port", "0", "--database", database, "--directory", directory, "--workers", "1"]
@@ -164,7 +164,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
     )
 
     live(
-      "its workers read the directory again when it does",
+      "workers reload the directory when the service does",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
         const { child, printed, stdout } = yield* startService(yield* configured(database, { workers: 1 }))
@@ -176,7 +176,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
     )
 
     live(
-      "a service without a directory starts no workers, which could not check rights",
+      "a service without a directory starts no workers, because they could not check rights",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
         const { stdout } = yield* startService(["--database", database, "--workers", "2"])
@@ -186,7 +186,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
     )
 
     live(
-      "an embedded doorhook leaves deliveries that it has no room for to a worker, and wakes it",
+      "an embedded doorhook wakes a worker for deliveries that exceed its own capacity",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
         const receiver = yield* startReceiver()
@@ -221,7 +221,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
     )
 
     live(
-      "one of two workers under load is killed: everything arrives and is accounted for",
+      "when one of two workers is killed under load, everything arrives and is accounted for",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
         const receiver = yield* startReceiver(() => new Promise((resolve) => void setTimeout(() => resolve(200), 10)))

@@ -43,7 +43,7 @@ const startApi = Effect.fnUntraced(function* (options: Parameters<typeof start>[
 
 describe("clients that differ from the standards", () => {
   live(
-    "get their expected answers if so configured",
+    "get their expected responses if configured",
     Effect.gen(function* () {
       const { api } = yield* startApi({
         createdStatus: 200,
@@ -66,7 +66,7 @@ describe("clients that differ from the standards", () => {
   )
 
   live(
-    "get the standards' answers otherwise",
+    "get the standards' responses otherwise",
     Effect.gen(function* () {
       const { api } = yield* startApi({ requestsPerMinute: 3 })
       const refused = yield* api("POST", path, integrationDocument(receiver, ["door_release"]))
@@ -81,7 +81,7 @@ describe("clients that differ from the standards", () => {
   )
 
   live(
-    "are limited in tokens per minute and in live tokens",
+    "are limited in tokens per minute and in valid tokens",
     Effect.gen(function* () {
       const { url } = yield* mount(yield* start({ tokenRequestsPerMinute: 4, accessTokensPerGrant: 2 }))
       const code = codeIn(yield* Effect.promise(() => logIn(authorizeUrl(url, client), "admin", "right")))
@@ -212,7 +212,7 @@ describe("clients that differ from the standards", () => {
   )
 
   live(
-    "have invalid settings reported",
+    "cause errors for invalid settings",
     Effect.gen(function* () {
       for (const [options, message] of [
         [{ createdStatus: 204 }, /createdStatus/],
@@ -265,7 +265,7 @@ const failTenTimes = (logIn: (password: string) => Effect.Effect<number>) =>
 
 describe("metrics", () => {
   live(
-    "are for programs on the same machine, unless configured for anyone",
+    "are only for programs on the same machine, unless configured for anyone",
     Effect.gen(function* () {
       for (const [options, expected] of [
         [{}, 403],
@@ -282,7 +282,7 @@ describe("metrics", () => {
   )
 
   live(
-    "need the key, if there is one",
+    "need the key if there is one",
     Effect.gen(function* () {
       const metricsKey = "0123456789abcdefghijklmnopqrstuv"
       const doorhook = yield* start({ metricsKey })
@@ -314,7 +314,7 @@ describe("guessing passwords", () => {
   )
 
   live(
-    "without an address is slow and locks out no other user",
+    "without an address is slow, but does not lock out other users",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const anybody = yield* formOf((request) => doorhook.fetch(request))
@@ -344,7 +344,7 @@ describe("guessing passwords", () => {
 
 describe("the host's own login", () => {
   live(
-    "takes the place of the form, with the host's look",
+    "replaces the form, with the host's look",
     Effect.gen(function* () {
       const asked: Array<HostSessionRequest> = []
       const doorhook = yield* start({
@@ -375,7 +375,7 @@ describe("the host's own login", () => {
   )
 
   live(
-    "that returns nonsense lets nobody in",
+    "that returns an invalid value lets nobody in",
     Effect.gen(function* () {
       for (const nonsense of ['{"id":7.5}', '"alice"', '{"login_url":""}', "{}"]) {
         // As in plain JavaScript, without types to prevent it.
@@ -425,9 +425,9 @@ describe("clients", () => {
   )
 })
 
-describe("what happened", () => {
+describe("past events", () => {
   live(
-    "can be looked up by owners who get its webhooks",
+    "can be read by owners who get their webhooks",
     Effect.gen(function* () {
       const { api, doorhook } = yield* startApi()
       yield* Effect.promise(() => doorhook.publish({ ...event, data: { id: 42, name: "Ada" } }))

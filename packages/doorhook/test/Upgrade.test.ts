@@ -83,7 +83,7 @@ const countsOf = (doorhook: Doorhook) =>
 
 describe("a store of version 0.1.0", () => {
   live(
-    "is upgraded: its contents are complete, tokens and secrets are valid, deliveries continue",
+    "is upgraded: its contents are complete, tokens and secrets stay valid, deliveries continue",
     Effect.gen(function* () {
       const database = yield* olderFile
       const doorhook = yield* start({ database, ...settings })
@@ -129,7 +129,7 @@ describe("a store of version 0.1.0", () => {
   )
 })
 
-describe("an access token that version 0.1.0 gave out", () => {
+describe("an access token issued by version 0.1.0", () => {
   live(
     "is valid until it expires, and can be revoked",
     Effect.gen(function* () {
@@ -164,9 +164,9 @@ describe("an access token that version 0.1.0 gave out", () => {
   )
 })
 
-describe("what a tenant may read in a store of version 0.1.0", () => {
+describe("data for a tenant in a store of version 0.1.0", () => {
   live(
-    "is listed afterwards, even if that version had not prepared it for reading",
+    "is listed after an upgrade, even if that version had not prepared it for lists",
     Effect.gen(function* () {
       const database = yield* olderFile
       const before = new DatabaseSync(database)

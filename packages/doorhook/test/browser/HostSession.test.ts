@@ -61,7 +61,7 @@ describe.skipIf(!hasBrowser)("a user of a host with its own login", () => {
   it.each([
     ["allows", "Allow", "code", /^dh_ac_/],
     ["denies", "Deny", "error", /^access_denied$/]
-  ] as const)("logs in there, comes back, is named, %s, and goes on to the app", async (_, button, name, value) => {
+  ] as const)("logs in there, returns, is named, %s, and continues to the app", async (_, button, name, value) => {
     const { callback, toApp } = host()
     const { complaints, page } = await host().page()
     await page.goto(toApp)

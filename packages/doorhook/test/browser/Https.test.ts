@@ -47,7 +47,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser over https", () => {
   const stage = shared(openStage, hasBrowser)
   afterEach(() => stage().closePages())
 
-  it("binds the form to a cookie that no other host can set, and ends in a code", async () => {
+  it("binds the form to a cookie that no other host can set, and ends with a code", async () => {
     const { url } = stage()
     const { complaints, context, page } = await stage().page({ ignoreHTTPSErrors: true })
     await page.goto(`${url}/oauth/authorize?client_id=c1&response_type=code&client_secret=s1`)

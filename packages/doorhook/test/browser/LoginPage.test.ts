@@ -76,7 +76,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
   it.each([
     ["allowed", "code"],
     ["denied", "error"]
-  ] as const)("leads through a callback that sends the user on to another origin: %s", async (what, answer) => {
+  ] as const)("works with a callback that redirects to another origin: %s", async (what, answer) => {
     const { callback, toEntrance } = stage()
     const { complaints, page } = await stage().page()
     await page.goto(toEntrance)
@@ -151,7 +151,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
     }
   })
 
-  it("asks again where the browser refuses cookies", async () => {
+  it("asks again if the browser refuses cookies", async () => {
     const { toApp } = stage()
     const { context, page } = await stage().page()
     await page.goto(toApp)
@@ -171,7 +171,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
     assert.isNotEmpty(codeAt(page))
   })
 
-  it("needs no mouse: the order of Tab is that of the page, and Enter logs in", async () => {
+  it("needs no mouse: Tab follows the order of the page, and Enter logs in", async () => {
     const { callback, toApp } = stage()
     const { page } = await stage().page()
     await page.goto(toApp)
@@ -196,7 +196,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
 const phone = { viewport: { width: 320, height: 568 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 }
 
 describe.skipIf(!hasBrowser)("the login page", () => {
-  it("fits a small phone: no scrolling sideways, and nothing too small to tap", async () => {
+  it("fits a small phone: no horizontal scrolling, and nothing too small to tap", async () => {
     const { outOfBand } = stage()
     for (const colorScheme of ["light", "dark"] as const) {
       const { page } = await stage().page({ ...phone, colorScheme })

@@ -60,7 +60,7 @@ const places = (): ReadonlyArray<string> => {
 
 describe.skipIf(!hasBrowser)("an operator with a browser", () => {
   it.each([true, false])(
-    "sees a problem, finds the delivery and the reason, sends it again and recovers; with JavaScript: %s",
+    "sees a problem, finds the delivery and the reason, resends it and recovers; with JavaScript: %s",
     async (javaScriptEnabled) => {
       const { broken, brokenDelivery, visitors } = stage()
       const { addresses, complaints, context, page } = await visitors.page({ javaScriptEnabled })
@@ -153,7 +153,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await page.getByText("acknowledges again").first().waitFor()
   })
 
-  it("sees pages refresh themselves without losing open parts and selections", async () => {
+  it("sees pages refresh without losing open parts and selections", async () => {
     const { brokenDelivery, doorhook, visitors } = stage()
     const { page } = await visitors.page()
     await page.clock.install()
@@ -179,7 +179,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     assert.strictEqual(stage().bodiesAt("/broken").length, before)
   })
 
-  it("sees when the service does not answer, and when it does again", async () => {
+  it("sees when the service stops and resumes responding", async () => {
     const { visitors } = stage()
     const { page } = await visitors.page()
     await page.clock.install()
@@ -194,7 +194,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await page.getByText("The service does not answer.", { exact: false }).waitFor({ state: "hidden" })
   })
 
-  it("selects all of a page and sends it again", async () => {
+  it("selects all deliveries of a page and resends them", async () => {
     const { visitors } = stage()
     const { page } = await visitors.page()
     await signIn(page)
@@ -206,7 +206,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await page.getByText(`Deliveries that are sent again: ${boxes}`).waitFor()
   })
 
-  it("is led to the sign-in page when the session has ended elsewhere", async () => {
+  it("gets the sign-in page if the session was ended elsewhere", async () => {
     const { visitors } = stage()
     const { context, page } = await visitors.page()
     await page.clock.install()
@@ -261,7 +261,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
 })
 
 describe.skipIf(!hasBrowser)("an operator's page", () => {
-  it.each(looks)("has names, headings, contrast and room: %s", async (_, options) => {
+  it.each(looks)("has names, headings, contrast and large enough controls: %s", async (_, options) => {
     const { visitors } = stage()
     const { complaints, page } = await visitors.page(options)
     await page.goto(`${stage().url}/console`)

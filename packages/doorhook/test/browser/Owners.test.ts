@@ -91,7 +91,7 @@ describe.skipIf(!hasBrowser)("the holder of a link", () => {
     )
   })
 
-  it("reads what the receiver answered, as text, and nothing of another integration", async () => {
+  it("sees the receiver's answer as text, and nothing of another integration", async () => {
     const { broken, doorhook, good, visitors } = stage()
     const { page } = await visitors.page()
     await page.goto((await doorhook.portalLink(broken)).url)
@@ -117,7 +117,7 @@ describe.skipIf(!hasBrowser)("the holder of a link", () => {
     assert.strictEqual((await doorhook.integrations.show(gone)).status, "enabled")
   })
 
-  it("sees that the link has expired, both on an open page and on opening it", async () => {
+  it("sees that the link has expired, on an open page and when opening the link", async () => {
     const { doorhook, good, visitors } = stage()
     const { page } = await visitors.page({ javaScriptEnabled: false })
     // Its lifetime is just long enough to open it on this machine.
@@ -134,7 +134,7 @@ describe.skipIf(!hasBrowser)("the holder of a link", () => {
     assert.strictEqual(await title.innerText(), "This link has expired")
   })
 
-  it("can't be made to send by a form of another site", async () => {
+  it("can't be tricked into sending by a form of another site", async () => {
     const { broken, doorhook, site, visitors } = stage()
     const { page } = await visitors.page()
     await page.goto((await doorhook.portalLink(broken)).url)
@@ -152,7 +152,7 @@ describe.skipIf(!hasBrowser)("the holder of a link", () => {
 
 describe.skipIf(!hasBrowser)("an owner who logs in", () => {
   it.each([true, false])(
-    "adds an integration, tries it, edits, pauses, renews its secret and deletes it; with JavaScript: %s",
+    "adds, tests, edits and pauses an integration, rotates its secret and deletes it; with JavaScript: %s",
     async (javaScriptEnabled) => {
       const { doorhook, visitors } = stage()
       const { addresses, complaints, page } = await visitors.page({ javaScriptEnabled })
@@ -210,7 +210,7 @@ describe.skipIf(!hasBrowser)("an owner who logs in", () => {
     }
   )
 
-  it("sends several of their deliveries again", async () => {
+  it("resends several deliveries", async () => {
     const { broken, visitors } = stage()
     const { page } = await visitors.page()
     await signIn(page)
@@ -267,7 +267,7 @@ describe.skipIf(!hasBrowser)("an owner whom the host has logged in", () => {
   const host = shared(openHost, hasBrowser)
   afterEach(() => (hasBrowser ? host().closePages() : undefined))
 
-  it("is redirected to the host's login and back, and is signed out when the host says so", async () => {
+  it("is redirected to the host's login and back, and is signed out with the host's session", async () => {
     const { url } = host()
     const { context, page } = await host().page()
     await page.goto(`${url}/portal`)
@@ -292,7 +292,7 @@ describe.skipIf(!hasBrowser)("an owner whom the host has logged in", () => {
 })
 
 describe.skipIf(!hasBrowser)("an owner's page", () => {
-  it.each(looks)("has names, headings, contrast and room: %s", async (_, options) => {
+  it.each(looks)("has names, headings, contrast and large enough controls: %s", async (_, options) => {
     const { broken, brokenDelivery, doorhook, visitors } = stage()
     const { complaints, page } = await visitors.page(options)
     const look = async (address: string) => {

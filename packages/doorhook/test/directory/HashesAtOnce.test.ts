@@ -57,7 +57,7 @@ const startHost = Effect.gen(function* () {
 })
 
 live(
-  "forty logins of unknown users leave threads for publishing: at most two hashes are computed at once",
+  "forty logins of unknown users leave threads for publishing: at most two hashes are computed concurrently",
   Effect.gen(function* () {
     const { doorhook, logIn } = yield* startHost
     const { counted } = yield* countHashes

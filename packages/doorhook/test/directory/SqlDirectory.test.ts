@@ -104,7 +104,7 @@ describe("the directory over tables", () => {
   })
 
   live(
-    "refuses ids that are not numbers when they are first used, with the value and the rule",
+    "refuses ids that are not numbers when they are first used, and names the value and the rule",
     Effect.gen(function* () {
       const database = new DatabaseSync(":memory:")
       database.exec(`
@@ -156,7 +156,7 @@ describe("the directory over tables", () => {
   })
 
   live(
-    "warns at the start of each table and column that it can't read, with the option that names it",
+    "warns at the start about each table and column that it can't read, with the option that names it",
     Effect.gen(function* () {
       const database = new DatabaseSync(":memory:")
       database.exec(standard)
@@ -181,7 +181,7 @@ describe("the directory over tables", () => {
   )
 
   live(
-    "warns once of a stored password that it can't verify, without showing it",
+    "warns once about a stored password that it can't verify, without showing it",
     Effect.gen(function* () {
       const database = new DatabaseSync(":memory:")
       database.exec(standard)
@@ -201,7 +201,7 @@ describe("the directory over tables", () => {
     })
   )
 
-  it("checks an unknown login as it does a known one, so that they take the same time, and lets nobody in by that", async () => {
+  it("checks an unknown login like a known one, so that both take the same time, and refuses it", async () => {
     const database = new DatabaseSync(":memory:")
     database.exec(own)
     const checked: Array<string> = []
@@ -224,7 +224,7 @@ describe("the directory over tables", () => {
     assert.deepStrictEqual(checked, ["md5:x", "md5:x", "md5:y", "md5:y", "md5:y"])
   })
 
-  it("takes as long for an unknown login as the stored hashes take, whatever their cost", async () => {
+  it("takes as long for an unknown login as for stored hashes, whatever their cost", async () => {
     const database = new DatabaseSync(":memory:")
     database.exec(standard)
     database.prepare("UPDATE users SET password_hash = ?").run(await hashPassword("correct horse", { ln: 4, p: 1 }))
@@ -277,7 +277,7 @@ await describeOnPostgres("the directory over tables", (server) => {
     })
 
   live(
-    "says what is missing where doorhook is not there, or not for the host's user",
+    "says what is missing if doorhook is not installed, or not accessible to the host's user",
     withPool(async (pool, url) => {
       const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } } as const
       const refusedIn = async (...before: ReadonlyArray<string>) => {

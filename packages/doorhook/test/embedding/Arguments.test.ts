@@ -77,7 +77,7 @@ describe("arguments", () => {
   )
 
   live(
-    "that are null count as left out, and pages are read to their end",
+    "that are null count as left out, and a loop over pages ends",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const receiver = yield* startReceiver()
@@ -108,7 +108,7 @@ describe("arguments", () => {
   )
 
   live(
-    "say since when to recover: a Date or a text, by itself or as the member that the HTTP API has",
+    "accept a Date or a text as the time to recover from, directly or as a member like in the HTTP API",
     Effect.gen(function* () {
       const doorhook = yield* start({ retry: { access_log: [] }, logger: false })
       const receiver = yield* startReceiver(() => 500)
@@ -130,7 +130,7 @@ describe("arguments", () => {
   )
 
   live(
-    "that JSON can't represent are problems of the event, and unknown members of the event are ignored",
+    "that JSON can't represent are reported as problems of the event, and unknown members of an event are ignored",
     Effect.gen(function* () {
       const doorhook = yield* start()
       for (const data of [new Map([["id", 1]]), { n: 1n }]) {
@@ -187,7 +187,7 @@ describe("arguments", () => {
   )
 
   live(
-    "of handles are requests; anything else is not doorhook's",
+    "of handles that are not requests return false",
     Effect.gen(function* () {
       const { handles } = yield* start()
       const answers = [

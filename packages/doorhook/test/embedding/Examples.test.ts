@@ -18,7 +18,7 @@ const statusOf = async (answer: Promise<unknown>): Promise<unknown> => Reflect.g
 describe("the example on Next.js", () => {
   afterEach(() => void vi.unstubAllEnvs())
 
-  it("answers in its route handlers", async () => {
+  it("serves doorhook from its route handlers", async () => {
     vi.stubEnv("DATABASE", "memory")
     vi.stubEnv("NEXT_RUNTIME", "nodejs")
     await call(await moduleOf("instrumentation.ts"), "register")

@@ -37,7 +37,7 @@ const nodeHosts: ReadonlyArray<HostCase> = [
 /** Hosts that pass on web requests. */
 const webHosts: ReadonlyArray<HostCase> = [
   ["Hono", Hosts.honoHost],
-  ["route handlers, as Next.js has them", Hosts.routeHandlers]
+  ["route handlers, as in Next.js", Hosts.routeHandlers]
 ]
 
 const json = (answer: Response) => Effect.promise((): Promise<unknown> => answer.json())
@@ -86,7 +86,7 @@ describe("doorhook on", () => {
 
   for (const [name, startHost] of nodeHosts) {
     live(
-      `${name} is where its links lead and its tokens come from, when nobody says where it is reached`,
+      `${name}: without publicUrl, links and the issuer of tokens use the host's address`,
       Effect.gen(function* () {
         const doorhook = yield* start()
         const { own, url } = yield* startHost(doorhook)
@@ -107,7 +107,7 @@ describe("doorhook on", () => {
   }
 
   live(
-    "Express, under a path, is discovered by its issuer alone, and does not replace another issuer",
+    "Express, under a path, is discovered only by its own issuer, and does not replace another issuer",
     Effect.gen(function* () {
       const server = createServer()
       const { url: own } = yield* listening(server)
@@ -132,7 +132,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "web requests do not set its address, for any Host, and the log says once to configure it",
+    "web requests never set its address, whatever their Host, and the log says once to configure it",
     Effect.gen(function* () {
       const warnings: Array<string> = []
       const logger = { info: () => undefined, warn: (line: string) => warnings.push(line), error: () => undefined }
@@ -154,7 +154,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "Express behind a parser that keeps nothing reports that to the host",
+    "Express behind a parser that does not keep the body reports this to the host",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const { url } = yield* Hosts.expressAfter(doorhook, (request, _response, next) => {
@@ -168,7 +168,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "a web request whose body was already read is refused with what to do",
+    "a web request whose body was already read is refused with instructions",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const request = new Request("http://localhost/oauth/token", { method: "POST", body: new URLSearchParams("a=b") })
@@ -178,7 +178,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "node:http that has read a body and kept nothing answers 500, and the log explains it with the same id",
+    "node:http that has read a body and not kept it responds with 500, and the log explains it with the same id",
     Effect.gen(function* () {
       const lines: Array<string> = []
       const keep = (line: string) => lines.push(line)
@@ -195,7 +195,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "behind a body parser, malformed requests are answered as in front of one",
+    "malformed requests get the same response before and behind a body parser",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const parse = async (request: IncomingMessage) => void Object.assign(request, { body: await text(request) })
@@ -229,7 +229,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "two Authorization headers are refused, in front of a body parser and behind one",
+    "two Authorization headers are refused before and behind a body parser",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const parse = async (request: IncomingMessage) => void Object.assign(request, { body: await text(request) })
@@ -252,7 +252,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "a host that has answered itself after a timeout is not disturbed by the later answer",
+    "a host that has already responded after a timeout is not disturbed by the later response",
     Effect.gen(function* () {
       let late = (): void => undefined
       const answered = new Promise<void>((resolve) => (late = resolve))
@@ -274,7 +274,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "Express answers a closed doorhook with 503, whether or not the host has a handler of errors",
+    "Express responds with 503 when doorhook is closed, with or without the host's own error handler",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const { url } = yield* Hosts.expressUnderPath(doorhook)
@@ -284,7 +284,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "limits apply to the requests of node and fetch together",
+    "limits apply to requests through node and fetch together",
     Effect.gen(function* () {
       const doorhook = yield* start({ requestsPerMinute: 2 })
       const { url } = yield* mount(doorhook)
@@ -298,7 +298,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "one server several times: each with its own directory, database and key",
+    "one server can have several doorhooks, each with its own directory, database and key",
     Effect.gen(function* () {
       const [one, other] = yield* Effect.all([
         start({ publicUrl: "http://127.0.0.1/one" }),

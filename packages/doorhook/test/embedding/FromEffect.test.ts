@@ -141,7 +141,7 @@ describe("in one router", () => {
   )
 
   live(
-    "no other spelling reaches doorhook's routes past the host's own guards",
+    "no other spelling of a path reaches doorhook's routes past the host's guards",
     Effect.gen(function* () {
       const config = { disableListenLog: true, routerConfig: { caseSensitive: false, ignoreDuplicateSlashes: true } }
       const served = HttpRouter.serve(Doorhook.Routes, config).pipe(Layer.provide(engine))
@@ -160,7 +160,7 @@ describe("in one router", () => {
   )
 
   live(
-    "requests to doorhook leave no spans and log lines, and the host's own do",
+    "only the host's own requests leave spans and log lines",
     Effect.gen(function* () {
       const { layer, lines, spans } = recorder()
       const own = HttpRouter.add("GET", "/own", HttpServerResponse.text("own"))
@@ -283,7 +283,7 @@ describe("ports of the application's own", () => {
   )
 
   live(
-    "are not warned about as readable without an encryptionKey; a database of doorhook's own is",
+    "cause no warning without an encryptionKey, unlike doorhook's own database",
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "doorhook.db")
       const warnings = Effect.fnUntraced(function* (ports: Layer.Layer<never> | typeof MemoryStore.layer) {
@@ -298,7 +298,7 @@ describe("ports of the application's own", () => {
   )
 
   live(
-    "a part of the stores is refused",
+    "replacing only some of the stores is refused",
     Effect.gen(function* () {
       const part = Layer.effect(DeliveryStore, DeliveryStore).pipe(Layer.provide(MemoryStore.layer))
       const exit = yield* Layer.build(
@@ -318,7 +318,7 @@ describe("spans of what doorhook does", () => {
     [true, ["doorhook.publish"]],
     [false, []]
   ] as const) {
-    it.effect(`are as the application chooses: ${chosen ?? "nothing"}`, () => {
+    it.effect(`are recorded as the application chooses: ${chosen ?? "nothing"}`, () => {
       const { layer, spans } = recorder()
       const choice = chosen === undefined ? Layer.empty : Layer.succeed(Doorhook.Tracing, chosen)
       return publishOne.pipe(

@@ -35,7 +35,7 @@ describe("options", () => {
   })
 
   live(
-    "that are wrong are reported all at once, with their name, the given type and the accepted values",
+    "that are wrong are reported together, with their name, the given type and the accepted values",
     Effect.gen(function* () {
       const wrong: Parameters<typeof createDoorhook>[0] = {
         database: "memory",
@@ -103,7 +103,7 @@ describe("options", () => {
   )
 
   live(
-    "that contradict each other, are empty or can't be sent in a header are refused like all others",
+    "that contradict each other, are empty or can't be sent in a header are refused",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const refusals = [
@@ -232,7 +232,7 @@ describe("options", () => {
   )
 
   live(
-    "can leave the logger out: standard error has a warning for each probable misspelling, once",
+    "can leave out the logger: standard error gets one warning for each probable misspelling",
     Effect.gen(function* () {
       const lines: Array<string> = []
       const spy = vi.spyOn(console, "error").mockImplementation((line) => void lines.push(String(line)))
@@ -261,7 +261,7 @@ describe("options", () => {
     ["rejects", () => Promise.reject(new Error("write after end"))]
   ] as const) {
     live(
-      `goes on recording what it delivers beside a logger that ${how}`,
+      `still record deliveries with a logger that ${how}`,
       Effect.gen(function* () {
         const doorhook = yield* start({ logger: { info: fail, warn: fail, error: fail }, retry: { access_log: [] } })
         const { url } = yield* mount(doorhook)

@@ -66,7 +66,7 @@ const attempted = (doorhook: Doorhook, event_id: string, attempts: number) =>
 
 describe("a declared resource type", () => {
   live(
-    "is bound, published, sent by its schedule, listed by its own name, described and tested like a built-in one",
+    "is bound, published, sent on schedule, listed by name, described and tested like a built-in one",
     Effect.gen(function* () {
       const receiver = yield* startReceiver((_, nth) => (nth === 1 ? 500 : 200))
       const { doorhook, id, token, url } = yield* integrated(receiver.url, ["door_forced"])
@@ -147,7 +147,7 @@ describe("a declared resource type", () => {
   )
 
   live(
-    "ends by its lifetime, and follows the schedule of the service or the integration",
+    "expires after its lifetime, and follows the schedule of the service or the integration",
     Effect.gen(function* () {
       const receiver = yield* startReceiver(() => 500)
       const options = { resourceTypes, retry: { door_held: ["60ms"] } }
@@ -192,7 +192,7 @@ describe("a declared resource type", () => {
   )
 
   live(
-    "that is no longer declared is still sent and shown, by the schedule of access logs",
+    "that is no longer declared is still sent and shown, on the schedule of access logs",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       let status = 500

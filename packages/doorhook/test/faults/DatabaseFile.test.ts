@@ -155,7 +155,7 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
   )
 
   live(
-    "a damaged log is refused with what to do, but a torn end is accepted",
+    "one with a damaged log is refused with instructions, but a torn end is accepted",
     Effect.gen(function* () {
       const { file, flags, load, receiver, service } = yield* startAll
       yield* Effect.promise(load.stop)

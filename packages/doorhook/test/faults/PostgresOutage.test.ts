@@ -131,7 +131,7 @@ await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
   )
 
   livesThrough(
-    "the server refuses to write for some seconds",
+    "the server refuses writes for some seconds",
     Effect.fnUntraced(function* (all) {
       const readOnly = (on: boolean) =>
         Effect.promise(() =>
@@ -152,7 +152,7 @@ await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
     })
   )
 
-  livesThrough("a lock stops every statement for some seconds: nothing hangs with it", (all) =>
+  livesThrough("a lock blocks every statement for some seconds, and nothing hangs", (all) =>
     Effect.gen(function* () {
       const since = performance.now()
       const { unlock } = yield* lockTables(server, all.database)

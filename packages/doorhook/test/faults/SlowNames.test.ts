@@ -73,7 +73,7 @@ const start = Effect.fnUntraced(function* () {
 
 describe("names that resolve slowly", () => {
   live(
-    "delay no other client, and lookups that had to wait do not count against a receiver",
+    "do not delay other clients, and look-ups that had to wait do not count against a receiver",
     Effect.gen(function* () {
       const { context, threads, url } = yield* start()
       const token = yield* tokenOf(url, client)

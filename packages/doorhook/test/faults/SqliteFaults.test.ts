@@ -62,7 +62,7 @@ const onFullDisk = (name: string, body: Effect.Effect<void, unknown, Scope.Scope
 // These tests mostly wait for periodic checks.
 describe("doorhook when its file fails", { concurrent: true }, () => {
   live(
-    "another process has it locked for some seconds",
+    "another process locks it for some seconds",
     Effect.gen(function* () {
       const { file, load, receiver, service } = yield* startAll
       const other = yield* Effect.acquireRelease(
@@ -84,7 +84,7 @@ describe("doorhook when its file fails", { concurrent: true }, () => {
   )
 
   onFullDisk(
-    "the disk is full while idle: that is noticed before an event comes",
+    "the disk becomes full while idle, which is noticed before the next event",
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "doors.db")
       const service = yield* startService(yield* configured(file, { pollInterval: "100ms" }))

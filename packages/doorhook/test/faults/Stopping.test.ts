@@ -74,7 +74,7 @@ describe("doorhook told to stop while receivers hang", { concurrent: true }, () 
     )
   )
 
-  it.live("not by SIGHUP with a directory, which is read again", () =>
+  it.live("not by SIGHUP with a directory, which is reloaded", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const file = join(yield* temporaryFolder, "directory.json")

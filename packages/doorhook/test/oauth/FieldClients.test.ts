@@ -52,7 +52,7 @@ const sdks = [
 
 describe("an SDK of apps", () => {
   it.each(sdks)(
-    "%s logs in for more scopes than there are, and refreshes in JSON",
+    "%s logs in with undeclared scopes, and refreshes in JSON",
     async (_, client, uri, challenge, verifier) => {
       const { client_id } = client
       const callback = await visit(
@@ -84,8 +84,8 @@ describe("an SDK of apps", () => {
   )
 })
 
-describe("a script that follows the document", () => {
-  it("sends the client's secret in the authorize URL, and multipart forms", async () => {
+describe("a script that follows the documentation", () => {
+  it("can send the client's secret in the authorize URL, and multipart forms", async () => {
     const callback = await visit(authorize({ client_id: "c1", client_secret: "s1", redirect_uri: redirectUri }))
     const form = new FormData()
     const fields = {

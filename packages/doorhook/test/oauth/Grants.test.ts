@@ -61,7 +61,7 @@ const ended = [401, "invalid_grant"]
 
 const play = (database: Effect.Effect<string, never, Scope.Scope>) => {
   live(
-    "end with their tokens at once, and other users' grants continue",
+    "end immediately with their tokens, and other users' grants continue",
     Effect.gen(function* () {
       const doorhook = yield* start({ database: yield* database })
       const { url } = yield* mount(doorhook)

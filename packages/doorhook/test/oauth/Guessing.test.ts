@@ -60,7 +60,7 @@ live(
 )
 
 live(
-  "of two thousand guesses at one login from unknown addresses, five run at once and twenty wait",
+  "of two thousand guesses at one login from unknown addresses, five run concurrently and twenty wait",
   Effect.gen(function* () {
     let [asked, asking, most] = [0, 0, 0]
     let isHeld = false
@@ -109,7 +109,7 @@ live(
 )
 
 live(
-  "wrong operator keys from unknown addresses do not delay the host's own calls, nor refuse the right key",
+  "wrong operator keys from unknown addresses neither delay the host's own calls nor block the right key",
   Effect.gen(function* () {
     const doorhook = yield* start()
     const ask = (key: string) =>

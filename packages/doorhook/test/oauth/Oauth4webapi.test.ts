@@ -67,7 +67,7 @@ const clients = [
 ] as const
 
 describe("oauth4webapi", () => {
-  it.each(clients)("takes, uses, refreshes and revokes tokens with %s", async (_, client_id, authentication, uri) => {
+  it.each(clients)("gets, uses, refreshes and revokes tokens with %s", async (_, client_id, authentication, uri) => {
     const server = await discover()
     const client: oauth.Client = { client_id }
     const tokens = await takeTokens(server, client, authentication, uri)

@@ -61,7 +61,7 @@ describe.each(["memory", "tokens.db"])("on %s", (database) => {
       return tokens
     }
 
-    it("gets tokens for one of twenty exchanges of a code, and the other exchanges revoke them", async () => {
+    it("gets tokens from one of twenty exchanges of a code, and the other exchanges revoke them", async () => {
       const exchange = await exchangeOf(service().url, credentials, uri)
       const answers = await all(() => post(service().url, exchange))
       const won = answers.filter(({ status }) => status === 200)
@@ -74,7 +74,7 @@ describe.each(["memory", "tokens.db"])("on %s", (database) => {
       assert.strictEqual((await refreshWith(won[0]?.refresh_token ?? "")).error, "invalid_grant")
     })
 
-    it("gets twenty concurrent refreshes, and each answer keeps working", async () => {
+    it("can refresh twenty times concurrently, and each response stays valid", async () => {
       const { refresh_token } = await takeTokens()
       const answers = await all(() => refreshWith(refresh_token))
       for (const answer of answers) assert.strictEqual(answer.status, 200, answer.error)
@@ -91,7 +91,7 @@ describe.each(["memory", "tokens.db"])("on %s", (database) => {
     // This does not hold for a client without a secret. The first use of a rotated token retires its predecessor
     // (docs/decisions.md), so later workers count as thieves.
     if (credentials.client_id === "p1") return
-    it("is not locked out when each of its workers refreshes separately and uses its token at once", async () => {
+    it("is not locked out if each of its workers refreshes separately and uses its token immediately", async () => {
       const { refresh_token } = await takeTokens()
       const answers = await all(async () => {
         const answer = await refreshWith(refresh_token)

@@ -29,7 +29,7 @@ const valueAt = (value: unknown, ...names: ReadonlyArray<string>): unknown =>
   names.reduce<unknown>((parent, name) => (Predicate.isObject(parent) ? Reflect.get(parent, name) : undefined), value)
 
 describe("simple-oauth2", () => {
-  it.each(ways)("takes, uses, refreshes and revokes tokens by %s", async (_, options) => {
+  it.each(ways)("gets, uses, refreshes and revokes tokens with %s", async (_, options) => {
     const client = { id: "c1", secret: "s1" }
     const grant = new AuthorizationCode({ client, auth: { tokenHost: service().url }, options })
     const address = grant.authorizeURL({

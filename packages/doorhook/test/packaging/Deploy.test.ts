@@ -46,7 +46,7 @@ const composeProgram = [["docker", "compose"], ["docker-compose"]].find(([progra
   isThere(program, ...args, "version")
 )
 
-describe("the files to deploy, read by their own programs", () => {
+describe("deployment files, read by their own programs", () => {
   for (const unit of ["doorhook.service", "doorhook-worker@.service"]) {
     it.live.runIf(isThere("systemd-analyze", "--version"))(`systemd accepts ${unit}`, () =>
       Effect.gen(function* () {
@@ -65,7 +65,7 @@ describe("the files to deploy, read by their own programs", () => {
     return check(program, [...args, "--file", file, "config", "--quiet"], keys)
   }
 
-  it.runIf(composeProgram !== undefined)("compose accepts compose.yaml with its keys, and names a missing one", () => {
+  it.runIf(composeProgram !== undefined)("compose accepts compose.yaml with its keys, and names a missing key", () => {
     const keys = { POSTGRES_PASSWORD: "p", DOORHOOK_OPERATOR_KEY: "o", DOORHOOK_ENCRYPTION_KEY: "e" }
     assert.deepStrictEqual(config(keys), { status: 0, stderr: "" })
     for (const key of Object.keys(keys)) {
@@ -87,7 +87,7 @@ describe("to deploy", () => {
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"))
 
-  it("the compose file has PostgreSQL, a service and three workers, with time to stop", () => {
+  it("the compose file has PostgreSQL, a service and three workers, and gives them time to stop", () => {
     assert.hasAllKeys(services, ["postgres", "service", "worker"])
     assert.strictEqual(member(member(member(services, "worker"), "deploy"), "replicas"), 3)
     for (const name of ["service", "worker"]) {

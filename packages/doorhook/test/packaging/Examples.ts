@@ -120,7 +120,7 @@ export const describeExamples = (packed: string, folder: string, server: TestSer
     })
 
     example(
-      "Express and PostgreSQL logs in by its own session, and publishes in its own transaction",
+      "Express and PostgreSQL logs in with its own session, and publishes in its own transaction",
       Effect.gen(function* () {
         const started = yield* startOnPostgres("express-postgres")
         const { sql, url } = started
@@ -155,7 +155,7 @@ export const describeExamples = (packed: string, folder: string, server: TestSer
     )
 
     example(
-      "Effect publishes in the transaction of its own tables",
+      "Effect publishes in a transaction with its own tables",
       Effect.gen(function* () {
         const { sql, stop, url } = yield* startOnPostgres("effect-postgres")
         const hash = yield* Effect.promise(() => hashPassword(ada.password, { ln: 10 }))
@@ -182,7 +182,7 @@ export const describeExamples = (packed: string, folder: string, server: TestSer
     )
 
     example(
-      "Hono reads its tables on SQLite, by the commands of the page",
+      "Hono reads its tables on SQLite, with the commands of the page",
       Effect.gen(function* () {
         const started = yield* start("hono", { DATA: yield* temporaryFolder })
         const { url } = started

@@ -61,7 +61,7 @@ const poolSize = (pid: number | undefined): number =>
 const separate = { simulate: "@doorhook/simulator", conformance: "@doorhook/conformance" } as const
 
 describe("the packages", () => {
-  it("compile and run, as modules, by require and by the command", () => {
+  it("compile and run as ES modules, with require and as a command", () => {
     assert.match(printed, /types: ok\nNode.js \d+\.\d+\.\d+: ok\n$/)
   })
 
@@ -88,7 +88,7 @@ describe("the packages", () => {
     assert.strictEqual(stdout, needed.repeat(2))
   })
 
-  it("without a platform load no module of Node.js", async () => {
+  it("that are platform-independent load no Node.js modules", async () => {
     const program = `import { registerHooks } from "node:module"
       const loaded = []
       registerHooks({ resolve: (specifier, context, next) => {
@@ -146,7 +146,7 @@ describe("the installed command", () => {
   })
 
   live(
-    "ends quietly and with 0 when its reader closes the pipe",
+    "exits quietly with 0 when its reader closes the pipe",
     Effect.gen(function* () {
       const { url } = yield* startService(["--database", "memory", "--allow-target", "127.0.0.0/8"])
       const { id } = yield* integrate(url, "http://127.0.0.1:9/")
@@ -178,7 +178,7 @@ describe("the installed command", () => {
     })
   )
 
-  it.live.runIf(process.platform === "linux")("has 64 threads for names and files, or as many as configured", () =>
+  it.live.runIf(process.platform === "linux")("has 64 threads for names and files, or the configured number", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const { child } = yield* startService(["--database", "memory"])
@@ -190,7 +190,7 @@ describe("the installed command", () => {
   )
 })
 
-describe("the installed command without the packages that are installed separately", () => {
+describe("the installed command without separate packages", () => {
   let alone = ""
 
   beforeAll(() => {
@@ -241,7 +241,7 @@ describe("the installed command without the packages that are installed separate
   )
 })
 
-describe("the suite as one file, on what Node.js 18 has", () => {
+describe("the suite as one file, with the features of Node.js 18", () => {
   const suite = "doorhook-conformance.cjs"
   let alone = ""
 
@@ -260,7 +260,7 @@ describe("the suite as one file, on what Node.js 18 has", () => {
     )
 
   live(
-    "names the licences of its packages",
+    "contains the licences of its packages",
     Effect.sync(() => {
       const text = readFileSync(join(alone, suite), "utf8")
       const licences = text.slice(text.lastIndexOf("/*"))
@@ -349,7 +349,7 @@ await describeOnPostgres("the installed command", (server) => {
 })
 
 describe("the README", () => {
-  it("has a program that runs as pasted", async () => {
+  it("has a program that runs when pasted", async () => {
     const [, pasted = ""] = /^```ts\n([^]*?)^```$/m.exec(readFileSync(join(root, "README.md"), "utf8")) ?? []
     const place = mkdtempSync(join(folder, "readme-"))
     // It serves until it is stopped, and the test's machine may use its port.
@@ -364,7 +364,7 @@ describe("the guide to embedding", () => {
   const guide = readFileSync(join(root, "docs/embed.md"), "utf8")
   const [, commands = ""] = /^```sh\n([^]*?)^```$/m.exec(guide) ?? []
 
-  it.live("installs doorhook by its first block", (context) =>
+  it.live("installs doorhook with its first block", (context) =>
     Effect.scoped(
       Effect.gen(function* () {
         const outside = yield* temporaryFolder

@@ -34,7 +34,7 @@ const headersOf = async (timestamp: number, ...secrets: ReadonlyArray<string>) =
   )
 })
 
-describe("a receiver that verifies by hand", () => {
+describe("a receiver that verifies signatures itself", () => {
   beforeEach(() => void vi.useFakeTimers({ now: now * 1_000, toFake: ["Date"] }))
   afterEach(() => void vi.useRealTimers())
 

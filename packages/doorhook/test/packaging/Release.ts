@@ -65,7 +65,7 @@ const filesIn = async (archive: string): Promise<ReadonlyArray<string>> =>
 
 /** Tests of a release of the built packages. */
 export const describeRelease = (): void => {
-  it.live("is published by its command, and installed by npm", (context) =>
+  it.live("is published with its command, and installed with npm", (context) =>
     Effect.scoped(
       Effect.gen(function* () {
         const folder = yield* temporaryFolder

@@ -36,7 +36,7 @@ const memberOf = (text: string, name: string): string => new RegExp(`"${name}": 
 
 describe("the tutorial", () => {
   live(
-    "leads from nothing to a webhook, and to a delayed one",
+    "leads from an empty folder to a webhook, and to a delayed one",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       writeFileSync(join(folder, "directory.json"), blocksOf("json")[0] ?? "")

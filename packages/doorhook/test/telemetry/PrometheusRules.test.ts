@@ -72,7 +72,7 @@ describe("the rules for Prometheus", () => {
     assert.strictEqual(complaintOf("check", "rules", file), "")
   })
 
-  it.runIf(hasPromtool)("fire when something is wrong, and not otherwise", () => {
+  it.runIf(hasPromtool)("fire only when something is wrong", () => {
     const cases = fileURLToPath(new URL("prometheus-rules.test.yaml", import.meta.url))
     assert.strictEqual(complaintOf("test", "rules", cases), "")
   })

@@ -52,7 +52,7 @@ const attributesOf = (span: unknown): Record<string, string> =>
 
 describe("telemetry", () => {
   live(
-    "records what happens, links attempts to publications, and names no secret and no person",
+    "records publications and attempts, links them, and contains no secret and no person",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       writeFileSync(join(folder, "directory.json"), JSON.stringify(directory))
@@ -148,7 +148,7 @@ describe("telemetry", () => {
   )
 
   live(
-    "is sent, and stopping is no failure, with any flags before the command's name",
+    "is sent, and stopping is not a failure, with any flags before the command's name",
     Effect.gen(function* () {
       const collector = yield* startCollector
       const args = ["--log-level", "info", "serve", "--port", "0", "--database", "memory"]
