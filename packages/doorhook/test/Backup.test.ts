@@ -1,6 +1,6 @@
 /**
- * The backups of `docs/backup.md`. Each is restored, and accepted deliveries continue from it. If `doorhook backup` fails,
- * it leaves nothing behind.
+ * Makes and restores the backups of `docs/backup.md`. Accepted deliveries continue from each. A failed `doorhook
+ * backup` leaves nothing behind.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
@@ -128,12 +128,12 @@ const runGuide = async (
   return stdout
 }
 
-/** The permissions of a file for group and others. */
+/** Returns the permissions of a file for group and others. */
 const modeOf = (file: string): number => statSync(file).mode & 0o777
 
 const writeProgram = (path: string, text: string): void => writeFileSync(path, text, { mode: 0o700 })
 
-/** A folder with an `npx` that runs this checkout's doorhook. */
+/** Makes a folder with an `npx` that runs this checkout's doorhook. */
 const withNpx = Effect.map(temporaryFolder, (folder) => {
   const bin = fileURLToPath(new URL("../bin/doorhook.js", import.meta.url))
   writeProgram(join(folder, "npx"), `#!/bin/sh\nshift\nexec "${process.execPath}" "${bin}" "$@"\n`)
@@ -312,7 +312,7 @@ describe("a backup on SQLite", () => {
   )
 })
 
-/** A dump of one database, restored into another by the programs in a folder. */
+/** Dumps one database and restores it into another, with the programs in a folder. */
 const rehearseDump = (server: TestServer, programs: string) =>
   Effect.gen(function* () {
     const [from, to] = [server.url(yield* newDatabase(server)), server.url(yield* newDatabase(server))]

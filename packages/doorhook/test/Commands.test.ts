@@ -1,6 +1,6 @@
 /**
- * The operator's commands, and the settings of a service. They run in this process; `Service.test.ts` covers the start and
- * end of processes.
+ * The operator's commands, and the settings of a service. These run in this process; `Service.test.ts` covers starting
+ * and stopping processes.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -19,7 +19,7 @@ import { callApi, discover, takeTokens } from "./harness/ThirdParty.ts"
 
 const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
 
-/** A service in memory with an integration of building 1 and its receiver. */
+/** Starts a service in memory with an integration of building 1 and its receiver. */
 const withIntegration = Effect.fnUntraced(function* (receiver: string, ...more: ReadonlyArray<string>) {
   const { url } = yield* serveHere([
     "--database",
@@ -72,7 +72,7 @@ describe("the operator's commands", () => {
         allow_targets: ["10.0.0.0/8"]
       })
       assert.match(yield* print(...set, "--status", "disabled"), /^1: disabled \(manual\)$/m)
-      // The id after a flag without a value is an argument of the command.
+      // An id after a flag without a value is an argument of the command.
       const values = ["--acknowledge", "200", "--status", "enabled"]
       const cleared = yield* print("integrations", "set", ...values, "--json", "--clear", "1")
       assert.deepStrictEqual(read(JSON.parse(cleared)).overrides, { acknowledge: "200" })
@@ -126,7 +126,7 @@ describe("the operator's commands", () => {
   )
 })
 
-/** Invalid arguments are reported in one form, whichever part finds them. */
+/** Invalid arguments are reported in the same form, whichever part finds them. */
 const badInput: ReadonlyArray<readonly [args: ReadonlyArray<string>, message: RegExp]> = [
   [
     ["deliveries", "list", "--state", "lost"],
@@ -207,7 +207,7 @@ describe("doorhook deliveries", () => {
         /^why: +The integration was disabled when the event came.*\nnext: .*410 Gone\. Probe/m
       )
 
-      // These are complete commands that work when they are copied.
+      // These are complete commands that work when copied.
       const [, ...commands] = /^do: ((?:.*npx doorhook .*\n)+)/m.exec(yield* show(6)) ?? []
       const words = (commands[0] ?? "").split("\n").map((line) => line.replace(/^.*npx doorhook /, "").split(" "))
       const [, enable = [], resend = [], recover = []] = words
@@ -472,7 +472,7 @@ describe("a service with deliberately slow clients", () => {
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "settings.json")
-      // The other timeout is too long to end the connection.
+      // The other timeout is too long to close the connection.
       const serveWith = Effect.fnUntraced(function* (settings: object) {
         yield* Effect.promise(() => writeFile(file, JSON.stringify(settings)))
         return yield* serveHere(["--database", "memory", "--config", file])
@@ -674,7 +674,10 @@ describe("settings of a service", () => {
       yield* Effect.promise(() => writeFile(file, JSON.stringify(settings)))
       const args = ["--database", "memory", "--directory", directory, "--config", file]
       const page = "/oauth/authorize?response_type=code&client_id=c1&redirect_uri=https%3A%2F%2Fclient.example%2Fcb"
-      /** Guesses a client's secret from one address until it is refused, then sends a request from another address. */
+      /**
+       * Guesses a client's secret from one address until the address is refused, then sends a request from another
+       * address.
+       */
       const guess = (url: string) =>
         Effect.promise(async () => {
           const ask = async (address: string) => {

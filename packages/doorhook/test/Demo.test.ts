@@ -1,5 +1,5 @@
 /**
- * `npm start`: the demo as a process, and its account of what it published.
+ * `npm start`: the demo as a process, and its summary of published events.
  */
 import { EventId, noDeliveries } from "@doorhook/core"
 import { startNode, temporaryFolder } from "@doorhook/testkit/Process"

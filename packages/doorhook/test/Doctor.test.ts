@@ -55,7 +55,7 @@ describe("doorhook doctor", () => {
       )
       const mixed = yield* runHere(["doctor", "--config", file, "--directory", join(folder, "none.json")])
       assert.deepStrictEqual([mixed.code, mixed.stdout], [3, ""])
-      // All problems of the file and of files that it names, with their names, types and values.
+      // Expected: all problems of the file and of files that it names, with the names, types and values.
       for (const said of [
         "databse: no such setting; did you mean database?; ",
         "port: must be a number, not a text",

@@ -1,6 +1,6 @@
 /**
- * The complete engine with misbehaving receivers. Each delivery has the right outcome, and healthy receivers get theirs at
- * once.
+ * The complete engine with misbehaving receivers: each delivery has the right outcome, and healthy receivers are not
+ * delayed.
  */
 import { assert, describe, it } from "@effect/vitest"
 import type { DeliveryDetail, Doorhook } from "doorhook"

@@ -84,7 +84,7 @@ describe("notifications by webhook", () => {
       assert.isDefined(waiting)
       yield* Effect.promise(() => second.deliveries.resend(waiting.id))
       yield* Effect.promise(() => operator.until(({ length }) => length === 2))
-      // A second failing integration causes one more notification, and no repetition of earlier ones.
+      // A second failing integration causes one more notification, and repeats none.
       yield* failOnce(second)
       yield* Effect.promise(() => operator.until(({ length }) => length === 3))
       assert.deepStrictEqual(

@@ -1,5 +1,5 @@
 /**
- * Operation of an embedded doorhook: settings of single integrations, notifications, rotated secrets.
+ * Operating an embedded doorhook: settings of single integrations, notifications, rotated secrets.
  */
 import { AllowAllDirectory, BuildingId, DeliveryStore, JsonText, Publisher } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
@@ -49,7 +49,7 @@ const publicKeysOf = (url: string) =>
     return Schema.decodeUnknownSync(WebhookKeys)(answer).data.map(({ attributes }) => attributes.public_key)
   })
 
-/** The first delivery when it reaches a state. */
+/** Waits until the first delivery reaches a state, and returns it. */
 const inState = (doorhook: Doorhook, state: string) =>
   eventually(
     `a delivery is ${state}`,
@@ -304,8 +304,8 @@ describe("operators", () => {
           assert.deepStrictEqual([delivery?.state, delivery?.reason], ["cancelled", "integration_disabled"])
           return heard.map(({ kind }) => kind)
         }).pipe(Effect.scoped)
-      // The first warning comes with an attempt in the second half of the time. A busy machine may make no attempt so
-      // early.
+      // An attempt in the second half of the time causes the first warning. A busy machine might make no attempt early
+      // enough.
       let kinds: ReadonlyArray<string> = []
       for (let seconds = 1; kinds[0] !== "failing" && seconds <= 16; seconds *= 4) kinds = yield* fail(`${seconds}s`)
       assert.deepStrictEqual([kinds[0], kinds.at(-1)], ["failing", "disabled"])

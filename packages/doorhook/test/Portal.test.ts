@@ -1,6 +1,6 @@
 /**
- * The pages in a host: links to an integration's own page, from the facade and from the command, and sessions behind https
- * and over several processes.
+ * The pages in a host: links to an integration's page from the facade and the command, and sessions behind https and
+ * over several processes.
  */
 import { assert, describe } from "@effect/vitest"
 import type { Doorhook } from "doorhook"
@@ -16,7 +16,7 @@ import { startReceiver } from "@doorhook/testkit/Receiver"
 
 const key = "operator-key-of-this-test-0123456789"
 
-/** A handler behind a proxy that removes its prefix. */
+/** Starts a proxy that removes a prefix, in front of a handler. */
 const behindProxy =
   (handle: Doorhook["node"]): Doorhook["node"] =>
   (request, response, next) => {
@@ -24,7 +24,7 @@ const behindProxy =
     handle(request, response, next)
   }
 
-/** A doorhook with an integration whose receiver acknowledges. */
+/** Starts a doorhook with an integration whose receiver acknowledges. */
 const startAll = Effect.gen(function* () {
   const receiver = yield* startReceiver()
   const doorhook = yield* start({ operatorKey: key, publicUrl: "https://doors.example/hooks" })

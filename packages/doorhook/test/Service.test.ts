@@ -26,7 +26,7 @@ import { callApi, createIntegration, discover } from "./harness/ThirdParty.ts"
 const serviceOn = (database: string, ...more: ReadonlyArray<string>) =>
   startService(["--database", database, "--directory", directory, "--allow-target", "127.0.0.0/8", ...more])
 
-/** A service in this process, for tests that are not about its start and end. */
+/** Starts a service in this process, for tests that are not about starting and stopping. */
 const service = (...more: ReadonlyArray<string>) =>
   serveHere(["--database", "memory", "--directory", directory, "--allow-target", "127.0.0.0/8", ...more])
 
@@ -280,7 +280,7 @@ describe("doorhook serve", { concurrent: true }, () => {
       first.child.kill("SIGKILL")
       yield* Effect.promise(() => first.finished)
       killed.resolve()
-      // The file is free as soon as the process has ended.
+      // The lock ends with the process.
       const second = yield* serveHere(flags)
       yield* Effect.promise(() =>
         receiver.until(

@@ -1,6 +1,5 @@
 /**
- * Settings of the HTTP surface in `createDoorhook`: exceptions for existing clients, reverse proxies, the login, and
- * clients.
+ * HTTP settings of `createDoorhook`: exceptions for existing clients, reverse proxies, the login, and clients.
  */
 import { assert, describe } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
@@ -15,7 +14,7 @@ const { redirect_uri } = client
 const path = "/v4/buildings/1/integrations"
 const receiver = "http://127.0.0.1:9/hook"
 
-/** The value at a path of names. */
+/** Returns the value at a path of names. */
 const at = (value: unknown, ...names: ReadonlyArray<string>): unknown =>
   names.reduce<unknown>(
     (parent, name) => (Predicate.isObjectOrArray(parent) ? Reflect.get(parent, name) : undefined),
@@ -31,7 +30,7 @@ const read = async (response: Response) => {
   }
 }
 
-/** A mounted doorhook, and calls of its API as the administrator. */
+/** Mounts a doorhook, and returns a function that calls its API as the administrator. */
 const startApi = Effect.fnUntraced(function* (options: Parameters<typeof start>[0] = {}) {
   const doorhook = yield* start(options)
   const { url } = yield* mount(doorhook)
@@ -124,7 +123,7 @@ describe("clients that differ from the standards", () => {
         String(refused.at("errors", "0", "detail")),
         /has reached the limit of 2 integrations \(setting integrationsPerScope\)/
       )
-      // A repetition by idempotency key is still answered.
+      // A repetition with an idempotency key still gets its response.
       assert.strictEqual((yield* create("a")).at("data", "id"), first.at("data", "id"))
       const target = `${path}/${String(first.at("data", "id"))}`
       assert.strictEqual((yield* Effect.promise(() => callApi(url, token, "DELETE", target))).status, 204)
@@ -238,7 +237,7 @@ describe("clients that differ from the standards", () => {
   )
 })
 
-/** The login form of a doorhook, submitted by a program. Returns the result for a password. */
+/** Opens a doorhook's login form, and returns a function that submits a password and returns the result. */
 const formOf = Effect.fnUntraced(function* (send: (request: Request) => Promise<Response>) {
   const target = new URL(authorizeUrl("http://localhost", client))
   const page = yield* Effect.promise(() => send(new Request(target)))
@@ -378,7 +377,7 @@ describe("the host's own login", () => {
     "that returns an invalid value lets nobody in",
     Effect.gen(function* () {
       for (const nonsense of ['{"id":7.5}', '"alice"', '{"login_url":""}', "{}"]) {
-        // As in plain JavaScript, without types to prevent it.
+        // As in plain JavaScript, which has no type checks.
         const session = (): HostSession => Reflect.apply(JSON.parse, undefined, [nonsense])
         const doorhook = yield* start({ directory: { ...directory, session } })
         const target = authorizeUrl("http://localhost", client)

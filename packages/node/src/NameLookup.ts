@@ -287,7 +287,7 @@ export const threads = Number(process.env["UV_THREADPOOL_SIZE"] ?? 4) || 4
 
 const places = placesOf(threads)
 
-/** Tells operators the limits on look-ups in this process, and the setting that raises them. */
+/** Text for operators with the limits on look-ups in this process, and the setting that raises them. */
 export const limits = `This process can look up ${places.total} names at the same time, ${places.perClient} per client; a larger UV_THREADPOOL_SIZE (now ${threads}) allows more`
 
 /** The system's resolver. */

@@ -32,7 +32,7 @@ export const post = Effect.fnUntraced(function* (url: string, overrides: Partial
     )
 })
 
-/** Returns the result of a request, or the failure of outbound connections. */
+/** The result of a request, or the failure of outbound connections. */
 export type Posted = Effect.Success<ReturnType<typeof post>>
 
 /** Returns the status, or why there is none. */

@@ -6,8 +6,8 @@ import { parseEvent } from "./Delivery.ts"
 import type { ClaimedWork, ReceiverStore } from "./Store.ts"
 
 /**
- * Creates the table, for migrations on PostgreSQL; `sqliteStore` runs it itself. Times are in milliseconds. You can
- * delete rows when `due_at` is null and `received_at` is older than doorhook's retention: 90 days by default.
+ * SQL that creates the table, for migrations on PostgreSQL; `sqliteStore` runs it itself. Times are in milliseconds.
+ * You can delete rows when `due_at` is null and `received_at` is older than doorhook's retention: 90 days by default.
  */
 export const receiverSchema = `
 CREATE TABLE IF NOT EXISTS doorhook_deliveries (

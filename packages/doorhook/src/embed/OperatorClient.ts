@@ -273,9 +273,9 @@ export interface PortalClient {
 
 /** The calls of the operator API, in the process or over HTTP. */
 export interface OperatorClient extends PortalClient {
-  /** Lists, explains and resends deliveries. */
+  /** Calls that list, explain and resend deliveries. */
   readonly deliveries: DeliveriesClient
-  /** Lists integrations, and changes their status and overrides. */
+  /** Calls that list integrations, and change their status and overrides. */
   readonly integrations: IntegrationsClient
   /** Registered OAuth clients, without the clients of the directory. */
   readonly clients: ClientsClient

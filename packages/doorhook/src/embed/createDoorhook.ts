@@ -99,7 +99,7 @@ export interface Doorhook extends OperatorClient {
   readonly fetch: (request: Request, peer?: RequestPeer | RouteContext) => Promise<Response>
   /** Whether a web request is for doorhook. For frameworks with other routes besides `fetch`. */
   readonly handles: (request: Pick<Request, "url">) => boolean
-  /** Serves doorhook's routes as a Fastify plugin: `app.register(doorhook.fastify)`. */
+  /** Fastify plugin that serves doorhook's routes: `app.register(doorhook.fastify)`. */
   readonly fastify: FastifyPlugin
   /**
    * Publishes one event, or up to 1,000: all of them or none. Resolves when they are durable. Refuses values that JSON

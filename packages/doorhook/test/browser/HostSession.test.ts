@@ -14,7 +14,10 @@ import { hasBrowser, openVisitors } from "./Visitors.ts"
 
 const cookie = "host_session=u1"
 
-/** The host: `/login` logs in any visitor and redirects back, `/cb` belongs to the app, and all other paths are doorhook's. */
+/**
+ * Starts the host: `/login` logs in any visitor and redirects back, `/cb` is the app's, and all other paths are
+ * doorhook's.
+ */
 const openHost = Effect.gen(function* () {
   const server = createServer()
   const { url } = yield* listening(server)

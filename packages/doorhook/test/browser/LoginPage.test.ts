@@ -1,6 +1,6 @@
 /**
- * The login page in Chromium, with and without JavaScript, on a phone, by keyboard only, and as seen by a screen reader.
- * Also the effect of its headers in the browser.
+ * The login page in Chromium: with and without JavaScript, on a phone, with the keyboard only, for screen readers, and
+ * the effect of its headers.
  */
 import { afterEach, assert, describe, it } from "@effect/vitest"
 import { admin } from "../harness/KnownDirectory.ts"
@@ -38,7 +38,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
       cookies.map(({ httpOnly, name, sameSite }) => ({ httpOnly, name, sameSite })),
       [{ httpOnly: true, name: "doorhook_login", sameSite: "Lax" }]
     )
-    // The app does not learn where the user came from.
+    // The app gets no referrer.
     const referrer = await page.evaluate("document.referrer")
     assert.strictEqual(referrer, "")
   })
@@ -131,7 +131,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
     await fill(page, admin)
     await allow(page).dblclick({ noWaitAfter: true })
     const back = () => page.waitForURL(`${callback}?**`)
-    // The second click's navigation may cancel the first one.
+    // The navigation of the second click might cancel that of the first.
     await back().catch(back)
     assert.strictEqual(await stage().exchange(codeAt(page)), 200)
     assert.deepStrictEqual(complaints, [])
@@ -315,7 +315,7 @@ describe.skipIf(!hasBrowser)("the login page", () => {
   })
 })
 
-/** The contrast of every text with its background (WCAG 2.1 section 1.4.3). */
+/** Returns the contrast of every text with its background (WCAG 2.1 section 1.4.3). */
 const contrast = `
 (() => {
   ${colors}

@@ -1,5 +1,5 @@
 /**
- * Operators' pages in Chromium, with and without JavaScript, by mouse and keyboard, on a phone, and for screen readers.
+ * Operators' pages in Chromium: with and without JavaScript, by mouse and keyboard, on a phone, and for screen readers.
  * Some receivers answer with content that must not become part of a page.
  */
 import { afterEach, assert, describe, it } from "@effect/vitest"
@@ -32,7 +32,7 @@ const heading = (page: Page, name: string | RegExp) => page.getByRole("heading",
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true })
 const link = (page: Page, name: string) => page.getByRole("link", { name, exact: true })
 
-/** Opens the confirmation of a button. */
+/** Presses a button and opens its confirmation. */
 const open = (page: Page, name: string) => page.locator("summary").getByText(name, { exact: true }).click()
 
 const signIn = async (page: Page) => {
@@ -171,7 +171,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
       await (await answered).finished()
     }
     await page.locator("details[open] summary:focus").waitFor()
-    // An open confirmation stays.
+    // An open confirmation stays open.
     await open(page, "Send again")
     const before = stage().bodiesAt("/broken").length
     await page.clock.fastForward("00:30")
@@ -330,7 +330,7 @@ describe.skipIf(!hasBrowser)("an operator's page", () => {
     await page.goto(`${stage().url}/console/integrations/${good}`)
     const token = (await page.locator("input[name=csrf_token]").first().getAttribute("value")) ?? ""
     const action = `${stage().url}/console/integrations/${good}/status`
-    // Worst case: the other site has the token.
+    // Worst case: the other site knows the form token.
     const form = `<form method="post" action="${action}"><input name="csrf_token" value="${token}"><input name="status" value="disabled"><button>go</button></form>`
     await page.goto((await site(form)).replace("127.0.0.1", "localhost"))
     const answered = page.waitForResponse(action)

@@ -1,5 +1,5 @@
 /**
- * Owners' pages in Chromium, opened by a link, a login, or the host's own login, with and without JavaScript.
+ * Owners' pages in Chromium, opened through a link, a login, or the host's login, with and without JavaScript.
  */
 import { afterEach, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -120,7 +120,7 @@ describe.skipIf(!hasBrowser)("the holder of a link", () => {
   it("sees that the link has expired, on an open page and when opening the link", async () => {
     const { doorhook, good, visitors } = stage()
     const { page } = await visitors.page({ javaScriptEnabled: false })
-    // Its lifetime is just long enough to open it on this machine.
+    // The link's lifetime is just long enough to open it on this machine.
     const title = page.getByRole("heading", { level: 1 })
     let url = ""
     for (let seconds = 1; !(await page.locator("h1").allInnerTexts())[0]?.startsWith("Integration"); seconds *= 2) {
@@ -140,7 +140,7 @@ describe.skipIf(!hasBrowser)("the holder of a link", () => {
     await page.goto((await doorhook.portalLink(broken)).url)
     const token = (await page.locator("input[name=csrf_token]").first().getAttribute("value")) ?? ""
     const before = tests("/broken").length
-    // Worst case: the other site has the token.
+    // Worst case: the other site knows the form token.
     const form = `<form method="post" action="${stage().url}/portal/${broken}/test"><input name="csrf_token" value="${token}"><button>go</button></form>`
     await page.goto((await site(form)).replace("127.0.0.1", "localhost"))
     const answered = page.waitForResponse(`${stage().url}/portal/${broken}/test`)
@@ -237,7 +237,7 @@ describe.skipIf(!hasBrowser)("an owner who logs in", () => {
   })
 })
 
-/** A host with its own login: `/login` logs in any visitor and redirects back. */
+/** Starts a host with its own login: `/login` logs in any visitor and redirects back. */
 const openHost = Effect.gen(function* () {
   const server = createServer()
   const { url } = yield* listening(server)
@@ -329,7 +329,7 @@ describe.skipIf(!hasBrowser)("an owner's page", () => {
       await page.goto(`${stage().url}/portal${place}`)
       assert.strictEqual(await page.locator("html").getAttribute("lang"), "de")
       assert.deepStrictEqual(await accessibilityProblems(page), [], place)
-      // Core's messages are in English, and marked as such.
+      // Core's messages are in English, and marked as English.
       const text = await page.evaluate(`[...document.querySelectorAll("main *")].filter((one) =>
         one.closest("[lang=en], pre, .mono, code") === null && one.children.length === 0).map((one) => one.textContent).join(" ")`)
       assert.notMatch(String(text), /\b(?:the|is|Send|Deliveries|Attempt)\b/, place)

@@ -42,7 +42,7 @@ describe("a stored password", () => {
 
   it("in another form is refused as slowly as a wrong one, so timing does not reveal such logins", async () => {
     const refused = verifyPassword("plain", "plain").then(() => "refused")
-    // After the queue of doorhook's own hashes.
+    // Waits for the queue of doorhook's own hashes.
     const cheap = promisify(scrypt)("plain", "some salt", 32).then(() => "hashed")
     assert.strictEqual(await Promise.race([refused, cheap]), "hashed")
     await refused
@@ -52,7 +52,7 @@ describe("a stored password", () => {
     const order: Array<number> = []
     const cost = { ln: 4, p: 1 }
     await Promise.all(Array.from({ length: 300 }, (_, n) => hashPassword("x", cost).then(() => order.push(n))))
-    // Two concurrent hashes may end in either order.
+    // Two concurrent hashes can end in either order.
     for (const [at, n] of order.entries()) assert.isAtMost(Math.abs(at - n), 1)
   })
 

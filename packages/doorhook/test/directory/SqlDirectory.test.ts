@@ -1,5 +1,5 @@
 /**
- * The directory over a host's own tables. SQLite and PostgreSQL give the same answers, with default names and others.
+ * The directory on a host's own tables. SQLite and PostgreSQL give the same answers, with default and custom names.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { createDoorhook, DoorhookError, hashPassword, publishIn, sqlDirectory } from "doorhook"
@@ -65,7 +65,7 @@ const expected = {
   none: [[], []]
 }
 
-/** A host with names of its own, a column that says who is active, and a hash of its own. */
+/** A host with custom names, a column for active users, and its own password hash. */
 const own = `
   CREATE TABLE "Konten" (kid text PRIMARY KEY, mail text NOT NULL, geheim text NOT NULL, aktiv boolean NOT NULL);
   CREATE TABLE rights (who text NOT NULL, house bigint NOT NULL);
@@ -131,7 +131,7 @@ describe("the directory over tables", () => {
       const token = yield* tokenFrom(url)
       const answer = yield* Effect.promise(() => callApi(url, token, "GET", "/v4/buildings"))
       assert.strictEqual(answer.status, 503)
-      // The client is not asked to try again either.
+      // The client is not told to retry either.
       assert.isNull(answer.headers.get("retry-after"))
       assert.match(lines.at(-1) ?? "", /: \/0\/id must be a positive whole number, not "b-1"\. request_id=/)
     })
@@ -218,7 +218,7 @@ describe("the directory over tables", () => {
     assert.deepStrictEqual(await directory.authenticate("ada", "x"), { id: "k1" })
     database.exec(`UPDATE "Konten" SET geheim = 'md5:y'`)
     await directory.authenticate("ada", "x")
-    // As long as a hash with the current cost.
+    // It must take as long as a hash with the current cost.
     assert.isNull(await directory.authenticate("nobody", "x"))
     assert.isNull(await directory.authenticate("old", "x"))
     assert.deepStrictEqual(checked, ["md5:x", "md5:x", "md5:y", "md5:y", "md5:y"])

@@ -1,5 +1,5 @@
 /**
- * Closing an embedded doorhook: open work is finished, nothing is left, and later calls fail with `closed`.
+ * Closing an embedded doorhook: finishes open work, leaves nothing running, and later calls fail with `closed`.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
@@ -144,7 +144,7 @@ live(
   })
 )
 
-/** Takes a file in another process, like doorhook does, and keeps it. */
+/** Program that takes ownership of a file like doorhook does, and keeps it. */
 const keeping = `
   const lock = new (require("node:sqlite").DatabaseSync)(process.argv[1] + "-lock")
   lock.exec("CREATE TABLE owner (pid INTEGER, host TEXT, since TEXT)")
@@ -171,7 +171,7 @@ describe("a SQLite file", () => {
       assert.match(message, new RegExp(`alias\\.db: ${named} delivers from it, and only one process`))
       assert.strictEqual(yield* FileOwner.holderOf(database), named)
       const wait = Effect.forkChild(Layer.build(FileOwner.layer({ database: alias })), { startImmediately: true })
-      // A waiting start can be interrupted at once: the clock stands still.
+      // The clock does not move, so the waiting start is interrupted immediately.
       yield* Fiber.interrupt(yield* wait)
       const waiting = yield* wait
       owner.child.kill("SIGKILL")

@@ -1,5 +1,5 @@
 /**
- * doorhook on servers of common frameworks. It answers its own requests, and passes all others to the host.
+ * doorhook on servers of common frameworks: it handles its own requests and passes all others to the host.
  */
 import { assert, describe } from "@effect/vitest"
 import type { Doorhook } from "doorhook"
@@ -24,7 +24,7 @@ type HostCase = readonly [
   prefix?: string
 ]
 
-/** Hosts that pass on `node:http` requests with their connection. */
+/** Hosts that pass `node:http` requests, with their connection, to doorhook. */
 const nodeHosts: ReadonlyArray<HostCase> = [
   ["node:http", Hosts.plainHost],
   ["Express", Hosts.expressHost],
@@ -34,7 +34,7 @@ const nodeHosts: ReadonlyArray<HostCase> = [
   ["Fastify, with a prefix", Hosts.fastifyUnderPath, "/doors"]
 ]
 
-/** Hosts that pass on web requests. */
+/** Hosts that pass web requests to doorhook. */
 const webHosts: ReadonlyArray<HostCase> = [
   ["Hono", Hosts.honoHost],
   ["route handlers, as in Next.js", Hosts.routeHandlers]
@@ -42,7 +42,7 @@ const webHosts: ReadonlyArray<HostCase> = [
 
 const json = (answer: Response) => Effect.promise((): Promise<unknown> => answer.json())
 
-/** All steps of a third party: login, token, integration, event, webhook. */
+/** Runs all steps of a third party: login, token, integration, event, webhook. */
 const goThrough = Effect.fnUntraced(function* ({ own, url }: Host, key: string) {
   const receiver = yield* startReceiver()
   const token = yield* tokenFrom(url)
@@ -53,7 +53,7 @@ const goThrough = Effect.fnUntraced(function* ({ own, url }: Host, key: string) 
   yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
   assert.strictEqual(receiver.received[0]?.body, JSON.stringify({ event: bodyEvent }))
 
-  // All kinds of bodies, and methods that frameworks handle specially.
+  // Sends all kinds of bodies, and methods that frameworks treat specially.
   const form = new FormData()
   for (const [name, value] of Object.entries(refresh)) form.set(name, value)
   for (const body of [form, new URLSearchParams(refresh)]) {
@@ -99,7 +99,7 @@ describe("doorhook on", () => {
           const metadata = yield* Effect.promise(() => fetch(`${url}/.well-known/oauth-authorization-server${path}`))
           assert.nestedPropertyVal(yield* json(metadata), "issuer", url)
         }
-        // A client looks at the root of the host, with the issuer's path at the end (RFC 8414 section 3.1).
+        // A client looks at the host's root, with the issuer's path appended (RFC 8414 section 3.1).
         const found = yield* Effect.promise(() => discover(url, client.client_id, client.client_secret))
         assert.strictEqual(found.serverMetadata().token_endpoint, `${url}/oauth/token`)
       })
@@ -146,7 +146,7 @@ describe("doorhook on", () => {
       }
       assert.lengthOf(warnings, 1)
       assert.match(warnings[0] ?? "", /publicUrl: not set, .* Set publicUrl to the address that browsers/)
-      // A connection shows the address.
+      // A `node:http` connection shows the address.
       const { url } = yield* mount(doorhook)
       yield* Effect.promise(() => fetch(`${url}/health/live`))
       assert.nestedPropertyVal(yield* issuer("http://localhost:666"), "issuer", url)

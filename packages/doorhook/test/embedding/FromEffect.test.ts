@@ -27,7 +27,7 @@ const server = NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }
 const ask = (path: string, init: RequestInit = {}) =>
   HttpServer.addressFormattedWith((url) => Effect.promise(() => fetch(url + path, { redirect: "manual", ...init })))
 
-/** The texts of spans and log lines, including attributes of spans. */
+/** Returns the texts of spans and log lines, including span attributes. */
 const recorder = () => {
   const lines: Array<string> = []
   const { layer: tracer, spans } = keptSpans()
@@ -45,7 +45,7 @@ class Teapot extends Schema.TaggedError<Teapot>()("Teapot", {}) {
   }
 }
 
-/** The host's own routes, of every kind that doorhook could affect. */
+/** The host's own routes, one of each kind that doorhook could affect. */
 const ownRoutes = Layer.mergeAll(
   HttpRouter.add("GET", "/own", HttpServerResponse.text("own")),
   HttpRouter.add("GET", "/teapot", Effect.fail(new Teapot())),
@@ -80,7 +80,7 @@ const ownRequests: ReadonlyArray<readonly [path: string, init?: RequestInit]> = 
   ["/"]
 ]
 
-/** The answers to a host's requests, and the log lines about them. */
+/** Returns the responses to a host's requests, and their log lines. */
 const answersOf = <E, R>(served: Layer.Layer<never, E, R | HttpServer.HttpServer>, requests = ownRequests) => {
   const { layer, lines } = recorder()
   return Effect.gen(function* () {
@@ -187,7 +187,7 @@ describe("in one router", () => {
   )
 })
 
-/** The application's own transport. It counts requests and gives configured answers. */
+/** The application's own transport, which counts requests and returns configured answers. */
 const transportThat = (answers: (nth: number) => number) => {
   const sent: Array<TransportRequest> = []
   const layer = Layer.effect(
@@ -253,7 +253,7 @@ describe("ports of the application's own", () => {
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(yield* stateOf, ["delivered"])
       assert.lengthOf(sent, 2)
-      // A test may also end while the clock stands still.
+      // Lets the test end although the clock does not move.
       yield* publishOne
     }).pipe(Effect.provide(Doorhook.layer({ database: "memory" }, anybody, layer)))
   })

@@ -1,6 +1,6 @@
 /**
- * Return values of a host's functions in plain JavaScript. Unambiguous ones are accepted in any form. For the others, the
- * log says what is expected.
+ * Return values of a host's functions in plain JavaScript. Unambiguous values are accepted in any form. For other
+ * values, the log says what is expected.
  */
 import { BuildingId, Directory, TenantId, UserId, withDeadlines } from "@doorhook/core"
 import type { DirectoryError } from "@doorhook/core"
@@ -26,7 +26,7 @@ const challenge = { code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM
 
 const row = { name: "App", redirect_uris: [client.redirect_uri] }
 
-/** A doorhook over a directory with unusual answers, and its log lines. */
+/** Starts a doorhook with a directory that gives unusual answers, and collects its log lines. */
 const over = Effect.fnUntraced(function* (own: Readonly<Record<string, unknown>>) {
   const lines: Array<string> = []
   const keep = (line: string) => void lines.push(line)
@@ -36,7 +36,7 @@ const over = Effect.fnUntraced(function* (own: Readonly<Record<string, unknown>>
   return { doorhook, url, lines }
 })
 
-/** Requests that need the host's answer to a question. */
+/** Requests that call each function of the host. */
 const waiting: ReadonlyArray<
   readonly [question: keyof HostDirectory, send: (url: string, token: string) => Promise<Response>]
 > = [
@@ -50,7 +50,7 @@ const waiting: ReadonlyArray<
   ["tenants", (url, token) => callApi(url, token, "GET", "/v4/tenants")]
 ]
 
-/** A host whose answer to one named question never comes. */
+/** Makes a host whose promise from one named function never settles. */
 const silentTo = (host: HostDirectory, silence: { question?: string; asked: () => void }) =>
   Layer.effect(
     Directory,
@@ -139,7 +139,7 @@ describe("a promise that never settles", () => {
   )
 })
 
-/** Every question, as doorhook calls it. */
+/** Calls every function like doorhook does. */
 const questionsTo = Effect.fnUntraced(function* (host: HostDirectory) {
   const asked = yield* Effect.provide(Directory, withDeadlines(Doorhook.directoryOf(host)))
   const [user, password] = [UserId.make("admin"), Redacted.make("right")]
@@ -167,7 +167,7 @@ const names = [
   "tenants"
 ] as const
 
-/** A host that answers every question with one function. */
+/** Makes a host that uses one function for everything. */
 const answering = (answer: () => unknown): HostDirectory =>
   Object.assign({ ...directory }, Object.fromEntries(names.map((name) => [name, answer])))
 
@@ -313,7 +313,7 @@ describe("a host's functions", () => {
     Effect.gen(function* () {
       const asked: Array<unknown> = []
       const { url } = yield* over({
-        // Like a host that passes any password on to an LDAP server.
+        // Like a host that passes any password to an LDAP server.
         authenticate: (login: unknown, password: unknown) => asked.push([login, password]) > 0 && { id: "u1" }
       })
       const statusOf = (login: string, password: string) =>

@@ -1,5 +1,5 @@
 /**
- * The client of the operator API in both forms: within the embedding process, and over HTTP as on the command line.
+ * The client of the operator API in both forms: in the embedding process, and over HTTP as on the command line.
  */
 import { assert, describe } from "@effect/vitest"
 import type { OperatorClient } from "doorhook"
@@ -16,7 +16,7 @@ const publicClient = { ...acme, id: "public", confidential: false }
 
 type Case = readonly [name: string, call: (api: OperatorClient) => Promise<unknown>]
 
-/** Run in this order, because later calls depend on the state after earlier ones. */
+/** Run in this order, because later calls depend on earlier ones. */
 const cases: ReadonlyArray<Case> = [
   [
     "integrations.set",

@@ -1,5 +1,5 @@
 /**
- * Options of `createDoorhook` from plain JavaScript. All problems are reported at once.
+ * Options of `createDoorhook` from plain JavaScript. All problems are reported together.
  */
 import { assert, describe, it, vi } from "@effect/vitest"
 import { builtInTable, DurationText } from "@doorhook/core"
@@ -14,7 +14,7 @@ import { eventually } from "../harness/Eventually.ts"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 
-/** The settings in a file, each with its comment. */
+/** Returns the settings in a file, each with its comment. */
 const settingsIn = (file: string): ReadonlyArray<readonly [name: string, comment: string]> => {
   const text = readFileSync(new URL(`../../src/config/${file}.ts`, import.meta.url), "utf8")
   return [...text.matchAll(/(?:\/\*\*((?:[^*]|\*(?!\/))*)\*\/\n)? {2}(\w+): Schema\.optional\(/g)].map(
@@ -154,7 +154,7 @@ describe("options", () => {
     "can name a logger, which gets doorhook's own lines",
     Effect.gen(function* () {
       const lines: Array<string> = []
-      // Called as a method, because loggers may keep state in `this`.
+      // Called as a method, because loggers might keep state in `this`.
       const logger = {
         lines,
         write(level: string, line: string) {
@@ -218,7 +218,7 @@ describe("options", () => {
       yield* Effect.scoped(
         Effect.gen(function* () {
           const doorhook = yield* start({ logger, database, encryptionKey })
-          // At the start, not when a page is first opened.
+          // This happens at the start, not when a page is first opened.
           assert.match(secrets()[0] ?? "", /^sealed:/)
           const { url } = yield* mount(doorhook)
           const opened = yield* Effect.promise(() => fetch(url + path, { redirect: "manual" }))
@@ -310,7 +310,7 @@ describe("options", () => {
       ]) {
         assert.include(atFirst.split("\n"), `${series} 0`, "a rate needs what was before the first")
       }
-      // Publishing skips deliveries, no attempt does: a series that stays 0 would say that none was.
+      // Deliveries are skipped when publishing, not by attempts, so this series would always be 0 and mislead readers.
       assert.notMatch(atFirst, /doorhook_deliveries_ended_total\S*state="skipped"/)
     })
   )

@@ -131,7 +131,7 @@ describe("a route of the host", () => {
         assert.strictEqual(lacking.status, 403)
         assert.include(lacking.challenge ?? "", 'error="insufficient_scope"')
         assert.include(lacking.challenge ?? "", 'scope="doors:open"')
-        // A web request joins both in one text, and `node:http` shows only the first.
+        // A web request joins both headers in one text, and `node:http` shows only the first.
         assert.match(yield* openTwice(url, granted.access_token), /^HTTP\/1\.1 400 [^]*invalid_request/)
         // Without `public`, doorhook's own API is refused.
         const own = yield* Effect.promise(() =>

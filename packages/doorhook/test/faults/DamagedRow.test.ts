@@ -1,5 +1,5 @@
 /**
- * A damaged row in the database. Deliveries that depend on it wait, all others continue, and its integration can be
+ * A damaged row in the database: deliveries that depend on it wait, all others continue, and its integration can be
  * deleted.
  */
 import { assert, describe } from "@effect/vitest"

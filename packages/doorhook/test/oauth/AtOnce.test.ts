@@ -1,5 +1,5 @@
 /**
- * Calls complete synchronously if the store and the directory do. A handler then needs no fiber.
+ * Calls complete synchronously, without a fiber, if the store and the directory do.
  */
 import {
   AuthorizationServer,

@@ -17,7 +17,7 @@ const read = (name: string): string => readFileSync(new URL(`../../../../docs/de
 const member = (value: unknown, name: string): unknown => Reflect.get(Object(value), name)
 const texts = (value: unknown): ReadonlyArray<string> => (Array.isArray(value) ? value.map(String) : [])
 
-/** The arguments of `doorhook` in a unit's command line. */
+/** Returns the arguments of `doorhook` in a unit's command line. */
 const argumentsIn = (unit: string, key: string): ReadonlyArray<string> =>
   (new RegExp(`^${key}=(.*)$`, "m").exec(unit)?.[1] ?? "").split("doorhook.js ")[1]?.split(" ") ?? []
 
@@ -33,7 +33,7 @@ const starts = Effect.fnUntraced(function* (args: ReadonlyArray<string>, ready: 
   yield* startHere([...here, ...port, ...database], ready)
 }, Effect.scoped)
 
-/** Runs a program that checks a file. Any output on standard error is a problem. */
+/** Runs a program that checks a file. Any output on standard error counts as a problem. */
 const check = (program: string, args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) => {
   const { status, stderr } = spawnSync(program, args, { encoding: "utf8", env: { ...process.env, ...env } })
   return { status, stderr }
@@ -41,7 +41,7 @@ const check = (program: string, args: ReadonlyArray<string>, env: Readonly<Recor
 
 const isThere = (program: string, ...args: ReadonlyArray<string>): boolean => spawnSync(program, args).status === 0
 
-/** Compose, as a plugin of docker or as a separate program. */
+/** Compose, as a docker plugin or as a separate program. */
 const composeProgram = [["docker", "compose"], ["docker-compose"]].find(([program = "", ...args]) =>
   isThere(program, ...args, "version")
 )
@@ -50,7 +50,7 @@ describe("deployment files, read by their own programs", () => {
   for (const unit of ["doorhook.service", "doorhook-worker@.service"]) {
     it.live.runIf(isThere("systemd-analyze", "--version"))(`systemd accepts ${unit}`, () =>
       Effect.gen(function* () {
-        // Node.js may be installed elsewhere on this machine, and a missing program is an error.
+        // Node.js might be installed elsewhere on this machine, and a missing program would be an error.
         const here = join(yield* temporaryFolder, unit)
         writeFileSync(here, read(unit).replaceAll("/usr/bin/node", process.execPath))
         const answer = check("systemd-analyze", ["verify", "--man=no", "--recursive-errors=no", here])

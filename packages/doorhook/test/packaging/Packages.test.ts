@@ -51,7 +51,7 @@ const startService = Effect.fnUntraced(function* (
   return { ...running, url }
 })
 
-/** The number of threads of a process for files, name lookups and passwords. */
+/** Returns the number of threads of a process for files, name look-ups and passwords. */
 const poolSize = (pid: number | undefined): number =>
   readdirSync(`/proc/${pid}/task`).filter(
     (thread) => readFileSync(`/proc/${pid}/task/${thread}/comm`, "utf8") === "libuv-worker\n"
@@ -69,7 +69,7 @@ describe("the packages", () => {
     const { engines } = Schema.decodeUnknownSync(Manifest)(
       JSON.parse(readFileSync(join(folder, "node_modules/doorhook/package.json"), "utf8"))
     )
-    // Like Node.js 20, which lacks such modules and does not link their importers.
+    // Like Node.js 20, which lacks such modules and can't link modules that import them.
     const old = `import { registerHooks } from "node:module"
       registerHooks({ resolve: (specifier, context, next) => {
         if (specifier === "node:sqlite") throw new Error("No such built-in module: node:sqlite")
@@ -166,7 +166,7 @@ describe("the installed command", () => {
       const list = `"${process.execPath}" "${bin}" deliveries list --limit 1000 --url ${url}`
       const env = { ...process.env, DOORHOOK_OPERATOR_KEY: operatorKey, NO_COLOR: "1" }
       const listed = yield* Effect.promise(() => run("bash", ["-c", list], { env }))
-      // More than a pipe's buffer, so the command still writes when its reader has gone.
+      // More than a pipe's buffer, so the command is still writing when its reader has gone.
       assert.isAbove(listed.stdout.length, 65_536)
       for (const command of [list, list, `${list} --json`]) {
         const { stderr, stdout } = yield* Effect.promise(() =>
@@ -352,7 +352,7 @@ describe("the README", () => {
   it("has a program that runs when pasted", async () => {
     const [, pasted = ""] = /^```ts\n([^]*?)^```$/m.exec(readFileSync(join(root, "README.md"), "utf8")) ?? []
     const place = mkdtempSync(join(folder, "readme-"))
-    // It serves until it is stopped, and the test's machine may use its port.
+    // The program serves until stopped, and its port might be in use on this machine.
     const ends = "\nawait doorhook.close()\nconsole.log('published')\nprocess.exit()\n"
     writeFileSync(join(place, "app.ts"), pasted.replace("listen(4000)", "listen(0)") + ends)
     const { stdout } = await run(process.execPath, ["app.ts"], { cwd: place })
@@ -375,7 +375,7 @@ describe("the guide to embedding", () => {
         yield* Effect.promise(async () => {
           const installation = run("bash", ["-c", script], { cwd: root, env })
           if (!(await reachingRegistry("the guide to embedding", installation))) return context.skip()
-          // A link would lead back into the checkout.
+          // A link would point into the checkout.
           assert.isFalse(lstatSync(join(project, "node_modules/doorhook")).isSymbolicLink())
           const program = 'import { createDoorhook } from "doorhook"; console.log(typeof createDoorhook)'
           const imported = await run(process.execPath, ["--input-type=module", "--eval", program], { cwd: project })

@@ -1,5 +1,5 @@
 /**
- * The code in the guide for receivers.
+ * Tests the code in the guide for receivers.
  */
 import { afterEach, assert, beforeEach, describe, it, vi } from "@effect/vitest"
 import { Crypto, Signature } from "@doorhook/core"

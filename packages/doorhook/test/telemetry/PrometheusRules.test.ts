@@ -36,7 +36,7 @@ const page = read(new URL("operations.md", docs))
 /** Whether a program of Prometheus is installed. */
 const hasPromtool = spawnSync("promtool", ["--version"]).status === 0
 
-/** The error output of promtool; empty if it exits with 0. */
+/** Returns the error output of promtool; empty if it exits with 0. */
 const complaintOf = (...args: ReadonlyArray<string>): string => {
   const { status, stderr, stdout } = spawnSync("promtool", args, { encoding: "utf8" })
   return status === 0 ? "" : `${stdout}${stderr}`

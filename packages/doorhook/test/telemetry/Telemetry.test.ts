@@ -1,6 +1,6 @@
 /**
- * Telemetry of a complete flow: traces, metrics and logs over OTLP, and Prometheus. Every secret and every person in the
- * flow has a mark, which telemetry must not contain.
+ * Telemetry of a complete flow: traces, metrics and logs over OTLP, and Prometheus. Every secret and every person in
+ * the flow contains a marker, which must not appear in telemetry.
  */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
@@ -38,7 +38,7 @@ const namedMetrics = new Set(
   objectsWith("expr", [dashboard, rules]).flatMap(({ expr }) => String(expr).match(/doorhook_[a-z0-9_]+/g) ?? [])
 )
 
-/** The point of a gauge with a value. */
+/** Returns the point of a gauge with a certain value. */
 const pointIn = (metric: unknown, value: number): unknown =>
   objectsWith("asDouble", metric).find(({ asDouble }) => asDouble === value)
 
@@ -134,7 +134,7 @@ describe("telemetry", () => {
       assert.match(JSON.stringify(of("logs")), /given up/)
       assert.include(everything, '"doors"')
       assert.include(everything, "deployment.environment")
-      // Receivers must not get any of it.
+      // Receivers must not get any telemetry headers.
       assert.isUndefined(receiver.received[0]?.headers["traceparent"])
 
       assert.isAtLeast(namedMetrics.size, 15)
