@@ -120,7 +120,7 @@ describe("the operator's commands", () => {
       assert.strictEqual(yield* print("notifications", "list", "--integration", "7"), "no notifications\n")
       assert.match(
         yield* print("deliveries", "list", "--state", "exhausted"),
-        /^no such deliveries\nin all: exhausted 0\n$/
+        /^no such deliveries\ntotal: exhausted 0\n$/
       )
     })
   )
@@ -187,11 +187,11 @@ describe("doorhook deliveries", () => {
           ["dlv_6 skipped", "0 attempts -"]
         ]
       )
-      assert.strictEqual(listed[6], "in all: delivered 1, cancelled 4, skipped 1")
+      assert.strictEqual(listed[6], "total: delivered 1, cancelled 4, skipped 1")
       const newest = yield* print("deliveries", "list", "--newest", "--limit", "1", "--state", "cancelled")
-      assert.match(newest, /^dlv_5 .*\nmore: --after dlv_5\nin all: cancelled 4\n$/)
+      assert.match(newest, /^dlv_5 .*\nmore: --after dlv_5\ntotal: cancelled 4\n$/)
       const several = yield* print("deliveries", "list", "--state", "skipped,cancelled")
-      assert.match(several, /^dlv_2 [^]*\ndlv_6 +skipped .*\nin all: cancelled 4, skipped 1\n$/)
+      assert.match(several, /^dlv_2 [^]*\ndlv_6 +skipped .*\ntotal: cancelled 4, skipped 1\n$/)
       const ofOne = yield* print("deliveries", "list", "--integration", "1", "--limit", "2")
       assert.match(ofOne, /\non this page: 2 such deliveries\n$/)
 
@@ -612,7 +612,7 @@ describe("settings of a service", () => {
         ],
         [
           ["--retry", "access_log=5s", "--retry", "access_log=6s"],
-          /^doorhook: retry \(--retry\): access_log may be given once only\n$/
+          /^doorhook: retry \(--retry\): access_log may be given only once\n$/
         ]
       ] as const
       const inMemory = { DOORHOOK_DATABASE: "memory" }

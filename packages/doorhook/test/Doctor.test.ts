@@ -44,7 +44,7 @@ describe("doorhook doctor", () => {
         stdout,
         /^warn +directory .*: \/users\/0\/building is unknown and was ignored; did you mean buildings\?$/m
       )
-      assert.match(stderr, /^doorhook: \d of \d keeps? the service from running here.\n$/)
+      assert.match(stderr, /^doorhook: \d of \d prevents? the service from running here.\n$/)
       const settings = yield* runHere(["doctor", "--ack-timeout", "soon", "--retention", "never"])
       assert.strictEqual(settings.code, 3)
       assert.match(settings.stderr, /"soon" is not a duration.*"never" is not a duration/)
@@ -93,7 +93,7 @@ await describeOnPostgres("doorhook doctor", (server) => {
       const env = { DOORHOOK_DATABASE: server.url(name) }
       const before = yield* runHere(["doctor"], env)
       assert.match(before.stdout, /ok +database +PostgreSQL .*: new\nok +tables +none yet/)
-      assert.match(before.stdout, /ok +clock +\S+, as the database's/)
+      assert.match(before.stdout, /ok +clock +\S+, same as the database's/)
       const schemas = () =>
         Effect.promise(() => server.administer("SELECT 1 FROM pg_namespace WHERE nspname = 'doorhook'", name))
       assert.lengthOf(yield* schemas(), 0)

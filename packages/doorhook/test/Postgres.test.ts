@@ -172,7 +172,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
         const { child, printed, stdout } = yield* startService(yield* configured(database, { workers: 1 }))
         yield* Effect.promise(() => printed(/doorhook worker ready/))
         child.kill("SIGHUP")
-        yield* Effect.promise(() => printed(/directory \S+ read again[^]*directory \S+ read again/))
+        yield* Effect.promise(() => printed(/directory \S+ reloaded[^]*directory \S+ reloaded/))
         assert.lengthOf(stdout().match(/worker process/g) ?? [], 1)
       })
     )

@@ -14,7 +14,7 @@ const rewordings: ReadonlyArray<readonly [RegExp, string]> = [
   [/^Expected a value between (\S+) and (\S+)$/, "must be between $1 and $2"],
   [/^(?:File|Path) does not exist: .*$/, "there is no such file"],
   [/^Path is not a file: .*$/, "it is a folder, not a file"],
-  [/^at most 1 value$/, "may be given once only"],
+  [/^at most 1 value$/, "may be given only once"],
   [/^at least 1 value$/, "must be given"],
   [/^(?:Expected )?string$/, "must be followed by a text"],
   [/^(?:Expected:? )?((?:"?[\w-]+"? \| )+"?[\w-]+"?)$/, "must be $1"],

@@ -130,7 +130,7 @@ export const backupCommand = Command.make(
     { command: "doorhook backup --database doorhook.db --out backup.db", description: "A SQLite file" },
     {
       command: "doorhook backup --database postgres://doorhook@db.internal/doorhook --out doorhook.dump",
-      description: "The schema doorhook of a PostgreSQL database, by pg_dump"
+      description: "The schema doorhook of a PostgreSQL database, with pg_dump"
     }
   ])
 )

@@ -22,7 +22,7 @@ import {
 
 /** Counts the deliveries in each state, without empty states. */
 const countsLine = ({ deliveries }: DeliveryCounts): string =>
-  `in all: ${
+  `total: ${
     deliveryStates
       .filter((state) => deliveries[state] > 0)
       .map((state) => `${state} ${deliveries[state]}`)
@@ -35,7 +35,7 @@ const totals = (page: DeliveryPage, filter: DeliveryListOptions, summary: Delive
   const shown = page.deliveries.length
   if (event_id !== undefined || integration_id !== undefined) {
     const what = counted(shown, "such delivery", "such deliveries")
-    return page.next === null && after === undefined ? `in all: ${what}` : `on this page: ${what}`
+    return page.next === null && after === undefined ? `total: ${what}` : `on this page: ${what}`
   }
   if (state === undefined || state === "") return countsLine(summary)
   const asked = String(state)
@@ -44,7 +44,7 @@ const totals = (page: DeliveryPage, filter: DeliveryListOptions, summary: Delive
   const counts = deliveryStates
     .filter((each) => asked.includes(each))
     .map((each) => `${each} ${summary.deliveries[each]}`)
-  return `in all: ${counts.join(", ")}`
+  return `total: ${counts.join(", ")}`
 }
 
 const list = Command.make(

@@ -19,7 +19,7 @@ export const deliveryFlags = {
     Flag.optional
   ),
   directory: Flag.String("directory").pipe(
-    Flag.withDescription("JSON file of clients, users, buildings and tenants; SIGHUP reads it again"),
+    Flag.withDescription("JSON file of clients, users, buildings and tenants; SIGHUP reloads it"),
     Flag.withMetavar("FILE.json"),
     Flag.optional
   ),
@@ -40,7 +40,7 @@ export const deliveryFlags = {
   ),
   disableAfter: Flag.String("disable-after").pipe(
     Flag.withDescription(
-      "How long an integration may acknowledge nothing before it is disabled, with at least ten failed attempts (default 3d)"
+      "How long an integration may go without an acknowledgement, and at least ten failed attempts, before it is disabled (default 3d)"
     ),
     Flag.withMetavar("DURATION"),
     Flag.optional

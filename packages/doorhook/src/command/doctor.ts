@@ -43,7 +43,7 @@ const clockFinding = ({ clockAhead }: Pick<Inspection, "clockAhead">, now: numbe
   const here = new Date(now).toISOString()
   if (now < earliest) return fail("clock", `${here} is in the past: set this machine's clock`)
   if (clockAhead === null) return ok("clock", here)
-  if (Math.abs(clockAhead) <= mostSkew) return ok("clock", `${here}, as the database's`)
+  if (Math.abs(clockAhead) <= mostSkew) return ok("clock", `${here}, same as the database's`)
   const side = clockAhead > 0 ? "ahead of" : "behind"
   return warn(
     "clock",
@@ -77,7 +77,7 @@ const accessFindings = ({ isReadableByOthers, isWritable }: Inspection, database
           : `this user can't write ${database} and its folder. Change their owner or mode.`
       ),
   ...(isReadableByOthers === true
-    ? [warn("permissions", `other users of this machine can read ${database}: chmod 600 it`)]
+    ? [warn("permissions", `other users of this machine can read ${database}: restrict it with chmod 600`)]
     : [])
 ]
 
@@ -157,7 +157,7 @@ export const doctorCommand = Command.make(
     const failures = findings.filter(({ grade }) => grade === "FAIL").length
     if (failures > 0) {
       return yield* new CommandFailure({
-        message: `${failures} of ${findings.length} ${failures === 1 ? "keeps" : "keep"} the service from running here.`,
+        message: `${failures} of ${findings.length} ${failures === 1 ? "prevents" : "prevent"} the service from running here.`,
         exitCode: 1
       })
     }

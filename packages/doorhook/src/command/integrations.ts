@@ -84,7 +84,7 @@ const list = Command.make(
       )
     }
   })
-).pipe(Command.withDescription("List integrations, and which of them fail"))
+).pipe(Command.withDescription("List integrations, and show which are failing"))
 
 const id = integrationArgument
 

@@ -59,7 +59,7 @@ const flags = {
     Flag.optional
   ),
   clientIsolation: Flag.Boolean("client-isolation").pipe(
-    Flag.withDescription("Hide from each client the integrations that others created (or DOORHOOK_CLIENT_ISOLATION)"),
+    Flag.withDescription("Show each client only the integrations that it created (or DOORHOOK_CLIENT_ISOLATION)"),
     Flag.optional
   ),
   workers: Flag.String("workers").pipe(

@@ -67,8 +67,8 @@ const engineFields = {
   /** How long settled deliveries and their events are kept, or `forever`. Default `90d`. */
   retention: Schema.optional(Text),
   /**
-   * How long an integration may acknowledge nothing before it is disabled. It is never disabled before ten failed
-   * attempts. Default `3d`.
+   * How long an integration may go without an acknowledgement before it is disabled. At least ten attempts must fail
+   * first. Default `3d`.
    */
   disableAfter: Schema.optional(Text),
   /** Maximum number of integrations of one building or tenant, or `unlimited`. Default 100. */
@@ -226,7 +226,8 @@ export const databaseOf = ({ database }: EngineConfig): Result.Result<string | u
     return invalid(`database: ${kind} databases cannot be used; give a file, postgres://..., or memory`)
   }
   // SQLite's own name for a database in memory. Refused as a file name, because users expect that nothing is stored.
-  if (database === ":memory:") return invalid('database: ":memory:" is no file; for a database in memory give memory')
+  if (database === ":memory:")
+    return invalid('database: ":memory:" is not a file; for a database in memory, give memory')
   return noFile.test(database)
     ? invalid(`database: must be a file, postgres://..., or memory, not ${nameOf(database)}`)
     : Result.succeed(database)

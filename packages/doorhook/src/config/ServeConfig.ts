@@ -149,5 +149,5 @@ export const parseRetryFlags = (
   const twice = new Set(types.filter((type, at) => types.indexOf(type) !== at))
   return twice.size === 0
     ? Result.succeed(Object.fromEntries(read))
-    : invalid(`retry: ${[...twice].join(" and ")} may be given once only`)
+    : invalid(`retry: ${[...twice].join(" and ")} may be given only once`)
 }

@@ -55,7 +55,7 @@ const rereadOnHangup = (file: string) =>
       yield* Queue.take(hangups).pipe(
         Effect.andThen(readWithWarnings(file)),
         Effect.flatMap(directory.replace),
-        Effect.andThen(Console.log(`directory ${file} read again`)),
+        Effect.andThen(Console.log(`directory ${file} reloaded`)),
         Effect.catchTag("InvalidConfig", ({ message }) =>
           Console.error(`${message}; the earlier directory stays in use`)
         ),

@@ -24,7 +24,7 @@ const jsonOf = (body: object): string =>
   Result.match(JsonEncoding.encode(body), {
     onSuccess: (text = "") => text,
     onFailure: (flaw) => {
-      throw new DoorhookError("bad_request", `what was given ${flaw}`)
+      throw new DoorhookError("bad_request", `the given value ${flaw}`)
     }
   })
 

@@ -108,7 +108,7 @@ describe("options", () => {
       const folder = yield* temporaryFolder
       const refusals = [
         [{ database: "" }, 'database: must be a file, postgres://..., or memory, not ""'],
-        [{ database: ":memory:" }, 'database: ":memory:" is no file; for a database in memory give memory'],
+        [{ database: ":memory:" }, 'database: ":memory:" is not a file; for a database in memory, give memory'],
         [{ database: "data/" }, 'database: must be a file, postgres://..., or memory, not "data/"'],
         [{ operatorKey: "" }, "operatorKey: it is empty"],
         [{ operatorKey: "  " }, "operatorKey: it is empty"],

@@ -87,7 +87,7 @@ describe("doorhook told to stop while receivers hang", { concurrent: true }, () 
           file
         ])
         child.kill("SIGHUP")
-        yield* Effect.promise(() => printed(/^directory \S+directory\.json read again$/m))
+        yield* Effect.promise(() => printed(/^directory \S+directory\.json reloaded$/m))
         yield* write({ clients: "none" })
         child.kill("SIGHUP")
         yield* Effect.promise(() => complained(/^directory: .*clients.*; the earlier directory stays in use$/m))
