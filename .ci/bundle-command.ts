@@ -7,7 +7,7 @@
  *   installed doorhook and Effect, so this program imports them from there too.
  * - `doorhook-conformance.cjs` is the suite alone. It runs on Node.js 18 and later and needs no other files.
  *
- * node .ci/bundle-command.ts
+ *     node .ci/bundle-command.ts
  */
 import { chmodSync, globSync, readFileSync } from "node:fs"
 import { builtinModules } from "node:module"

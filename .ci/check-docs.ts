@@ -206,7 +206,7 @@ for (const { from, to } of leads) {
 }
 
 // Links between pages.
-/** The anchors of a heading on the site and on GitHub, which differ in punctuation. */
+/** Returns the anchors of a heading on the site and on GitHub, which differ in punctuation. */
 const anchorsOf = (heading: string): ReadonlyArray<string> => {
   const text = heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").toLowerCase()
   const words = text.match(/[\p{L}\p{N}]+/gu) ?? []

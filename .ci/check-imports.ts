@@ -2,7 +2,7 @@
  * Checks imports: which package may import which, that core stays pure, and that the folders of a package have no
  * circular imports.
  *
- * Apart from these, a package may import only the dependencies in its own package.json. The command may also import
+ * Other packages may be imported only if they are dependencies in the package's own package.json. The command may also import
  * development dependencies, because everything it imports is bundled. No import is for side effects only: with
  * `"sideEffects": false` in each package.json, bundlers drop it, including the one that builds the command.
  */

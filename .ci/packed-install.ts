@@ -2,8 +2,7 @@
  * Packs every package as it would be published, installs the archives into an empty folder, and uses them there as a
  * user would: from ES modules, CommonJS, TypeScript and the command line.
  *
- * node .ci/packed-install.ts [--linked] [--into FOLDER] [VERSION...] further versions of Node.js to test, like 18, 22
- * and 26
+ *     node .ci/packed-install.ts [--linked] [--into FOLDER] [VERSION...]     further versions of Node.js to test, like 18, 22 and 26
  *
  * With `--linked` the archives are unpacked and their dependencies linked to this workspace, for tests without a
  * registry. `--into` names an empty folder to install into, which is not deleted afterwards.

@@ -1,7 +1,7 @@
 /**
  * An npm registry for rehearsing a release, which stores published packages in a folder:
  *
- * node .ci/registry.ts FOLDER [--upstream URL]
+ *     node .ci/registry.ts FOLDER [--upstream URL]
  *
  * Redirects requests for other packages to the upstream registry, but never those for doorhook's packages: a foreign
  * package of the same name must not be installed.

@@ -88,7 +88,7 @@ const grouped = (texts: ReadonlyArray<readonly [flow: string, text: string]>): s
     .join("; ")
 }
 
-/** Flows with the same parameters: one table with their meaning, and one with the defaults that differ. */
+/** Describes flows with the same parameters: one table with their meaning, and one with the defaults that differ. */
 const sharedTables = (flows: ReadonlyArray<readonly [name: string, schema: unknown]>): string => {
   const names = Object.keys(Object(part(flows[0]?.[1], "properties")))
   const ofEach = (name: string, text: (schema: unknown) => string) =>

@@ -38,7 +38,7 @@ export const loadExtensions = async () => ({
 
 export type Extensions = Awaited<ReturnType<typeof loadExtensions>>
 
-/** Cuts the arguments after the name of a command that is not installed, whose own arguments can't be parsed. */
+/** Cuts off the arguments after the name of a command that is not installed, because they can't be parsed. */
 const upToPlaceholder = (given: ReadonlyArray<string>, extensions: Extensions): ReadonlyArray<string> => {
   const end = given.findIndex(
     (argument) =>

@@ -43,7 +43,7 @@ export const placeholders = { simulate: placeholder(simulator), conformance: pla
 const showsAll = /^--(?:completions|wizard)/
 
 /**
- * Whether the arguments might be for one of these commands. Unsure is safe: the extended program runs all other
+ * Whether the arguments might be for one of these commands. True is always safe: the extended program runs all other
  * commands too, but starts more slowly.
  */
 export const mayNeedExtensions = (given: ReadonlyArray<string>): boolean =>

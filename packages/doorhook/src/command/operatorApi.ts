@@ -79,7 +79,7 @@ const badInput: ReadonlyArray<number> = [400, 422]
 const whys: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing listens there",
   ENOTFOUND: "there is no such host",
-  EAI_AGAIN: "the look-up of its name failed",
+  EAI_AGAIN: "its name can't be looked up at the moment",
   ECONNRESET: "the connection broke"
 }
 

@@ -8,7 +8,7 @@ import { problemsIn } from "../config/ReadingSettings.ts"
 import { withFlags } from "./settingFlags.ts"
 
 export const operatorKeyFlag = Flag.Redacted("operator-key").pipe(
-  Flag.withDescription("Key of the operator API; DOORHOOK_OPERATOR_KEY is safer"),
+  Flag.withDescription("Key of the operator API; the variable DOORHOOK_OPERATOR_KEY is safer"),
   Flag.optional
 )
 

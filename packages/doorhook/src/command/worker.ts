@@ -23,7 +23,7 @@ export const workerCommand = Command.make(
       if (!isPostgres(database)) {
         const what = database === "memory" ? "a database in memory" : `the SQLite file ${database}`
         return yield* CommandFailure.usage(
-          `worker: only one process can use ${what}, and "doorhook serve" already delivers from it. Give the URL of the service's PostgreSQL database with --database postgres://... or DOORHOOK_DATABASE. Without PostgreSQL, workers are not needed.`
+          `worker: only one process can use ${what}, and "doorhook serve" also delivers from it. Give the URL of the service's PostgreSQL database with --database postgres://... or DOORHOOK_DATABASE. Without PostgreSQL, workers are not needed.`
         )
       }
       yield* forceExitAfterSignal(config)
