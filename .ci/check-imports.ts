@@ -2,9 +2,9 @@
  * Checks imports: which package may import which, that core stays pure, and that the folders of a package have no
  * circular imports.
  *
- * Other packages may be imported only if they are dependencies in the package's own package.json. The command may also import
- * development dependencies, because everything it imports is bundled. No import is for side effects only: with
- * `"sideEffects": false` in each package.json, bundlers drop it, including the one that builds the command.
+ * Apart from doorhook's packages, a package may import only the dependencies in its own package.json. The command may
+ * also import development dependencies, because everything it imports is bundled. No import is for side effects only:
+ * with `"sideEffects": false` in each package.json, bundlers drop it, including the one that builds the command.
  */
 import { globSync, readFileSync } from "node:fs"
 import { builtinModules } from "node:module"

@@ -16,7 +16,7 @@ import { startReceiver } from "@doorhook/testkit/Receiver"
 
 const key = "operator-key-of-this-test-0123456789"
 
-/** Starts a proxy that removes a prefix, in front of a handler. */
+/** Makes a handler that removes a prefix before doorhook gets the request, like a proxy. */
 const behindProxy =
   (handle: Doorhook["node"]): Doorhook["node"] =>
   (request, response, next) => {

@@ -27,7 +27,7 @@ const server = NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }
 const ask = (path: string, init: RequestInit = {}) =>
   HttpServer.addressFormattedWith((url) => Effect.promise(() => fetch(url + path, { redirect: "manual", ...init })))
 
-/** Returns the texts of spans and log lines, including span attributes. */
+/** Makes a recorder of the texts of spans and log lines, span attributes included. */
 const recorder = () => {
   const lines: Array<string> = []
   const { layer: tracer, spans } = keptSpans()
