@@ -90,7 +90,7 @@ export class Connection {
     return this.#socket?.bytesRead ?? null
   }
 
-  /** Closes the connection at once, even during a request. */
+  /** Closes the connection immediately, even during a request. */
   destroy(): Promise<void> {
     this.#stopOpening()
     return this.client.destroy()
@@ -152,7 +152,7 @@ export class ConnectionPool {
     if (longest !== undefined) this.close(longest)
   }
 
-  /** Closes a connection at once, even during a request. */
+  /** Closes a connection immediately, even during a request. */
   close(connection: Connection): void {
     this.#destroy(connection).catch(ignore)
   }

@@ -9,11 +9,11 @@ import { RecentMap } from "@doorhook/core"
 import { Data } from "effect"
 import { lookup } from "node:dns/promises"
 
-/** The caller of a lookup. */
+/** The caller of a look-up. */
 export interface Asker {
   /** The client whose limits apply to the look-up. */
   readonly client: string
-  /** Called once if the lookup has to wait for a place. */
+  /** Called once if the look-up has to wait for a place. */
   readonly onWait?: () => void
   /**
    * Cancels a waiting look-up, unless another caller waits for it too. Without a signal, the look-up stays in the
@@ -81,7 +81,7 @@ interface Answer {
 /** Remembered facts about a name. */
 interface Known {
   readonly slowness: Slowness | null
-  /** Null before the end of the first lookup. */
+  /** Null before the end of the first look-up. */
   readonly answer: Answer | null
 }
 

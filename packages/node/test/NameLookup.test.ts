@@ -48,7 +48,7 @@ const pools = [4, 64]
 const dead = (count: number, of = "dead"): ReadonlyArray<string> =>
   Array.from({ length: count }, (_, n) => `${of}${n}.example`)
 
-describe("lookups of names", () => {
+describe("look-ups of names", () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
