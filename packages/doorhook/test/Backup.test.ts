@@ -445,7 +445,7 @@ await describeOnPostgres("a backup on PostgreSQL", (server) => {
       assert.strictEqual(code, 1)
       assert.match(
         stderr,
-        new RegExp(`pg_dump is of version ${tools.version}, .* version ${major}\\. Install .*-${major};`)
+        new RegExp(`pg_dump has version ${tools.version} and .* version ${major}\\. Install .*-${major};`)
       )
       assert.lengthOf(readdirSync(folder), 0)
     }).pipe(Effect.scoped)
