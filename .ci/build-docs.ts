@@ -1,5 +1,6 @@
 /**
- * Builds the documentation's site: the reference from the code, the API by typedoc, then the pages. A link that leads nowhere fails.
+ * Builds the documentation site: the reference from the code, the API by typedoc, then the pages. Fails on a broken
+ * link.
  */
 import { spawnSync } from "node:child_process"
 

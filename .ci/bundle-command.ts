@@ -1,10 +1,10 @@
 /**
- * Bundles the command and everything it imports, as built by `tsc -b`, into a few files. Opening a thousand files would take most of
- * the start-up time.
+ * Bundles the command and everything it imports, as built by `tsc -b`, into a few files. Opening a thousand files would
+ * take most of the start-up time.
  *
  * - `main.js` contains everything.
- * - `extended.js` is the same program for commands of separately installed packages. These import the installed packages, so it
- *   imports doorhook's packages and Effect from there too.
+ * - `extended.js` is the same program for commands of separately installed packages. Those packages import the
+ *   installed doorhook and Effect, so this program imports them from there too.
  * - `doorhook-conformance.cjs` is the suite alone. It runs on Node.js 18 and later and needs no other files.
  *
  *     node .ci/bundle-command.ts
@@ -19,8 +19,8 @@ const root = new URL("..", import.meta.url).pathname
 const folder = join(root, "packages/doorhook/dist/bundle")
 
 /**
- * Imports only the used members of Node.js modules. A normal `import` reads all exports of a module, and reading some loads
- * more code: those of `node:http` load a whole WebSocket client.
+ * Imports only the used members of Node.js modules. A normal `import` reads every export of a module, and reading some
+ * exports loads more code: in `node:http`, a WebSocket client.
  */
 const builtins: Plugin = {
   name: "builtins",
@@ -40,7 +40,7 @@ const builtins: Plugin = {
   }
 }
 
-/** Replaces undici by the modules that are used, without `fetch`, caches and mocks. */
+/** Replaces undici with the modules in use, without `fetch`, caches and mocks. */
 const undici: Plugin = {
   name: "undici",
   resolveId: (id) => (id === "undici" ? "\0undici" : null),
@@ -51,7 +51,7 @@ const undici: Plugin = {
       : null
 }
 
-/** The licences of the packages that contain these modules. */
+/** Returns the licences of the packages that contain these modules. */
 const licencesOf = (modules: ReadonlyArray<string>): string => {
   const packages = modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? [])
   const texts = [...new Set(packages)].toSorted().map((place) => {
@@ -73,16 +73,16 @@ const licences: Plugin = {
 
 const suite = join(root, "conformance/dist")
 
-/** The programs in the single file: the command, and the bundled receivers that it starts as processes of itself. */
+/**
+ * The programs in the single file: the command, and the bundled receivers, which it starts as processes from the same
+ * file.
+ */
 const programs = {
   command: join(root, "packages/doorhook/dist/command/conformance.js"),
   receiver: join(suite, "mutants/main.js")
 }
 
-/**
- * Builds the suite as a single file. `node:sqlite` is loaded only if Node.js has it, because only bundled receivers need
- * it.
- */
+/** Builds the suite as a single file. Loads `node:sqlite` only if Node.js has it: only bundled receivers need it. */
 const oneFile: Plugin = {
   name: "one-file",
   resolveId: (id) => {
@@ -127,7 +127,7 @@ await build({
   plugins: [oneFile],
   transform: {
     target: "node18",
-    // Effect reads bundlers' variables from it.
+    // Effect reads variables that bundlers set in `import.meta.env`.
     define: { "import.meta.env": "undefined" }
   },
   logLevel: "warn",
@@ -140,7 +140,7 @@ await build({
     banner: "#!/usr/bin/env node",
     intro: readFileSync(join(root, ".ci/older-node.cjs"), "utf8"),
     footer: ({ moduleIds }) =>
-      `\n/*\nLicences of what is in this file:\n\ndoorhook\n\n${readFileSync(join(root, "LICENSE"), "utf8").trim()}\n\n\n${licencesOf(moduleIds)}*/\n`
+      `\n/*\nLicences of the code in this file:\n\ndoorhook\n\n${readFileSync(join(root, "LICENSE"), "utf8").trim()}\n\n\n${licencesOf(moduleIds)}*/\n`
   }
 })
 chmodSync(join(suite, "doorhook-conformance.cjs"), 0o755)

@@ -1,7 +1,7 @@
 /**
- * Checks that editors can explain the API of `doorhook`. In the emitted declarations, these need a comment, as read by
- * TypeScript's language service: each option of `createDoorhook`, each method and its options, everything that a host's own
- * functions return, and the members of a delivery. Needs `npm run build`.
+ * Checks that editors can explain the API of `doorhook`. In the emitted declarations, these need a comment that
+ * TypeScript's language service finds: each option of `createDoorhook`, each method and its options, everything that
+ * the host's functions return, and the members of a delivery. Needs `npm run build`.
  */
 import ts from "../docs/node_modules/typescript/lib/typescript.js"
 
@@ -18,7 +18,7 @@ const checked = {
 } as const
 type Direction = (typeof checked)[keyof typeof checked]
 
-/** Types that describe parts of other libraries, which have their own documentation. */
+/** Types of other libraries, which have their own documentation. */
 const foreign = ["FastifyHost", "PgLike", "SqliteLike", "SqlQuery"]
 
 const program = ts.createProgram([entry], {
@@ -34,7 +34,7 @@ const source = program.getSourceFile(entry)
 const exports = source && checker.getSymbolAtLocation(source)?.exports
 if (exports === undefined) throw new Error(`${entry} is missing; run npm run build`)
 
-/** Whether one of our packages declares the symbol. */
+/** Whether one of doorhook's packages declares the symbol. */
 const isOurs = ({ declarations = [] }: ts.Symbol): boolean =>
   declarations.some((declaration) => !declaration.getSourceFile().fileName.includes("/node_modules/"))
 

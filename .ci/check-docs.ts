@@ -1,8 +1,8 @@
 /**
- * Checks every code block of the documentation: TypeScript against the sources, JSON and YAML by parsing, commands against
- * their own help. A block that can't be checked has `unchecked` in its fence. Also checks that the index and the sidebar
- * link to every page, that links between pages lead to a file and a heading, and that docs/dependencies.md lists the
- * installed packages.
+ * Checks every code block of the documentation: type-checks TypeScript against the sources, parses JSON and YAML, and
+ * compares commands with their help. Skips a block with `unchecked` in its fence. Also checks that the index and the
+ * sidebar link to every page, that links between pages lead to a file and a heading, and that docs/dependencies.md
+ * lists the installed packages.
  */
 import { spawnSync } from "node:child_process"
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -54,7 +54,7 @@ const attempt = (block: Block, parsing: () => unknown): void => {
 for (const block of of("json")) attempt(block, () => JSON.parse(block.text))
 for (const block of of("yaml")) attempt(block, () => parse(block.text))
 
-/** Declares what a host has in the pages' examples, so that each example can be short. */
+/** Declarations of the host's own code that the examples use, which keep each example short. */
 const host = `import type { Doorhook, DoorhookOptions, HostClient } from "doorhook"
 import type { Express } from "express"
 import type { FastifyInstance } from "fastify"
@@ -95,7 +95,7 @@ declare global {
 }
 `
 
-/** Makes a module of a block. Some blocks show a single function of the directory. */
+/** Returns a block as a module. Some blocks show a single function of the directory. */
 const asModule = (text: string): string =>
   /^(session|authenticate|client|administers|isTenant): /.test(text)
     ? `import type { HostDirectory } from "doorhook"\nexport const directory: Partial<HostDirectory> = {\n${text}}\n`
@@ -137,7 +137,7 @@ const checkTypes = (): void => {
   })
   for (const line of stdout.split("\n").filter((text) => text !== "")) {
     const block = scripts[Number(/^block(\d+)\./.exec(line)?.[1])]
-    // Files of readers don't exist here. Errors in the sources are found by the type check.
+    // Files that the reader has are missing here. The type check finds errors in the sources.
     if (/Cannot find module '\.\.?\//.test(line)) continue
     if (block !== undefined) complain(block, line)
     else if (line.startsWith("host.d.ts")) problems.push(line)
@@ -148,7 +148,7 @@ const checkTypes = (): void => {
 // Commands.
 const scripts: Readonly<Record<string, unknown>> = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).scripts
 
-/** The words of a command. */
+/** Splits a command into its words. */
 const wordsOf = (line: string): ReadonlyArray<string> =>
   [...line.matchAll(/'[^']*'|"[^"]*"|[^\s'"]+/g)].map(([word]) => word)
 
@@ -201,12 +201,12 @@ for (const { from, to } of leads) {
   const text = readFileSync(join(root, from), "utf8")
   for (const page of pages) {
     const name = /^docs\/(.+)\.md$/.exec(page)?.[1] ?? "index"
-    if (name !== "index" && !text.includes(to(name))) problems.push(`${page}: ${from} does not lead to it`)
+    if (name !== "index" && !text.includes(to(name))) problems.push(`${page}: ${from} does not link to it`)
   }
 }
 
 // Links between pages.
-/** The anchors of a heading on the site and on GitHub. They differ in punctuation. */
+/** Returns the anchors of a heading on the site and on GitHub, which differ in punctuation. */
 const anchorsOf = (heading: string): ReadonlyArray<string> => {
   const text = heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").toLowerCase()
   const words = text.match(/[\p{L}\p{N}]+/gu) ?? []

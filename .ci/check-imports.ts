@@ -1,10 +1,10 @@
 /**
- * Checks imports: which package may import which, that core stays pure, and that the folders of one package do not import
- * each other in a circle.
+ * Checks imports: which package may import which, that core stays pure, and that the folders of a package have no
+ * circular imports.
  *
- * A package may also import the dependencies in its own package.json, and nothing else. The command may also import
- * development dependencies, because a bundler joins everything it imports. No import is for side effects only: with
- * `"sideEffects": false` in each package.json, bundlers drop it, including the one that builds the command.
+ * Apart from doorhook's packages, a package may import only the dependencies in its own package.json. The command may
+ * also import development dependencies, because everything it imports is bundled. No import is for side effects only:
+ * with `"sideEffects": false` in each package.json, bundlers drop it, including the one that builds the command.
  */
 import { globSync, readFileSync } from "node:fs"
 import { builtinModules } from "node:module"
@@ -72,7 +72,7 @@ const dependenciesOf = (folder: string, kinds: ReadonlyArray<string>): ReadonlyS
   return new Set(kinds.flatMap((key) => Object.keys(manifest[key] ?? {})))
 }
 
-/** The kinds of dependencies that are installed with a package. */
+/** The fields of package.json whose packages are installed with a package. */
 const installed = ["dependencies", "peerDependencies", "optionalDependencies"]
 
 /** The folder whose imports `.ci/bundle-command.ts` joins into a few files. */
@@ -87,10 +87,13 @@ interface Crossing {
   readonly shown: string
 }
 
-/** The folder directly below `src` that contains a file; null for files in `src` itself, which may import all folders. */
+/**
+ * Returns the folder directly below `src` that contains a file; null for files in `src` itself, which may import all
+ * folders.
+ */
 const folderOf = (place: string): string | null => /\/src\/([^/]+)\//.exec(place)?.[1] ?? null
 
-/** Crossings whose target imports their origin, directly or through others. */
+/** Returns the imports whose target imports their origin, directly or through others. */
 const circular = (crossings: ReadonlyArray<Crossing>): ReadonlyArray<Crossing> => {
   const leadsTo = (from: string, goal: string, seen: Set<string>): boolean =>
     crossings.some(
@@ -109,7 +112,9 @@ for (const [folder, allowed] of Object.entries(arrows)) {
     const place = relative(root, path)
     const text = readFileSync(path, "utf8")
     for (const [, specifier] of text.matchAll(/^import "([^"]+)"/gm)) {
-      problems.push(`${place} imports ${specifier} for its side effects: bundlers drop that, call a function of it`)
+      problems.push(
+        `${place} imports ${specifier} for its side effects, which bundlers drop: call one of its functions instead`
+      )
     }
     for (const specifier of importsOf(text)) {
       if (specifier.startsWith(".")) {
@@ -123,7 +128,7 @@ for (const [folder, allowed] of Object.entries(arrows)) {
       const name = packageNameOf(specifier)
       const isBuiltin = specifier.startsWith("node:") || builtinModules.includes(name)
       if (folder === "packages/core" && name !== "effect") {
-        problems.push(`${place} imports ${specifier}: core depends on effect alone`)
+        problems.push(`${place} imports ${specifier}: core may only depend on effect`)
       } else if (name.startsWith("@doorhook/") || name === "doorhook") {
         if (!allowed.includes(name))
           problems.push(`${place} imports ${specifier}: not allowed, see .ci/check-imports.ts`)

@@ -11,7 +11,7 @@ import { published } from "./published.ts"
 
 type Check = readonly [name: string, command: string, ...args: ReadonlyArray<string>]
 
-/** The two lists run in parallel, because most checks use one core. */
+/** The two lists run in parallel, because most checks use a single core. */
 const lists: ReadonlyArray<ReadonlyArray<Check>> = [
   [
     ["types", "tsc", "-p", ".ci/tsconfig.json"],
@@ -33,7 +33,7 @@ const lists: ReadonlyArray<ReadonlyArray<Check>> = [
 
 if (process.argv.slice(2).some((argument) => argument === "--help" || argument === "-h")) {
   const names = lists.flat().map(([name]) => name)
-  process.stdout.write(`npm run check runs all of these, and fails if one does: ${names.join(", ")}\n`)
+  process.stdout.write(`npm run check runs all of these and fails if any fails: ${names.join(", ")}\n`)
   process.exit(0)
 }
 
@@ -60,5 +60,5 @@ const inTurn = async (checks: ReadonlyArray<Check>): Promise<boolean> => {
 const ended = await Promise.all(lists.map(inTurn))
 if (ended.includes(false)) process.exitCode = 1
 process.stdout.write(
-  `People judge the language: node .ci/sample-language.ts --seed ${randomInt(1_000_000)} draws 100 sentences\n`
+  `A person must judge the language: node .ci/sample-language.ts --seed ${randomInt(1_000_000)} draws 100 sentences\n`
 )

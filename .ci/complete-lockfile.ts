@@ -1,9 +1,9 @@
 /**
  * Restores platform packages that `npm install` removed from package-lock.json.
  *
- * A tool with a native binary has one optional package per platform. npm omits from the lock file those that the configured
- * registry does not have, and `npm ci` then rejects the whole file. An entry with version and platform is enough: other
- * platforms skip it.
+ * A tool with a native binary has one optional package per platform. npm omits the packages that the configured
+ * registry lacks, and `npm ci` then rejects the whole lock file. An entry with a version and a platform is enough,
+ * because other platforms skip it.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 
@@ -20,7 +20,7 @@ interface Lockfile {
 const systems = ["android", "darwin", "freebsd", "linux", "netbsd", "openbsd", "openharmony", "sunos", "aix", "win32"]
 const processors = ["arm64", "arm", "x64", "ia32", "ppc64", "riscv64", "s390x", "loong64", "wasm32"]
 
-/** The platform in a package's name. */
+/** Returns the platform in a package's name. */
 const platformOf = (name: string) => {
   const parts = name.replace("windows", "win32").split(/[-/]/)
   const os = systems.filter((system) => parts.includes(system))

@@ -1,6 +1,6 @@
 /**
- * Writes the reference pages of the documentation from the code: commands, settings, HTTP, error codes, metrics and scenario files. They are
- * committed. `--check` writes nothing and fails when one of them is out of date.
+ * Writes the reference pages of the documentation from the code: commands, settings, HTTP, error codes, metrics and
+ * scenario files. They are committed. `--check` writes nothing and fails if a page is out of date.
  */
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -33,7 +33,7 @@ const code = (text: string): string => (text === "" ? "" : `\`${text}\``)
 const table = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string =>
   [head, head.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n")
 
-/** The pages by the names of their files. */
+/** The pages, by file name. */
 const pages = new Map<string, string>()
 
 const write = (name: string, title: string, intro: string, ...parts: ReadonlyArray<string>): void =>
@@ -83,14 +83,14 @@ const writeSettings = (): void => {
   write(
     "settings",
     "Settings",
-    "By their names in `createDoorhook` and in the JSON file of `--config`. Flags win over the environment, and the environment over the file. In the environment lists are separated by commas, retry schedules are written `access_log=5s,30s;call=1s`, true and false may be `yes` and `no`, and `resourceTypes`, `scopes`, `appearance` and `texts` are JSON. Durations are written `300ms`, `5s`, `2m`, `1h`, `3d`.",
+    "Named as in `createDoorhook` and in the JSON file of `--config`. Flags override the environment, and the environment overrides the file. In the environment, separate lists with commas, write retry schedules like `access_log=5s,30s;call=1s`, and use `true` or `yes`, `false` or `no`. There, `resourceTypes`, `scopes`, `appearance` and `texts` are JSON. Durations are written `300ms`, `5s`, `2m`, `1h`, `3d`.",
     table(
       ["setting", "flag", "variable", "meaning", "default"],
       [...fieldsIn(`${config}/EngineConfig.ts`), ...fieldsIn(`${config}/SurfaceConfig.ts`)].map(
         ([name = "", ...more]) => [name, flagOf.get(name) ?? "", variableOf.get(name) ?? "", ...more]
       )
     ),
-    "## Of `doorhook serve` alone",
+    "## `doorhook serve` only",
     table(
       ["setting", "flag", "meaning", "default"],
       fieldsIn(`${config}/ServeConfig.ts`).map(([name = "", ...more]) => [name, flagOf.get(name) ?? "", ...more])
@@ -116,12 +116,12 @@ const writeErrors = (): void => {
   write(
     "errors",
     "Error codes",
-    "Codes of `/v4` and the operator API: `errors[].code` in a response, and `code` of the Error with which calls of `createDoorhook` reject. The message says what to do. OAuth endpoints return the codes of RFC 6749.",
+    "Codes of `/v4` and the operator API: `errors[].code` in a response, and `code` of the Error that `createDoorhook` and its methods reject with. The message says what to do. OAuth endpoints return the codes of RFC 6749.",
     table(
       ["code", "status and title"],
       known.map(([code, titles]) => [`\`${code}\``, cell([...titles].join("; "))])
     ),
-    "## Of `createDoorhook` itself",
+    "## `createDoorhook` only",
     table(
       ["code", "`status` of the Error", "meaning"],
       Object.entries(facadeCodes).map(([code, { meaning, status }]) => [`\`${code}\``, String(status), cell(meaning)])
@@ -153,13 +153,13 @@ const operatorOperations: ReadonlyArray<{
   statsOperations
 ].flatMap((operations) => Object.values(operations))
 
-/** The call of a doorhook for an operation, like `deliveries.list`; empty where it has none. */
+/** The method of a doorhook for an operation, like `deliveries.list`; empty if there is none. */
 const callOf = (doorhook: object, name: string): string =>
   [name, name.split(".").at(-1) ?? ""].find(
     (path) => typeof path.split(".").reduce<unknown>((value, part) => member(value, part), doorhook) === "function"
   ) ?? ""
 
-/** The members of an answer, without their types. */
+/** Lists the members of an answer, without their types. */
 const shapeOf = (answer: Schema.Codec<unknown, unknown>): string => {
   const { definitions, schema } = Schema.toJsonSchemaDocument(answer)
   const shape = (given: unknown): string => {
@@ -220,10 +220,10 @@ const writeRunning = async (): Promise<void> => {
   write(
     "http",
     "HTTP",
-    "The public API as its OpenAPI 3.1 description has it, which a running service returns at `GET /openapi.json`.",
+    "The public API, generated from its OpenAPI 3.1 description. A running service returns the description at `GET /openapi.json`.",
     table(["call", "does", "answers"], operations),
     "## Operator API",
-    "Every call needs `Authorization: Bearer` and the operator key. Times are ISO 8601 in UTC. `createDoorhook` has the same calls under the names in the second column; [request bodies](../service.md#the-operator-api) are on the page of the service.",
+    "Every call needs `Authorization: Bearer` and the operator key. Times are ISO 8601 in UTC. The second column names the same call in `createDoorhook`. For request bodies, see [the operator API](../service.md#the-operator-api).",
     table(
       ["call", "in `createDoorhook`", "status", "answer"],
       operatorOperations.map(({ answer, method, name, path, query, status }) => [
@@ -237,7 +237,7 @@ const writeRunning = async (): Promise<void> => {
   await doorhook.close()
 }
 
-/** Pages that differ from what is committed. */
+/** Pages that differ from the committed ones. */
 const stale = (): ReadonlyArray<string> =>
   [...pages]
     .filter(([name, page]) => !existsSync(join(folder, name)) || readFileSync(join(folder, name), "utf8") !== page)
@@ -250,7 +250,7 @@ await writeCommands()
 write(
   "scenarios",
   "Scenario files",
-  "The parameters of [the simulator](../simulator.md)'s scenario files, with their defaults and where these come from.",
+  "The parameters of [the simulator](../simulator.md)'s scenario files, with their defaults and the sources of the defaults.",
   scenarioReference()
 )
 

@@ -1,6 +1,6 @@
 /**
- * Returns the `--help` text of any command, cached. Runs all commands in this process, because starting one takes longer
- * than its help. Run with `--conditions=source`.
+ * Returns the `--help` text of any command, cached. Runs all commands in this process: starting a command takes longer
+ * than printing its help. Run with `--conditions=source`.
  */
 import { Effect } from "effect"
 import { runHere } from "../packages/doorhook/test/harness/InProcess.ts"
@@ -13,7 +13,7 @@ const ask = async (path: ReadonlyArray<string>): Promise<string> => {
   return stdout
 }
 
-/** The help of a command. `path`: the words after `doorhook`. */
+/** Returns the help of a command. `path` is the words after `doorhook`. */
 export const helpOf = (path: ReadonlyArray<string>): Promise<string> => {
   const key = path.join(" ")
   const help = known.get(key) ?? ask(path)
@@ -21,7 +21,7 @@ export const helpOf = (path: ReadonlyArray<string>): Promise<string> => {
   return help
 }
 
-/** The subcommands in a help text. */
+/** Returns the subcommands in a help text. */
 export const subcommandsIn = (help: string): ReadonlyArray<string> =>
   [...(/\nSUBCOMMANDS\n([^]*?)(?:\n\n|$)/.exec(`${help}\n`)?.[1] ?? "").matchAll(/^ {2}([a-z-]+)/gm)].map(
     ([, name = ""]) => name

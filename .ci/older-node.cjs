@@ -1,5 +1,5 @@
 /**
- * Polyfills for Node.js 18, for the suite's single file. Node.js 20.12 and later need none of them.
+ * Polyfills for the suite's single file on Node.js before 20.12.
  */
 {
   const add = (prototype, name, value) => {

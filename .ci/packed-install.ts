@@ -1,11 +1,11 @@
 /**
- * Packs every package as it would be published, installs the archives into an empty folder, and uses them there as a user
- * would: from ES modules, CommonJS and TypeScript, and by the command.
+ * Packs every package as it would be published, installs the archives into an empty folder, and uses them there as a
+ * user would: from ES modules, CommonJS, TypeScript and the command line.
  *
  *     node .ci/packed-install.ts [--linked] [--into FOLDER] [VERSION...]     further versions of Node.js to test, like 18, 22 and 26
  *
- * With `--linked` the archives are unpacked and their dependencies linked to this workspace, for tests without a registry.
- * `--into` names an empty folder to install into, which is kept.
+ * With `--linked` the archives are unpacked and their dependencies linked to this workspace, for tests without a
+ * registry. `--into` names an empty folder to install into, which is not deleted afterwards.
  */
 import { execFileSync, spawn } from "node:child_process"
 import { globSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
@@ -29,7 +29,7 @@ const options = `{
 }`
 const event = `{ resource_type: "call", action: "create", building_id: 1, data: { id: 1 } }`
 
-/** Programs of users. Each must end by itself with code 0. */
+/** Programs of users. Each must exit with code 0 without being stopped. */
 const programs: Readonly<Record<string, string>> = {
   "esm.mjs": `import { createDoorhook } from "doorhook"
     for (const entry of ["doorhook/effect", "@doorhook/core", "@doorhook/core/testing", "@doorhook/sql",
@@ -72,7 +72,7 @@ const programs: Readonly<Record<string, string>> = {
     createDoorhook(${options}).then((doorhook) => doorhook.close())`
 }
 
-/** Programs that other programs start. */
+/** Programs that these programs start. */
 const started: Readonly<Record<string, string>> = {
   "acknowledges.cjs": `require("node:http")
     .createServer((request, response) => request.resume().on("end", () => response.end()))
@@ -82,7 +82,7 @@ const started: Readonly<Record<string, string>> = {
 /** The oldest supported version of Node.js. */
 const oldest = "22.19"
 
-/** TypeScript code of a user, with the strictest compiler settings. */
+/** A user's TypeScript code, with the strictest compiler settings. */
 const typed: Readonly<Record<string, string>> = {
   "tsconfig.json": JSON.stringify({
     compilerOptions: {
@@ -128,7 +128,7 @@ const typed: Readonly<Record<string, string>> = {
     const state: DeliverySummary["state"] = "lost"
     // @ts-expect-error: there is no such outcome
     const outcome: DeliveryAttempt["outcome"] = "refused"
-    // Every state has its own text, without a rest that would make it a string.
+    // Every state has its own text, without an index signature that would accept any string.
     const explained: Record<DeliverySummary["state"], string> = {
       pending: "", delivering: "", retrying: "", delivered: "", exhausted: "", expired: "", cancelled: "", skipped: ""
     }
@@ -146,7 +146,7 @@ const typed: Readonly<Record<string, string>> = {
 
 const program = "node_modules/doorhook/bin/doorhook.js"
 
-/** Checks that the command serves, and that it finds the script of its pages, a file beside the bundle. */
+/** Checks that the command serves, and finds the script of its pages, a file beside the bundle. */
 const serves = async (node: ReadonlyArray<string>, folder: string): Promise<void> => {
   const [command, ...args] = [...node, join(folder, program)]
   const child = spawn(command, [...args, "serve", "--port", "0", "--database", "memory"], {
@@ -167,13 +167,13 @@ const serves = async (node: ReadonlyArray<string>, folder: string): Promise<void
   if (status !== 200) throw new Error(`the script of the pages: ${status}`)
 }
 
-/** Checks that the suite finds the fault of a receiver that is a program beside the bundle. */
+/** Checks that the suite finds the fault in a receiver that it starts from a file beside the bundle. */
 const findsOut = (node: ReadonlyArray<string>, folder: string): void => {
   const [command, ...args] = [...node, join(folder, program)]
   run(command, [...args, "conformance", "mutants", "--only", "buffer-in-memory", "--narrow"], folder)
 }
 
-/** Checks the suite as one file. It is the only part that runs on older versions of Node.js. */
+/** Checks the suite as one file, the only part that runs on older versions of Node.js. */
 const standsAlone = ([command = "", ...args]: ReadonlyArray<string>, folder: string): void => {
   const file = join(folder, "node_modules/@doorhook/conformance/dist/doorhook-conformance.cjs")
   const spawned = [
@@ -187,18 +187,18 @@ const standsAlone = ([command = "", ...args]: ReadonlyArray<string>, folder: str
   run(command, [...args, file, "run", ...spawned, "--only", "R-ACK-*", "--max-time", "60s"], folder)
 }
 
-// The workspace's TypeScript has no API, so this uses the one of the documentation.
+// The workspace's TypeScript has no API, so this uses the TypeScript that the documentation uses.
 const ts: typeof TypeScript = createRequire(new URL("../docs/package.json", import.meta.url))("typescript")
 
 /** Whether the package itself declares a symbol. */
 const isOwn = (symbol: TypeScript.Symbol): boolean =>
   /\/doorhook\/dist\//.test(symbol.declarations?.[0]?.getSourceFile().fileName ?? "")
 
-/** Whether a type describes a part of another library, which has its own documentation. */
+/** Whether a type belongs to another library, which has its own documentation. */
 const isOfOthers = (type: TypeScript.Type): boolean =>
   /(Like|Host)$/.test((type.aliasSymbol ?? type.symbol)?.name ?? "")
 
-/** Finds the members below a type without a doc comment. Returns their paths. */
+/** Finds members of a type, at any depth, without a doc comment. Returns their paths. */
 const membersOf = (checker: TypeScript.TypeChecker) => {
   const seen = new Set<TypeScript.Type>()
   const visit = (type: TypeScript.Type, path: string): ReadonlyArray<string> => {
@@ -223,7 +223,7 @@ const membersOf = (checker: TypeScript.TypeChecker) => {
   return visit
 }
 
-/** The exports of a declaration file, and everything reachable from them, without a doc comment. */
+/** Finds exports of a declaration file, and everything reachable from them, without a doc comment. */
 const undocumentedIn = (entry: string): ReadonlyArray<string> => {
   const { ES2024 } = ts.ScriptTarget
   const program = ts.createProgram([entry], { module: ts.ModuleKind.NodeNext, target: ES2024, strict: true, types: [] })
@@ -241,7 +241,7 @@ const undocumentedIn = (entry: string): ReadonlyArray<string> => {
   })
 }
 
-/** Installs as in the guide: `npm install` with the archives of `npm run pack`. */
+/** Installs the archives of `npm run pack` with `npm install`, as in the guide. */
 const install = (folder: string): void => {
   const archives = join(folder, "archives")
   mkdirSync(archives)
@@ -251,7 +251,7 @@ const install = (folder: string): void => {
   run("npm", ["install", ...flags, types, ...globSync(join(archives, "*.tgz"))], folder)
 }
 
-/** Unpacks the archives, and links only the dependencies that they declare. */
+/** Unpacks the archives and links only their declared dependencies. */
 const link = (folder: string): void => {
   run("npm", ["run", "--silent", "build"], root)
   const modules = join(folder, "node_modules")

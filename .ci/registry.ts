@@ -1,10 +1,10 @@
 /**
- * An npm registry that keeps what is published in a folder, for rehearsing a release:
+ * An npm registry for rehearsing a release, which stores published packages in a folder:
  *
  *     node .ci/registry.ts FOLDER [--upstream URL]
  *
- * Requests for other packages are redirected to the upstream registry. Requests for doorhook's own never are, so that no other package
- * of the same name is installed instead.
+ * Redirects requests for other packages to the upstream registry, but never those for doorhook's packages: a foreign
+ * package of the same name must not be installed.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
@@ -18,7 +18,7 @@ const { positionals, values } = parseArgs({
 })
 const [folder = "registry"] = positionals
 
-/** What `npm publish` sends. The stored document has all versions of a package. */
+/** The body of a request from `npm publish`. The stored document has all versions of a package. */
 interface Document {
   readonly name: string
   readonly "dist-tags": Readonly<Record<string, string>>
@@ -31,7 +31,7 @@ const documentOf = (name: string): string => join(folder, name, "package.json")
 const read = (name: string): Document | null =>
   existsSync(documentOf(name)) ? JSON.parse(readFileSync(documentOf(name), "utf8")) : null
 
-/** Stores the new versions beside the earlier ones, and the archives. */
+/** Stores the archives, and adds the new versions to the earlier ones. */
 const keep = ({ _attachments: archives = {}, ...sent }: Document): void => {
   const before = read(sent.name)
   mkdirSync(join(folder, sent.name), { recursive: true })

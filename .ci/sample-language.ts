@@ -1,5 +1,5 @@
 /**
- * Draws random sentences from comments, messages, pages and documents, so that a person can judge whether each is clear at
+ * Draws random sentences from comments, messages, pages and documents, for a person to judge whether each is clear at
  * the first reading. `node .ci/sample-language.ts [N] [--seed S]` draws N (100). The same seed and files give the same
  * sentences.
  */
@@ -34,8 +34,8 @@ interface Passage {
 const lineOf = (text: string, index: number): number => text.slice(0, index).split("\n").length
 
 /**
- * Comments and string literals of code. Consecutive `//` lines are one comment. Strings in tests are left out: they are
- * names and data.
+ * Comments and string literals of code. Consecutive `//` lines are one comment. Skips strings in tests, which are names
+ * and data.
  */
 const passagesOfCode = (file: string, text: string): ReadonlyArray<Passage> =>
   [

@@ -1,6 +1,6 @@
 /**
- * Writes what is committed of the simulator's parameters and bands: the JSON Schema of scenario files
- * (docs/scenario.schema.json), for editors, and the bands in docs/simulator.md. A test keeps them equal to the sources.
+ * Writes the JSON Schema of scenario files for editors (docs/scenario.schema.json) and the bands in docs/simulator.md.
+ * A test fails when they differ from the sources.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -17,7 +17,7 @@ export const bandsPage = new URL("../docs/simulator.md", import.meta.url)
 /** Annotations of parameters to keep in the JSON Schema. */
 const kept: ReadonlyArray<string> = [sourceKey, "pattern", "minimum", "maximum"]
 
-/** The text of the JSON Schema. */
+/** Returns the text of the JSON Schema. */
 export const scenarioJsonSchema = (): string => {
   const { definitions, schema } = Schema.toJsonSchemaDocument(ScenarioDocument, {
     onExcessProperty: "error",
@@ -34,14 +34,14 @@ export const scenarioJsonSchema = (): string => {
 
 const bandsPlace = ["<!-- bands: made from simulator/src/validate/bands.json -->", "<!-- end of bands -->"] as const
 
-/** A part of the schema; undefined if it is missing. */
+/** Returns a part of the schema; undefined if it is missing. */
 const part = (value: unknown, ...keys: ReadonlyArray<string>): unknown =>
   keys.reduce((inner, key) => (Predicate.hasProperty(inner, key) ? inner[key] : undefined), value)
 
-/** Whether a flow is one of visitors, couriers, guests or trades: those who ring. */
+/** Whether the people of a flow ring: visitors, couriers, guests and trades. */
 const isOutsiders = (flow: unknown): boolean => part(flow, "properties", "ring_out") !== undefined
 
-/** A key of a schema: its own, or that of one of its conditions. */
+/** Returns a key of a schema or, if it has none, of one of its conditions. */
 const found = (schema: unknown, key: string): unknown => {
   const own = part(schema, key)
   if (own !== undefined) return own
@@ -77,7 +77,7 @@ const table = (title: string, intro: string, schema: unknown): string =>
     ...rowsOf(schema)
   ].join("\n")
 
-/** The flow names by a text of theirs; the text alone where all have the same. */
+/** Returns each text with the names of its flows, or the text alone if all flows have the same. */
 const grouped = (texts: ReadonlyArray<readonly [flow: string, text: string]>): string => {
   const groups = [...Map.groupBy(texts, ([, text]) => text)]
   const [first] = groups
@@ -88,7 +88,7 @@ const grouped = (texts: ReadonlyArray<readonly [flow: string, text: string]>): s
     .join("; ")
 }
 
-/** Flows with the same parameters: what these mean in one table, and the defaults that differ in another. */
+/** Describes flows with the same parameters: one table with their meaning, and one with the defaults that differ. */
 const sharedTables = (flows: ReadonlyArray<readonly [name: string, schema: unknown]>): string => {
   const names = Object.keys(Object(part(flows[0]?.[1], "properties")))
   const ofEach = (name: string, text: (schema: unknown) => string) =>
@@ -121,7 +121,7 @@ const sharedTables = (flows: ReadonlyArray<readonly [name: string, schema: unkno
   ].join("\n")
 }
 
-/** The parameters of scenario files as tables. */
+/** Returns the parameters of scenario files as tables. */
 export const scenarioReference = (): string => {
   const schema: unknown = JSON.parse(scenarioJsonSchema())
   const building = part(schema, "properties", "buildings", "items")
@@ -141,7 +141,7 @@ export const scenarioReference = (): string => {
   ].join("\n\n")
 }
 
-/** The bands of validation, as table rows. */
+/** Returns the validation bands as table rows. */
 const bandsTable = (): string => {
   const rows = measures.map((measure) => {
     const { source, what } = bands[measure]
@@ -164,7 +164,7 @@ const between = (page: string, [begin, end]: readonly [string, string], text: st
   return `${before}${begin}\n\n${text}\n\n${end}${after}`
 }
 
-/** The page with the bands in it. */
+/** Returns the page with its bands replaced. */
 export const withBands = (page: string): string => between(page, bandsPlace, bandsTable())
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

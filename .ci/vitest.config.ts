@@ -32,7 +32,7 @@ const place = ({ moduleId, project }: TestSpecification): number => {
 /** Starts the longest test files first. If one started last, the other cores would be idle. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
-    // oxlint-disable-next-line unicorn/no-array-sort -- a sequencer's method of that name, which copies
+    // oxlint-disable-next-line unicorn/no-array-sort -- the sequencer's own method, which returns a copy
     const usual = await super.sort(files)
     return usual.toSorted((a, b) => place(a) - place(b))
   }
@@ -52,7 +52,7 @@ export default defineConfig({
     // More workers than cores, because tests often wait for processes, leases and databases.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
-    // Tests leave nothing behind that could affect others, and isolation would load all modules again for each file.
+    // Tests do not affect each other, and isolation would load all modules again for each file.
     isolate: false,
     testTimeout: 300_000,
     hookTimeout: 120_000

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 import base from "./vitest.config.ts"
 
-/** The tests for mutation testing: only those of rules, which need no process and no database. */
+/** The tests for mutation testing: only tests of pure rules, which need no process or database. */
 export default defineConfig({
   // Mutants are in a copy of the sources, so the package's name must not resolve to the original.
   resolve: {

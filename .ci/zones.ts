@@ -12,7 +12,7 @@ import { fromRuntime, lastYear } from "../simulator/src/world/zones/TimeZone.ts"
 const minute = 60_000
 const dayMillis = 86_400_000
 
-/** A change of the offset: the local time before it, and the new offset in minutes. */
+/** A change of the UTC offset: the local time before the change, and the new offset in minutes. */
 interface Change {
   readonly at: number
   readonly year: number
@@ -25,7 +25,7 @@ interface Change {
 
 const changesOf = ({ changes, offsets }: TimeZone): ReadonlyArray<Change> =>
   changes.map((at, place) => {
-    // A change at midnight belongs to the day that ends then.
+    // A change at midnight counts as 24:00 of the previous day.
     const wall = at + (offsets[place] ?? 0) - minute
     const number = Math.floor(wall / dayMillis)
     const time = (wall - number * dayMillis) / minute + 1
@@ -35,7 +35,7 @@ const changesOf = ({ changes, offsets }: TimeZone): ReadonlyArray<Change> =>
 const sameRule = (a: Change, b: Change): boolean =>
   a.month === b.month && a.weekday === b.weekday && a.time === b.time && a.after === b.after
 
-/** How many changes are listed, and the rule for later ones. */
+/** Returns how many changes to list, and the rule for later ones. */
 const ruleOf = (changes: ReadonlyArray<Change>): { readonly explicit: number; readonly rules: string } => {
   const none = { explicit: changes.length, rules: "" }
   const yearly = changes.filter(({ year }) => year === lastYear - 1)
@@ -49,7 +49,7 @@ const ruleOf = (changes: ReadonlyArray<Change>): { readonly explicit: number; re
     if (Math.max(change.day, ...own) - Math.min(change.day, ...own) > 6) break
     own.push(change.day)
   }
-  // A rule covers whole years, so the changes of the year in which it begins are listed.
+  // A rule covers whole years, so changes in the rule's first, partial year are listed.
   const whole = (changes[since]?.year ?? 0) + 1
   const explicit = changes.findIndex(({ year }) => year >= whole)
   if (explicit <= 0) return none

@@ -1,21 +1,23 @@
 #!/usr/bin/env node
-// Starts the command: from dist when the package is installed, from the sources in a checkout. Sources need a Node.js that
-// strips types: the checkout's own when the caller's is older.
+// Starts the command: from dist when the package is installed, from the sources in a checkout. The sources need a
+// Node.js that strips types. If the caller's is too old, the checkout's own copy runs them.
 import { spawn } from "node:child_process"
 import nodeModule, { createRequire } from "node:module"
 import { sep } from "node:path"
 import { fileURLToPath } from "node:url"
 import { setFlagsFromString } from "node:v8"
 
-// Most objects here live for a moment only. A larger young generation would not be faster, and its memory is not given back.
+// Most objects here live for a moment only. A larger young generation would not be faster, and V8 would not return its
+// memory.
 const youngGeneration = "--max-semi-space-size=16"
 
-// The old generation is collected when it has doubled, not when it is four times what it was: what waits in a backlog is on
-// disk, and the memory its coming took would not be given back until the next collection.
+// Collects the old generation when it has doubled, not when it has quadrupled. The backlog is on disk, but memory used
+// while it arrived would stay allocated until the next collection.
 const oldGeneration = "--heap-growing-percent=100"
 
-// Node.js has four threads for files and name look-ups unless this is set before the first is used, and looks names up on half
-// of them: two dead name servers would hold up every other look-up. Set here because modules read it when they load.
+// Node.js uses four threads for files and name look-ups unless this is set before the first use. At most half of them
+// look up names, so two dead name servers would block all other look-ups. Set here because modules read it when they
+// load.
 process.env["UV_THREADPOOL_SIZE"] ??= "64"
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number)
@@ -29,13 +31,14 @@ if (isInstalled && (major < 22 || (major === 22 && minor < 19))) {
 } else if (isInstalled) {
   setFlagsFromString(youngGeneration)
   setFlagsFromString(oldGeneration)
-  // Kept beside the code it is made from, with the same permissions; without write permission there is no cache.
+  // The cache is beside the code that it is made from, with the same permissions. Without write permission there is no
+  // cache.
   nodeModule.enableCompileCache?.(fileURLToPath(new URL("../.compile-cache", import.meta.url)))
   await import("../dist/bundle/main.js")
 } else {
   const node = major >= 24 ? process.execPath : createRequire(import.meta.url).resolve("node/bin/node")
   const source = fileURLToPath(new URL("../src/command/main.ts", import.meta.url))
-  // Reading the sources and stripping their types takes half of a start.
+  // Reading the sources and stripping their types takes half of the start-up time.
   const env = {
     NODE_COMPILE_CACHE: fileURLToPath(new URL("../../../node_modules/.cache/node", import.meta.url)),
     ...process.env
@@ -44,7 +47,8 @@ if (isInstalled && (major < 22 || (major === 22 && minor < 19))) {
   if (typeof process.execve === "function" && process.platform !== "win32") {
     process.execve(node, [node, ...args], env)
   }
-  // Where a process cannot replace itself: a child that gets our signals and ends when its pipe to us closes.
+  // Where a process can't replace itself: a child process that gets this process's signals and ends when the pipe
+  // between them closes.
   const child = spawn(node, args, {
     stdio: ["inherit", "inherit", "inherit", "pipe"],
     env: { ...env, DOORHOOK_LIFELINE: "3" }

@@ -8,37 +8,40 @@ import { Cause, Predicate } from "effect"
  * Error codes that only the facade uses, each with its meaning and HTTP status. All other codes come from the operator API.
  */
 export const facadeCodes: Readonly<Record<string, { readonly status: number; readonly meaning: string }>> = {
-  bad_request: { status: 400, meaning: "an argument that the call can't take; the message names it" },
-  invalid_idempotency_key: { status: 400, meaning: "an `idempotencyKey` that can't be one" },
-  idempotency_key_reused: { status: 422, meaning: "this `idempotencyKey` was used for other events" },
-  invalid_publish: { status: 422, meaning: "events that can't be published, all problems named" },
+  bad_request: { status: 400, meaning: "an invalid argument; the message names it" },
+  invalid_idempotency_key: { status: 400, meaning: "an invalid `idempotencyKey`" },
+  idempotency_key_reused: { status: 422, meaning: "the `idempotencyKey` was already used for other events" },
+  invalid_publish: { status: 422, meaning: "events that can't be published; the message names every problem" },
   body_consumed: {
     status: 500,
-    meaning: "a body parser in front of `doorhook.node` read the body and kept nothing of it"
+    meaning: "a body parser in front of `doorhook.node` consumed the body and did not keep it"
   },
-  invalid_config: { status: 500, meaning: "options that can't be used, all of them named" },
+  invalid_config: { status: 500, meaning: "invalid options; the message names all of them" },
   not_doorhook: { status: 502, meaning: "the server that answered is not a doorhook of this version" },
-  closed: { status: 503, meaning: "the call came after `close`" },
+  closed: { status: 503, meaning: "a call after `close`" },
   database_unusable: { status: 503, meaning: "the database can't be opened, or is not doorhook's" },
   publisher_busy: {
     status: 503,
-    meaning: "too many events wait to be stored, and the call waited 5 s: publish them again later"
+    meaning: "too many events were waiting to be stored, and the call timed out after 5 s: publish them again later"
   },
-  too_busy: { status: 503, meaning: "too many passwords wait to be checked" },
+  too_busy: { status: 503, meaning: "too many passwords are waiting to be checked" },
   directory_error: { status: 503, meaning: "the directory failed or did not answer in time" },
   store_error: { status: 503, meaning: "the database did not carry out the call" },
   store_lost: {
     status: 503,
     meaning:
-      "the database file was removed or replaced while it was open: nothing works before `close` and another `createDoorhook`; or its log can't be read back after a sync that failed: end the process and start it again"
+      "the database file was removed or replaced while it was open: call `close`, then `createDoorhook` again; or its log can't be read back after a failed sync: restart the process"
   }
 }
 
 /** Why a call failed: a `code` to branch on, and a message that says what to do. */
 export class DoorhookError extends Error {
-  /** The kind of failure, like `invalid_publish`, `not_found` or `store_error`. The reference of error codes lists all. */
+  /**
+   * The kind of failure, like `invalid_publish`, `not_found` or `store_error`. All codes are in the error code
+   * reference.
+   */
   readonly code: string
-  /** The HTTP status for this error. Express and other frameworks use it when the error is passed to them. */
+  /** The HTTP status for this error. Express and other frameworks respond with it when they get the error. */
   readonly status: number
 
   constructor(code: string, message: string, cause?: unknown, status = facadeCodes[code]?.status ?? 500) {
@@ -49,13 +52,13 @@ export class DoorhookError extends Error {
   }
 }
 
-/** A call to a closed doorhook. */
+/** Returns the error of a call to a closed doorhook. */
 export const closedError = (): DoorhookError =>
-  new DoorhookError("closed", "This doorhook was closed. Create another to go on.")
+  new DoorhookError("closed", "This doorhook was closed. Create another one with createDoorhook.")
 
 /** Errors whose code in the operator API is not derived from the name of their class. */
 const codes = new Map([
-  // Publications are the only input that is parsed within the process.
+  // Publications are the only input that is parsed in this process.
   ["InvalidInput", "invalid_publish"],
   ["KeyReused", "idempotency_key_reused"],
   ["PublisherClosed", "closed"]

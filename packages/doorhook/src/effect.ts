@@ -1,10 +1,10 @@
 /**
- * `doorhook/effect`: doorhook for applications that are written in Effect.
+ * `doorhook/effect`: doorhook for applications written in Effect.
  *
  * The services are those of `@doorhook/core` (`Publisher`, `Deliveries`, `Integrations`, ...), and the routes those of
- * `@doorhook/server`. All run in the application's own runtime, with its clock, logger, tracer and configuration.
+ * `@doorhook/server`. Everything runs in the application's runtime, with its clock, logger, tracer and configuration.
  */
-// Imported first: it reports a Node.js that is too old for the other imports.
+// Imported first, to report a Node.js that is too old for the other imports.
 export { supportedNode } from "./supportedNode.ts"
 export { layer } from "./embed/DoorhookLayer.ts"
 export { EngineConfig } from "./config/EngineConfig.ts"

@@ -1,6 +1,6 @@
 /**
- * The backups of `docs/backup.md`. Each is restored, and accepted deliveries continue from it. If `doorhook backup` fails,
- * it leaves nothing behind.
+ * Makes and restores the backups of `docs/backup.md`. Accepted deliveries continue from each. A failed `doorhook
+ * backup` leaves nothing behind.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
@@ -128,12 +128,12 @@ const runGuide = async (
   return stdout
 }
 
-/** The permissions of a file for group and others. */
+/** Returns the permissions of a file for group and others. */
 const modeOf = (file: string): number => statSync(file).mode & 0o777
 
 const writeProgram = (path: string, text: string): void => writeFileSync(path, text, { mode: 0o700 })
 
-/** A folder with an `npx` that runs this checkout's doorhook. */
+/** Makes a folder with an `npx` that runs this checkout's doorhook. */
 const withNpx = Effect.map(temporaryFolder, (folder) => {
   writeProgram(join(folder, "npx"), `#!/bin/sh\nshift\nexec "${process.execPath}" "${doorhookProgram}" "$@"\n`)
   return folder
@@ -236,7 +236,7 @@ describe("a backup on SQLite", () => {
       prepare?: (file: (name: string) => string) => void
     ]
   > = [
-    ["a file that is there", "doorhook.db there.db", 3, /there\.db: it exists already\..*--force\.$/],
+    ["an existing file", "doorhook.db there.db", 3, /there\.db: it exists already\..*--force\.$/],
     ["the database itself", "doorhook.db doorhook.db --force", 3, /belongs to the database itself/],
     ["its lock", "doorhook.db doorhook.db-lock --force", 3, /belongs to the database itself/],
     [
@@ -258,13 +258,7 @@ describe("a backup on SQLite", () => {
     ["no database", "none.db backup.db", 3, /There is no database none\.db\. Name the file/],
     ["memory", "memory backup.db", 3, /in memory can't be backed up/],
     ["a damaged database", "damaged.db backup.db", 1, /damaged\.db is damaged/, (file) => damaged(file("damaged.db"))],
-    [
-      "a database of others",
-      "other.db backup.db",
-      1,
-      /holds no tables of doorhook/,
-      (file) => foreign(file("other.db"))
-    ],
+    ["a foreign database", "other.db backup.db", 1, /has no doorhook tables/, (file) => foreign(file("other.db"))],
     ["a text", "there.db backup.db", 1, /there\.db is damaged or no database/],
     [
       "a database with two names",
@@ -317,7 +311,7 @@ describe("a backup on SQLite", () => {
   )
 })
 
-/** A dump of one database, restored into another by the programs in a folder. */
+/** Dumps one database and restores it into another, with the programs in a folder. */
 const rehearseDump = (server: TestServer, programs: string) =>
   Effect.gen(function* () {
     const [from, to] = [server.url(yield* newDatabase(server)), server.url(yield* newDatabase(server))]
@@ -342,7 +336,7 @@ const rehearseDump = (server: TestServer, programs: string) =>
 
 await describeOnPostgres("a backup on PostgreSQL", (server) => {
   live(
-    "is a copy of the database on its server, made only by SQL, and continues from its state",
+    "is a copy of the database on its server, made only with SQL, and continues from its state",
     Effect.gen(function* () {
       const [from, to] = [yield* newDatabase(server), yield* newDatabase(server)]
       yield* rehearse(server.url(from), server.url(to), {
@@ -439,7 +433,7 @@ await describeOnPostgres("a backup on PostgreSQL", (server) => {
     })
   )
 
-  it.live("is refused by a pg_dump that is older than the server", (context) =>
+  it.live("is refused if pg_dump is older than the server", (context) =>
     Effect.gen(function* () {
       const tools = installedTools()
       const [newest] = yield* Effect.promise(() => server.administer("SHOW server_version_num"))
@@ -450,7 +444,7 @@ await describeOnPostgres("a backup on PostgreSQL", (server) => {
       assert.strictEqual(code, 1)
       assert.match(
         stderr,
-        new RegExp(`pg_dump is of version ${tools.version}, .* version ${major}\\. Install .*-${major};`)
+        new RegExp(`pg_dump has version ${tools.version} and .* version ${major}\\. Install .*-${major};`)
       )
       assert.lengthOf(readdirSync(folder), 0)
     }).pipe(Effect.scoped)

@@ -1,6 +1,6 @@
 /**
- * The operator's commands, and the settings of a service. They run in this process; `Service.test.ts` covers the start and
- * end of processes.
+ * The operator's commands, and the settings of a service. These run in this process; `Service.test.ts` covers starting
+ * and stopping processes.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -19,7 +19,7 @@ import { callApi, discover, takeTokens } from "./harness/ThirdParty.ts"
 
 const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
 
-/** A service in memory with an integration of building 1 and its receiver. */
+/** Starts a service in memory with an integration of building 1 and its receiver. */
 const withIntegration = Effect.fnUntraced(function* (receiver: string, ...more: ReadonlyArray<string>) {
   const { url } = yield* serveHere([
     "--database",
@@ -72,7 +72,7 @@ describe("the operator's commands", () => {
         allow_targets: ["10.0.0.0/8"]
       })
       assert.match(yield* print(...set, "--status", "disabled"), /^1: disabled \(manual\)$/m)
-      // The id after a flag without a value is an argument of the command.
+      // An id after a flag without a value is an argument of the command.
       const values = ["--acknowledge", "200", "--status", "enabled"]
       const cleared = yield* print("integrations", "set", ...values, "--json", "--clear", "1")
       assert.deepStrictEqual(read(JSON.parse(cleared)).overrides, { acknowledge: "200" })
@@ -113,20 +113,20 @@ describe("the operator's commands", () => {
       assert.match(yield* print("notifications", "list"), /^1 +\S+Z +disabled +integration 1 +building 1 +gone\n$/)
       assert.match(
         yield* print("integrations", "probe", "1"),
-        /^delivery dlv_1 is sent to integration 1; .*\nhow it ended: npx doorhook deliveries show dlv_1 --url http:\S+\n$/
+        /^delivery dlv_1 is being sent to integration 1, .*\nsee the outcome with: npx doorhook deliveries show dlv_1 --url http:\S+\n$/
       )
       yield* Effect.promise(() => receiver.until(({ length }) => length === 2))
       yield* eventually("it is told", print("notifications", "list", "--after", "1"), (text) => /recovered/.test(text))
       assert.strictEqual(yield* print("notifications", "list", "--integration", "7"), "no notifications\n")
       assert.match(
         yield* print("deliveries", "list", "--state", "exhausted"),
-        /^no such deliveries\nin all: exhausted 0\n$/
+        /^no such deliveries\ntotal: exhausted 0\n$/
       )
     })
   )
 })
 
-/** Invalid arguments are reported in one form, whichever part finds them. */
+/** Invalid arguments are reported in the same form, whichever part finds them. */
 const badInput: ReadonlyArray<readonly [args: ReadonlyArray<string>, message: RegExp]> = [
   [
     ["deliveries", "list", "--state", "lost"],
@@ -187,11 +187,11 @@ describe("doorhook deliveries", () => {
           ["dlv_6 skipped", "0 attempts -"]
         ]
       )
-      assert.strictEqual(listed[6], "in all: delivered 1, cancelled 4, skipped 1")
+      assert.strictEqual(listed[6], "total: delivered 1, cancelled 4, skipped 1")
       const newest = yield* print("deliveries", "list", "--newest", "--limit", "1", "--state", "cancelled")
-      assert.match(newest, /^dlv_5 .*\nmore: --after dlv_5\nin all: cancelled 4\n$/)
+      assert.match(newest, /^dlv_5 .*\nmore: --after dlv_5\ntotal: cancelled 4\n$/)
       const several = yield* print("deliveries", "list", "--state", "skipped,cancelled")
-      assert.match(several, /^dlv_2 [^]*\ndlv_6 +skipped .*\nin all: cancelled 4, skipped 1\n$/)
+      assert.match(several, /^dlv_2 [^]*\ndlv_6 +skipped .*\ntotal: cancelled 4, skipped 1\n$/)
       const ofOne = yield* print("deliveries", "list", "--integration", "1", "--limit", "2")
       assert.match(ofOne, /\non this page: 2 such deliveries\n$/)
 
@@ -204,7 +204,7 @@ describe("doorhook deliveries", () => {
         /^why: +The integration was disabled when the event was published.*\nnext: .*410 Gone\. Probe/m
       )
 
-      // These are complete commands that work when they are copied.
+      // These are complete commands that work when copied.
       const [, ...commands] = /^do: ((?:.*npx doorhook .*\n)+)/m.exec(yield* show(6)) ?? []
       const words = (commands[0] ?? "").split("\n").map((line) => line.replace(/^.*npx doorhook /, "").split(" "))
       const [, enable = [], resend = [], recover = []] = words
@@ -222,18 +222,18 @@ describe("doorhook deliveries", () => {
         /^doorhook: --retry ring is no resource type; there are call and access_log\.\n$/
       )
       assert.match(yield* printed(enable), /^1: enabled$/m)
-      assert.match(yield* printed(recover), /^1 delivery since \d{4}-\S+Z on the way; how .*: npx doorhook \S+ list /)
+      assert.match(yield* printed(recover), /^1 delivery since \d{4}-\S+Z will be sent; see .*: npx doorhook \S+ list /)
       yield* Effect.promise(() => receiver.until(({ length }) => length === 6))
       assert.match(
         yield* print("deliveries", "recover", "1", "--since", "1h"),
-        /^4 deliveries since \d{4}-\S+Z on the way/
+        /^4 deliveries since \d{4}-\S+Z will be sent/
       )
       yield* Effect.promise(() => receiver.until(({ length }) => length === 10))
       const wrong = yield* run("deliveries", "recover", "1", "--since", "yesterday")
       assert.deepStrictEqual([wrong.code, wrong.stdout], [3, ""])
       assert.match(
         wrong.stderr,
-        /^doorhook: --since: "yesterday" is neither a time .* nor how long ago, like 2h or 3d\.\n$/
+        /^doorhook: --since: must be a time .* or how long ago, like 2h or 3d, not "yesterday"\.\n$/
       )
       for (const [args, message] of badInput) {
         const { code, stderr, stdout } = yield* run(...args)
@@ -265,13 +265,13 @@ describe("doorhook deliveries", () => {
       assert.strictEqual(stranger.code, 1)
       assert.match(
         stranger.stderr,
-        /^doorhook: The service at http:\S+ refuses the operator key of DOORHOOK_OPERATOR_KEY\./
+        /^doorhook: The service at http:\S+ rejects the operator key from DOORHOOK_OPERATOR_KEY\./
       )
     })
   )
 })
 
-describe("what others wrote", () => {
+describe("text from others", () => {
   live(
     "can't control the operator's terminal, as a line or as JSON",
     Effect.gen(function* () {
@@ -295,9 +295,9 @@ describe("what others wrote", () => {
   )
 })
 
-describe("what is no doorhook", () => {
+describe("a server that is not doorhook", () => {
   live(
-    "counts as a failure for any answer, and a redirect is reported with its target",
+    "counts as a failure whatever it answers, and a redirect is reported with its target",
     Effect.gen(function* () {
       const shown = {
         id: "dlv_1",
@@ -352,7 +352,7 @@ describe("doorhook clients", () => {
       assert.match(yield* print("clients", "list"), /^no clients are registered/)
       const add = ["clients", "add", "--name", "Beta", "--redirect-uri", redirect]
       const added = yield* print(...add, "--id", "beta", "--redirect-uri", "urn:ietf:wg:oauth:2.0:oob")
-      assert.match(added, /^client_id: +beta\nclient_secret: dh_cs_\S{43}\nThe secret is shown only now\..*\n$/)
+      assert.match(added, /^client_id: +beta\nclient_secret: dh_cs_\S{43}\nThe secret is not shown again\..*\n$/)
       const first = /client_secret: (\S+)/.exec(added)?.[1] ?? ""
       const listed = yield* print("clients", "list")
       assert.match(listed, /^beta +Beta: https:\/\/beta\.example\/cb, urn:ietf:wg:oauth:2\.0:oob \(confidential\)\n$/)
@@ -369,14 +369,14 @@ describe("doorhook clients", () => {
       const Rotated = Schema.Struct({ client_secret: Schema.String })
       const rotated = yield* print("clients", "rotate", "beta", "--overlap", "1h", "--json")
       const second = Schema.decodeUnknownSync(Rotated)(JSON.parse(rotated)).client_secret
-      assert.match(yield* print("clients", "list"), /an older secret ends \d{4}-/)
+      assert.match(yield* print("clients", "list"), /an older secret is valid until \d{4}-/)
       assert.deepStrictEqual([yield* takes(first), yield* takes(second)], ["bearer", "bearer"])
       const third = /client_secret: (\S+)/.exec(yield* print("clients", "rotate", "beta", "--overlap", "0s"))?.[1]
       assert.deepStrictEqual([yield* takes(second), yield* takes(third ?? "")], [401, "bearer"])
 
       const open = yield* print(...add, "--public")
       assert.match(open, /^client_id: +client_\S+\nno secret: it must use PKCE\n$/)
-      assert.match(yield* print("clients", "remove", "beta"), /^beta and all that was granted to it have ended\n$/)
+      assert.match(yield* print("clients", "remove", "beta"), /^deleted beta and all grants to it\n$/)
       assert.deepStrictEqual(yield* run("clients", "remove", "beta"), {
         code: 1,
         stdout: "",
@@ -398,7 +398,7 @@ describe("doorhook grants", () => {
       const { print, run, url } = yield* withIntegration("http://127.0.0.1:9/hook")
       const user = ["--user", admin.login]
       assert.match(yield* print("grants", "list", ...user), /^grt_\S+ +\d{4}-\S+Z +c1 +Acme\n$/)
-      assert.strictEqual(yield* print("grants", "list", "--user", "x"), "user x has granted nothing\n")
+      assert.strictEqual(yield* print("grants", "list", "--user", "x"), "user x has no grants\n")
       yield* Effect.promise(() => tokensOf(url))
       const Listed = Schema.Struct({ grants: Schema.Array(Schema.Struct({ client_id: Schema.String })) })
       const listed = yield* print("grants", "list", ...user, "--json")
@@ -441,9 +441,9 @@ const trickle = (url: string, pieces: ReadonlyArray<string>) =>
     })
   })
 
-describe("what is no request that can be read", () => {
+describe("an unreadable request", () => {
   live(
-    "is answered with the problem and a request id, like any other",
+    "is answered with the problem and a request id, like other requests",
     Effect.gen(function* () {
       const { url } = yield* serveHere(["--database", "memory"])
       for (const [sent, status, code] of [
@@ -463,13 +463,13 @@ describe("what is no request that can be read", () => {
   )
 })
 
-describe("a service whose clients are slow on purpose", () => {
+describe("a service with deliberately slow clients", () => {
   live(
     "waits for heads and bodies only as long as configured",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "settings.json")
-      // The other timeout is too long to end the connection.
+      // The other timeout is too long to close the connection.
       const serveWith = Effect.fnUntraced(function* (settings: object) {
         yield* Effect.promise(() => writeFile(file, JSON.stringify(settings)))
         return yield* serveHere(["--database", "memory", "--config", file])
@@ -527,7 +527,7 @@ describe("settings of a service", () => {
   )
 
   live(
-    "that are wrong are reported all at once, with suggestions, before the start",
+    "that are wrong are reported together, with suggestions, before the start",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "settings.json")
@@ -549,7 +549,7 @@ describe("settings of a service", () => {
         "trustedProxies (--trusted-proxy):",
         'port (--port): must be a port, 0 to 65535, not "http"',
         "publicUrl (--public-url): must be an http or https URL",
-        "workers (--workers): more than one process can deliver from PostgreSQL only",
+        "workers (--workers): only PostgreSQL can be shared by several processes",
         "can't be read: it is a folder, not a file"
       ])
         assert.include(stderr, name)
@@ -609,7 +609,7 @@ describe("settings of a service", () => {
         ],
         [
           ["--retry", "access_log=5s", "--retry", "access_log=6s"],
-          /^doorhook: retry \(--retry\): access_log may be given once only\n$/
+          /^doorhook: retry \(--retry\): access_log may be given only once\n$/
         ]
       ] as const
       const inMemory = { DOORHOOK_DATABASE: "memory" }
@@ -636,7 +636,7 @@ describe("settings of a service", () => {
   )
 
   live(
-    "an empty bearer token is never the key, and an empty DOORHOOK_OPERATOR_KEY is refused",
+    "an empty bearer token is never accepted as the key, and an empty DOORHOOK_OPERATOR_KEY is refused",
     Effect.gen(function* () {
       const { stdout, url } = yield* serveHere(["--database", "memory"], { DOORHOOK_OPERATOR_KEY: "" })
       assert.match(stdout(), /operator key \(shown only now\): dhop_/)
@@ -671,7 +671,10 @@ describe("settings of a service", () => {
       yield* Effect.promise(() => writeFile(file, JSON.stringify(settings)))
       const args = ["--database", "memory", "--directory", directory, "--config", file]
       const page = "/oauth/authorize?response_type=code&client_id=c1&redirect_uri=https%3A%2F%2Fclient.example%2Fcb"
-      /** Guesses a client's secret from one address until it is refused, then sends a request from another address. */
+      /**
+       * Guesses a client's secret from one address until the address is refused, then sends a request from another
+       * address.
+       */
       const guess = (url: string) =>
         Effect.promise(async () => {
           const ask = async (address: string) => {

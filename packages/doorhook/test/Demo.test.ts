@@ -1,5 +1,5 @@
 /**
- * `npm start`: the demo as a process, and its account of what it published.
+ * `npm start`: the demo as a process, and its summary of published events.
  */
 import { EventId, noDeliveries } from "@doorhook/core"
 import { demoProgram } from "@doorhook/testkit/Programs"
@@ -15,7 +15,7 @@ const startDemo = (cwd: string, ...flags: ReadonlyArray<string>) =>
 
 describe("npm start", { concurrent: true }, () => {
   live(
-    "accounts for all events that it published, also beside other publishers and over several runs",
+    "accounts for all events that it published, despite other publishers and earlier runs",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const first = yield* startDemo(folder)
@@ -26,14 +26,14 @@ describe("npm start", { concurrent: true }, () => {
       assert.strictEqual(answer.status, 202)
       first.child.kill("SIGINT")
       const stopped = yield* Effect.promise(() => first.finished)
-      assert.match(stopped.stdout, /besides: 1 event that others published meanwhile/)
+      assert.match(stopped.stdout, /also: 1 event published by others/)
       assert.match(stopped.stdout, /every accepted event is accounted for\n$/)
       assert.strictEqual(stopped.code, 0, stopped.stderr)
 
       const second = yield* Effect.flatMap(startDemo(folder, "--for", "2s"), ({ finished }) =>
         Effect.promise(() => finished)
       )
-      assert.notMatch(second.stdout, /besides/, "what was there before is not taken for this run's")
+      assert.notMatch(second.stdout, /also:/, "events of earlier runs are not counted")
       assert.match(second.stdout, /accepted in this run: \d+ events with \d+ deliveries\nin the database: .*delivered/)
       assert.match(second.stdout, /every accepted event is accounted for\n$/)
       assert.strictEqual(second.code, 0, second.stderr)
@@ -41,7 +41,7 @@ describe("npm start", { concurrent: true }, () => {
   )
 })
 
-describe("the demo's account", () => {
+describe("the demo's summary", () => {
   const id = (n: number): EventId => EventId.make(`evt_${String(n).padStart(20, "0")}`)
   const summary = { events: 9, states: { ...noDeliveries, delivered: 12 }, oldest_due_at: null }
   const many = new Map(Array.from({ length: 5 }, (_, n) => [id(n), 2]))
@@ -57,7 +57,7 @@ describe("the demo's account", () => {
     assert.isTrue(complete)
     assert.deepStrictEqual(lines, [
       "accepted in this run: 5 events with 10 deliveries",
-      "besides: 1 event that others published meanwhile, or that no answer came for",
+      "also: 1 event published by others, or whose response did not arrive",
       "in the database: delivered 12 = 12 deliveries of 9 events",
       "every accepted event is accounted for"
     ])

@@ -27,7 +27,7 @@ describe("doorhook doctor", () => {
   )
 
   live(
-    "explains what keeps the service from running, and exits with 1",
+    "explains what prevents the service from running, and exits with 1",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const database = join(folder, "other.db")
@@ -44,7 +44,7 @@ describe("doorhook doctor", () => {
         stdout,
         /^warn +directory .*: \/users\/0\/building is unknown and was ignored; did you mean buildings\?$/m
       )
-      assert.match(stderr, /^doorhook: \d of \d keeps? the service from running here.\n$/)
+      assert.match(stderr, /^doorhook: \d of \d prevents? the service from running here.\n$/)
       const settings = yield* runHere(["doctor", "--ack-timeout", "soon", "--retention", "never"])
       assert.strictEqual(settings.code, 3)
       assert.match(settings.stderr, /"soon" is not a duration.*"never" is not a duration/)
@@ -55,7 +55,7 @@ describe("doorhook doctor", () => {
       )
       const mixed = yield* runHere(["doctor", "--config", file, "--directory", join(folder, "none.json")])
       assert.deepStrictEqual([mixed.code, mixed.stdout], [3, ""])
-      // All problems of the file and of files that it names, with their names, types and values.
+      // Expected: all problems of the file and of files that it names, with the names, types and values.
       for (const said of [
         "databse: no such setting; did you mean database?; ",
         "port: must be a number, not a text",
@@ -93,11 +93,11 @@ await describeOnPostgres("doorhook doctor", (server) => {
       const env = { DOORHOOK_DATABASE: server.url(name) }
       const before = yield* runHere(["doctor"], env)
       assert.match(before.stdout, /ok +database +PostgreSQL .*: new\nok +tables +none yet/)
-      assert.match(before.stdout, /ok +clock +\S+, as the database's/)
+      assert.match(before.stdout, /ok +clock +\S+, same as the database's/)
       const schemas = () =>
         Effect.promise(() => server.administer("SELECT 1 FROM pg_namespace WHERE nspname = 'doorhook'", name))
       assert.lengthOf(yield* schemas(), 0)
-      assert.match((yield* runHere(["migrate"], env)).stdout, /now; there were none/)
+      assert.match((yield* runHere(["migrate"], env)).stdout, /^the tables now have version \d+; there were none/)
       assert.lengthOf(yield* schemas(), 1)
       assert.match((yield* runHere(["doctor"], env)).stdout, /the newest/)
     }).pipe(Effect.scoped)

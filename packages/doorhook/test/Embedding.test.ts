@@ -80,7 +80,7 @@ describe("createDoorhook", () => {
   )
 
   live(
-    "refuses options that plain JavaScript lets through, all at once",
+    "refuses invalid options from plain JavaScript, with all problems together",
     Effect.gen(function* () {
       const wrong: unknown = {
         directory: { client: 5 },
@@ -108,7 +108,7 @@ describe("createDoorhook", () => {
         [{ retention: "soon" }, /^retention: "soon" is not a duration.*, or forever$/],
         [{ retention: "0s" }, /^retention: must be more than 0/],
         [{ disableAfter: "never" }, /^disableAfter: "never" is not a duration/],
-        [{ webhookSources: ["203.0.113.7/24"] }, /^webhookSources: "203.0.113.7\/24" is no network/]
+        [{ webhookSources: ["203.0.113.7/24"] }, /^webhookSources: "203.0.113.7\/24" is neither a network/]
       ] as const) {
         const refused = yield* codeOf(createDoorhook({ database: "memory", directory, ...options }))
         assert.strictEqual(refused.code, "invalid_config")
@@ -159,7 +159,7 @@ describe("createDoorhook", () => {
   )
 
   live(
-    "delays no other receiver for a dead one behind a proxy that hangs up",
+    "does not delay other receivers when a proxy hangs up on a dead one",
     Effect.gen(function* () {
       const receiver = yield* startReceiver(() => ({ status: 200, headers: { connection: "close" } }))
       const proxy = yield* startProxy(receiver.port, (place) =>
@@ -187,7 +187,7 @@ describe("createDoorhook", () => {
   )
 
   live(
-    "makes deliveries wait, rather than cancelling them, while its directory fails",
+    "lets deliveries wait instead of cancelling them while its directory fails",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const database = join(folder, "waiting.db")
@@ -213,7 +213,7 @@ describe("createDoorhook", () => {
   )
 
   live(
-    "keeps accepted events over a close, and keeps two instances in one process apart",
+    "keeps accepted events after closing, and separates two instances in one process",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const database = join(folder, "embedded.db")

@@ -1,5 +1,5 @@
 /**
- * Settings from the environment. Every engine setting has a variable, for commands and for Effect applications.
+ * Settings from the environment: every engine setting has a variable, for commands and Effect applications.
  */
 import { assert, describe } from "@effect/vitest"
 import { ConfigProvider, Effect, Schema } from "effect"
@@ -94,16 +94,16 @@ const wrong = Object.fromEntries(given.map(([variable, , , text]) => [variable, 
 const readFrom = (env: Readonly<Record<string, string>>) =>
   fromEnvironment.pipe(Effect.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env }))))
 
-/** The settings whose variables a message names. */
+/** Returns the settings whose variables a message names. */
 const namedIn = (message: string) =>
   Object.entries(settings).flatMap(([name, [variable]]) => (message.includes(`${name} (${variable})`) ? [name] : []))
 
 const all = Object.keys(EngineConfig.fields)
 
-/** The Accept header of browsers for pages. */
+/** The Accept header of browsers that open a page. */
 const query = new URLSearchParams({ response_type: "code", client_id: "c1", redirect_uri: "https://client.example/cb" })
 
-/** An invalid proxy hides the problems of its exceptions. */
+/** If the proxy is invalid, its exceptions are not checked. */
 const butExceptions = all.filter((name) => name !== "noProxy")
 const wrongExceptions = { DOORHOOK_PROXY: "http://proxy.internal:3128", DOORHOOK_NO_PROXY: "a..b" }
 
@@ -122,7 +122,7 @@ describe("the environment", () => {
   )
 
   live(
-    "has all of its problems reported at once, by the names of its variables",
+    "reports all problems together, by the names of the variables",
     Effect.gen(function* () {
       const { message } = yield* Effect.flip(readFrom(wrong))
       assert.sameMembers(namedIn(message), butExceptions)
@@ -157,10 +157,10 @@ describe("the environment", () => {
   )
 
   live(
-    "affects a service, and a proxy has its exceptions",
+    "applies to a service, and exceptions bypass the proxy",
     Effect.gen(function* () {
       const receiver = yield* startReceiver()
-      // Nothing listens at the proxy's address, so a request that arrives did not use it.
+      // Nothing listens at the proxy's address, so a request that arrives bypassed it.
       const { url } = yield* serveHere(["--database", "memory", "--directory", directory], {
         DOORHOOK_ALLOW_TARGETS: "127.0.0.0/8",
         DOORHOOK_PROXY: `http://127.0.0.1:${yield* freePort}`,

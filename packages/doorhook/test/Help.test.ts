@@ -5,7 +5,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { runHere } from "./harness/InProcess.ts"
 
-/** The commands in a help text. */
+/** Returns the commands in a help text. */
 const subcommandsIn = (help: string): ReadonlyArray<string> =>
   [...(/\nSUBCOMMANDS\n([^]*?)(?:\n\n|$)/.exec(`${help}\n`)?.[1] ?? "").matchAll(/^ {2}([a-z-]+)/gm)].map(
     ([, name = ""]) => name
@@ -30,7 +30,7 @@ it.live("explains each of the commands", () =>
   )
 )
 
-it.live("shows the flags of a run of the suite under headings", () =>
+it.live("shows the flags of `conformance run` under headings", () =>
   Effect.gen(function* () {
     const { code, stdout } = yield* runHere(["conformance", "run", "--help"], {})
     assert.strictEqual(code, 0)

@@ -1,6 +1,6 @@
 /**
- * The complete engine with misbehaving receivers. Each delivery has the right outcome, and healthy receivers get theirs at
- * once.
+ * The complete engine with misbehaving receivers: each delivery has the right outcome, and healthy receivers are not
+ * delayed.
  */
 import { assert, describe, it } from "@effect/vitest"
 import type { DeliveryDetail, Doorhook } from "doorhook"
@@ -50,7 +50,7 @@ const endsOf = ({ attempts }: DeliveryDetail): ReadonlyArray<number> =>
   attempts.map(({ duration_ms, started_at }) => Date.parse(started_at) + duration_ms)
 
 describe("doorhook among hostile receivers", () => {
-  it.live("has the right outcome for each, and serves healthy ones at once", () =>
+  it.live("has the right outcome for each, and sends to healthy ones without delay", () =>
     Effect.scoped(
       Effect.gen(function* () {
         assert.strictEqual(hostile.length, chosen.length)

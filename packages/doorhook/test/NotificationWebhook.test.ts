@@ -38,7 +38,7 @@ const failOnce = Effect.fnUntraced(function* (doorhook: Doorhook) {
 
 describe("notifications by webhook", () => {
   live(
-    "are the same as for onNotification, signed with the operator's secret, also to a private address",
+    "are the same as for onNotification, signed with the operator's secret, even to a private address",
     Effect.gen(function* () {
       const operator = yield* startReceiver()
       const heard: Array<DoorhookNotification> = []
@@ -67,7 +67,7 @@ describe("notifications by webhook", () => {
   )
 
   live(
-    "are retried, continue after a restart, and cause none about themselves",
+    "are retried, continue after a restart, and cause no notifications about themselves",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       let isBroken = true
@@ -84,7 +84,7 @@ describe("notifications by webhook", () => {
       assert.isDefined(waiting)
       yield* Effect.promise(() => second.deliveries.resend(waiting.id))
       yield* Effect.promise(() => operator.until(({ length }) => length === 2))
-      // A second failing integration causes one more notification, and no repetition of earlier ones.
+      // A second failing integration causes one more notification, and repeats none.
       yield* failOnce(second)
       yield* Effect.promise(() => operator.until(({ length }) => length === 3))
       assert.deepStrictEqual(
@@ -97,7 +97,7 @@ describe("notifications by webhook", () => {
   )
 
   live(
-    "follow the setting: a new URL gets them from then on, and none is sent without one",
+    "follow the setting: a new URL gets later notifications, and without a URL none is sent",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const [one, other] = [yield* startReceiver(), yield* startReceiver()]
@@ -149,7 +149,7 @@ describe("notifications by webhook", () => {
           { notificationUrl: "https://ops.example", notificationSecret: "swordfish" },
           "notificationSecret: must be whsec_"
         ],
-        [{ notificationSecret }, "notificationSecret: is of no use without notificationUrl"]
+        [{ notificationSecret }, "notificationSecret: has no effect without notificationUrl"]
       ] as const) {
         const { message } = yield* codeOf(Effect.runPromise(Effect.scoped(start(given))))
         assert.include(message, problem)

@@ -1,5 +1,5 @@
 /**
- * Operation of an embedded doorhook: settings of single integrations, notifications, rotated secrets.
+ * Operating an embedded doorhook: settings of single integrations, notifications, rotated secrets.
  */
 import { AllowAllDirectory, BuildingId, DeliveryStore, JsonText, Publisher } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
@@ -49,7 +49,7 @@ const publicKeysOf = (url: string) =>
     return Schema.decodeUnknownSync(WebhookKeys)(answer).data.map(({ attributes }) => attributes.public_key)
   })
 
-/** The first delivery when it reaches a state. */
+/** Waits until the first delivery reaches a state, and returns it. */
 const inState = (doorhook: Doorhook, state: string) =>
   eventually(
     `a delivery is ${state}`,
@@ -93,7 +93,7 @@ const listening = () => {
   }
 }
 
-describe("those who run doorhook", () => {
+describe("operators", () => {
   live(
     "get requests signed with both secrets after a rotation",
     Effect.gen(function* () {
@@ -115,7 +115,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "may have requests signed with the service's own key, which receivers verify without a secret",
+    "can have requests signed with the service's own key, which receivers verify without a secret",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const database = join(folder, "doorhook.db")
@@ -144,7 +144,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "may leave requests unsigned",
+    "can leave requests unsigned",
     Effect.gen(function* () {
       const doorhook = yield* start({ signing: "off" })
       const receiver = yield* startReceiver()
@@ -157,7 +157,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "accept any 2xx as an acknowledgement if a receiver needs it",
+    "can accept any 2xx as an acknowledgement",
     Effect.gen(function* () {
       const doorhook = yield* start({ retry: { access_log: [] } })
       const receiver = yield* startReceiver(() => 204)
@@ -176,7 +176,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "add headers to the requests of one integration, whose values are never shown again",
+    "can add headers to the requests of one integration, whose values are never shown again",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const encryptionKey = "0123456789abcdef0123456789abcdef"
@@ -215,7 +215,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "open a network only to one integration",
+    "can allow a network for a single integration",
     Effect.gen(function* () {
       const doorhook = yield* start({ allowTargets: [], retry: { access_log: [] } })
       const { api, create } = yield* admin(doorhook)
@@ -244,7 +244,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "are notified that a receiver is gone, and that a probe reached it again",
+    "are notified when a receiver is gone, and when a probe reaches it again",
     Effect.gen(function* () {
       const { heard, onNotification, until } = listening()
       const doorhook = yield* start({ onNotification })
@@ -283,7 +283,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "are notified of an integration that fails until it is disabled, even if their callback fails",
+    "are notified of an integration that fails until it is disabled, even if a callback fails",
     Effect.gen(function* () {
       const fail = (disableAfter: string) =>
         Effect.gen(function* () {
@@ -304,8 +304,8 @@ describe("those who run doorhook", () => {
           assert.deepStrictEqual([delivery?.state, delivery?.reason], ["cancelled", "integration_disabled"])
           return heard.map(({ kind }) => kind)
         }).pipe(Effect.scoped)
-      // The first warning comes with an attempt in the second half of the time. A busy machine may make no attempt so
-      // early.
+      // An attempt in the second half of the time causes the first warning. A busy machine might make no attempt early
+      // enough.
       let kinds: ReadonlyArray<string> = []
       for (let seconds = 1; kinds[0] !== "failing" && seconds <= 16; seconds *= 4) kinds = yield* fail(`${seconds}s`)
       assert.deepStrictEqual([kinds[0], kinds.at(-1)], ["failing", "disabled"])
@@ -313,7 +313,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "are notified of an integration that failed once and got nothing since",
+    "are notified of an integration that failed once and has had no deliveries since",
     Effect.gen(function* () {
       const { heard, onNotification, until } = listening()
       const doorhook = yield* start({ disableAfter: "2s", retry: { access_log: [] }, onNotification })
@@ -356,7 +356,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "get a busy error while the database stores nothing, and the event is not stored",
+    "get a busy error while the database can't store, and the event is not stored",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const waitingBytes = 262_144

@@ -40,7 +40,7 @@ describe("standard output that can't be written", () => {
   )
 })
 
-/** A program that runs another on its own terminal, and closes it. */
+/** A program that runs another on a new terminal, and closes the terminal. */
 const terminal = "/usr/bin/script"
 
 describe("a terminal that is closed", () => {
@@ -48,7 +48,7 @@ describe("a terminal that is closed", () => {
     "stops a service on it, which loses its output and finishes work in flight",
     async () => {
       const serve = `${process.execPath} --conditions=source ${bin} serve --port 0 --database memory`
-      // The shell survives its terminal, passes the signal on, and reports how the service ended.
+      // The shell outlives its terminal, passes on the signal, and reports how the service ended.
       const command = `trap 'kill -HUP $!' HUP; ${serve} & wait $!; wait $!; echo $? >&3`
       const child = spawn(terminal, ["-qfc", command, "/dev/null"], {
         stdio: ["ignore", "pipe", "ignore", "pipe"]

@@ -1,5 +1,5 @@
 /**
- * Receivers with certificates of the host's own authority.
+ * Receivers with certificates from the host's own authority.
  */
 import { assert, describe } from "@effect/vitest"
 import type { Doorhook } from "doorhook"
@@ -18,7 +18,7 @@ import { runHere } from "./harness/InProcess.ts"
 const authority = makeAuthority()
 const retry = { access_log: [] }
 
-/** The outcome of a delivery to a receiver. */
+/** Returns the outcome of a delivery to a receiver. */
 const deliveredTo = Effect.fnUntraced(function* (doorhook: Doorhook, receiver: string) {
   const { url } = yield* mount(doorhook)
   yield* integrate(url, receiver)
@@ -38,9 +38,9 @@ const written = Effect.fnUntraced(function* (text: string) {
   return file
 })
 
-describe("an authority of the host's own", () => {
+describe("the host's own certificate authority", () => {
   live(
-    "is trusted if a file contains it, beside others",
+    "is trusted in addition to others if a file contains it",
     Effect.gen(function* () {
       const receiver = yield* serve(isSecure(authority), { scheme: "https" })
       const caFile = yield* written(`The building's:\n${makeSelfSigned("other.example").cert}\n${authority.cert}`)
@@ -50,7 +50,7 @@ describe("an authority of the host's own", () => {
   )
 
   live(
-    "is not trusted otherwise, and the explanation says what to do",
+    "is otherwise not trusted, and the explanation says what to do",
     Effect.gen(function* () {
       const receiver = yield* serve(isSecure(authority), { scheme: "https" })
       const delivery = yield* deliveredTo(yield* start({ retry }), receiver.url)
@@ -67,7 +67,7 @@ describe("an authority of the host's own", () => {
       for (const [caFile, said] of [
         [join(folder, "none.pem"), "can't be read: there is no such file"],
         [folder, "can't be read: it is a folder, not a file"],
-        [yield* written("nothing"), "has no certificate in PEM"],
+        [yield* written("nothing"), "has no PEM certificate"],
         [yield* written(broken), "certificate 2 of "]
       ] as const) {
         const { code, message } = yield* codeOf(createDoorhook({ database: "memory", directory, caFile }))

@@ -1,6 +1,6 @@
 /**
- * The pages in a host: links to an integration's own page, from the facade and from the command, and sessions behind https
- * and over several processes.
+ * The pages in a host: links to an integration's page from the facade and the command, and sessions behind https and
+ * over several processes.
  */
 import { assert, describe } from "@effect/vitest"
 import type { Doorhook } from "doorhook"
@@ -16,7 +16,7 @@ import { startReceiver } from "@doorhook/testkit/Receiver"
 
 const key = "operator-key-of-this-test-0123456789"
 
-/** A handler behind a proxy that removes its prefix. */
+/** Makes a handler that removes a prefix before doorhook gets the request, like a proxy. */
 const behindProxy =
   (handle: Doorhook["node"]): Doorhook["node"] =>
   (request, response, next) => {
@@ -24,7 +24,7 @@ const behindProxy =
     handle(request, response, next)
   }
 
-/** A doorhook with an integration whose receiver acknowledges. */
+/** Starts a doorhook with an integration whose receiver acknowledges. */
 const startAll = Effect.gen(function* () {
   const receiver = yield* startReceiver()
   const doorhook = yield* start({ operatorKey: key, publicUrl: "https://doors.example/hooks" })
@@ -43,7 +43,7 @@ const opens = (url: string, link: string) =>
 
 describe("portal links", () => {
   live(
-    "are made for the public URL, and their cookies are safe behind https",
+    "use the public URL, with secure cookies behind https",
     Effect.gen(function* () {
       const { doorhook, url } = yield* startAll
       const link = yield* Effect.promise(() => doorhook.portalLink(1))
@@ -76,13 +76,13 @@ describe("portal links", () => {
       const [link = ""] = linked.stdout.split("\n")
       assert.strictEqual((yield* opens(url, link)).status, 303)
       assert.strictEqual(tested.code, 0, tested.stderr)
-      assert.match(tested.stdout, /^a test event of type access_log is on its way to integration 1/)
+      assert.match(tested.stdout, /^a test event of type access_log is being sent to integration 1/)
       yield* Effect.promise(() => receiver.until((received) => received.length === 2))
     })
   )
 
   live(
-    "are ended by the command, in every process over the database",
+    "are ended by the command, in every process on the database",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const receiver = yield* startReceiver()
@@ -98,7 +98,7 @@ describe("portal links", () => {
 
       const rotated = yield* runHere(["portal", "rotate-secret", "--url", url], { DOORHOOK_OPERATOR_KEY: key })
       assert.strictEqual(rotated.code, 0, rotated.stderr)
-      assert.match(rotated.stdout, /^the portal secret is replaced/)
+      assert.match(rotated.stdout, /^the portal secret was replaced/)
       assert.strictEqual(yield* statusAt(url), 403)
       yield* eventually("the other process refuses the link", statusAt(other), (status) => status === 403)
 
@@ -129,7 +129,7 @@ const signIn = (url: string, prefix = "") =>
 
 describe("an operator's session", () => {
   live(
-    "has cookies of this host alone behind https, and leads to pages behind the prefix",
+    "has cookies for this host only behind https, and leads to pages behind the prefix",
     Effect.gen(function* () {
       const { url } = yield* startAll
       const { cookie, location, session } = yield* signIn(url, "/hooks")
@@ -143,7 +143,7 @@ describe("an operator's session", () => {
   )
 
   live(
-    "is valid in every process over the database with the same key, and in none with another",
+    "is valid in every process on the database with the same key, and not with another key",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const started = yield* Effect.forEach([key, key, `another-${key}`], (operatorKey) =>
@@ -167,7 +167,7 @@ describe("an operator's session", () => {
 
 describe("a login form", () => {
   live(
-    "of one process is accepted by another over the same database",
+    "of one process is accepted by another on the same database",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const [one, two] = yield* Effect.all([start({ database, logger: false }), start({ database, logger: false })])

@@ -1,5 +1,5 @@
 /**
- * doorhook on PostgreSQL: a service with workers, also when one of them is killed.
+ * doorhook on PostgreSQL: a service with workers, one of which is killed.
  */
 import { ClientId, DeliveryStore, UserId } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
@@ -28,7 +28,7 @@ const run = promisify(execFile)
 
 const idsOf = (received: ReadonlyArray<Received>) => new Set(received.map(({ headers }) => headers["webhook-id"]))
 
-/** The services that a process needs only to store events. */
+/** The services that a process needs to only store events. */
 const openStore = (url: string) =>
   Layer.build(
     Layer.fresh(PostgresWakeSignal.layer.pipe(Layer.provideMerge(PostgresStore.layer({ url: Redacted.make(url) }))))
@@ -37,8 +37,8 @@ const openStore = (url: string) =>
 const flagsFor = (database: string) => ["--database", database, "--allow-target", "127.0.0.0/8"]
 
 /**
- * For workers that deliver events which the test stored itself. Without a directory, rights are not checked. With long
- * retention, events of 1970 are not purged after their delivery.
+ * For workers that deliver events stored by the test. Without a directory, rights are not checked. The long retention
+ * keeps events of 1970 after their delivery.
  */
 const stored1970 = (database: string, settings: object = {}) =>
   configured(database, { directory: undefined, retention: "forever", ...settings })
@@ -51,7 +51,9 @@ const untilStates = (services: Context.Context<DeliveryStore>, isSo: (states: Re
     isSo
   )
 
-/** A service's answers to requests in which every text has a NUL, which PostgreSQL can't store. */
+/**
+ * Sends requests in which every text has a NUL, which PostgreSQL can't store, and returns the status of each response.
+ */
 const answersToNul = async (url: string): Promise<Readonly<Record<string, number>>> => {
   const nul = "a\u0000b"
   const { access_token } = await tokensOf(url)
@@ -103,9 +105,9 @@ const answersToNul = async (url: string): Promise<Readonly<Record<string, number
 
 await describeOnPostgres("doorhook on PostgreSQL", (server) => {
   // These tests mostly wait for processes and leases.
-  describe("its processes", { concurrent: true }, () => {
+  describe("processes", { concurrent: true }, () => {
     live(
-      "a service delivers published events, and keeps them over a restart",
+      "a service delivers published events, and keeps them after a restart",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
         const receiver = yield* startReceiver()
@@ -138,7 +140,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
     )
 
     live(
-      "a service answers texts that PostgreSQL can't store as in memory",
+      "a service refuses texts that PostgreSQL can't store like a service in memory",
       Effect.gen(function* () {
         const serve = (database: string) => serveHere(["--database", database, "--directory", directory])
         const [inMemory, here] = [yield* serve("memory"), yield* serve(server.url(yield* newDatabase(server)))]
@@ -149,7 +151,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
     )
 
     live(
-      "a service starts workers, and stops them at its own end",
+      "a service starts workers, and stops them when it ends",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
         const args = ["--port", "0", "--database", database, "--directory", directory, "--workers", "1"]
@@ -164,19 +166,19 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
     )
 
     live(
-      "its workers read the directory again when it does",
+      "workers reload the directory when the service does",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
         const { child, printed, stdout } = yield* startService(yield* configured(database, { workers: 1 }))
         yield* Effect.promise(() => printed(/doorhook worker ready/))
         child.kill("SIGHUP")
-        yield* Effect.promise(() => printed(/directory \S+ read again[^]*directory \S+ read again/))
+        yield* Effect.promise(() => printed(/directory \S+ reloaded[^]*directory \S+ reloaded/))
         assert.lengthOf(stdout().match(/worker process/g) ?? [], 1)
       })
     )
 
     live(
-      "a service without a directory starts no workers, which could not check rights",
+      "a service without a directory starts no workers, because they could not check rights",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
         const { stdout } = yield* startService(["--database", database, "--workers", "2"])
@@ -186,7 +188,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
     )
 
     live(
-      "an embedded doorhook leaves deliveries that it has no room for to a worker, and wakes it",
+      "an embedded doorhook wakes a worker for deliveries that exceed its own capacity",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
         const receiver = yield* startReceiver()
@@ -221,7 +223,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
     )
 
     live(
-      "one of two workers under load is killed: everything arrives and is accounted for",
+      "when one of two workers is killed under load, everything arrives and is accounted for",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
         const receiver = yield* startReceiver(() => new Promise((resolve) => void setTimeout(() => resolve(200), 10)))
@@ -245,7 +247,8 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
           [events, states.delivered, states.pending + states.delivering + states.retrying, states.exhausted],
           [200, 1_000, 0, 0]
         )
-        // Each event five times, once for each integration. Deliveries that the killed worker had in flight come again.
+        // Each event arrives five times, once per integration. Deliveries that the killed worker had in flight arrive
+        // again.
         assert.strictEqual(idsOf(receiver.received).size, 200)
         assert.isAtLeast(receiver.received.length, 1_000)
         survivor.child.kill("SIGTERM")
@@ -265,11 +268,11 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
           Effect.provideContext(stored)
         )
         yield* enqueue(...records(1, 50, integration)).pipe(Effect.provideContext(stored))
-        // The receiver answers on demand, so the deadline must be late.
+        // The receiver answers on demand, so the deadline must be long.
         const worker = yield* startWorker(yield* stored1970(database, { ackTimeout: "1m", lease: "70s" }))
         yield* Effect.promise(() => receiver.until(({ length }) => length >= 5))
         worker.child.kill("SIGTERM")
-        // It releases deliveries that it has not started, and waits for the others.
+        // The worker releases deliveries that it has not started, and waits for the others.
         yield* untilStates(stored, ({ pending }) => (pending ?? 0) > 0)
         answer()
         assert.strictEqual((yield* Effect.promise(() => worker.finished)).code, 0)
@@ -292,7 +295,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
           assert.strictEqual(code, 3)
           assert.match(
             stderr,
-            new RegExp(`^doorhook: worker: ${what} belongs to one process alone.*--database postgres://.*\n$`)
+            new RegExp(`^doorhook: worker: only one process can use ${what},.*--database postgres://.*\n$`)
           )
         }
         const nobody = yield* runHere(["worker"], { DOORHOOK_DATABASE: "postgres://u:hidden@127.0.0.1:1/doors" })

@@ -26,7 +26,7 @@ import { callApi, createIntegration, discover } from "./harness/ThirdParty.ts"
 const serviceOn = (database: string, ...more: ReadonlyArray<string>) =>
   startService(["--database", database, "--directory", directory, "--allow-target", "127.0.0.0/8", ...more])
 
-/** A service in this process, for tests that are not about its start and end. */
+/** Starts a service in this process, for tests that are not about starting and stopping. */
 const service = (...more: ReadonlyArray<string>) =>
   serveHere(["--database", "memory", "--directory", directory, "--allow-target", "127.0.0.0/8", ...more])
 
@@ -64,7 +64,7 @@ const gotAll = (receiver: Receiver, count: number) =>
 
 describe("doorhook serve", { concurrent: true }, () => {
   live(
-    "leads a third party from login to signed deliveries of exactly its own events",
+    "takes a third party from login to signed deliveries of exactly its own events",
     Effect.gen(function* () {
       const { url } = yield* serviceOn("memory")
       const ofAdmin = yield* tokensFor(url)
@@ -242,7 +242,7 @@ describe("doorhook serve", { concurrent: true }, () => {
       held.resolve(200)
       const { code, stdout } = yield* Effect.promise(() => first.finished)
       assert.strictEqual(code, 0)
-      assert.match(stdout, /\ndoorhook stopping: open work is finished first\ndoorhook stopped\n$/)
+      assert.match(stdout, /\ndoorhook stopping: finishing open work\ndoorhook stopped\n$/)
       const second = yield* serveHere(["--database", database, "--directory", directory])
       const { deliveries } = yield* read(Deliveries, yield* operator(second.url, "GET", "/deliveries"))
       assert.deepStrictEqual(
@@ -280,7 +280,7 @@ describe("doorhook serve", { concurrent: true }, () => {
       first.child.kill("SIGKILL")
       yield* Effect.promise(() => first.finished)
       killed.resolve()
-      // The file is free as soon as the process has ended.
+      // The lock ends with the process.
       const second = yield* serveHere(flags)
       yield* Effect.promise(() =>
         receiver.until(
@@ -308,7 +308,7 @@ describe("doorhook serve", { concurrent: true }, () => {
   )
 
   live(
-    "continues when its output has no reader, and ends as usual",
+    "continues when nobody reads its output, and exits normally",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const { child, finished, url } = yield* startService(["--database", database])
@@ -321,7 +321,7 @@ describe("doorhook serve", { concurrent: true }, () => {
   )
 })
 
-describe("a call that can't be carried out", () => {
+describe("an invalid command line", () => {
   const refuses = (name: string, args: ReadonlyArray<string>, message: RegExp) =>
     it.live(name, () =>
       Effect.gen(function* () {
@@ -335,11 +335,11 @@ describe("a call that can't be carried out", () => {
 
   refuses("an unknown command", ["sevre"], /sevre/)
   refuses("an unknown flag", ["serve", "--prot", "1"], /--prot/)
-  refuses("a port that is none", ["serve", "--port", "http"], /port/)
-  refuses("workers over a file", ["serve", "--port", "0", "--database", "memory", "--workers", "2"], /PostgreSQL only/)
+  refuses("an invalid port", ["serve", "--port", "http"], /port/)
+  refuses("workers on a file", ["serve", "--port", "0", "--database", "memory", "--workers", "2"], /only PostgreSQL/)
   refuses("a port beyond the last", ["serve", "--port", "99999"], /must be a port, 0 to 65535/)
   refuses(
-    "a duration that is none",
+    "an invalid duration",
     ["serve", "--port", "0", "--database", "memory", "--ack-timeout", "soon"],
     /"soon" is not a duration like/
   )
@@ -354,32 +354,32 @@ describe("a call that can't be carried out", () => {
     /call and access_log/
   )
   refuses(
-    "a network that is none",
+    "an invalid network",
     ["serve", "--port", "0", "--database", "memory", "--allow-target", "10.0.0.0/99"],
     /10\.0\.0\.0\/8/
   )
   refuses(
-    "a retention that is none",
+    "an invalid retention",
     ["serve", "--port", "0", "--database", "memory", "--retention", "soon"],
     /--retention.*"soon" is not a duration.*or forever/
   )
   refuses(
-    "a time to disable after that is none",
+    "an invalid time until disabling",
     ["serve", "--port", "0", "--database", "memory", "--disable-after", "0s"],
     /--disable-after.*must be more than 0/
   )
   refuses(
-    "an address of deliveries that is none",
+    "an invalid webhook source",
     ["serve", "--port", "0", "--database", "memory", "--webhook-source", "203.0.113.7/24"],
-    /--webhook-source.*"203\.0\.113\.7\/24" is no network/
+    /--webhook-source.*"203\.0\.113\.7\/24" is neither a network/
   )
   refuses(
-    "nothing to set of an integration",
+    "an integration without a change",
     ["integrations", "set", "1", "--operator-key", "k"],
     /Give --status, --acknowledge/
   )
   refuses(
-    "a directory that is missing",
+    "a missing directory",
     ["serve", "--port", "0", "--database", "memory", "--directory", "missing.json"],
     /missing\.json can't be read: there is no such file/
   )
@@ -398,7 +398,7 @@ describe("a call that can't be carried out", () => {
   )
 
   live(
-    "a directory file with errors in it, all of them named",
+    "a directory file with errors, all of them named",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "directory.json")

@@ -1,5 +1,5 @@
 /**
- * The output of `simulate plan` for a service: the service starts with the directory and delivers the plan.
+ * The output of `simulate plan`: a service starts with its directory and delivers the plan.
  */
 import { assert, describe } from "@effect/vitest"
 import { Effect, Schema } from "effect"

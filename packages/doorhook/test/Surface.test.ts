@@ -1,6 +1,5 @@
 /**
- * Settings of the HTTP surface in `createDoorhook`: exceptions for existing clients, reverse proxies, the login, and
- * clients.
+ * HTTP settings of `createDoorhook`: exceptions for existing clients, reverse proxies, the login, and clients.
  */
 import { assert, describe } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
@@ -15,7 +14,7 @@ const { redirect_uri } = client
 const path = "/v4/buildings/1/integrations"
 const receiver = "http://127.0.0.1:9/hook"
 
-/** The value at a path of names. */
+/** Returns the value at a path of names. */
 const at = (value: unknown, ...names: ReadonlyArray<string>): unknown =>
   names.reduce<unknown>(
     (parent, name) => (Predicate.isObjectOrArray(parent) ? Reflect.get(parent, name) : undefined),
@@ -31,7 +30,7 @@ const read = async (response: Response) => {
   }
 }
 
-/** A mounted doorhook, and calls of its API as the administrator. */
+/** Mounts a doorhook, and returns a function that calls its API as the administrator. */
 const startApi = Effect.fnUntraced(function* (options: Parameters<typeof start>[0] = {}) {
   const doorhook = yield* start(options)
   const { url } = yield* mount(doorhook)
@@ -43,7 +42,7 @@ const startApi = Effect.fnUntraced(function* (options: Parameters<typeof start>[
 
 describe("clients that differ from the standards", () => {
   live(
-    "get their expected answers if so configured",
+    "get their expected responses if configured",
     Effect.gen(function* () {
       const { api } = yield* startApi({
         createdStatus: 200,
@@ -66,7 +65,7 @@ describe("clients that differ from the standards", () => {
   )
 
   live(
-    "get the standards' answers otherwise",
+    "get the standards' responses otherwise",
     Effect.gen(function* () {
       const { api } = yield* startApi({ requestsPerMinute: 3 })
       const refused = yield* api("POST", path, integrationDocument(receiver, ["door_release"]))
@@ -81,7 +80,7 @@ describe("clients that differ from the standards", () => {
   )
 
   live(
-    "are limited in tokens per minute and in live tokens",
+    "are limited in tokens per minute and in valid tokens",
     Effect.gen(function* () {
       const { url } = yield* mount(yield* start({ tokenRequestsPerMinute: 4, accessTokensPerGrant: 2 }))
       const code = codeIn(yield* Effect.promise(() => logIn(authorizeUrl(url, client), "admin", "right")))
@@ -124,7 +123,7 @@ describe("clients that differ from the standards", () => {
         String(refused.at("errors", "0", "detail")),
         /has reached the limit of 2 integrations \(setting integrationsPerScope\)/
       )
-      // A repetition by idempotency key is still answered.
+      // A repetition with an idempotency key still gets its response.
       assert.strictEqual((yield* create("a")).at("data", "id"), first.at("data", "id"))
       const target = `${path}/${String(first.at("data", "id"))}`
       assert.strictEqual((yield* Effect.promise(() => callApi(url, token, "DELETE", target))).status, 204)
@@ -212,7 +211,7 @@ describe("clients that differ from the standards", () => {
   )
 
   live(
-    "have invalid settings reported",
+    "cause errors for invalid settings",
     Effect.gen(function* () {
       for (const [options, message] of [
         [{ createdStatus: 204 }, /createdStatus/],
@@ -221,7 +220,7 @@ describe("clients that differ from the standards", () => {
         [{ accessTokensPerGrant: 0 }, /^accessTokensPerGrant: must be a whole number from 1, not 0$/],
         [{ accessTokensPerGrant: 1.5 }, /^accessTokensPerGrant: must be an integer, not 1\.5$/],
         [{ integrationsPerScope: 0 }, /integrationsPerScope: must be a whole number from 1, or unlimited/],
-        [{ trustedProxies: ["everybody"] }, /^trustedProxies: "everybody" is no network/],
+        [{ trustedProxies: ["everybody"] }, /^trustedProxies: "everybody" is neither a network/],
         [{ metricsFor: "everybody" }, /^metricsFor: must be "loopback" or "anyone"/],
         [{ metricsKey: "short" }, /^metricsKey: it has 5 characters and must have 32 or more/],
         [{ metricsKey: `two words ${"x".repeat(32)}` }, /^metricsKey: a Bearer header can't carry it/],
@@ -238,7 +237,7 @@ describe("clients that differ from the standards", () => {
   )
 })
 
-/** The login form of a doorhook, submitted by a program. Returns the result for a password. */
+/** Opens a doorhook's login form, and returns a function that submits a password and returns the result. */
 const formOf = Effect.fnUntraced(function* (send: (request: Request) => Promise<Response>) {
   const target = new URL(authorizeUrl("http://localhost", client))
   const page = yield* Effect.promise(() => send(new Request(target)))
@@ -265,7 +264,7 @@ const failTenTimes = (logIn: (password: string) => Effect.Effect<number>) =>
 
 describe("metrics", () => {
   live(
-    "are for programs on the same machine, unless configured for anyone",
+    "are only for programs on the same machine, unless configured for anyone",
     Effect.gen(function* () {
       for (const [options, expected] of [
         [{}, 403],
@@ -282,7 +281,7 @@ describe("metrics", () => {
   )
 
   live(
-    "need the key, if there is one",
+    "need the key if there is one",
     Effect.gen(function* () {
       const metricsKey = "0123456789abcdefghijklmnopqrstuv"
       const doorhook = yield* start({ metricsKey })
@@ -314,7 +313,7 @@ describe("guessing passwords", () => {
   )
 
   live(
-    "without an address is slow and locks out no other user",
+    "without an address is slow, but does not lock out other users",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const anybody = yield* formOf((request) => doorhook.fetch(request))
@@ -344,7 +343,7 @@ describe("guessing passwords", () => {
 
 describe("the host's own login", () => {
   live(
-    "takes the place of the form, with the host's look",
+    "replaces the form, with the host's look",
     Effect.gen(function* () {
       const asked: Array<HostSessionRequest> = []
       const doorhook = yield* start({
@@ -375,10 +374,10 @@ describe("the host's own login", () => {
   )
 
   live(
-    "that returns nonsense lets nobody in",
+    "that returns an invalid value lets nobody in",
     Effect.gen(function* () {
       for (const nonsense of ['{"id":7.5}', '"alice"', '{"login_url":""}', "{}"]) {
-        // As in plain JavaScript, without types to prevent it.
+        // As in plain JavaScript, which has no type checks.
         const session = (): HostSession => Reflect.apply(JSON.parse, undefined, [nonsense])
         const doorhook = yield* start({ directory: { ...directory, session } })
         const target = authorizeUrl("http://localhost", client)
@@ -425,9 +424,9 @@ describe("clients", () => {
   )
 })
 
-describe("what happened", () => {
+describe("past events", () => {
   live(
-    "can be looked up by owners who get its webhooks",
+    "can be read by owners who get their webhooks",
     Effect.gen(function* () {
       const { api, doorhook } = yield* startApi()
       yield* Effect.promise(() => doorhook.publish({ ...event, data: { id: 42, name: "Ada" } }))

@@ -1,6 +1,5 @@
 /**
- * A store of an older version: this version upgrades it and continues. And backups of a store that follow the
- * documentation.
+ * This version upgrades a store of an older version and continues. Also tests backups as documented.
  */
 import { assert, describe } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
@@ -17,7 +16,7 @@ import { temporaryFolder } from "@doorhook/testkit/Process"
 import { runHere } from "./harness/InProcess.ts"
 import { callApi } from "./harness/ThirdParty.ts"
 
-/** The ids and secrets of version 0.1.0 when the fixture was made. */
+/** Ids and secrets in the fixture, which version 0.1.0 made. */
 const left = {
   encryptionKey: "fixture-encryption-key-0123456789abcdef",
   refresh_token: "dh_rt_2BCZkWPT_jHjp1EZ2BuZqm-h7vtX2lokeIeXpZZjzbQ",
@@ -27,7 +26,7 @@ const left = {
   deliveries: { delivered: 2, exhausted: 2, skipped: 1 }
 }
 
-/** Long enough that nothing in the fixture is ever too old. */
+/** Long enough to keep everything in the fixture. */
 const settings = {
   encryptionKey: left.encryptionKey,
   retention: "forever",
@@ -39,7 +38,7 @@ const settings = {
 
 const sqlOf = (name: string) => readFileSync(new URL(`fixtures/${name}`, import.meta.url), "utf8")
 
-/** A file of the older version. */
+/** Makes a database file of the older version. */
 const olderFile = Effect.map(temporaryFolder, (folder) => {
   const path = join(folder, "older.db")
   const database = new DatabaseSync(path)
@@ -83,7 +82,7 @@ const countsOf = (doorhook: Doorhook) =>
 
 describe("a store of version 0.1.0", () => {
   live(
-    "is upgraded: its contents are complete, tokens and secrets are valid, deliveries continue",
+    "is upgraded: its contents are complete, tokens and secrets stay valid, deliveries continue",
     Effect.gen(function* () {
       const database = yield* olderFile
       const doorhook = yield* start({ database, ...settings })
@@ -99,7 +98,7 @@ describe("a store of version 0.1.0", () => {
         callApi(url, token, "PATCH", "/v4/tenants/101/integrations/2", change)
       )
       assert.strictEqual(changed.status, 200, yield* Effect.promise(() => changed.text()))
-      // Skipped deliveries and a new one, signed with the secret that the older version encrypted.
+      // Expects skipped deliveries and a new one, signed with the secret that the older version encrypted.
       yield* Effect.promise(() => doorhook.deliveries.recover("2", "2020-01-01T00:00:00Z"))
       yield* Effect.promise(() => doorhook.publish({ ...event, building_id: 2, tenant_ids: [101] }))
       yield* Effect.promise(() => receiver.until(({ length }) => length >= 2))
@@ -122,14 +121,14 @@ describe("a store of version 0.1.0", () => {
       const older = yield* olderFile
       const fresh = join(yield* temporaryFolder, "fresh.db")
       const told = yield* runHere(["migrate", "--database", older], { DOORHOOK_ENCRYPTION_KEY: left.encryptionKey })
-      assert.match(told.stdout, /^the tables are of version \d+ now; they were of 1\n$/)
+      assert.match(told.stdout, /^the tables now have version \d+; they had version 1\n$/)
       assert.match((yield* runHere(["migrate", "--database", fresh])).stdout, /there were none/)
       assert.deepStrictEqual(shapeOf(older), shapeOf(fresh))
     })
   )
 })
 
-describe("an access token that version 0.1.0 gave out", () => {
+describe("an access token issued by version 0.1.0", () => {
   live(
     "is valid until it expires, and can be revoked",
     Effect.gen(function* () {
@@ -158,15 +157,15 @@ describe("an access token that version 0.1.0 gave out", () => {
       })
       yield* Effect.promise(() => fetch(`${url}/oauth/revoke`, { method: "POST", body }))
       assert.deepStrictEqual(yield* Effect.forEach([valid, revoked], statusOf), [200, 401])
-      // New tokens have a number.
+      // Tokens of this version contain a number.
       assert.match(yield* refresh(url), /^dh_at_[1-9][0-9]*\.[A-Za-z0-9_-]{43}$/)
     })
   )
 })
 
-describe("what a tenant may read in a store of version 0.1.0", () => {
+describe("data for a tenant in a store of version 0.1.0", () => {
   live(
-    "is listed afterwards, even if that version had not prepared it for reading",
+    "is listed after an upgrade, even if that version had not prepared it for lists",
     Effect.gen(function* () {
       const database = yield* olderFile
       const before = new DatabaseSync(database)

@@ -1,10 +1,10 @@
 /**
- * Open connections, including idle ones for later requests to the same origin.
+ * Pool of open connections, including idle ones for later requests to the same origin.
  *
- * A connection is an undici client with one request at a time. Cancelling a request closes its connection, so that a late
- * answer can't be taken for the next request's answer. A connection serves only requests with the allow-list that it was opened
- * under. Beyond `maxIdle`, the connection that has been idle longest is closed. A connection older than `maxAge` is not kept,
- * because its name may now resolve to another address.
+ * A connection is an undici client with one request at a time. Cancelling a request closes its connection, so that a
+ * late answer can't be mistaken for the answer to the next request. A connection is only reused for requests with an
+ * equal allow-list. Beyond `maxIdle`, the connection that has been idle longest is closed. A connection older than
+ * `maxAge` is not kept, because its name might now resolve to another address.
  */
 import type { AddressPolicy } from "@doorhook/core"
 import { Cause, Effect, Exit } from "effect"
@@ -14,22 +14,22 @@ import { Client } from "undici"
 import * as GuardedConnector from "./GuardedConnector.ts"
 
 export interface PoolOptions {
-  /** The longest idle time of a connection, in milliseconds. */
+  /** Maximum idle time of a connection, in milliseconds. */
   readonly keepAlive: number
-  /** Age after which a connection serves no further requests, in milliseconds. */
+  /** Maximum age of a connection for new requests, in milliseconds. */
   readonly maxAge: number
-  /** The most idle connections over all origins. */
+  /** Maximum number of idle connections over all origins. */
   readonly maxIdle: number
 }
 
 /** The destination of a connection. */
 export interface Destination {
   readonly origin: string
-  /** Destinations with equal keys share connections: the same origin under an equal allow-list. */
+  /** Destinations with equal keys, which means the same origin and an equal allow-list, share connections. */
   readonly key: string
 }
 
-/** The largest status line and headers of an answer, in bytes. */
+/** Maximum size of an answer's status line and headers, in bytes. */
 const maxHeaderSize = 16 * 1024
 
 const ignore = (): void => undefined
@@ -42,7 +42,10 @@ export class Connection {
   readonly madeAt = performance.now()
   /** The current stage of opening; null once it is open. */
   stage: GuardedConnector.Stage | null = null
-  /** The first error of its socket; null without one. undici may report a later error that is only a consequence. */
+  /**
+   * The first error of the socket; null if there was none. undici might report a later error that is only a
+   * consequence.
+   */
   fault: Error | null = null
   #socket: Socket | null = null
   #stopOpening = ignore
@@ -59,9 +62,9 @@ export class Connection {
       allowH2: false,
       maxHeaderSize,
       keepAliveTimeout: keepAlive,
-      // The receiver may shorten this by `keep-alive: timeout=`, but not extend it.
+      // The receiver can shorten this with `keep-alive: timeout=`, but not extend it.
       keepAliveMaxTimeout: keepAlive,
-      // The deadline of each request covers these time limits.
+      // 0 disables these limits; each request has its own deadline.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: (to, callback) => {
@@ -82,12 +85,12 @@ export class Connection {
     })
   }
 
-  /** The bytes received by its socket, without TLS overhead; null before it is open. */
+  /** Number of bytes received by the socket, without TLS overhead; null before the connection is open. */
   get received(): number | null {
     return this.#socket?.bytesRead ?? null
   }
 
-  /** Closes the connection at once, even during a request. */
+  /** Closes the connection immediately, even during a request. */
   destroy(): Promise<void> {
     this.#stopOpening()
     return this.client.destroy()
@@ -98,9 +101,9 @@ export class ConnectionPool {
   readonly #ways: GuardedConnector.Ways
   readonly #options: PoolOptions
   readonly #open = new Set<Connection>()
-  /** All idle connections, the one that has been idle longest first. */
+  /** All idle connections, longest idle first. */
   readonly #idle = new Set<Connection>()
-  /** Idle connections by key, for keys with open connections. The one that has been idle longest is first. */
+  /** Idle connections by key, for keys with open connections, longest idle first. */
   readonly #idleByKey = new Map<string, Array<Connection>>()
   readonly #allowTexts = new WeakMap<AddressPolicy.AllowList, string>()
 
@@ -109,14 +112,17 @@ export class ConnectionPool {
     this.#options = options
   }
 
-  /** The key of an origin under an allow-list. Keep it with the URL: building it takes longer than taking a connection. */
+  /**
+   * Returns the key of an origin with an allow-list. Callers should cache it, because building a key takes longer than
+   * taking a connection.
+   */
   keyOf(origin: string, allow: AddressPolicy.AllowList): string {
     const text = this.#allowTexts.get(allow) ?? allow.map(IpNetwork.format).join(" ")
     this.#allowTexts.set(allow, text)
     return `${origin} ${text}`
   }
 
-  /** A connection for one request: the most recently used idle one, or a new one. */
+  /** Takes a connection for one request: the most recently used idle one, or a new one. */
   take(destination: Destination, purpose: GuardedConnector.Purpose): Connection {
     const idle = this.#idleByKey.get(destination.key)?.pop()
     if (idle === undefined) return this.takeNew(destination, purpose)
@@ -124,7 +130,7 @@ export class ConnectionPool {
     return idle
   }
 
-  /** A new connection for one request. */
+  /** Opens a new connection for one request. */
   takeNew(destination: Destination, purpose: GuardedConnector.Purpose): Connection {
     const connection = new Connection(destination, purpose, this.#ways, this.#options.keepAlive)
     this.#open.add(connection)
@@ -134,7 +140,7 @@ export class ConnectionPool {
     return connection
   }
 
-  /** Keeps a connection whose answer ended at `now`, by `performance.now()`. */
+  /** Returns a connection to the pool. Its answer ended at `now`, by `performance.now()`. */
   release(connection: Connection, now: number): void {
     if (now - connection.madeAt >= this.#options.maxAge) return this.close(connection)
     this.#idle.add(connection)
@@ -146,7 +152,7 @@ export class ConnectionPool {
     if (longest !== undefined) this.close(longest)
   }
 
-  /** Closes a connection at once, even during a request. */
+  /** Closes a connection immediately, even during a request. */
   close(connection: Connection): void {
     this.#destroy(connection).catch(ignore)
   }

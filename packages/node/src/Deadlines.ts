@@ -1,8 +1,8 @@
 /**
- * The deadlines of all open requests. They share one timer, because setting and clearing a timer per request would cost more.
+ * The deadlines of all open requests. They share one timer, which is cheaper than a timer per request.
  *
- * An expiry is detected up to 50 ms late, or up to a tenth of a short deadline. The timer keeps the process alive while a request
- * is open.
+ * An expiry is detected up to 50 ms late, or up to a tenth of the deadline if that is shorter. The timer keeps the
+ * process alive while a request is open.
  */
 
 /** An object with a deadline. */
@@ -11,16 +11,16 @@ export interface Expiring {
   readonly deadline: number
   /** Expiry time by `performance.now()`. */
   readonly dueAt: number
-  /** Called after the expiry. Must delete the object from the deadlines. */
+  /** Called after the expiry. Must remove the object from the deadlines. */
   readonly expire: () => void
 }
 
-/** The longest time between two sweeps, in milliseconds. */
+/** Maximum time between two sweeps, in milliseconds. */
 const longestStep = 50
 
 const stepFor = ({ deadline }: Expiring): number => Math.max(1, Math.min(longestStep, deadline / 10))
 
-/** Delay of a sweep after which the event loop counts as blocked, in milliseconds. */
+/** Delay of a sweep from which the event loop counts as blocked, in milliseconds. */
 const blockedFor = 100
 
 export class Deadlines {
@@ -58,7 +58,7 @@ export class Deadlines {
 
   #sweep(): void {
     const now = performance.now()
-    // Timers run before sockets are read. After a block, unread answers may have arrived in time.
+    // Timers run before sockets are read. After a block, unread answers might have arrived in time.
     const isLate = this.isCatchingUp(now)
     this.#timer = null
     this.#sweepAt = Infinity

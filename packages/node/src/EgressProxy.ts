@@ -1,13 +1,14 @@
 /**
  * A forward proxy for deliveries, used with CONNECT for both https and http.
  *
- * doorhook resolves names and checks the addresses itself, and asks the proxy for a checked address. Another name server answer
- * can't redirect the proxy. Therefore this machine must be able to resolve names, and a proxy that filters by name sees none. The
- * proxy's own address is the operator's choice and is not checked.
+ * doorhook resolves names, checks the addresses, and asks the proxy to connect to a checked address, so that a later
+ * answer of a name server can't redirect the proxy. Therefore this machine must be able to resolve names, and a proxy
+ * can't filter by name. The proxy's own address is the operator's choice and is not checked.
  *
- * The proxy is at fault if it can't be reached, does not speak HTTP, or refuses its credentials (407). All its other answers are
- * about the receiver, which it could not or may not connect to. Some proxies close the connection without an answer if the target
- * refuses theirs. This also counts as the receiver's failure, until it happens with several targets in a row (`HangUps`).
+ * The proxy is at fault if it can't be reached, does not speak HTTP, or refuses its credentials (407). All its other
+ * answers mean that it could not or may not connect to the receiver. If the receiver refuses the connection, some
+ * proxies hang up without an answer. This also counts as the receiver's failure, until it happens with several
+ * receivers in a row (`HangUps`).
  */
 import { AddressPolicy } from "@doorhook/core"
 import { Effect, Option, Redacted, Result, Schema } from "effect"
@@ -21,7 +22,7 @@ export interface EgressProxyOptions {
   /** The proxy's URL: `http://` or `https://`, with user name and password if it requires them. */
   readonly url: string
   /**
-   * Destinations that bypass the proxy: networks and addresses (`10.0.0.0/8`), and names including their subdomains
+   * Destinations that bypass the proxy: networks and addresses (`10.0.0.0/8`), and names with their subdomains
    * (`example.com` includes `hooks.example.com`). Default none.
    */
   readonly noProxy?: ReadonlyArray<string>
@@ -46,7 +47,9 @@ export interface EgressProxy {
 const invalid = (option: "url" | "noProxy", message: string): Result.Result<never, InvalidEgressProxy> =>
   Result.fail(new InvalidEgressProxy({ option, message }))
 
-/** The `proxy-authorization` header for the credentials of a URL. Fails if their percent-encoding is invalid. */
+/**
+ * Returns the `proxy-authorization` header for the credentials of a URL. Fails if their percent-encoding is invalid.
+ */
 const authorizationOf = ({ password, username }: URL): Result.Result<Redacted.Redacted | null, unknown> =>
   username === "" && password === ""
     ? Result.succeed(null)
@@ -90,10 +93,10 @@ export const isDirect = (proxy: EgressProxy, host: string, addresses: ReadonlyAr
   )
 }
 
-/** Number of hosts in a row on which a proxy must hang up to count as broken. */
+/** Number of hosts in a row from which a proxy that hangs up counts as broken. */
 const hostsInARow = 3
 
-/** Length of the window for that, in milliseconds. */
+/** Period in which these hang-ups must happen, in milliseconds. */
 const rowLasts = 60_000
 
 /** How long a client counts as a user of the proxy after its last use, in milliseconds. */
@@ -102,12 +105,12 @@ const clientLasts = 3_600_000
 /**
  * Distinguishes a broken proxy from one that hangs up because of a target.
  *
- * A proxy counts as broken after it hangs up on three hosts within a minute without an answer in between. If several clients use
- * it, the hosts must belong to at least two of them.
+ * A proxy counts as broken after it hangs up for three hosts within a minute, without an answer in between. If several
+ * clients use it, the hosts must belong to at least two of them.
  */
 export class HangUps {
   readonly #now: () => number
-  /** Hosts that it hung up on since its last answer, with the client and the time. */
+  /** Hosts for which the proxy hung up since its last answer, with the client and the time. */
   readonly #hosts = new Map<string, { readonly client: string; readonly at: number }>()
   /** Time of each client's last use. */
   readonly #clients = new Map<string, number>()
@@ -117,13 +120,13 @@ export class HangUps {
     this.#now = now
   }
 
-  /** Notes any answer of the proxy. */
+  /** Records that the proxy answered. */
   answered(client: string): void {
     this.#clients.set(client, this.#now())
     this.#hosts.clear()
   }
 
-  /** Notes that the proxy hung up. Returns whether the proxy is at fault, and not the host. */
+  /** Records that the proxy hung up. Returns whether the proxy, not the host, is at fault. */
   hungUp(host: string, client: string): boolean {
     const now = this.#now()
     this.#clients.set(client, now)
@@ -145,8 +148,8 @@ export interface Target {
 }
 
 /**
- * Opens a tunnel through the proxy. `ca` are the authorities trusted for a proxy on https; undefined for those of Node. `reached` is
- * called once the proxy is connected.
+ * Opens a tunnel through the proxy. `ca` contains the authorities trusted for a proxy on https; undefined for Node's.
+ * Calls `reached` once the proxy is connected.
  */
 export const tunnel = (
   proxy: EgressProxy,
@@ -178,13 +181,13 @@ export const tunnel = (
     )
     request.once("connect", ({ statusCode: status = 0 }, socket) => {
       hangUps.answered(client)
-      // Later errors are handled by the user of the socket.
+      // Later errors are handled where the socket is used.
       socket.on("error", () => undefined)
       if (status >= 200 && status <= 299) return resume(Effect.succeed(socket))
       socket.destroy()
       return resume(
         status === 407
-          ? new EgressFailure({ message: `the egress proxy ${self} refuses its credentials (status 407)` })
+          ? new EgressFailure({ message: `the egress proxy ${self} rejects its credentials (status 407)` })
           : new AttemptFailure({
               outcome: "connection_refused",
               message: `the egress proxy ${self} did not connect to ${place} (status ${status})`

@@ -1,9 +1,9 @@
 /**
  * Opens connections only to addresses that the address policy allows.
  *
- * A name is resolved once. All its addresses are checked, and one refused address refuses the name. The connection then uses only
- * checked addresses, so that a later answer of a name server changes nothing. The peer of a connection is checked again before
- * anything is sent, because some addresses (0.0.0.0) lead to others.
+ * A name is resolved once. All its addresses are checked, and one refused address means that the name is refused. The
+ * connection uses only checked addresses, so a later answer of a name server has no effect. The peer of a connection is
+ * checked again before anything is sent, because some addresses (0.0.0.0) lead to others.
  */
 import { AddressPolicy } from "@doorhook/core"
 import { Effect } from "effect"
@@ -17,7 +17,8 @@ import { ofBlocked, ofConnecting, ofGone, ofHandshake, ofLookup } from "./Transp
 import type { TransportFailure } from "./TransportFailure.ts"
 
 /**
- * The stage of opening a connection. `queue` is a lookup that had to wait for others; it lasts until the addresses are known.
+ * The stage of opening a connection. `queue` means a look-up that had to wait for others, and lasts until the addresses
+ * are known.
  */
 export type Stage = "queue" | "name" | "proxy" | "tunnel" | "connection" | "handshake"
 
@@ -25,22 +26,23 @@ export type Stage = "queue" | "name" | "proxy" | "tunnel" | "connection" | "hand
 export interface Ways {
   readonly lookup: NameLookup
   readonly proxy: EgressProxy.EgressProxy | null
-  /** Record of the proxy's hang-ups. */
+  /** Tracks how often the proxy hangs up. */
   readonly hangUps: EgressProxy.HangUps
-  /** Trusted authorities, in PEM; undefined for those of Node. */
+  /** Trusted authorities, in PEM; undefined for Node's. */
   readonly ca: Array<string> | undefined
-  /** Makes TLS connections. It is shared because it stores sessions, which shorten later handshakes. */
+  /** Makes TLS connections. Shared, because its stored sessions shorten later handshakes. */
   readonly secure: buildConnector.connector
 }
 
-/** `authorities`, in PEM, are trusted in addition to those of Node. */
+/** Makes the shared dependencies. `authorities`, in PEM, are trusted in addition to Node's. */
 export const makeWays = (
   lookup: NameLookup,
   proxy: EgressProxy.EgressProxy | null,
   authorities: ReadonlyArray<string>
 ): Ways => {
   const ca = authorities.length === 0 ? undefined : [...tls.getCACertificates("default"), ...authorities]
-  // The caller sets the time limit. HTTP/2 is off: deliveries need only one request at a time, and it adds many ways to fail.
+  // The caller sets the time limit. HTTP/2 is off, because deliveries need only one request at a time and HTTP/2 can
+  // fail in many more ways.
   const make = () =>
     buildConnector({
       timeout: 0,
@@ -82,7 +84,7 @@ const judge = (
   return bad === undefined ? Effect.void : Effect.fail(ofBlocked(host, bad))
 }
 
-/** A lookup function that always returns the checked addresses. */
+/** Makes a look-up function that always returns the checked addresses. */
 const pinned =
   (addresses: ReadonlyArray<string>): LookupFunction =>
   (_, options, callback) => {
@@ -96,9 +98,9 @@ const placeOf = (address: string, port: number): string =>
   isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`
 
 /**
- * Time limit for connecting to one of several addresses, in milliseconds. After it, Node gives up on the address. Node's default of
- * 250 ms would exclude distant receivers. The limit is longer than TCP's first retransmission, and at most a quarter of the
- * deadline, so that one silent address leaves most of the time to the next.
+ * Returns the time limit for connecting to one of several addresses, in milliseconds. Node's default of 250 ms would
+ * exclude distant receivers. The limit is longer than TCP's first retransmission, and at most a quarter of the
+ * deadline, so that one silent address leaves most of the time for the next.
  */
 const patienceWithin = (deadline: number): number => Math.max(1, Math.floor(Math.min(1_500, deadline / 4)))
 
@@ -118,11 +120,11 @@ const openDirect = (host: string, addresses: ReadonlyArray<string>, port: number
     return Effect.sync(() => socket.destroy())
   })
 
-/** Checks the connected peer. A closed connection has none. */
+/** Checks the connected peer. Fails for a closed connection, which has no peer. */
 const judgePeer = (host: string, { remoteAddress }: Socket, allow: AddressPolicy.AllowList) =>
   remoteAddress === undefined ? Effect.fail(ofGone()) : judge(host, [remoteAddress], allow)
 
-/** Tries one address after the other, as long as the proxy answers that it can't connect. */
+/** Tries one address after another, as long as the proxy answers that it can't connect. */
 const openTunnel = (
   proxy: EgressProxy.EgressProxy,
   { ca, hangUps }: Pick<Ways, "ca" | "hangUps">,
@@ -143,7 +145,7 @@ const openTunnel = (
     )
   )
 
-/** The server name for TLS: a name without the trailing dot (RFC 6066 section 3); empty for an address. */
+/** Returns the server name for TLS, without a trailing dot (RFC 6066 section 3); empty for an address. */
 const serverNameOf = (host: string): string => (isIP(host) === 0 ? host.replace(/\.$/, "") : "")
 
 const makeSecure = (secure: buildConnector.connector, to: buildConnector.Options, httpSocket: Socket) =>
@@ -185,7 +187,7 @@ export const open = Effect.fnUntraced(function* (
     plain.setNoDelay(true).setKeepAlive(true, keepAliveProbe)
     if (isSecure) at("handshake")
     const socket = isSecure ? yield* makeSecure(ways.secure, { ...to, servername: serverNameOf(host) }, plain) : plain
-    // undici would repeatedly try to use a socket that was just closed.
+    // undici would retry forever with a socket that has just closed.
     return socket.destroyed ? yield* ofGone() : socket
   }).pipe(Effect.onError(() => Effect.sync(() => plain.destroy())))
 })

@@ -1,101 +1,103 @@
 /**
- * Resolves host names like the system does: hosts file, search domains, multicast DNS and name servers.
+ * Resolves host names with the system's resolver: hosts file, search domains, multicast DNS and name servers.
  *
- * `getaddrinfo` occupies a thread of the pool shared by the whole process. It can't be cancelled, and takes very long if name
- * servers are dead. libuv runs it on at most half of the threads, so that file access never waits for it. `sharing` divides that
- * half among clients, so that no client can occupy it with its names.
+ * `getaddrinfo` occupies a thread of the pool shared by the whole process. It can't be cancelled, and takes very long
+ * if name servers are dead. libuv runs it on at most half of the threads, so that file access never waits for it.
+ * `sharing` divides these threads among clients, so that no client can occupy all of them.
  */
 import { RecentMap } from "@doorhook/core"
 import { Data } from "effect"
 import { lookup } from "node:dns/promises"
 
-/** The caller of a lookup. */
+/** The caller of a look-up. */
 export interface Asker {
-  /** The client for which the place is counted. */
+  /** The client whose limits apply to the look-up. */
   readonly client: string
-  /** Called once if the lookup has to wait for a place. */
+  /** Called once if the look-up has to wait for a place. */
   readonly onWait?: () => void
   /**
-   * Cancels a lookup that waits for a place, unless another caller waits for it too. Without a signal it stays in the queue, so
-   * that a later caller finds its answer.
+   * Cancels a waiting look-up, unless another caller waits for it too. Without a signal, the look-up stays in the
+   * queue, so that a later caller can use its answer.
    */
   readonly signal?: AbortSignal
 }
 
-/** All IPv4 and IPv6 addresses of a name, in the order to try them. Rejects if there are none. */
+/** Returns all IPv4 and IPv6 addresses of a name, in the order to try them. Rejects if there are none. */
 export type NameLookup = (name: string, asker: Asker) => Promise<ReadonlyArray<string>>
 
 /** The client already has the maximum number of waiting names. */
 export class QueueFull extends Data.TaggedError("QueueFull")<{ readonly message: string }> {}
 
-/** Limits of concurrent lookups. */
+/** Limits on concurrent look-ups. */
 export interface Places {
   readonly total: number
-  /** The most for one client. */
+  /** Maximum for one client. */
   readonly perClient: number
-  /** The most for slow names. One client may use half of its own places for them. */
+  /** Maximum for slow names. A client can use at most half of its own places for them. */
   readonly slow: number
 }
 
-/** The places of a thread pool: libuv uses half of the threads for lookups. */
+/** Returns the limits for a thread pool. libuv uses half of the threads for look-ups. */
 export const placesOf = (threads: number): Places => {
   const total = Math.max(1, Math.ceil(threads / 2))
   return { total, perClient: Math.max(1, Math.floor(total / 4)), slow: Math.max(1, Math.floor(total / 2)) }
 }
 
-/** Duration after which a lookup counts as long, in milliseconds. Its name servers are dead or far away. */
+/** Duration from which a look-up counts as long, in milliseconds: its name servers are dead or far away. */
 const longLookUp = 1_000
 
-/** How long a client with a long lookup has lower priority, in milliseconds. */
+/** How long a client has lower priority after a long look-up, in milliseconds. */
 const probation = 60_000
 
-/** The most remembered names, and the most remembered clients. */
+/** Maximum number of remembered names, and of remembered clients. */
 const mostKnown = 10_000
 
-/** The most waiting names of one client. */
+/** Maximum number of waiting names of one client. */
 export const mostWaiting = 100
 
 /**
- * Age up to which an earlier answer may be used instead of waiting for a lookup, in milliseconds. RFC 8767 allows stale answers for
- * days when name servers can't be reached. Each address is checked before connecting in any case.
+ * Maximum age of an earlier answer that is used instead of waiting for a look-up, in milliseconds. RFC 8767 allows
+ * stale answers for days when name servers can't be reached. Addresses from such answers are checked before connecting,
+ * like all others.
  */
 const answerLife = 3_600_000
 
-/** The same for a failed lookup. It is shorter because the name may have been corrected. */
+/** The same for a failed look-up, but shorter, because the name might have been corrected. */
 const failureLife = 30_000
 
 /**
- * Why a name counts as slow. `late`: one late answer, which a lost packet can explain. `slow`: no answer, or two late ones in a row.
+ * How slow a name is. `late`: one late answer, which a lost packet can explain. `slow`: no answer, or two late answers
+ * in a row.
  */
 type Slowness = "late" | "slow"
 
-/** The result of a lookup, and the time until which it may be used again. */
+/** The result of a look-up, and until when it may be reused. */
 interface Answer {
   readonly until: number
   readonly isFailure: boolean
   readonly get: () => Promise<ReadonlyArray<string>>
 }
 
-/** What is remembered about a name. */
+/** Remembered facts about a name. */
 interface Known {
   readonly slowness: Slowness | null
-  /** Null before the end of the first lookup. */
+  /** Null before the end of the first look-up. */
   readonly answer: Answer | null
 }
 
 const unknown: Known = { slowness: null, answer: null }
 
-/** A lookup that runs or waits for a place. */
+/** A running or waiting look-up. */
 interface Look {
   readonly name: string
   readonly isSlow: boolean
   readonly ended: PromiseWithResolvers<ReadonlyArray<string>>
-  /** The clients in whose queues it is. The first one with a free place starts it. */
+  /** The clients whose queues contain the look-up. The first client with a free place starts it. */
   readonly clients: Set<Client>
   isRunning: boolean
-  /** Number of callers that wait for it and may cancel. */
+  /** Number of waiting callers that can cancel. */
   waiting: number
-  /** Whether it is carried out even if all of them cancel. */
+  /** Whether to run the look-up even if all of them cancel. */
   isKept: boolean
 }
 
@@ -110,18 +112,19 @@ interface Client {
 const ignore = (): void => undefined
 
 /**
- * Shares concurrent lookups of the same name, and divides the places among clients.
+ * Shares concurrent look-ups of the same name, and divides the places among clients.
  *
- * A lookup waits if its client has no free place, or if it is for a slow name and the places for those are taken. A free place goes to
- * the next client in turn; clients with a long lookup in the last minute come last. If a name would have to wait and has a recent
- * answer, that answer is used, and the lookup is made in the background.
+ * A look-up waits if its client has no free place, or if the name is slow and the places for slow names are taken. A
+ * free place goes to the next client in turn; clients with a long look-up in the last minute are last. If the look-up
+ * of a name would have to wait and there is a recent answer, returns that answer and looks up the name in the
+ * background.
  */
 export const sharing = (ask: (name: string) => Promise<ReadonlyArray<string>>, places: Places): NameLookup => {
   const known = new RecentMap<string, Known>(mostKnown)
-  /** Time until which each client has lower priority. */
+  /** Until when each client has lower priority. */
   const onProbation = new RecentMap<string, number>(mostKnown)
   const looks = new Map<string, Look>()
-  /** Clients with running or waiting lookups, in turn. */
+  /** Clients with running or waiting look-ups, in turn. */
   const clients = new Map<string, Client>()
   const slowPerClient = Math.max(1, Math.floor(places.perClient / 2))
   let running = 0
@@ -209,7 +212,7 @@ export const sharing = (ask: (name: string) => Promise<ReadonlyArray<string>>, p
     )
   }
 
-  /** The next lookup of a client with a free place for it. */
+  /** Finds the next look-up of a client that has a free place. */
   const next = (isSlow: boolean, isOnProbation: boolean): readonly [Look, Client] | null => {
     const now = performance.now()
     for (const client of clients.values()) {
@@ -266,7 +269,9 @@ export const sharing = (ask: (name: string) => Promise<ReadonlyArray<string>>, p
       return answer.get()
     }
     if (isFull)
-      return Promise.reject(new QueueFull({ message: `${mostWaiting} names of its client wait to be looked up` }))
+      return Promise.reject(
+        new QueueFull({ message: `${mostWaiting} names of its client are waiting to be looked up` })
+      )
     onWait()
     if (signal === undefined) look.isKept = true
     else {
@@ -282,8 +287,8 @@ export const threads = Number(process.env["UV_THREADPOOL_SIZE"] ?? 4) || 4
 
 const places = placesOf(threads)
 
-/** The limits of lookups in this process and the setting that raises them, for operators. */
-export const limits = `This process looks up ${places.total} names at once, ${places.perClient} of one client; a larger UV_THREADPOOL_SIZE (now ${threads}) allows more`
+/** Text for operators with the limits on look-ups in this process, and the setting that raises them. */
+export const limits = `This process can look up ${places.total} names at the same time, ${places.perClient} per client; a larger UV_THREADPOOL_SIZE (now ${threads}) allows more`
 
 /** The system's resolver. */
 export const system: NameLookup = sharing(

@@ -1,5 +1,6 @@
 /**
- * The `Crypto` port on `node:crypto`. It computes at the call and returns an `Exit`, several times faster than WebCrypto.
+ * The `Crypto` port on `node:crypto`. Computes synchronously and returns an `Exit`, several times faster than
+ * WebCrypto.
  */
 import { Crypto, ed25519Pkcs8 } from "@doorhook/core"
 import { Effect, Layer } from "effect"
@@ -15,7 +16,10 @@ import {
 } from "node:crypto"
 import type { KeyObject } from "node:crypto"
 
-/** Cache of prepared keys, as long as their bytes are in use: preparing a key takes as long as four signatures. */
+/**
+ * Makes a cache of prepared keys, because preparing a key takes as long as four signatures. Forgets a key when its
+ * bytes are no longer in use.
+ */
 const makeKeyring = (prepare: (key: Uint8Array) => KeyObject): ((key: Uint8Array) => KeyObject) => {
   const prepared = new WeakMap<Uint8Array, KeyObject>()
   return (key) => {
@@ -27,7 +31,7 @@ const makeKeyring = (prepare: (key: Uint8Array) => KeyObject): ((key: Uint8Array
   }
 }
 
-/** Random bytes, read from the system in larger blocks. No byte is used twice. */
+/** Makes a source of random bytes, read from the system in larger blocks. Never returns a byte twice. */
 const makeRandom = (): ((length: number) => Uint8Array) => {
   const pool = Buffer.alloc(4_096)
   let used = pool.length

@@ -1,16 +1,16 @@
 /**
- * The `NameResolver` port on the system's resolver, which connections use too.
+ * The `NameResolver` port on the same system resolver that connections use.
  */
 import { NameResolver } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import * as NameLookup from "./NameLookup.ts"
 
-/** Resolves names with the given lookup. */
+/** Resolves names with the given look-up. */
 export const layerOf = (lookup: NameLookup.NameLookup): Layer.Layer<NameResolver> =>
   Layer.succeed(NameResolver, {
     addresses: (host, client) =>
       Effect.tryPromise((signal) => lookup(host, { client, signal })).pipe(
-        // A name that can't be resolved has no address yet, which is not a failure.
+        // Not a failure: the name has no address yet.
         Effect.orElseSucceed(() => [])
       )
   })

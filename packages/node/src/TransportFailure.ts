@@ -1,8 +1,8 @@
 /**
  * Failures of attempts: an outcome code, and one line for operators.
  *
- * The lines are written here, because messages of Node and undici mention their internals. They contain neither the path and query
- * of the URL nor any sent data, which may hold secrets of the receiver.
+ * The lines are written here, because messages of Node and undici mention internals. They contain neither the URL's
+ * path and query nor any sent data, which might contain secrets of the receiver.
  */
 import type { AttemptOutcome } from "@doorhook/core"
 import { Data, Predicate } from "effect"
@@ -17,10 +17,10 @@ export class AttemptFailure extends Data.TaggedError("AttemptFailure")<{
   readonly message: string
 }> {}
 
-/** Outbound connections failed: the proxy, or the supply of sockets. The receiver is not at fault. */
+/** Outbound connections failed because of the proxy or a lack of sockets. The receiver is not at fault. */
 export class EgressFailure extends Data.TaggedError("EgressFailure")<{ readonly message: string }> {}
 
-/** The name waited too long because this process reached its limit of lookups. The receiver is not at fault. */
+/** The look-up of the name waited too long because this process reached its limit. The receiver is not at fault. */
 export class CongestionFailure extends Data.TaggedError("CongestionFailure")<{ readonly message: string }> {}
 
 export type TransportFailure = AttemptFailure | EgressFailure | CongestionFailure
@@ -40,7 +40,7 @@ const textOf = (error: unknown, name: "code" | "reason" | "syscall"): string =>
 
 const messageOf = (error: unknown): string => (Predicate.isError(error) ? error.message : String(error))
 
-/** The codes of an error, or of its collected errors: one for each address that was tried. */
+/** Returns the code of an error, or of each of its collected errors, one for each tried address. */
 const codesOf = (error: unknown): ReadonlyArray<string> => {
   const all: ReadonlyArray<unknown> = error instanceof AggregateError ? error.errors : [error]
   return [...new Set(all.map((one) => textOf(one, "code")))].filter((code) => code !== "")
@@ -48,32 +48,32 @@ const codesOf = (error: unknown): ReadonlyArray<string> => {
 
 const bracketed = (...texts: ReadonlyArray<string>): string => (texts.length === 0 ? "" : ` (${texts.join(", ")})`)
 
-/** The URL is not supported, so no connection is opened. */
+/** The URL is not supported; no connection was opened. */
 export const ofUrl = (): AttemptFailure => failure("blocked_address", "the URL is not an absolute http or https URL")
 
-/** A refused address, or a name with a refused address. */
+/** The address, or an address of the name, is refused. */
 export const ofBlocked = (host: string, address: string): AttemptFailure => {
   const where = host === address ? address : `${host} resolves to ${address}, which`
   return failure("blocked_address", `${where} is private or reserved and not on the allow-list`)
 }
 
-/** A name without an address, or with name servers that don't answer. */
+/** The name has no address, or its name servers don't answer. */
 export const ofLookup = (host: string, error: unknown): TransportFailure =>
   error instanceof QueueFull
     ? ofCongestion(host, error.message)
     : failure("dns", `no address was found for ${host}${bracketed(...codesOf(error))}`)
 
-/** A name whose lookup waited too long behind others, or found the queue full. */
+/** The look-up of the name waited too long for others, or its queue was full. */
 export const ofCongestion = (host: string, why: string): CongestionFailure =>
   new CongestionFailure({ message: oneLine(`${host} could not be looked up in time: ${why}. ${limits}`) })
 
 /** The connection was closed before it could be used. */
-export const ofGone = (): AttemptFailure => failure("connection_reset", "the connection was closed at once")
+export const ofGone = (): AttemptFailure => failure("connection_reset", "the connection was closed immediately")
 
 /** Error codes for a lack of sockets on this machine. */
 const shortages: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM"])
 
-/** Connecting failed. `places` are the addresses that were tried. */
+/** Connecting failed. `places` are the tried addresses. */
 export const ofConnecting = (places: ReadonlyArray<string>, error: unknown): TransportFailure => {
   const codes = codesOf(error)
   if (codes.some((code) => shortages.has(code)))
@@ -95,7 +95,7 @@ const broken: ReadonlySet<string> = new Set(["ECONNRESET", "ECONNABORTED", "EPIP
 /** Whether an error means that the peer closed the connection. */
 export const isBroken = (error: unknown): boolean => broken.has(textOf(error, "code"))
 
-/** The proxy `self` closed the connection without answering whether it had connected to `place`. */
+/** The proxy `self` closed the connection without an answer when asked to connect to `place`. */
 export const ofHangUp = (self: string, place: string): AttemptFailure =>
   failure("connection_reset", `the egress proxy ${self} hung up when asked to connect to ${place}`)
 
@@ -119,7 +119,7 @@ const ofExchange = (error: unknown): AttemptFailure => {
   const message = messageOf(error)
   // undici's messages for 100 and 101.
   if (message === "bad response" || message === "bad upgrade")
-    return failure("invalid_response", "the answer continues or upgrades what did not ask for it (status 100 or 101)")
+    return failure("invalid_response", "the answer has status 100 or 101, which the request did not ask for")
   if (code === "UND_ERR_SOCKET") return failure("connection_reset", "the connection was closed before the answer ended")
   if (code === "ETIMEDOUT") return failure("timeout", "the connection went dead (ETIMEDOUT)")
   if (code === "EPROTO" || code.startsWith("ERR_SSL_")) return ofTls(error)
@@ -128,16 +128,19 @@ const ofExchange = (error: unknown): AttemptFailure => {
   if (code === "UND_ERR_HEADERS_OVERFLOW") return failure("invalid_response", "the answer's headers exceed 16 KiB")
   if (code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH")
     return failure("invalid_response", "the answer is not HTTP/1.1 (contradictory content-length)")
-  // The parser's message ends with the violated rule, in brackets.
+  // The parser's message ends with the violated rule in brackets.
   const rule = /\(([^()]+)\)$/.exec(message)?.[1]
   return failure("invalid_response", `the answer is not HTTP/1.1${rule === undefined ? "" : bracketed(oneLine(rule))}`)
 }
 
 /** An invalid status, or too many interim answers. */
 export const ofStatus = (status: number): AttemptFailure =>
-  failure("invalid_response", status < 100 ? `${status} is no status` : `too many interim answers (status ${status})`)
+  failure(
+    "invalid_response",
+    status < 100 ? `${status} is not a status` : `too many interim answers (status ${status})`
+  )
 
-/** The stages whose timeout is the fault of the receiver or the proxy. */
+/** Stages whose timeout is the fault of the receiver or the proxy. */
 type Blamed = Exclude<Stage, "queue">
 
 const waitingFor: Readonly<Record<Blamed, string>> = {
@@ -148,7 +151,7 @@ const waitingFor: Readonly<Record<Blamed, string>> = {
   handshake: "; the TLS handshake had not ended"
 }
 
-/** The deadline, in milliseconds, has expired. `stage` is the stage of the connection; null once it was open. */
+/** The deadline, in milliseconds, has expired. `stage` is how far opening the connection got; null if it was open. */
 export const ofTimeout = (deadline: number, stage: Blamed | null): TransportFailure => {
   if (stage === "proxy")
     return new EgressFailure({ message: `the egress proxy could not be reached within ${deadline} ms` })

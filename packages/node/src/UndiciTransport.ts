@@ -1,15 +1,15 @@
 /**
  * The `Transport` port on undici's `dispatch`, its lowest-level and fastest interface.
  *
- * One deadline covers a request from its start to the end of the body. A receiver can't hold a connection longer by connecting
- * slowly, sending headers slowly, or sending an endless body. Redirects are not followed, and bodies are not decompressed. Only the
- * given headers are sent: no trace context leaks to third parties.
+ * One deadline covers a request from its start to the end of the body. A receiver can't extend it by connecting slowly,
+ * sending headers slowly, or sending an endless body. Redirects are not followed, and bodies are not decompressed. Only
+ * the given headers are sent: no trace context leaks to third parties.
  *
- * A receiver may close an idle connection just when it is used again. If a kept-alive connection ends before the first byte of the
- * answer, the request is repeated once on a new connection within the same deadline.
+ * A receiver might close an idle connection just when it is used again. If a kept-alive connection ends before the
+ * first byte of the answer, the request is repeated once on a new connection within the same deadline.
  *
- * This code runs once per delivery. A request is one object, which is also undici's handler, and has no timer of its own. Parsed URLs
- * are cached.
+ * This is a hot path: it runs once per attempt. A request is one object, which is also undici's handler, and has no
+ * timer of its own. Parsed URLs are cached.
  */
 import type { AddressPolicy, TransportReport, TransportRequest } from "@doorhook/core"
 import { isRedirect, maxExcerptLength, RecentMap, Transport, TransportBusy, TransportUnavailable } from "@doorhook/core"
@@ -26,16 +26,16 @@ import { ofCongestion, ofError, ofStatus, ofTimeout, ofUrl } from "./TransportFa
 import type { TransportFailure } from "./TransportFailure.ts"
 
 export interface UndiciTransportOptions {
-  /** How long an idle connection is kept for later requests, in milliseconds. Default 4,000. */
+  /** How long to keep an idle connection for later requests, in milliseconds. Default 4,000. */
   readonly keepAlive?: number
   /**
-   * Age after which a connection serves no further requests, in milliseconds. The next request resolves the name again. Default
-   * five minutes.
+   * Maximum age of a connection for new requests, in milliseconds. Later requests resolve the name again. Default five
+   * minutes.
    */
   readonly maxAge?: number
-  /** The most idle connections, over all receivers. Default 256. */
+  /** Maximum number of idle connections over all receivers. Default 256. */
   readonly maxIdle?: number
-  /** Certificates of authorities, in PEM, trusted in addition to those of Node. Default none. */
+  /** Certificates of authorities, in PEM, trusted in addition to Node's. Default none. */
   readonly authorities?: ReadonlyArray<string>
   /** The forward proxy, from `EgressProxy.parse`. Default none. */
   readonly proxy?: EgressProxy
@@ -43,7 +43,7 @@ export interface UndiciTransportOptions {
   readonly lookup?: NameLookup.NameLookup
 }
 
-/** Sends by HTTP/1.1 over kept-alive connections. Closing the scope closes them. */
+/** Sends with HTTP/1.1 over kept-alive connections. Closing the scope closes the connections. */
 export const layer = (options: UndiciTransportOptions = {}): Layer.Layer<Transport> =>
   Layer.effect(
     Transport,
@@ -85,7 +85,7 @@ interface Target extends Destination {
   readonly path: string
 }
 
-/** The most cached URLs. Parsing one again costs little. */
+/** Maximum number of cached URLs. Parsing a URL again costs little. */
 const maxTargets = 4_096
 
 class Targets {
@@ -96,7 +96,7 @@ class Targets {
     this.#pool = pool
   }
 
-  /** Null if the URL is neither http nor https. */
+  /** Returns the target of a request; null if the URL is neither http nor https. */
   of({ allow, url }: TransportRequest): Target | null {
     const known = this.#byUrl.get(url)
     if (known?.allow === allow) return known
@@ -109,10 +109,10 @@ class Targets {
   }
 }
 
-/** The most interim answers (status 1xx, RFC 9110 section 15.2) before the final one. */
+/** Maximum number of interim answers (status 1xx, RFC 9110 section 15.2) before the final one. */
 const maxInterim = 16
 
-/** One request, from its start until it is reported to `done` or cancelled. */
+/** A request, from its start until it is reported to `done` or cancelled. */
 class Exchange implements Dispatcher.DispatchHandler, Expiring {
   readonly deadline: number
   readonly dueAt: number
@@ -128,7 +128,7 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
   #receivedBefore: number | null
   #isRepeated = false
   #interim = 0
-  /** 0 until the headers of the answer are complete. Then the other fields of the head are set, too. */
+  /** 0 until the headers of the answer are complete, when the fields below are set too. */
   #status = 0
   #retryAfter: string | null = null
   #location: string | null = null
@@ -167,12 +167,9 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
   expire(): void {
     this.#giveUp(() => {
       const { stage } = this.#connection
-      // Once the name is resolved the receiver had its chance, however long the lookup waited.
+      // Once the name is resolved, the receiver is at fault, however long the look-up waited.
       return stage === "queue"
-        ? ofCongestion(
-            this.#target.hostname,
-            `it had to wait for others until the deadline of ${this.deadline} ms was over`
-          )
+        ? ofCongestion(this.#target.hostname, `it had to wait for others until the deadline of ${this.deadline} ms`)
         : ofTimeout(this.deadline, stage)
     })
   }
@@ -191,7 +188,7 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
     }
     const now = performance.now()
     const isLate = now >= this.dueAt
-    // After the event loop was blocked, an answer counts as in time, because its arrival time is unknown.
+    // After a block of the event loop, an answer counts as in time, because its arrival time is unknown.
     if (isLate && !this.#deadlines.isCatchingUp(now)) return this.expire()
     this.#status = status
     this.#retryAfter = headerText(headers["retry-after"])
@@ -291,12 +288,12 @@ const headerText = (value: string | ReadonlyArray<string> | undefined): string |
 const decoder = new TextDecoder()
 const encoder = new TextEncoder()
 
-/** The beginning of a body as text. Invalid bytes are replaced. */
+/** Returns the beginning of a body as text, with invalid bytes replaced. */
 const excerptOf = (chunks: ReadonlyArray<Buffer>): string => {
   const bytes = (chunks.length === 1 ? chunks[0] : undefined) ?? Buffer.concat(chunks)
   const text = decoder.decode(bytes.subarray(0, maxExcerptLength))
-  // A UTF-16 code unit takes three bytes at most.
+  // A UTF-16 code unit takes at most three bytes in UTF-8.
   if (text.length * 3 <= maxExcerptLength || Buffer.byteLength(text) <= maxExcerptLength) return text
-  // Each invalid byte has become three.
+  // Each replaced byte has become three.
   return text.slice(0, encoder.encodeInto(text, new Uint8Array(maxExcerptLength)).read)
 }

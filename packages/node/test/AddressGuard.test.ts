@@ -10,7 +10,7 @@ import { answers, answersAndEnds, ok, onRequest, serve } from "@doorhook/testkit
 import { blackHole } from "@doorhook/testkit/hostile/BlackHole"
 import { detailOf, loopback, networks, outcomeOf, post } from "./Posting.ts"
 
-/** Returns the given answers of lookups in turn, the last one forever, and counts the lookups. */
+/** Returns the given look-up answers in turn, repeating the last one, and counts the look-ups. */
 const resolving = (...turns: ReadonlyArray<ReadonlyArray<string>>) => {
   let asked = 0
   const lookup: NameLookup.NameLookup = async () => turns[Math.min(asked++, turns.length - 1)] ?? []
@@ -30,7 +30,7 @@ const late = Promise.withResolvers<ReadonlyArray<string>>()
 
 describe("the address guard", () => {
   test(
-    "looks a name up once for a connection, connects to that answer, and judges the next one anew",
+    "looks up a name once per connection, connects to that answer, and checks the next answer again",
     Effect.gen(function* () {
       const receiver = yield* serve(answersAndEnds(ok))
       const victim = yield* serve(answers(ok), { host: "127.0.0.2", port: receiver.port })
@@ -49,7 +49,7 @@ describe("the address guard", () => {
   )
 
   test(
-    "refuses a name for one bad answer among good ones",
+    "refuses a name with one bad address among good ones",
     Effect.gen(function* () {
       const receiver = yield* serve(answers(ok))
       const result = yield* post(`http://several.example:${receiver.port}/`)
@@ -61,7 +61,7 @@ describe("the address guard", () => {
   )
 
   test(
-    "tries the answers in turn",
+    "tries the addresses in turn",
     Effect.gen(function* () {
       const { port } = yield* serve(answers(ok))
       assert.strictEqual(outcomeOf(yield* post(`http://gaps.example:${port}/`)), 200)
@@ -70,7 +70,7 @@ describe("the address guard", () => {
   )
 
   test(
-    "waits longer for an address than a handshake around the world takes, and goes on to the next well within the deadline",
+    "allows an address enough time for a distant handshake, and tries the next well before the deadline",
     Effect.gen(function* () {
       const { port } = yield* serve(answers(ok))
       yield* blackHole("127.0.0.3", port)
@@ -82,7 +82,7 @@ describe("the address guard", () => {
   )
 
   test(
-    "judges the peer again before it sends: 0.0.0.0 leads elsewhere",
+    "checks the peer again before sending, because 0.0.0.0 leads to another address",
     Effect.gen(function* () {
       let asked = 0
       const receiver = yield* serve((socket) => onRequest(socket, () => asked++))
@@ -95,7 +95,7 @@ describe("the address guard", () => {
   )
 
   test(
-    "reuses no connection that another allow-list opened, and any that an equal one opened",
+    "reuses connections that were opened under an equal allow-list, but not under another",
     Effect.gen(function* () {
       const receiver = yield* serve(answers(ok))
       assert.strictEqual(outcomeOf(yield* post(receiver.url)), 200)
@@ -118,7 +118,7 @@ describe("the address guard", () => {
   )
 
   test(
-    "takes an empty answer for none",
+    "treats an empty answer as no answer",
     Effect.gen(function* () {
       assert.strictEqual(outcomeOf(yield* post("http://empty.example/")), "dns")
     }),
@@ -126,7 +126,7 @@ describe("the address guard", () => {
   )
 
   test(
-    "gives up on a name that is not looked up in time, and opens nothing when the answer comes",
+    "gives up on a name that is not looked up in time, and opens nothing when the answer arrives later",
     Effect.gen(function* () {
       const receiver = yield* serve(answers(ok))
       const result = yield* post(`http://late.example:${receiver.port}/`, { deadline: 100 })
@@ -140,7 +140,7 @@ describe("the address guard", () => {
   )
 
   test(
-    "names every address where nobody listens",
+    "names every address that refused the connection",
     Effect.gen(function* () {
       const { port } = yield* Effect.scoped(serve(answers(ok)))
       const result = yield* post(`http://gaps.example:${port}/`)

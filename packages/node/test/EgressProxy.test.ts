@@ -1,5 +1,5 @@
 /**
- * Sending through a forward proxy: what it is asked for, what it never sees, and who is at fault.
+ * Sending through a forward proxy: what the proxy gets, what it never sees, and who is at fault.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { EgressProxy, UndiciTransport } from "@doorhook/node"
@@ -18,7 +18,7 @@ const test = (name: string, body: Effect.Effect<void, never, Scope.Scope>) => it
 
 const authority = makeAuthority()
 
-/** A request through its own transport, which may only reach public addresses. */
+/** Sends a request through a separate transport that may only reach public addresses. */
 const sendThrough = (
   proxy: EgressProxy.EgressProxyOptions,
   url: string,
@@ -40,7 +40,7 @@ const certificate = authority.issue("93.184.216.34")
 
 describe("EgressProxy", () => {
   test(
-    "is asked for the address, for http and https alike, and sees nothing of the request",
+    "gets only the address, for http and https, and can't read the request",
     Effect.gen(function* () {
       const requests: Array<string> = []
       const plain = yield* serve((socket) =>
@@ -67,7 +67,7 @@ describe("EgressProxy", () => {
   )
 
   test(
-    "gets the credentials of its URL, and nobody else does",
+    "gets the credentials of its URL, which nobody else gets",
     Effect.gen(function* () {
       const receiver = yield* serve(answers(ok))
       const expected = `Basic ${Buffer.from("us:er:p@ss wörd").toString("base64")}`
@@ -82,14 +82,14 @@ describe("EgressProxy", () => {
         assert.strictEqual(outcomeOf(result), "unavailable")
         assert.strictEqual(
           detailOf(result),
-          `the egress proxy 127.0.0.1:${proxy.port} refuses its credentials (status 407)`
+          `the egress proxy 127.0.0.1:${proxy.port} rejects its credentials (status 407)`
         )
       }
     })
   )
 
   test(
-    "keeps its tunnels for the next request",
+    "reuses its tunnels for later requests",
     Effect.gen(function* () {
       const receiver = yield* serve(answers(ok))
       const proxy = yield* startProxy(receiver.port)
@@ -103,7 +103,7 @@ describe("EgressProxy", () => {
   )
 
   test(
-    "can be on https itself",
+    "can use https itself",
     Effect.gen(function* () {
       const receiver = yield* serve(secured(certificate, answers(ok)))
       const proxy = yield* startProxy(receiver.port, () => null, authority.issue("127.0.0.1"))
@@ -117,7 +117,7 @@ describe("EgressProxy", () => {
   )
 
   test(
-    "is not asked for what the address guard refuses",
+    "gets no request for an address that the address guard refuses",
     Effect.gen(function* () {
       const receiver = yield* serve(answers(ok))
       const proxy = yield* startProxy(receiver.port)
@@ -133,7 +133,7 @@ describe("EgressProxy", () => {
   )
 
   test(
-    "is asked for the address that was judged, whatever the name means a moment later",
+    "gets the address that was checked, even if the name changes a moment later",
     Effect.gen(function* () {
       const receiver = yield* serve(answers(ok))
       const proxy = yield* startProxy(receiver.port)
@@ -150,7 +150,7 @@ describe("EgressProxy", () => {
   )
 
   test(
-    "is asked for the next address when it can't connect to the first",
+    "gets the next address when it can't connect to the first",
     Effect.gen(function* () {
       const receiver = yield* serve(answers(ok))
       const proxy = yield* startProxy(receiver.port, (place) => (place === "93.184.216.34:80" ? null : 502))
@@ -162,7 +162,7 @@ describe("EgressProxy", () => {
   )
 
   test(
-    "is passed by for the networks and names that are excepted",
+    "is bypassed for excepted networks and names",
     Effect.gen(function* () {
       const receiver = yield* serve(answers(ok))
       const proxy = yield* startProxy(receiver.port, () => 403)
@@ -191,7 +191,7 @@ describe("EgressProxy", () => {
   )
 
   test(
-    "is to blame when it can't be used, and the detail says so without its credentials",
+    "is at fault if it can't be used, and the detail says so without its credentials",
     Effect.gen(function* () {
       const noProxy = yield* serve(greetsAsSsh)
       const gone = yield* Effect.scoped(serve(answers(ok)))
@@ -219,7 +219,7 @@ describe("EgressProxy", () => {
   )
 
   test(
-    "is not to blame when it does not connect: nobody listens there, or it may not",
+    "is not at fault if it can't connect or may not connect to the receiver",
     Effect.gen(function* () {
       for (const status of [403, 502, 503]) {
         const proxy = yield* serve(answers(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`))
@@ -245,7 +245,7 @@ describe("EgressProxy", () => {
     const host = (n: number): string => `93.184.216.${n}`
 
     it.live.each([endsWithoutAnswer, resetsAfterRequest])(
-      "is to blame once it did so for three hosts in a row: %o",
+      "is at fault once this happened for three hosts in a row: %o",
       (behave) =>
         Effect.scoped(
           Effect.gen(function* () {
@@ -264,7 +264,7 @@ describe("EgressProxy", () => {
     )
 
     test(
-      "is not to blame for the dead hosts of one client among others, nor once it has answered",
+      "is not at fault for the dead hosts of one client among several, or after an answer",
       Effect.gen(function* () {
         const receiver = yield* serve(answersAndEnds(ok))
         let isAway = false
@@ -287,7 +287,7 @@ describe("EgressProxy", () => {
       })
     )
 
-    it("counts no hosts that it hung up on long ago", () => {
+    it("ignores hosts that it hung up on long ago", () => {
       let now = 0
       const hangUps = new EgressProxy.HangUps(() => now)
       const hungUp = (n: number): boolean => {
@@ -298,7 +298,7 @@ describe("EgressProxy", () => {
       assert.deepStrictEqual([1, 2, 3, 4].map(hungUp), [false, false, false, false])
     })
 
-    it("is no longer to blame for a host that hangs up a minute after the others", () => {
+    it("is not at fault for a host on which it hangs up a minute after the others", () => {
       let now = 0
       const hangUps = new EgressProxy.HangUps(() => now)
       const hungUp = (n: number): boolean => hangUps.hungUp(host(n), `client ${n}`)
@@ -312,7 +312,7 @@ describe("EgressProxy", () => {
   })
 
   test(
-    "changes nothing about what receivers do behind it",
+    "does not change the outcomes of receivers behind it",
     Effect.gen(function* () {
       const silent = yield* serve(neverAnswers)
       const proxy = yield* startProxy(silent.port)
@@ -334,7 +334,7 @@ describe("EgressProxy", () => {
   )
 
   it.each(["proxy.example:3128", "socks5://proxy.example", "nonsense-secret", "http://user:%zz-secret@proxy.example"])(
-    "is not read from %s",
+    "is not configured by %s",
     (url) => {
       const result = EgressProxy.parse({ url })
       assert.isTrue(Result.isFailure(result))
@@ -342,7 +342,7 @@ describe("EgressProxy", () => {
     }
   )
 
-  it.each(["10.0.0.0/33", "http://x", "a b", ""])("has no exception %j", (entry) => {
+  it.each(["10.0.0.0/33", "http://x", "a b", ""])("rejects the exception %j", (entry) => {
     assert.isTrue(Result.isFailure(EgressProxy.parse({ url: "http://proxy.example", noProxy: [entry] })))
   })
 })

@@ -32,11 +32,11 @@ const test = (
 }
 
 /**
- * Deadlines for receivers that use them up and for those that don't, in milliseconds. Even the shorter one must leave a busy
+ * Deadlines for receivers that exceed them and for others, in milliseconds. Even the shorter one must leave a busy
  * machine enough time to connect and receive headers.
  */
 const deadlines = { "at the deadline": 1_000, "at once": 60_000 }
-/** How late a result may be compared with a plain timer, in milliseconds. A deadline that starts again would exceed it. */
+/** How much later than a plain timer a result may be, in milliseconds. A deadline that restarts would exceed this. */
 const slack = 900
 
 const outcomeUnder = (result: Posted, deadline: number, rule: Acknowledgement.AcknowledgementRule) =>
@@ -52,7 +52,7 @@ const assertReported = (result: Posted, { detail, known, name, outcome }: Hostil
   return assert.isAtMost(result.detail.length, 500)
 }
 
-/** Measures when a timer of the same length fires, which on a busy machine is late. */
+/** Measures when a timer of the same length fires, which is late on a busy machine. */
 const firing = (after: number): Promise<number> => {
   const started = performance.now()
   return new Promise((resolve) => setTimeout(() => resolve(performance.now() - started), after))
@@ -66,7 +66,7 @@ const assertInTime = ({ elapsed }: Posted, { known, name }: HostileReceiver, fir
   return assert.isAtMost(elapsed, fired + slack, name)
 }
 
-/** Open resources. Earlier tests may still hold some of them. */
+/** Open resources. Earlier tests might still hold some resources. */
 const heldResources = (): ReadonlyArray<string> =>
   process
     .getActiveResourcesInfo()
@@ -82,17 +82,17 @@ const meet = Effect.fnUntraced(function* (hostile: HostileReceiver) {
   const first = yield* post(receiver.url, { deadline })
   assertReported(first, hostile)
   assertInTime(first, hostile, yield* Effect.promise(() => timer))
-  // A later request is not affected by the first.
+  // The first request does not affect a later one.
   assertReported(yield* post(receiver.url, { deadline }), hostile)
   yield* Effect.promise(receiver.allClosed)
 })
 
 describe("each hostile receiver", () => {
   for (const hostile of catalogue.filter(({ known }) => known === "at once")) {
-    test(`${hostile.name}: ${hostile.outcome} at once`, meet(hostile), { keepAlive: 20 })
+    test(`${hostile.name}: ${hostile.outcome} immediately`, meet(hostile), { keepAlive: 20 })
   }
 
-  // Concurrently, because they mostly wait.
+  // Concurrent, because these requests mostly wait.
   const late = catalogue.filter(({ known }) => known === "at the deadline")
   test(
     `at the deadline: ${late.map(({ name, outcome }) => `${name} ${outcome}`).join(", ")}`,
@@ -103,7 +103,7 @@ describe("each hostile receiver", () => {
 
 describe("hostile receivers", () => {
   test(
-    "hold up neither the beginning nor the end of a large request",
+    "delay neither the beginning nor the end of a large request",
     Effect.gen(function* () {
       const body = "x".repeat(8 * 1024 * 1024)
       for (const hostile of catalogue.filter(({ name }) => /^(?:neverReads|resets\w+|answersEarly\w+)$/.test(name))) {
@@ -116,7 +116,7 @@ describe("hostile receivers", () => {
   )
 
   test(
-    "leave no socket, timer or client behind, after hundreds of requests",
+    "leave no socket, timer or client behind after hundreds of requests",
     Effect.gen(function* () {
       const receivers = yield* Effect.forEach(catalogue, serveHostile)
       const held = heldResources()
@@ -127,10 +127,10 @@ describe("hostile receivers", () => {
       const hinting = receivers[catalogue.findIndex(({ name }) => name === "hintsEarly")]
       assert.strictEqual(outcomeOf(yield* post(hinting?.url ?? "", { deadline: 60_000 })), 200)
       yield* Effect.forEach(receivers, ({ allClosed }) => Effect.promise(allClosed))
-      // The last closed connections are seen on the other side one turn later.
+      // The other side sees the last closed connections one turn later.
       yield* nextTurn
       const left = [...heldResources()]
-      // Resources held by earlier tests may have been closed in the meantime.
+      // Resources of earlier tests might have been closed in the meantime.
       for (const type of held) if (left.includes(type)) left.splice(left.indexOf(type), 1)
       assert.deepStrictEqual(left, [])
       assert.isAtMost(queryObjects(Client, { format: "count" }), clientsBefore)
@@ -161,7 +161,7 @@ describe("hostile receivers", () => {
   )
 
   test(
-    "make nobody wait who is well",
+    "do not delay healthy receivers",
     Effect.gen(function* () {
       const receivers = yield* Effect.forEach(catalogue, serveHostile)
       const healthy = yield* serve(answers(ok))
@@ -172,7 +172,7 @@ describe("hostile receivers", () => {
   )
 
   test(
-    "that are not there are reported with their address",
+    "that don't exist are reported with their address",
     Effect.gen(function* () {
       const { port, url } = yield* Effect.scoped(serve(answers(ok)))
       const result = yield* post(url)

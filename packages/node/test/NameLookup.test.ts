@@ -1,5 +1,5 @@
 /**
- * Concurrent and waiting lookups of names, with name servers that answer when the test says so.
+ * Concurrent and waiting look-ups of names, with name servers that answer when told to.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { NameLookup } from "@doorhook/node"
@@ -28,9 +28,9 @@ const makeServers = (places: NameLookup.Places) => {
     await vi.advanceTimersByTimeAsync(0)
   }
   return {
-    /** The names with a lookup in progress. */
+    /** Names with a look-up in progress. */
     open: () => [...open.keys()],
-    /** The names whose lookup has begun since the last call. */
+    /** Returns the names whose look-up has begun since the last call. */
     begun: () => asked.splice(0),
     look: (name: string, client = "client", asker: Partial<NameLookup.Asker> = {}) => {
       const answer = lookup(name, { client, ...asker })
@@ -48,11 +48,11 @@ const pools = [4, 64]
 const dead = (count: number, of = "dead"): ReadonlyArray<string> =>
   Array.from({ length: count }, (_, n) => `${of}${n}.example`)
 
-describe("lookups of names", () => {
+describe("look-ups of names", () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  it.each(pools)("of one client leave places to all others, with %i threads", async (threads) => {
+  it.each(pools)("of one client leave places for all others, with %i threads", async (threads) => {
     const servers = makeServers(NameLookup.placesOf(threads))
     const names = dead(50)
     for (const name of names) void servers.look(name, "slow client")
@@ -68,7 +68,7 @@ describe("lookups of names", () => {
     assert.deepStrictEqual(servers.open(), begun, "none of the slow ones has been answered yet")
   })
 
-  it("never exceed their places, whoever asks for what and whatever is answered when", async () => {
+  it("never exceed their places, whatever the clients, names and answers", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(1, 2, 4, 8, 64),
@@ -100,7 +100,7 @@ describe("lookups of names", () => {
               assert.isAtMost(own.length, places.perClient)
             }
           }
-          // All waiting lookups get their turn.
+          // All waiting look-ups get their turn.
           for (let name = servers.open()[0]; name !== undefined; name = servers.open()[0]) await servers.answer(name)
           await Promise.allSettled(asking.values())
         }
@@ -109,7 +109,7 @@ describe("lookups of names", () => {
     )
   })
 
-  it("go to clients without slow names first when a place comes free", async () => {
+  it("of clients without slow names go first when a place becomes free", async () => {
     const servers = makeServers(NameLookup.placesOf(4))
     for (const client of ["a", "b"]) for (const name of dead(10, client)) void servers.look(name, client)
     assert.deepStrictEqual(servers.begun(), ["a0.example", "b0.example"])
@@ -128,7 +128,7 @@ describe("lookups of names", () => {
     assert.deepStrictEqual(servers.begun(), ["a2.example"], "the other one has all it may have")
   })
 
-  it("share an answer between all who ask for a name at the same time, whoever they are", async () => {
+  it("share one answer between all concurrent callers of a name, across clients", async () => {
     const servers = makeServers(NameLookup.placesOf(4))
     const looking = ["a", "b", "a"].map((client) => servers.look("shared.example", client))
     assert.deepStrictEqual(servers.begun(), ["shared.example"])
@@ -138,14 +138,14 @@ describe("lookups of names", () => {
     assert.deepStrictEqual(servers.begun(), ["shared.example"], "and are made again for the next one")
   })
 
-  it("don't wait in another client's queue for a name that both ask for", async () => {
+  it("don't wait in another client's queue for a shared name", async () => {
     const servers = makeServers(NameLookup.placesOf(4))
     for (const name of [...dead(10), "shared.example"]) void servers.look(name, "slow client")
     void servers.look("shared.example", "other client")
     assert.deepStrictEqual(servers.begun(), ["dead0.example", "shared.example"])
   })
 
-  it("use a recent answer in place of waiting, and look the name up behind it", async () => {
+  it("use a recent answer instead of waiting, and look up the name in the background", async () => {
     const servers = makeServers(NameLookup.placesOf(4))
     const good = servers.look("good.example")
     await servers.answer("good.example")
@@ -168,7 +168,7 @@ describe("lookups of names", () => {
     assert.deepStrictEqual(servers.begun(), ["bad.example"])
   })
 
-  it("use an earlier answer in place of waiting when the last look-up failed", async () => {
+  it("use an earlier answer instead of waiting if the last look-up failed", async () => {
     const servers = makeServers(NameLookup.placesOf(4))
     const good = servers.look("good.example")
     await servers.answer("good.example")
@@ -205,7 +205,7 @@ describe("lookups of names", () => {
     assert.deepStrictEqual(servers.begun(), ["newer.example"], "before other names of clients with slow ones")
   })
 
-  it("that were withdrawn before they had a place are not made, unless somebody else waits for them", async () => {
+  it("cancelled before they got a place are not made, unless another caller waits for them", async () => {
     const servers = makeServers(NameLookup.placesOf(4))
     void servers.look("dead.example")
     const gone = new AbortController()
@@ -219,7 +219,7 @@ describe("lookups of names", () => {
     assert.deepStrictEqual(servers.begun(), ["dead.example", "wanted.example", "wanted too.example"])
   })
 
-  it("of one client wait in a queue of bounded length", async () => {
+  it("of one client wait in a bounded queue", async () => {
     const servers = makeServers(NameLookup.placesOf(4))
     const onWait = vi.fn<() => void>()
     for (const name of dead(1 + NameLookup.mostWaiting)) void servers.look(name, "client", { onWait })
@@ -237,11 +237,11 @@ describe("slow names", () => {
 
   const places = { total: 8, perClient: 4, slow: 2 }
 
-  /** Names of different clients that have been answered late this many times. */
+  /** Makes names of different clients that have been answered late this many times. */
   const afterLongLookUps = async (times: number) => {
     const servers = makeServers(places)
     const names = dead(4)
-    // The answers are no longer recent, so each name is looked up again.
+    // The answers are no longer recent, so each look-up runs again.
     const lookAll = () => names.map((name) => servers.look(name, name))
     for (let time = 0; time < times; time++) {
       const looking = lookAll()
@@ -254,7 +254,7 @@ describe("slow names", () => {
     return { ...servers, names, lookAll }
   }
 
-  it("are not taken for slow when they were answered late but once, as after a lost packet", async () => {
+  it("don't count as slow after a single late answer, as after a lost packet", async () => {
     const { answer, begun, lookAll, names } = await afterLongLookUps(1)
     const looking = lookAll()
     assert.deepStrictEqual(begun(), names)
@@ -270,7 +270,7 @@ describe("slow names", () => {
     assert.deepStrictEqual(begun(), names)
   })
 
-  it("have a part of the places together, and take turns", async () => {
+  it("share part of the places, and take turns", async () => {
     const { answer, begun, look, lookAll, names } = await afterLongLookUps(2)
     const looking = lookAll()
     assert.deepStrictEqual(begun(), names.slice(0, 2))
@@ -285,7 +285,7 @@ describe("slow names", () => {
     assert.deepStrictEqual(await Promise.all(looking), [here, here, here, here])
   })
 
-  it("leave places to other names of their client", async () => {
+  it("leave places for other names of their client", async () => {
     const servers = makeServers(places)
     const names = dead(4)
     for (const name of names) void servers.look(name)

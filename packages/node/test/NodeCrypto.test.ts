@@ -1,5 +1,5 @@
 /**
- * The cryptography of Node.js satisfies the contract.
+ * The `Crypto` port of Node.js satisfies the contract.
  */
 import { Crypto, DeliveryRequest, Signature } from "@doorhook/core"
 import { CryptoSuite, provideEach } from "@doorhook/core/testing"
@@ -9,7 +9,7 @@ import { Effect, Exit } from "effect"
 
 for (const { name, run } of provideEach(CryptoSuite.cases, NodeCrypto.layer)) it.effect(name, () => run)
 
-it.effect("signs a request at once, so that the sender needs no fiber for it", () =>
+it.effect("signs synchronously, so that the sender needs no fiber", () =>
   Effect.gen(function* () {
     const secret = yield* Signature.generateSecret
     const identity = { id: "evt_1", attempt: 1, signedAt: 1_700_000_000_000, body: "{}" }

@@ -10,7 +10,7 @@ export const networks = (...texts: ReadonlyArray<string>): AddressPolicy.AllowLi
 
 export const loopback = networks("127.0.0.0/8")
 
-/** Posts with test secrets in every part of a request that can have some. */
+/** Posts with test secrets in every part of a request that can contain secrets. */
 export const post = Effect.fnUntraced(function* (url: string, overrides: Partial<TransportRequest> = {}) {
   const transport = yield* Transport
   return yield* transport
@@ -35,7 +35,7 @@ export const post = Effect.fnUntraced(function* (url: string, overrides: Partial
 /** The result of a request, or the failure of outbound connections. */
 export type Posted = Effect.Success<ReturnType<typeof post>>
 
-/** The status, or the reason for its absence. */
+/** Returns the status, or why there is none. */
 export const outcomeOf = (result: Posted) => {
   if (result._tag === "Unavailable") return "unavailable"
   if (result._tag === "Busy") return "busy"

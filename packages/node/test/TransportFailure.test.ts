@@ -13,7 +13,7 @@ const withCode = (code: string, syscall = "connect") =>
   Object.assign(new Error(`${syscall} ${code}`), { code, syscall })
 
 describe("TransportFailure", () => {
-  it.each(["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM"])("takes %s for the sender's own shortage", (code) => {
+  it.each(["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM"])("reports %s as the sender's own shortage", (code) => {
     const failure = ofConnecting(["192.0.2.1:80"], withCode(code))
     assert.strictEqual(failure._tag, "EgressFailure")
     assert.strictEqual(failure.message, `this process can open no more connections (${code})`)
@@ -28,7 +28,7 @@ describe("TransportFailure", () => {
     ["EPERM", "connection_refused"],
     ["ETIMEDOUT", "timeout"],
     ["ECONNRESET", "connection_reset"]
-  ])("takes %s while connecting for %s", (code, outcome) => {
+  ])("reports %s while connecting as %s", (code, outcome) => {
     assert.propertyVal(ofConnecting(["192.0.2.1:80"], withCode(code)), "outcome", outcome)
   })
 
@@ -46,16 +46,16 @@ describe("TransportFailure", () => {
     ["ECONNRESET", "connection_reset"],
     ["EPIPE", "connection_reset"],
     ["EHOSTUNREACH", "connection_reset"]
-  ])("takes %s on an open connection for %s", (code, outcome) => {
+  ])("reports %s on an open connection as %s", (code, outcome) => {
     assert.propertyVal(ofError(withCode(code, "read")), "outcome", outcome)
   })
 
-  it("takes what it does not know for an answer that is none, and what is no error too", () => {
+  it("reports an unknown error or value as an invalid response", () => {
     assert.propertyVal(ofError(new Error("assert(currentParser === null)")), "outcome", "invalid_response")
     assert.propertyVal(ofError("nonsense"), "outcome", "invalid_response")
   })
 
-  it("stays on one short line", () => {
+  it("keeps the detail on one short line", () => {
     for (const failure of [
       ofError(new Error(`(a\r\nb\u2028${"c".repeat(1_000)})`)),
       ofProxy("p:1", new Error("a\nb"))
@@ -67,7 +67,7 @@ describe("TransportFailure", () => {
 })
 
 describe("GuardedConnector", () => {
-  it.live("hands over no socket that was closed meanwhile", () =>
+  it.live("never returns a socket that has closed in the meantime", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const { port } = yield* serve(answers(ok))
@@ -79,7 +79,7 @@ describe("GuardedConnector", () => {
         const failure = yield* Effect.flip(
           GuardedConnector.open(ways, { allow: loopback, deadline: 5_000, client: "client" }, to, () => undefined)
         )
-        assert.strictEqual(failure.message, "the connection was closed at once")
+        assert.strictEqual(failure.message, "the connection was closed immediately")
       })
     )
   )

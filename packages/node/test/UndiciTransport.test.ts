@@ -23,10 +23,13 @@ const test = (
 
 const authority = makeAuthority()
 
-/** Flags shared between a receiver in its own thread and its test: what it has done, and what it waits for. */
+/** Flags shared by a test and a receiver in its own thread: what the receiver has done, and what it waits for. */
 const [arrived, mayAnswer, answered, never] = [0, 1, 2, 3]
 
-/** A lookup with one place that is occupied until `end` resolves; `waits` resolves when another lookup has to wait. */
+/**
+ * Makes a look-up with one place, which is occupied until `end` resolves. `waits` resolves when another look-up has to
+ * wait.
+ */
 const oneAtOnce = (end: Promise<unknown>) => {
   const waits = Promise.withResolvers<void>()
   const shared = NameLookup.sharing(() => end.then(() => ["127.0.0.1"]), { total: 1, perClient: 1, slow: 1 })
@@ -41,14 +44,17 @@ const oneAtOnce = (end: Promise<unknown>) => {
   return { lookup, waits: waits.promise }
 }
 
-/** Posts to two names of the receiver at this port concurrently. */
+/** Posts concurrently to two names of the receiver at this port. */
 const postToTwoNames = (port: number, deadline: number) =>
   Effect.forEach(["one", "other"], (name) => post(`http://${name}.example:${port}/`, { deadline }), { concurrency: 2 })
 
 /** Behaviours of a receiver in a thread. `closes` answers the first request and closes the connection at the second. */
 type Conduct = "answers" | "says nothing" | "closes"
 
-/** A receiver with its own event loop, until the scope ends. It acts when allowed, and reports that it did. */
+/**
+ * Starts a receiver with its own event loop, until the scope ends. The receiver acts when allowed, and reports that it
+ * did.
+ */
 const receiverInThread = (data: { readonly flags: Int32Array; readonly conduct: Conduct }) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -94,7 +100,7 @@ describe("UndiciTransport", () => {
   {
     const addresses = ["127.0.0.1", "127.0.0.2"]
     test(
-      "follows a name to where it leads, once its connection has served its time",
+      "resolves a name again after the maximum age of its connection",
       Effect.gen(function* () {
         const one = yield* serve(answers(ok))
         const other = yield* serve(answers(ok), { host: "127.0.0.2", port: one.port })
@@ -107,7 +113,7 @@ describe("UndiciTransport", () => {
   }
 
   test(
-    "waits for an answer under a deadline that is beyond what a timer can hold",
+    "supports deadlines beyond the range of a timer",
     Effect.gen(function* () {
       const { url } = yield* serve((socket) => onRequest(socket, () => void setTimeout(() => socket.write(ok), 50)))
       assert.strictEqual(outcomeOf(yield* post(url, { deadline: 30 * 86_400_000 })), 200)
@@ -115,7 +121,7 @@ describe("UndiciTransport", () => {
   )
 
   test(
-    "keeps the process alive while requests are open, by one timer for all",
+    "keeps the process alive while requests are open, with one timer for all",
     Effect.gen(function* () {
       const timers = () => process.getActiveResourcesInfo().filter((type) => type === "Timeout").length
       const before = timers()
@@ -132,7 +138,7 @@ describe("UndiciTransport", () => {
   )
 
   test(
-    "takes no answer that comes after the deadline, also where no timer has noticed the deadline yet",
+    "ignores an answer after the deadline, even before the timer has fired",
     Effect.gen(function* () {
       const deadlines = Array.from({ length: 20 }, (_, nth) => 500 + 37 * nth)
       const outcomes = yield* Effect.forEach(
@@ -145,13 +151,13 @@ describe("UndiciTransport", () => {
         }),
         { concurrency: "unbounded" }
       )
-      // A busy machine may block the process for longer than some of the deadlines.
+      // A busy machine might block the process for longer than some of the deadlines.
       assert.isAbove(outcomes.filter((outcome) => outcome === "timeout").length, 10)
     })
   )
 
   test(
-    "opens as many connections as there are requests at once",
+    "opens one connection for each concurrent request",
     Effect.gen(function* () {
       const receiver = yield* serve(answers(ok))
       const results = yield* Effect.all(
@@ -164,7 +170,7 @@ describe("UndiciTransport", () => {
   )
 
   test(
-    "keeps no more idle connections than it may, and closes those that waited longest",
+    "limits idle connections, and closes those that have been idle longest",
     Effect.gen(function* () {
       const receivers = yield* Effect.all(Array.from({ length: 5 }, () => serve(answers(ok))))
       for (const { url } of receivers) yield* post(url)
@@ -178,7 +184,7 @@ describe("UndiciTransport", () => {
   )
 
   test(
-    "keeps an idle connection no longer than it wants, whatever the receiver offers",
+    "limits how long a connection is idle, whatever the receiver offers",
     Effect.gen(function* () {
       const receiver = yield* serve(
         answers("HTTP/1.1 200 OK\r\nconnection: keep-alive\r\nkeep-alive: timeout=600\r\ncontent-length: 2\r\n\r\nok")
@@ -190,7 +196,7 @@ describe("UndiciTransport", () => {
   )
 
   test(
-    "goes on with a new connection where the receiver closes each",
+    "opens a new connection when the receiver closes each",
     Effect.gen(function* () {
       const receiver = yield* serve(answersAndEnds(ok))
       for (let i = 0; i < 20; i++) {
@@ -201,7 +207,7 @@ describe("UndiciTransport", () => {
   )
 
   test(
-    "heeds the first of several retry-after headers",
+    "uses the first of several retry-after headers",
     Effect.gen(function* () {
       const { url } = yield* serve(
         answers("HTTP/1.1 503 Busy\r\nretry-after: 7\r\nretry-after: 9\r\ncontent-length: 0\r\n\r\n")
@@ -224,7 +230,7 @@ describe("UndiciTransport", () => {
     const asked: Array<string | false | null> = []
     const certificate = authority.issue("receiver.example")
     test(
-      "asks for a name without the dot at its end",
+      "sends a server name without its trailing dot",
       Effect.gen(function* () {
         const { port } = yield* serve((socket) => {
           const secureContext = createSecureContext(certificate)
@@ -251,7 +257,7 @@ describe("UndiciTransport", () => {
       })
     })
     test(
-      "repeats a request on a new connection over TLS too, whose own bytes are none of an answer",
+      "also repeats a request over TLS, where handshake bytes don't count as an answer",
       Effect.gen(function* () {
         const receiver = yield* serve(closesWhenReused, { scheme: "https" })
         for (let i = 0; i < 3; i++) assert.strictEqual(outcomeOf(yield* post(receiver.url)), 200)
@@ -266,7 +272,7 @@ describe("UndiciTransport", () => {
     const { lookup, waits } = oneAtOnce(end.promise)
     let requests = 0
     test(
-      "counts a request that was sent and not answered as a time-out, even if its look-up had to wait",
+      "reports a sent but unanswered request as a timeout, even if its look-up had to wait",
       Effect.gen(function* () {
         const receiver = yield* serve((socket) => onRequest(socket, () => void requests++))
         void waits.then(end.resolve)
@@ -281,7 +287,7 @@ describe("UndiciTransport", () => {
   {
     const { lookup } = oneAtOnce(new Promise(() => undefined))
     test(
-      "does not blame a receiver whose name had to wait and was not looked up before the deadline",
+      "does not blame the receiver if the look-up of its name had to wait until the deadline",
       Effect.gen(function* () {
         const results = yield* postToTwoNames(1, 100)
         assert.deepStrictEqual(results.map(outcomeOf), ["timeout", "busy"])
@@ -297,7 +303,9 @@ describe("UndiciTransport", () => {
   describe("after the event loop was blocked beyond the deadline", () => {
     const deadline = 1_000
 
-    /** Posts, and then blocks the loop from the request's arrival until the receiver has acted and the deadline has expired. */
+    /**
+     * Posts, and blocks the loop from the request's arrival until the receiver has acted and the deadline has expired.
+     */
     const postAndBlock = Effect.fnUntraced(function* (conduct: Conduct) {
       const flags = new Int32Array(new SharedArrayBuffer(16))
       const set = (flag: number): void => {
@@ -324,7 +332,7 @@ describe("UndiciTransport", () => {
     }
 
     test(
-      "counts an answer that was there as in time",
+      "accepts an answer that had arrived in time",
       Effect.gen(function* () {
         const result = yield* postAndBlock("answers")
         assert.isAbove(result.elapsed, deadline)
@@ -344,7 +352,7 @@ describe("UndiciTransport", () => {
     )
 
     test(
-      "opens no new connection where the kept one was closed",
+      "opens no new connection if the kept one was closed",
       Effect.gen(function* () {
         const before = lookUps
         assert.strictEqual(outcomeOf(yield* postAndBlock("closes")), "connection_reset")
@@ -355,7 +363,7 @@ describe("UndiciTransport", () => {
   })
 
   test(
-    "trusts no authority that it was not told of",
+    "trusts only known authorities",
     Effect.gen(function* () {
       const { url } = yield* serve(isSecure(authority), { scheme: "https" })
       assert.strictEqual(outcomeOf(yield* post(url)), "tls")
@@ -363,13 +371,13 @@ describe("UndiciTransport", () => {
   )
 
   test(
-    "takes a port that nobody can listen on for one where nobody listens",
+    "reports an impossible port as one where nobody listens",
     Effect.gen(function* () {
       assert.strictEqual(outcomeOf(yield* post("http://127.0.0.1:0/")), "connection_refused")
     })
   )
 
-  it.live("closes its connections with the scope", () =>
+  it.live("closes its connections when the scope closes", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const receiver = yield* serve(answers(ok))

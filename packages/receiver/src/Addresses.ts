@@ -1,5 +1,5 @@
 /**
- * Filter for the addresses that deliveries may come from.
+ * Filters requests by the sender's address.
  */
 import { BlockList, isIP } from "node:net"
 import { InvalidOption } from "./Problem.ts"
@@ -9,11 +9,14 @@ const familyOf = (address: string): "ipv4" | "ipv6" | null => {
   return version === 4 ? "ipv4" : version === 6 ? "ipv6" : null
 }
 
-/** Turns `::ffff:203.0.113.7`, IPv4 on an IPv6 socket, into the IPv4 address. */
+/** Converts an IPv4-mapped address like `::ffff:203.0.113.7` to IPv4. */
 const unmapped = (address: string): string =>
   address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "").replace(/%.*$/, "")
 
-/** Whether an address is in one of the ranges, each like `203.0.113.0/24` or one address. Throws `InvalidOption`. */
+/**
+ * Makes a filter that accepts addresses in the given ranges, each like `203.0.113.0/24` or a single address. Throws
+ * `InvalidOption` for an invalid range.
+ */
 export const addressFilter = (ranges: ReadonlyArray<string>): ((address: string) => boolean) => {
   const allowed = new BlockList()
   for (const range of ranges) {

@@ -2,29 +2,32 @@
  * Requests, the events in them, and answers.
  */
 
-/** The event of a delivery, as `JSON.parse` reads it. Integers beyond 2^53 are exact in `Delivery.body` only. */
+/** The event of a delivery, as parsed by `JSON.parse`. Integers beyond 2^53 are exact only in `Delivery.body`. */
 export interface WebhookEvent {
-  /** `access_log`, `call`, or a type that does not exist yet. */
+  /** `access_log`, `call`, or another type. */
   readonly resource_type: "access_log" | "call" | (string & {})
-  /** `create`, or an action that does not exist yet. */
+  /** `create`, or another action. */
   readonly action: "create" | (string & {})
   readonly data: Readonly<Record<string, unknown>>
 }
 
 /** One attempt to deliver one event. */
 export interface Delivery {
-  /** `webhook-id`: the same on every attempt of the event. Use it as the idempotency key of calls to others. */
+  /**
+   * `webhook-id`: the same on every attempt of the event. Use it as the idempotency key of your own calls to other
+   * services.
+   */
   readonly id: string
   /** `doorhook-attempt`: 1 for the first attempt; 1 without the header. */
   readonly attempt: number
-  /** Milliseconds since the epoch, by this machine's clock. */
+  /** Time of receipt in milliseconds since the epoch, by this machine's clock. */
   readonly receivedAt: number
   readonly event: WebhookEvent
-  /** The body as it arrived, byte for byte. */
+  /** The body exactly as it arrived. */
   readonly body: string
 }
 
-/** A request, independent of the server it arrived at. */
+/** A request, independent of the server framework. */
 export interface ReceivedRequest {
   readonly method: string
   /** Path and query. */
@@ -33,9 +36,9 @@ export interface ReceivedRequest {
   readonly headers: Readonly<Record<string, string | undefined>>
   /** Address of the sender; null if the server does not provide it. */
   readonly address: string | null
-  /** Reads the body; null if it is longer than `maxBytes`. Rejects if the sender goes away before its end. */
+  /** Reads the body; null if it is longer than `maxBytes`. Rejects if the sender closes the connection too early. */
   readonly body: (maxBytes: number) => Promise<Uint8Array | null>
-  /** The server's own request, `IncomingMessage` or `Request`, for parts of your own. */
+  /** The server's own request, `IncomingMessage` or `Request`, for custom parts. */
   readonly source: unknown
 }
 
@@ -56,7 +59,7 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
-/** The event in a body, or a sentence that says what is wrong with it. Unknown members are accepted. */
+/** Reads the event in a body, or returns a sentence that says what is wrong. Accepts unknown members. */
 export const parseEvent = (
   bytes: Uint8Array
 ): { readonly event: WebhookEvent; readonly body: string } | { readonly wrong: string } => {

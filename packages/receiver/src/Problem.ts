@@ -1,5 +1,5 @@
 /**
- * Problems of a receiver, as values that say what to do.
+ * Problems of a receiver, with messages that say what to do.
  */
 import { answer } from "./Delivery.ts"
 import type { Answer } from "./Delivery.ts"
@@ -10,29 +10,29 @@ export interface Problem {
     | "refused_address"
     /** Answered 401. */
     | "refused_signature"
-    /** Answered 400, or 413 if it is too long: not a delivery of doorhook's. */
+    /** Answered 400, or 413 if the body is too long: not a delivery from doorhook. */
     | "invalid_request"
-    /** The sender went away before the end of the body. */
+    /** The sender closed the connection before the end of the body. */
     | "broken_off"
-    /** Answered 500: a body parser ran before the receiver and left no bytes to verify. */
+    /** Answered 500: a body parser ran before the receiver and kept no bytes to verify. */
     | "body_consumed"
-    /** Answered 503, it comes again: the store or `record` failed. */
+    /** Answered 503, so doorhook retries: the store or `record` failed. */
     | "not_kept"
-    /** Answered 503, it comes again: keeping it took longer than `answerWithinMs`. */
+    /** Answered 503, so doorhook retries: storing took longer than `answerWithinMs`. */
     | "too_slow"
-    /** `work` failed and is tried again. */
+    /** `work` failed and will be retried. */
     | "work_failed"
     /** `work` failed for the last time. */
     | "work_given_up"
-    /** The store failed while work was looked up or written down; it is asked again. */
+    /** The store failed to find work or to record its outcome; the receiver retries. */
     | "store_failed"
-  /** `alert` is for a person, now; `warning` is for the log. */
+  /** `alert` needs a person's attention now; `warning` is for the log. */
   readonly severity: "warning" | "alert"
-  /** One line: what happened and what to do. Holds no secret and nothing of the event's data. */
+  /** One line: what happened and what to do. Contains no secret and no event data. */
   readonly message: string
   /** The `webhook-id`, if known. */
   readonly id: string | null
-  /** What was thrown, if anything was. */
+  /** The thrown value, if any. */
   readonly cause: unknown
 }
 
@@ -43,14 +43,14 @@ interface RefusalDetails {
   readonly cause?: unknown
 }
 
-/** Throw it in a part or in `record` to answer something else than 200. Nothing is kept then. */
+/** Error to throw in a part or in `record` for a response other than 200. The delivery is not stored. */
 export class Refusal extends Error {
   override readonly name = "Refusal"
   readonly answer: Answer
-  /** What is reported; null for nothing. */
+  /** The kind of problem to report; null for none. */
   readonly kind: Problem["kind"] | null
 
-  /** `body` is sent to the caller; `message` is for the operator. */
+  /** `body` is the response to the caller; `message` is for the operator. */
   constructor(status: number, body: string, { cause, headers, kind = null, message = body }: RefusalDetails = {}) {
     super(message, { cause })
     this.answer = answer(status, body, headers)
@@ -58,7 +58,7 @@ export class Refusal extends Error {
   }
 }
 
-/** An option that can't be used, thrown when the receiver is made. Never quotes a secret. */
+/** An invalid option, thrown by `createReceiver`. Never contains a secret. */
 export class InvalidOption extends Error {
   override readonly name = "InvalidOption"
   readonly option: "addresses" | "secrets"
@@ -69,7 +69,7 @@ export class InvalidOption extends Error {
   }
 }
 
-/** Writes a line of JSON to standard error: the default of `onProblem`. */
+/** Writes a problem to standard error as a line of JSON. The default of `onProblem`. */
 export const logProblem = ({ id, kind, message, severity }: Problem): void =>
   void process.stderr.write(
     `${JSON.stringify({ at: new Date().toISOString(), severity, kind, webhook_id: id, message })}\n`

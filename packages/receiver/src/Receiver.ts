@@ -1,7 +1,8 @@
 /**
- * A receiver of doorhook's webhooks: verifies a request, keeps its event once, answers 200, and works afterwards.
+ * A receiver of doorhook's webhooks: verifies a request, stores its event once, responds with 200, and processes the
+ * event afterwards.
  *
- * The way of a request is `handle`, below; each of its steps is one of `ReceiverParts` and can be replaced.
+ * `handle`, below, processes a request. Each of its steps is one of `ReceiverParts` and can be replaced.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { addressFilter } from "./Addresses.ts"
@@ -16,7 +17,7 @@ import type { ReceiverStore } from "./Store.ts"
 import { makeWorker } from "./Worker.ts"
 import type { WorkContext } from "./Worker.ts"
 
-/** The steps of a request, in their order. Each may throw a `Refusal`, which is answered instead. */
+/** The steps of handling a request, in order. Each may throw a `Refusal`, which determines the response. */
 export interface ReceiverParts {
   /** Refuses a request before its body is read: by its address, then by its method. */
   readonly admit: (request: ReceivedRequest) => void
@@ -26,74 +27,84 @@ export interface ReceiverParts {
   readonly verify: (request: ReceivedRequest, body: Uint8Array) => void
   /** Reads the event and the headers. */
   readonly parse: (request: ReceivedRequest, body: Uint8Array) => Delivery
-  /** The key that duplicates share: `delivery.id`. Receivers at several URLs that share a store add the URL. */
+  /** Returns the key that duplicates share: `delivery.id`. If receivers at several URLs share a store, add the URL. */
   readonly identify: (delivery: Delivery, request: ReceivedRequest) => string
-  /** Keeps the delivery in the store unless its key is known, records it, and resolves to whether it was new. */
+  /** Stores and records the delivery unless its key is known, and resolves to whether the delivery is new. */
   readonly keep: (key: string, delivery: Delivery, request: ReceivedRequest) => Promise<boolean>
-  /** The answer to a new delivery or to a duplicate: 200 to both. */
+  /** Returns the response to a new delivery or a duplicate: 200 for both. */
   readonly acknowledge: (isNew: boolean, delivery: Delivery, request: ReceivedRequest) => Answer | Promise<Answer>
 }
 
 export interface ReceiverOptions<Tx> {
   /**
-   * The `whsec_` secrets: two while one is rotated. Where the service signs with its own key, the `whpk_` public key of
-   * `GET /v4/webhook_keys`. `"allow_unsigned"` accepts requests from anybody who knows the URL: for
-   * integrations without a secret.
+   * The `whsec_` secrets, two during a rotation. If the service signs with its own key, the `whpk_` public key from
+   * `GET /v4/webhook_keys`. `"allow_unsigned"`, for integrations without a secret, accepts requests from anybody who
+   * knows the URL.
    */
   readonly secrets: ReadonlyArray<string> | "allow_unsigned"
   /** `memoryStore()`, `sqliteStore(database)`, `postgresStore(pool)`, or your own. */
   readonly store: ReceiverStore<Tx>
   /**
-   * Writes down what the event means, exactly once: in one transaction with the mark that it is known, before the answer.
-   * Keep it short. Throw to answer 503, so that the event comes again, or throw a `Refusal` for another answer.
+   * Records the effects of an event exactly once: in the transaction that marks the event as known, before the
+   * response. Keep this function fast. An exception causes a 503, and doorhook sends the event again; a `Refusal`
+   * causes another response.
    */
   readonly record?: (tx: Tx, delivery: Delivery) => void | Promise<void>
   /**
-   * Does what takes time or may fail, after the answer, at least once: after a crash it may run again, so pass `delivery.id`
-   * on as an idempotency key.
+   * Does work that takes time or can fail, after the response, at least once. It might run again after a crash, so pass
+   * `delivery.id` on as an idempotency key.
    */
   readonly work?: (delivery: Delivery, context: WorkContext) => void | Promise<void>
-  /** Delays after each failure of `work`, in milliseconds; one failure more gives up. 1 s, 10 s, 1 min, 10 min, 1 h by default. */
+  /**
+   * Delays before each retry of `work`, in milliseconds. Gives up when all retries have failed. Default 1 s, 10 s, 1
+   * min, 10 min, 1 h.
+   */
   readonly retryDelaysMs?: ReadonlyArray<number>
-  /** From this failure of a delivery's `work` on, problems are alerts; 3 by default. */
+  /** Number of failures of a delivery's `work` from which problems are alerts. Default 3. */
   readonly alertAfter?: number
-  /** How many deliveries are worked on at once in this process; 4 by default. */
+  /** Maximum number of concurrent `work` calls in this process. Default 4. */
   readonly concurrency?: number
-  /** Ranges that deliveries may come from, as `GET /v4/webhook_sources` lists them. All by default. */
+  /** Address ranges to accept deliveries from, as listed at `GET /v4/webhook_sources`. Default all. */
   readonly addresses?: ReadonlyArray<string>
-  /** Address of the sender if a proxy is in front, such as `({ headers }) => headers["x-real-ip"] ?? null`. */
+  /** Returns the sender's address behind a proxy, like `({ headers }) => headers["x-real-ip"] ?? null`. */
   readonly addressOf?: (request: ReceivedRequest) => string | null
-  /** Greatest difference of a signature's timestamp and this machine's clock, in seconds; 300 by default. */
+  /** Maximum difference between a signature's timestamp and this machine's clock, in seconds. Default 300. */
   readonly toleranceSeconds?: number
-  /** Longest body, in bytes; 1 MiB by default. An event may have 256 KiB of data. */
+  /** Maximum body size, in bytes. Default 1 MiB; the data of an event can be 256 KiB. */
   readonly maxBodyBytes?: number
-  /** How long keeping may take before 503 is answered, in milliseconds; 4000 by default, a second under doorhook's limit. */
+  /**
+   * How long storing may take before the response is 503, in milliseconds. Default 4000, a second less than doorhook's
+   * timeout.
+   */
   readonly answerWithinMs?: number
-  /** Gets what went wrong; must not throw. Writes a line of JSON to standard error by default. */
+  /** Called with each problem; must not throw. Default: writes a line of JSON to standard error. */
   readonly onProblem?: (problem: Problem) => void
-  /** Replaces steps: gets the standard ones and returns those that differ. */
+  /** Replaces steps: takes the standard steps and returns the replacements. */
   readonly parts?: (standard: ReceiverParts) => Partial<ReceiverParts>
-  /** The clock, in milliseconds since the epoch. */
+  /** Returns the current time, in milliseconds since the epoch. */
   readonly now?: () => number
 }
 
 export interface Receiver {
   /** For `createServer` and for Express: `app.all("/hook", receiver.node)`, above `express.json()`. */
   readonly node: (request: IncomingMessage, response: ServerResponse) => void
-  /** For Hono, Next.js and others with web requests. `addresses` need the sender's address here. */
+  /** For Hono, Next.js and other frameworks with web requests. Pass the sender's address if you set `addresses`. */
   readonly fetch: (
     request: Request,
     context?: { readonly remoteAddress?: string | null | undefined }
   ) => Promise<Response>
   /** For Fastify: `app.register(receiver.fastify, { prefix: "/hook" })`. */
   readonly fastify: FastifyPlugin
-  /** Answers a request of any other server. Never rejects. */
+  /** Handles a request of any other server. Never rejects. */
   readonly handle: (request: ReceivedRequest) => Promise<Answer>
-  /** Takes up the work that an earlier process left. Call it once, when the store's table is there; needed only with `work`. */
+  /**
+   * Resumes work that an earlier process left. Call this once, after creating the store's table. Needed only with
+   * `work`.
+   */
   readonly start: () => void
   /**
-   * Keeps nothing from now on (503: it comes again), starts no more work, aborts the `signal` of what runs, and resolves when
-   * that has ended. Close the database then.
+   * Responds to new deliveries with 503, starts no more work, aborts the `signal` of running work, and resolves when
+   * that work has ended. Close the database afterwards.
    */
   readonly close: () => Promise<void>
 }
@@ -105,9 +116,12 @@ const defaultDelaysMs = [1_000, 10_000, 60_000, 600_000, 3_600_000]
 const alerts: ReadonlySet<Problem["kind"]> = new Set(["not_kept", "too_slow", "body_consumed"])
 
 const invalid = (status: number, body: string): Refusal =>
-  new Refusal(status, body, { kind: "invalid_request", message: `refused: ${body}; doorhook sends nothing like it` })
+  new Refusal(status, body, {
+    kind: "invalid_request",
+    message: `refused: ${body}; doorhook does not send such requests`
+  })
 
-/** Throws `InvalidOption`, so that a wrong secret or range shows at the start. */
+/** Makes a receiver. Throws `InvalidOption` for an invalid secret or range. */
 export const createReceiver = <Tx>(options: ReceiverOptions<Tx>): Receiver => {
   const {
     addressOf = ({ address }) => address,
@@ -132,15 +146,15 @@ export const createReceiver = <Tx>(options: ReceiverOptions<Tx>): Receiver => {
       const address = isAllowed === null ? null : addressOf(request)
       if (isAllowed !== null && (address === null || !isAllowed(address))) {
         const message = `refused: ${address ?? "an unknown address"} is not in \`addresses\`; behind a proxy, set \`addressOf\``
-        throw new Refusal(403, "this address may not send here", { kind: "refused_address", message })
+        throw new Refusal(403, "this address is not allowed", { kind: "refused_address", message })
       }
       if (request.method !== "POST") throw new Refusal(405, "deliveries are POSTed", { headers: { allow: "POST" } })
     },
     readBody: async (request) => {
       const body = await request.body(maxBodyBytes).catch((cause: unknown) => {
         if (cause instanceof Refusal) throw cause
-        const message = "the sender went away before the end of the body; it comes again"
-        throw new Refusal(400, "the body broke off", { kind: "broken_off", message, cause })
+        const message = "the sender closed the connection before the end of the body; doorhook will retry"
+        throw new Refusal(400, "the body is incomplete", { kind: "broken_off", message, cause })
       })
       if (body === null) throw invalid(413, "the body is too long")
       return body
@@ -169,9 +183,9 @@ export const createReceiver = <Tx>(options: ReceiverOptions<Tx>): Receiver => {
   const report = (kind: Problem["kind"], message: string, id: string | null, cause: unknown): void =>
     onProblem({ kind, severity: alerts.has(kind) ? "alert" : "warning", message, id, cause })
 
-  /** Waits for the store, but not longer than the sender waits. */
+  /** Waits for the store, but not longer than `answerWithinMs`. */
   const keepInTime = async (delivery: Delivery, request: ReceivedRequest): Promise<boolean> => {
-    if (isClosed) throw new Refusal(503, "the receiver stops; send it again")
+    if (isClosed) throw new Refusal(503, "the receiver is stopping; send it again")
     const kept = parts.keep(parts.identify(delivery, request), delivery, request).then((isNew) => {
       if (isNew) worker?.wake()
       return isNew
@@ -179,15 +193,15 @@ export const createReceiver = <Tx>(options: ReceiverOptions<Tx>): Receiver => {
     open.add(kept)
     let timer: ReturnType<typeof setTimeout> | undefined
     const late = new Promise<never>((_, reject) => {
-      const message = `not kept within ${answerWithinMs} ms, answered 503, it comes again: make the store faster`
-      const refusal = new Refusal(503, "not kept in time; send it again", { kind: "too_slow", message })
+      const message = `not stored within ${answerWithinMs} ms, answered 503; doorhook will retry. Make the store faster`
+      const refusal = new Refusal(503, "not stored in time; send it again", { kind: "too_slow", message })
       timer = setTimeout(() => reject(refusal), answerWithinMs)
     })
     try {
       return await Promise.race([kept, late])
     } finally {
       clearTimeout(timer)
-      // It may still be kept, and is then known when it comes again; that it was late is reported.
+      // The delivery might still be stored. Then the retry is a duplicate.
       kept.catch(() => undefined).finally(() => open.delete(kept))
     }
   }
@@ -210,8 +224,8 @@ export const createReceiver = <Tx>(options: ReceiverOptions<Tx>): Receiver => {
         if (cause.kind !== null) report(cause.kind, cause.message, id, cause.cause)
         return cause.answer
       }
-      report("not_kept", `could not be kept: ${reasonOf(cause)}; answered 503, it comes again`, id, cause)
-      return answer(503, "not kept; send it again")
+      report("not_kept", `could not be stored: ${reasonOf(cause)}; answered 503, doorhook will retry`, id, cause)
+      return answer(503, "not stored; send it again")
     }
   }
 
@@ -222,7 +236,7 @@ export const createReceiver = <Tx>(options: ReceiverOptions<Tx>): Receiver => {
     node,
     fetch: async (request, { remoteAddress = null } = {}) => {
       const { body, headers, status } = await handle(webRequest(request, remoteAddress))
-      // A status like 204 takes no body, not even an empty one.
+      // A status like 204 must not have a body, not even an empty one.
       return new Response(body === "" ? null : body, { status, headers })
     },
     fastify: fastifyPlugin(node),

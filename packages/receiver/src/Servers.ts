@@ -1,5 +1,5 @@
 /**
- * Requests and answers of node:http (and Express), of the web's `Request` and `Response`, and of Fastify.
+ * Adapters for requests and responses of node:http (and Express), the web (`Request` and `Response`), and Fastify.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Answer, ReceivedRequest } from "./Delivery.ts"
@@ -12,7 +12,9 @@ const consumed = (): Refusal =>
       "a body parser read the request before the receiver, so its signature can't be verified: mount the receiver before it (in Express, above `express.json()`)"
   })
 
-/** Bytes that a parser left on the request: `express.raw()`, or the `rawBody` of serverless platforms. */
+/**
+ * Returns the bytes that a parser kept on the request: by `express.raw()`, or as the `rawBody` of serverless platforms.
+ */
 const bytesLeftOn = (request: IncomingMessage): Uint8Array => {
   for (const name of ["rawBody", "body"]) {
     const left: unknown = Reflect.get(request, name)
@@ -21,7 +23,7 @@ const bytesLeftOn = (request: IncomingMessage): Uint8Array => {
   throw consumed()
 }
 
-/** A request of node:http, or of a framework that extends it as Express does. */
+/** Adapts a request of node:http, or of a framework that extends it, like Express. */
 export const nodeRequest = (request: IncomingMessage): ReceivedRequest => ({
   method: request.method ?? "",
   url: request.url ?? "/",
@@ -37,7 +39,7 @@ export const nodeRequest = (request: IncomingMessage): ReceivedRequest => ({
     }
     const chunks: Array<Buffer> = []
     let length = 0
-    // The connection stays open, for the answer.
+    // Keeps the connection open for the response.
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       const bytes = Buffer.from(chunk)
       length += bytes.length
@@ -48,12 +50,12 @@ export const nodeRequest = (request: IncomingMessage): ReceivedRequest => ({
   }
 })
 
-/** How much of an unread body is read after the answer, and for how long, before the connection is closed. */
+/** How much of an unread body to read after the response, and for how long, before closing the connection. */
 const drain = { bytes: 16_777_216, ms: 5_000 }
 
 /**
- * Sends an answer. If the body was not read to its end, the connection closes, but not before the sender could see the
- * answer: closing on one that still writes resets the connection.
+ * Sends a response. If the body was not read to its end, closes the connection, but first reads on for a while: closing
+ * while the sender still writes would reset the connection, and the sender would miss the response.
  */
 export const sendAnswer = (
   { body, headers, status }: Answer,
@@ -82,7 +84,7 @@ export const sendAnswer = (
     .resume()
 }
 
-/** A request of Hono, Next.js, Bun, Deno and whatever else speaks fetch. */
+/** Adapts a web request, as in Hono, Next.js, Bun and Deno. */
 export const webRequest = (request: Request, address: string | null): ReceivedRequest => ({
   method: request.method,
   url: request.url.replace(/^[a-z]+:\/\/[^/]*/i, ""),
@@ -121,7 +123,10 @@ export interface FastifyHost {
 
 export type FastifyPlugin = (instance: FastifyHost, options: object, done: (error?: Error) => void) => void
 
-/** The listener as a plugin, at the `prefix` it is registered with. The host's body parsers do not run before it. */
+/**
+ * Makes the listener a plugin at the `prefix` that it is registered with. The host's body parsers do not run before the
+ * plugin.
+ */
 export const fastifyPlugin =
   (listener: (request: IncomingMessage, response: ServerResponse) => void): FastifyPlugin =>
   (instance, _, done) => {

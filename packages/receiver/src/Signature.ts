@@ -1,6 +1,6 @@
 /**
- * Standard Webhooks 1.0 signatures over `id.timestamp.body`: HMAC-SHA-256 as `v1,` and base64, checked with the secret
- * (`whsec_`); Ed25519 as `v1a,` and base64, checked with the sender's public key (`whpk_`).
+ * Verifies Standard Webhooks 1.0 signatures over `id.timestamp.body`: `v1,` and HMAC-SHA-256 in base64, with the secret
+ * (`whsec_`), or `v1a,` and Ed25519 in base64, with the sender's public key (`whpk_`).
  */
 import { createHmac, createPublicKey, timingSafeEqual, verify } from "node:crypto"
 import { InvalidOption } from "./Problem.ts"
@@ -12,12 +12,12 @@ export type VerificationFailure =
   | "timestamp_too_new"
   | "no_matching_signature"
 
-/** Whether a signature of the header is that of the content. */
+/** Whether a signature from the header is valid for the content. */
 type Check = (signature: string, content: Buffer) => boolean
 
 const publicKeyPrefix = "whpk_"
 
-/** The bytes that are written in base64; null if that can't be. */
+/** Decodes base64; null if it is invalid. */
 const bytesOf = (text: string): Buffer | null =>
   /^[A-Za-z0-9+/]+={0,2}$/.test(text) && text.length % 4 === 0 ? Buffer.from(text, "base64") : null
 
@@ -27,7 +27,7 @@ const checkOf = (secret: string): Check => {
   if (key === null) {
     throw new InvalidOption(
       "secrets",
-      "a secret is `whsec_` and base64; take the one that was shown when the integration was created, or rotate it"
+      "a secret must be `whsec_` and base64; use the secret shown when the integration was created, or rotate it"
     )
   }
   return (signature, content) =>
@@ -39,7 +39,7 @@ const publicKeyCheckOf = (encoded: string): Check => {
   if (bytes?.length !== 32) {
     throw new InvalidOption(
       "secrets",
-      "a public key is `whpk_` and 32 bytes in base64; take the one that the service has at `GET /v4/webhook_keys`"
+      "a public key must be `whpk_` and 32 bytes in base64; use the key that the service lists at `GET /v4/webhook_keys`"
     )
   }
   const jwk = { kty: "OKP", crv: "Ed25519", x: bytes.toString("base64url") }
@@ -56,8 +56,9 @@ const equals = (given: string, expected: Buffer): boolean => {
 }
 
 /**
- * Verifies messages with any of the secrets or public keys: two while one is rotated. Null if the message is genuine and
- * fresh. `now` is in milliseconds. Throws `InvalidOption` for a secret that can't be used.
+ * Makes a function that verifies messages with any of the secrets or public keys; there are two during a rotation. The
+ * function returns null if a message is genuine and recent. `now` is in milliseconds. Throws `InvalidOption` for an
+ * invalid secret.
  */
 export const signatureVerifier = (
   secrets: ReadonlyArray<string>,

@@ -1,13 +1,13 @@
 /**
- * Stores in the host's own database, so that what `record` writes and the mark that the delivery is known are one
- * transaction: SQLite by node:sqlite, PostgreSQL by the client that the host has.
+ * Stores in the host's own database, so that one transaction contains the writes of `record` and the mark that the
+ * delivery is known: SQLite through node:sqlite, and PostgreSQL through the host's client.
  */
 import { parseEvent } from "./Delivery.ts"
 import type { ClaimedWork, ReceiverStore } from "./Store.ts"
 
 /**
- * The table, for migrations on PostgreSQL; `sqliteStore` makes it itself. Times are in milliseconds. Rows may be deleted once
- * `due_at` is null and `received_at` is longer ago than doorhook keeps events: 90 days by default.
+ * SQL that creates the table, for migrations on PostgreSQL; `sqliteStore` runs it itself. Times are in milliseconds.
+ * You can delete rows when `due_at` is null and `received_at` is older than doorhook's retention: 90 days by default.
  */
 export const receiverSchema = `
 CREATE TABLE IF NOT EXISTS doorhook_deliveries (
@@ -24,13 +24,16 @@ CREATE INDEX IF NOT EXISTS doorhook_deliveries_due ON doorhook_deliveries (due_a
 
 type Value = string | number | null
 
-/** Runs a statement with `?` for each value. */
+/** Runs a statement with the placeholder `?` for each value. */
 type Run = (sql: string, values: ReadonlyArray<Value>) => Promise<ReadonlyArray<Readonly<Record<string, unknown>>>>
 
 const insert = `INSERT INTO doorhook_deliveries (key, id, attempt, body, received_at, due_at)
   VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING RETURNING key`
 
-/** `locking` keeps workers of other processes from waiting for each other, where the database has that. */
+/**
+ * Claims due work. `locking` prevents workers of several processes from waiting for each other, if the database
+ * supports it.
+ */
 const claim = (locking: string): string => `WITH due AS MATERIALIZED (
     SELECT key FROM doorhook_deliveries WHERE due_at <= ? ORDER BY due_at, received_at LIMIT ? ${locking}
   ) UPDATE doorhook_deliveries SET due_at = ? WHERE key IN (SELECT key FROM due)
@@ -50,7 +53,7 @@ const claimedOf = ({
   received_at
 }: Readonly<Record<string, unknown>>): ClaimedWork => {
   const parsed = parseEvent(Buffer.from(String(body)))
-  if ("wrong" in parsed) throw new Error(`row ${String(key)} of doorhook_deliveries was changed: ${parsed.wrong}`)
+  if ("wrong" in parsed) throw new Error(`row ${String(key)} of doorhook_deliveries is damaged: ${parsed.wrong}`)
   return {
     key: String(key),
     delivery: { id: String(id), attempt: Number(attempt), receivedAt: Number(received_at), ...parsed },
@@ -77,9 +80,12 @@ export interface SqliteDatabase {
   readonly isTransaction?: boolean
 }
 
-/** Creates its table. `record` must be done when it returns: a transaction must not stay open across an await. */
+/**
+ * Makes a store on SQLite and creates its table. `record` must be synchronous, because a transaction must not stay open
+ * across an await.
+ */
 export const sqliteStore = <Database extends SqliteDatabase>(database: Database): ReceiverStore<Database> => {
-  // FULL: a delivery that was acknowledged survives the loss of power.
+  // FULL: an acknowledged delivery survives a power failure.
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 3000; ${receiverSchema}`)
   const prepared = new Map([insert, claim(""), nextDue, settle].map((sql) => [sql, database.prepare(sql)]))
   const all = (sql: string, values: ReadonlyArray<Value>) => (prepared.get(sql) ?? database.prepare(sql)).all(...values)
@@ -91,9 +97,9 @@ export const sqliteStore = <Database extends SqliteDatabase>(database: Database)
         const isNew = all(insert, [key, id, attempt, body, receivedAt, dueAt]).length === 1
         const recording = isNew ? record(database) : undefined
         if (recording instanceof Promise) {
-          // Its outcome does not matter: nothing is kept.
+          // The promise's outcome does not matter, because the transaction is rolled back.
           recording.catch(() => undefined)
-          throw new Error("with sqliteStore, `record` must not return a promise: do asynchronous work in `work`")
+          throw new Error("with sqliteStore, `record` must not return a promise; do asynchronous work in `work`")
         }
         database.exec("COMMIT")
         return isNew
@@ -105,17 +111,20 @@ export const sqliteStore = <Database extends SqliteDatabase>(database: Database)
   }
 }
 
-/** The part of a client like `pg`'s that the store uses. */
+/** The part of a `pg` client that the store uses. */
 export interface PostgresClient {
   readonly query: (text: string, values?: Array<unknown>) => Promise<{ readonly rows: Array<Record<string, unknown>> }>
 }
 
-/** The part of a pool like `pg`'s that the store uses. */
+/** The part of a `pg` pool that the store uses. */
 export interface PostgresPool<Client extends PostgresClient> {
   readonly connect: () => Promise<Client & { readonly release: (destroy?: boolean) => void }>
 }
 
-/** Needs the table of `receiverSchema`. `record` gets the client that has the transaction open. */
+/**
+ * Makes a store on PostgreSQL, which needs the table of `receiverSchema`. `record` gets the client with the open
+ * transaction.
+ */
 export const postgresStore = <Client extends PostgresClient>(pool: PostgresPool<Client>): ReceiverStore<Client> => {
   const using = async <A>(use: (client: Client) => Promise<A>): Promise<A> => {
     const client = await pool.connect()

@@ -1,23 +1,26 @@
 /**
- * The memory of a receiver: known deliveries, and which of them still need work.
+ * The store of a receiver: known deliveries, and which of them still need work.
  */
 import type { Delivery } from "./Delivery.ts"
 
-/** Work that one worker has claimed. */
+/** Work claimed by one worker. */
 export interface ClaimedWork {
   /** The key of the delivery. */
   readonly key: string
   readonly delivery: Delivery
-  /** How often its work has failed. */
+  /** Number of failures of the work so far. */
   readonly failures: number
 }
 
-/** `Tx` is what `record` writes with, in the same transaction: a database, a client. Times are in milliseconds. */
+/**
+ * A store. `Tx` is the database or client with which `record` writes in the same transaction. Times are in
+ * milliseconds.
+ */
 export interface ReceiverStore<Tx> {
   /**
-   * Keeps a delivery unless its key is known, and calls `record` in the same transaction. Resolves, once it is on disk, to
-   * whether it was new; rejects if nothing was kept. Of two calls with one key, at the same time or years apart, only one
-   * may be new. `dueAt` is when its work is due; null for no work.
+   * Stores a delivery unless its key is known, and calls `record` in the same transaction. Resolves when the delivery
+   * is on disk, to whether it is new. Rejects if nothing was stored. Of two calls with the same key, concurrent or
+   * years apart, only one may be new. `dueAt` is when the delivery's work is due; null for no work.
    */
   readonly keep: (
     key: string,
@@ -25,11 +28,11 @@ export interface ReceiverStore<Tx> {
     record: (tx: Tx) => void | Promise<void>,
     dueAt: number | null
   ) => Promise<boolean>
-  /** Takes work that is due at `now`, the oldest first, and makes it due again at `until`: no other worker gets it before. */
+  /** Claims work due at `now`, oldest first, and makes it due again at `until`. Until then, no other worker gets it. */
   readonly claim: (now: number, until: number, limit: number) => Promise<ReadonlyArray<ClaimedWork>>
-  /** When the next work is due; null for never. */
+  /** Returns when the next work is due; null if there is none. */
   readonly nextDue: () => Promise<number | null>
-  /** Makes unfinished work due at another time, null for never again, and counts a failure if there was one. */
+  /** Sets when unfinished work is due again, null for never, and counts a failure if there was one. */
   readonly settle: (key: string, dueAt: number | null, failure: string | null) => Promise<void>
 }
 
@@ -39,7 +42,7 @@ interface Row {
   dueAt: number | null
 }
 
-/** Forgets everything when the process ends: for tests. */
+/** Makes a store in memory, for tests. */
 export const memoryStore = (): ReceiverStore<undefined> => {
   const rows = new Map<string, Row>()
   const open = (): ReadonlyArray<{ readonly key: string; readonly row: Row; readonly dueAt: number }> =>
@@ -49,7 +52,7 @@ export const memoryStore = (): ReceiverStore<undefined> => {
   return {
     keep: async (key, delivery, record, dueAt) => {
       if (rows.has(key)) return false
-      // Set before `record` is awaited, so that no other call is new in the meantime.
+      // Set before `record` is awaited, so that a concurrent call with the same key is not new.
       rows.set(key, { delivery, failures: 0, dueAt })
       try {
         await record(undefined)

@@ -1,5 +1,5 @@
 /**
- * Works on kept deliveries after they were acknowledged, until the work succeeds or the delays are used up.
+ * Does the work of stored deliveries after the response, until it succeeds or all retries have failed.
  */
 import type { Delivery } from "./Delivery.ts"
 import { reasonOf } from "./Problem.ts"
@@ -7,16 +7,16 @@ import type { Problem } from "./Problem.ts"
 import type { ClaimedWork, ReceiverStore } from "./Store.ts"
 
 export interface WorkContext {
-  /** How often the work of this delivery failed before. */
+  /** Number of earlier failures of this delivery's work. */
   readonly failures: number
-  /** Aborted when the receiver closes. Pass it to `fetch` to stop early; the work is then done again after a restart. */
+  /** Aborted when the receiver closes. Pass it to `fetch` to stop early; the work then runs again after a restart. */
   readonly signal: AbortSignal
 }
 
 export interface WorkerSettings<Tx> {
   readonly store: ReceiverStore<Tx>
   readonly work: (delivery: Delivery, context: WorkContext) => void | Promise<void>
-  /** Milliseconds after each failure; one failure more gives up. */
+  /** Delays before each retry, in milliseconds. Gives up when all retries have failed. */
   readonly retryDelaysMs: ReadonlyArray<number>
   readonly alertAfter: number
   readonly concurrency: number
@@ -25,16 +25,16 @@ export interface WorkerSettings<Tx> {
 }
 
 export interface Worker {
-  /** Looks for work that is due. */
+  /** Looks for due work. */
   readonly wake: () => void
-  /** Starts nothing more and resolves when what runs has ended. */
+  /** Starts no more work, and resolves when running work has ended. */
   readonly close: () => Promise<void>
 }
 
-/** The lease of claimed work, in milliseconds, renewed while it runs: after a crash the work is due again. */
+/** Lease of claimed work, in milliseconds. Renewed while the work runs; after a crash, the work becomes due again. */
 const leaseMs = 15_000
 
-/** Pause after the store failed, in milliseconds. */
+/** Pause after a failure of the store, in milliseconds. */
 const storePauseMs = 1_000
 
 export const makeWorker = <Tx>(settings: WorkerSettings<Tx>): Worker => {
@@ -46,15 +46,15 @@ export const makeWorker = <Tx>(settings: WorkerSettings<Tx>): Worker => {
   let isWoken = false
 
   const storeFailed = (cause: unknown, id: string | null): void => {
-    const message = `the store failed: ${reasonOf(cause)}; it is asked again in ${storePauseMs} ms. Check the database`
+    const message = `the store failed: ${reasonOf(cause)}; retrying in ${storePauseMs} ms. Check the database`
     onProblem({ kind: "store_failed", severity: "alert", message, id, cause })
   }
 
   const failed = async ({ delivery: { id }, failures, key }: ClaimedWork, cause: unknown): Promise<void> => {
-    // Work that gave up because the receiver closes is due at once in the next process.
+    // Work that failed because the receiver is closing is due immediately in the next process.
     if (closing.signal.aborted) return store.settle(key, now(), null)
     const delay = retryDelaysMs[failures] ?? null
-    const next = delay === null ? "it is given up: do it by hand" : `it is tried again in ${delay} ms`
+    const next = delay === null ? "gave up: handle this delivery manually" : `retrying in ${delay} ms`
     onProblem({
       kind: delay === null ? "work_given_up" : "work_failed",
       severity: delay === null || failures + 1 >= alertAfter ? "alert" : "warning",
@@ -67,13 +67,13 @@ export const makeWorker = <Tx>(settings: WorkerSettings<Tx>): Worker => {
 
   const run = async (claimed: ClaimedWork): Promise<void> => {
     const { delivery, failures, key } = claimed
-    // Claimed in the moment of closing.
+    // The receiver closed during the claim.
     if (closing.signal.aborted) return store.settle(key, now(), null)
     let renewal: Promise<void> = Promise.resolve()
     const renewing = setInterval(() => {
       renewal = store.settle(key, now() + leaseMs, null).catch((cause: unknown) => storeFailed(cause, delivery.id))
     }, leaseMs / 3)
-    /** A renewal on its way must not arrive after the end is written down. */
+    /** Stops renewing and waits for a renewal in flight, which must not overwrite the outcome. */
     const endRenewing = (): Promise<void> => {
       clearInterval(renewing)
       return renewal
@@ -98,13 +98,13 @@ export const makeWorker = <Tx>(settings: WorkerSettings<Tx>): Worker => {
     running.add(one)
   }
 
-  /** Starts what is due; how long to wait before looking again, in milliseconds. */
+  /** Starts due work, and returns how long to wait before looking again, in milliseconds. */
   const startDue = async (): Promise<number> => {
     const free = concurrency - running.size
     if (free <= 0) return leaseMs
     for (const claimed of await store.claim(now(), now() + leaseMs, free)) start(claimed)
     const next = await store.nextDue()
-    // Looks at least this often, for work that a crashed process left.
+    // Looks at least once per lease, for work that a crashed process left.
     return next === null ? leaseMs : Math.min(Math.max(next - now(), 1), leaseMs)
   }
 
@@ -120,7 +120,7 @@ export const makeWorker = <Tx>(settings: WorkerSettings<Tx>): Worker => {
     search = null
     if (closing.signal.aborted) return
     timer = setTimeout(wake, pause)
-    // Work that waits is on disk: it must not keep the process alive.
+    // Waiting work is on disk, so it need not keep the process alive.
     timer.unref()
   }
 

@@ -17,7 +17,7 @@ describe("addressFilter", () => {
   })
 
   it.each(["203.0.113.0/33", "203.0.113/24", "host.example", "2001:db8::/129", "10.0.0.0/8/8", "10.0.0.0/"])(
-    "can't use %s",
+    "refuses the range %s",
     (range) => {
       assert.throws(() => addressFilter([range]), InvalidOption, /^addresses: /)
     }

@@ -1,5 +1,6 @@
 /**
- * The way of a request: who is let in, what is kept, what is answered, what is reported, and what can be replaced.
+ * Handling a request: which requests are accepted, what is stored, the response, reported problems, and replaceable
+ * parts.
  */
 import { createReceiver, InvalidOption, memoryStore, Refusal } from "@doorhook/receiver"
 import type { ReceivedRequest, ReceiverOptions } from "@doorhook/receiver"
@@ -16,32 +17,35 @@ describe("a request", () => {
       Partial<ReceiverOptions<undefined>>
     ]
   > = [
-    ["from elsewhere", 403, "refused_address", {}, { addresses: ["198.51.100.0/24"] }],
+    ["from an address outside the ranges", 403, "refused_address", {}, { addresses: ["198.51.100.0/24"] }],
     ["from an unknown address", 403, "refused_address", { address: null }, { addresses: ["0.0.0.0/0"] }],
     ["with another method", 405, null, { method: "GET" }, {}],
     ["without a signature", 401, "refused_signature", {}, { secrets: [secret] }],
     ["without an id", 400, "invalid_request", { headers: {} }, {}],
-    ["with an endless id", 400, "invalid_request", { headers: { "webhook-id": "x".repeat(256) } }, {}],
+    ["with an overlong id", 400, "invalid_request", { headers: { "webhook-id": "x".repeat(256) } }, {}],
     ["that is too long", 413, "invalid_request", {}, { maxBodyBytes: 10 }],
-    ["that breaks off", 400, "broken_off", { body: () => Promise.reject(new Error("aborted")) }, {}],
+    ["that is incomplete", 400, "broken_off", { body: () => Promise.reject(new Error("aborted")) }, {}],
     ["without JSON", 400, "invalid_request", { text: "{" }, {}],
     ["without UTF-8", 400, "invalid_request", { text: Uint8Array.of(0x22, 0xff, 0x22) }, {}],
     ["without an event", 400, "invalid_request", { text: "null" }, {}],
     ["without data", 400, "invalid_request", { text: '{"event":{"resource_type":"call","action":"create"}}' }, {}]
   ]
 
-  it.each(refusals)("%s is answered %i, reported as %s, and not kept", async (_, status, kind, over, options) => {
-    const { problems, receiver, recorded } = makeKit(options)
-    assert.strictEqual((await receiver.handle(requestOf(over))).status, status)
-    assert.deepStrictEqual(recorded, [])
-    assert.deepStrictEqual(
-      problems.map((problem) => [problem.kind, problem.severity]),
-      kind === null ? [] : [[kind, "warning"]]
-    )
-    assert.notInclude(JSON.stringify(problems), secret)
-  })
+  it.each(refusals)(
+    "%s is answered with %i, reported as %s, and not stored",
+    async (_, status, kind, over, options) => {
+      const { problems, receiver, recorded } = makeKit(options)
+      assert.strictEqual((await receiver.handle(requestOf(over))).status, status)
+      assert.deepStrictEqual(recorded, [])
+      assert.deepStrictEqual(
+        problems.map((problem) => [problem.kind, problem.severity]),
+        kind === null ? [] : [[kind, "warning"]]
+      )
+      assert.notInclude(JSON.stringify(problems), secret)
+    }
+  )
 
-  it("that is genuine is kept, and read as it was sent", async () => {
+  it("that is genuine is stored, and read exactly as it was sent", async () => {
     const { problems, receiver, recorded } = makeKit({ secrets: [secret] })
     const headers = { ...signedHeaders(eventBody), "doorhook-attempt": "2" }
     assert.strictEqual((await receiver.handle(requestOf({ headers }))).status, 200)
@@ -54,14 +58,14 @@ describe("a request", () => {
     assert.strictEqual(body, eventBody, "integers beyond 2^53 are exact in the body")
   })
 
-  it("is kept once, whatever comes at the same time", async () => {
+  it("is stored once, even with concurrent duplicates", async () => {
     const { receiver, recorded } = makeKit()
     const answers = await Promise.all(Array.from({ length: 20 }, () => receiver.handle(requestOf())))
     assert.isTrue(answers.every(({ status }) => status === 200))
     assert.strictEqual(recorded.length, 1)
   })
 
-  it("is answered 503 when it could not be recorded, and accepted when it comes again", async () => {
+  it("is answered with 503 if it could not be recorded, and accepted when it is retried", async () => {
     let isBroken = true
     const { problems, receiver } = makeKit({
       record: () => {
@@ -74,7 +78,7 @@ describe("a request", () => {
     assert.strictEqual((await receiver.handle(requestOf())).status, 200)
   })
 
-  it("is answered as a refusal says that `record` throws, and not kept", async () => {
+  it("is answered with the refusal that `record` throws, and not stored", async () => {
     const { problems, receiver } = makeKit({
       record: () => {
         throw new Refusal(410, "moved out")
@@ -92,7 +96,7 @@ describe("a request", () => {
     assert.deepInclude(problems[0], { kind: "too_slow", severity: "alert" })
   })
 
-  it("is let in by the address that a proxy names", async () => {
+  it("is admitted by the address that a proxy names", async () => {
     const { receiver } = makeKit({
       addresses: ["198.51.100.0/24"],
       addressOf: ({ headers }) => headers["x-real-ip"] ?? null
@@ -105,11 +109,11 @@ describe("a request", () => {
 })
 
 describe("createReceiver", () => {
-  it.each([[[]], [[""]]])("can't be without a secret by accident: %j", (secrets) => {
+  it.each([[[]], [[""]]])("refuses to work without a secret by accident: %j", (secrets) => {
     assert.throws(() => createReceiver({ secrets, store: memoryStore() }), InvalidOption, /^secrets: /)
   })
 
-  it("takes parts in place of its own, which get the standard ones", async () => {
+  it("lets custom parts replace and call the standard parts", async () => {
     const steps: Array<string> = []
     const { receiver, recorded } = makeKit({
       secrets: [secret],
@@ -149,7 +153,7 @@ describe("createReceiver", () => {
     )
   })
 
-  it("closes after what is being kept, and keeps nothing more", async () => {
+  it("closes after deliveries being stored, and stores no more", async () => {
     const begun = Promise.withResolvers<void>()
     const finish = Promise.withResolvers<void>()
     const order: Array<string> = []

@@ -1,5 +1,5 @@
 /**
- * The receiver behind the servers and frameworks that it is made for, with genuine deliveries.
+ * The receiver on all supported servers and frameworks, with genuine deliveries.
  */
 import { listen } from "@doorhook/testkit/ListeningServer"
 import { getRequestListener } from "@hono/node-server"
@@ -73,7 +73,7 @@ const hostings: ReadonlyArray<readonly [string, Hosting]> = [
 const json = { "content-type": "application/json" }
 
 describe.each(hostings)("the receiver behind %s", (_, host) => {
-  it("keeps genuine deliveries once, and refuses the rest", async () => {
+  it("stores genuine deliveries once, and refuses other requests", async () => {
     const { problems, receiver, recorded } = makeKit({
       secrets: [secret],
       addresses: ["127.0.0.0/8"],
@@ -109,7 +109,7 @@ describe.each(hostings)("the receiver behind %s", (_, host) => {
 })
 
 describe("receiver.node", () => {
-  it("says what to do when a body parser ran before it", async () => {
+  it("says what to do if a body parser ran before it", async () => {
     const { problems, receiver } = makeKit()
     const app = express()
     app.use(express.json())
@@ -125,7 +125,7 @@ describe("receiver.node", () => {
     }
   })
 
-  it("keeps the connection after a refusal whose request was read", async () => {
+  it("keeps the connection open after refusing a request that was read completely", async () => {
     const { receiver } = makeKit()
     const { close, port } = await listen(createServer(receiver.node))
     const socket = connect(port, "127.0.0.1")
@@ -146,13 +146,13 @@ describe("receiver.node", () => {
     }
   })
 
-  it("answers 413 while a long body is still being sent, and reads no endless one", async () => {
+  it("answers 413 while a long body is still being sent, and does not read an endless body", async () => {
     const { receiver } = makeKit({ maxBodyBytes: 1_000 })
     const { close, port } = await listen(createServer(receiver.node))
-    /** What comes back when this much is sent, whatever was announced, and how the connection ends. */
+    /** Sends this many bytes, whatever the announced length, and returns the response and how the connection ends. */
     const answerTo = async (announced: number, sent: number): Promise<string> => {
       const socket = connect(port, "127.0.0.1")
-      // Not by `once` of Node, which rejects with the error that is a part of what is seen.
+      // Not with Node's `once`, which would reject with an error that belongs to the observed end.
       const ended = new Promise<void>((resolve) => void socket.once("close", () => resolve()))
       let text = ""
       socket.on("data", (chunk) => (text += chunk.toString()))
@@ -171,7 +171,7 @@ describe("receiver.node", () => {
     }
   })
 
-  it("reports a sender that goes away, and keeps nothing", async () => {
+  it("reports a sender that closes the connection, and stores nothing", async () => {
     const reported = Promise.withResolvers<string>()
     const { receiver, recorded } = makeKit({ onProblem: ({ kind }) => reported.resolve(kind) })
     const { close, port } = await listen(createServer(receiver.node))
@@ -189,7 +189,7 @@ describe("receiver.node", () => {
 })
 
 describe("receiver.fetch", () => {
-  it("says what to do when the body was read before it, and refuses addresses that it does not get", async () => {
+  it("says what to do if the body was already read, and refuses unknown addresses", async () => {
     const request = () => new Request("http://x/hook", { method: "POST", body: eventBody })
     const { problems, receiver } = makeKit()
     const read = request()
@@ -200,14 +200,14 @@ describe("receiver.fetch", () => {
     assert.strictEqual((await guarded.fetch(request())).status, 403)
   })
 
-  it("answers with statuses that take no body", async () => {
+  it("answers with statuses that must not have a body", async () => {
     const { receiver } = makeKit({ parts: () => ({ acknowledge: () => ({ status: 204, headers: {}, body: "" }) }) })
     const headers = { "webhook-id": "evt_1" }
     const { status } = await receiver.fetch(new Request("http://x/hook", { method: "POST", headers, body: eventBody }))
     assert.strictEqual(status, 204)
   })
 
-  it("hands the path and the query on", async () => {
+  it("passes on the path and the query", async () => {
     const urls: Array<string> = []
     const { receiver } = makeKit({ parts: () => ({ admit: ({ url }) => void urls.push(url) }) })
     await receiver.fetch(new Request("http://x.example:80/hook/a?b=c", { method: "POST", body: "{}" }))

@@ -1,5 +1,5 @@
 /**
- * The verifier: it judges as core does, whose signatures it gets.
+ * The verifier decides like core, which makes the signatures.
  */
 import { Crypto, Signature } from "@doorhook/core"
 import { InvalidOption, signatureVerifier } from "@doorhook/receiver"
@@ -14,7 +14,7 @@ const run = <A>(effect: Effect.Effect<A, never, Crypto>): Promise<A> =>
   Effect.runPromise(effect.pipe(Effect.provide(Crypto.layerWebCrypto)))
 
 describe("signatureVerifier", () => {
-  it("judges as core does, whatever is wrong with a message", async () => {
+  it("gives the same verdict as core for every faulty message", async () => {
     const anything = fc.record({
       header: fc.constantFrom("webhook-id", "webhook-timestamp", "webhook-signature", "none"),
       value: fc.oneof(fc.constantFrom("", "v1,", "v1", "1e9", "-1"), fc.string({ maxLength: 20 })),
@@ -42,7 +42,7 @@ describe("signatureVerifier", () => {
     assert.strictEqual(verdicts.size, 6, "each way to fail came up, and success")
   })
 
-  it("accepts either secret while one is rotated, and none once both are gone", () => {
+  it("accepts either secret during a rotation, and neither after both are removed", () => {
     const headers = signedHeaders(eventBody)
     const judge = (...secrets: ReadonlyArray<string>) =>
       signatureVerifier(secrets)(headers, Buffer.from(eventBody), now)
@@ -51,7 +51,7 @@ describe("signatureVerifier", () => {
     assert.strictEqual(judge(other), "no_matching_signature")
   })
 
-  it("checks the signatures of a service's key with its public key, and nothing else with it", async () => {
+  it("checks only the signatures of a service's key with its public key", async () => {
     const privateKey = await run(Signature.generatePrivateKey)
     const publicKey = (await run(Signature.publicKeyOf(privateKey))) ?? ""
     const content = { id: "evt_1", timestamp: now / 1_000, body: eventBody }
@@ -86,11 +86,11 @@ describe("signatureVerifier", () => {
     )
   })
 
-  it.each(["whpk_", "whpk_AAAA", "whpk_not base64"])("can't use the public key «%s»", (wrong) => {
+  it.each(["whpk_", "whpk_AAAA", "whpk_not base64"])("refuses the public key «%s»", (wrong) => {
     assert.throws(() => signatureVerifier([wrong]), InvalidOption, /^secrets: .*webhook_keys`$/)
   })
 
-  it("reads bytes, not text", () => {
+  it("verifies bytes, not text", () => {
     const bytes = Buffer.from([0xff, 0xfe])
     assert.strictEqual(
       signatureVerifier([secret])(signedHeaders(bytes.toString()), bytes, now),
@@ -98,14 +98,14 @@ describe("signatureVerifier", () => {
     )
   })
 
-  it("takes another tolerance", () => {
+  it("accepts another tolerance", () => {
     const headers = signedHeaders(eventBody, now - 60_000)
     const judge = (tolerance: number) => signatureVerifier([secret], tolerance)(headers, Buffer.from(eventBody), now)
     assert.isNull(judge(60))
     assert.strictEqual(judge(59), "timestamp_too_old")
   })
 
-  it.each(["", "whsec_", "whsec_not base64", "whsec_abc"])("can't use the secret «%s»", (wrong) => {
+  it.each(["", "whsec_", "whsec_not base64", "whsec_abc"])("refuses the secret «%s»", (wrong) => {
     assert.throws(() => signatureVerifier([wrong]), InvalidOption, /^secrets: .*rotate it$/)
   })
 })

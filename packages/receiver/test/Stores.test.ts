@@ -1,5 +1,5 @@
 /**
- * Every store: a delivery is new once, what is recorded goes with it, and work waits until it is done.
+ * Every store: a delivery is new once, its record is in the same transaction, and work stays until it is done.
  */
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { memoryStore, postgresStore, receiverSchema, sqliteStore } from "@doorhook/receiver"
@@ -21,13 +21,13 @@ const delivery = (id: string, receivedAt = 1_000): Delivery => ({
 
 const nothing = (): void => undefined
 
-/** What every store must do. `note` writes in the transaction that it is given. */
+/** Tests for every store. `note` writes in the given transaction. */
 const storeTests = <Tx>(
   open: () => ReceiverStore<Tx>,
   note: ((tx: Tx, id: string) => void | Promise<void>) | null,
   notes: () => Promise<ReadonlyArray<string>>
 ): void => {
-  it("is new once, whatever comes at the same time", async () => {
+  it("reports a delivery as new once, even with concurrent duplicates", async () => {
     const store = open()
     const kept = await Promise.all(
       Array.from({ length: 16 }, () => store.keep("race", delivery("race"), nothing, null))
@@ -37,7 +37,7 @@ const storeTests = <Tx>(
     assert.isTrue(await store.keep("another key", delivery("race"), nothing, null))
   })
 
-  it("keeps nothing when what goes with it fails", async () => {
+  it("stores nothing if `record` fails", async () => {
     const store = open()
     const failing = store.keep(
       "broken",
@@ -67,7 +67,7 @@ const storeTests = <Tx>(
     )
   })
 
-  it("hands work out to one at a time until it is done, and later when it failed", async () => {
+  it("gives work to one worker at a time until it is done, and again later if it failed", async () => {
     const store = open()
     const claimed = async (now: number, limit = 10): Promise<ReadonlyArray<string>> =>
       (await store.claim(now, now + 100, limit)).map(({ failures, key }) => `${key} ${failures}`)
@@ -94,11 +94,11 @@ const storeTests = <Tx>(
     assert.isNull(await store.nextDue(), "what is finished can't be renewed")
   })
 
-  it("shares work between workers that claim at the same time", async () => {
+  it("shares work between workers that claim concurrently", async () => {
     const store = open()
     const keys = Array.from({ length: 12 }, (_, index) => `shared ${index}`)
     for (const key of keys) await store.keep(key, delivery(key), nothing, 1)
-    // Times at which all of it is due again.
+    // Times when all work is due again.
     for (const now of Array.from({ length: 20 }, (_, round) => 1 + round * 1_000)) {
       const shares = await Promise.all(Array.from({ length: 6 }, () => store.claim(now, now + 1_000, 4)))
       const claimed = shares.flat().map(({ key }) => key)
@@ -122,7 +122,7 @@ describe("the store in SQLite", () => {
   const write = database.prepare("INSERT INTO notes VALUES (?)")
   storeTests(
     () => sqliteStore(database),
-    // It must be done when it returns.
+    // `record` must be synchronous.
     (_, id) => void write.run(id),
     async () =>
       database
@@ -131,14 +131,14 @@ describe("the store in SQLite", () => {
         .map(({ id }) => String(id))
   )
 
-  it("takes no `record` that returns a promise: its transaction would stay open", async () => {
+  it("refuses a `record` that returns a promise, because its transaction would stay open", async () => {
     const store = sqliteStore(database)
     const keeping = store.keep("late", delivery("late"), async () => undefined, null)
     assert.match(String(await keeping.catch((cause: unknown) => cause)), /do asynchronous work in `work`/)
     assert.isTrue(await store.keep("late", delivery("late"), nothing, null))
   })
 
-  it("remembers what an earlier process kept", async () => {
+  it("remembers what an earlier process stored", async () => {
     const file = join(folder, "again.db")
     const first = new DatabaseSync(file)
     await sqliteStore(first).keep("kept", delivery("kept"), nothing, 1_000)
@@ -161,7 +161,7 @@ await describeOnPostgres("the store in PostgreSQL", ({ administer, url }) => {
   })
   const opened = administer("CREATE DATABASE kit").then(() => {
     const pool = new pg.Pool({ connectionString: url("kit"), max: 8 })
-    // The server may be stopped before its connections are closed.
+    // The server might stop before its connections are closed.
     pool.on("error", () => undefined)
     pools.push(pool)
     return pool.query(`${receiverSchema} CREATE TABLE notes (id text)`).then(() => pool)

@@ -1,5 +1,6 @@
 /**
- * Work after the answer: again until it succeeds, given up aloud, taken up after a crash, and left for later at the end.
+ * Work after the response: retried until it succeeds, reported when given up, resumed after a crash, and left for the
+ * next process on closing.
  */
 import { memoryStore } from "@doorhook/receiver"
 import type { Delivery, Problem } from "@doorhook/receiver"
@@ -15,7 +16,7 @@ const delivery: Delivery = {
 }
 
 describe("work", () => {
-  it("is done again until it succeeds, and its failures become alerts", async () => {
+  it("is retried until it succeeds, and its failures become alerts", async () => {
     let clock = now
     const failures: Array<number> = []
     const done = Promise.withResolvers<void>()
@@ -60,7 +61,7 @@ describe("work", () => {
     assert.deepStrictEqual(worked, ["evt_1", "evt_2"])
   })
 
-  it("is given up aloud", async () => {
+  it("is reported when given up", async () => {
     const given = Promise.withResolvers<Problem>()
     const { receiver } = makeKit({
       retryDelaysMs: [],
@@ -72,7 +73,7 @@ describe("work", () => {
     await receiver.close()
   })
 
-  it("that an earlier process left is taken up at the start", async () => {
+  it("that an earlier process left resumes at the start", async () => {
     const store = memoryStore()
     await store.keep("evt_0", delivery, () => undefined, now)
     const done = Promise.withResolvers<string>()
@@ -82,7 +83,7 @@ describe("work", () => {
     await receiver.close()
   })
 
-  it("is one worker's at a time", async () => {
+  it("belongs to one worker at a time", async () => {
     const store = memoryStore()
     const worked: Array<string> = []
     const begun = Promise.withResolvers<void>()
@@ -108,7 +109,7 @@ describe("work", () => {
     assert.isNull(await store.nextDue())
   })
 
-  it("runs no more at once than it may", async () => {
+  it("respects the limit of concurrency", async () => {
     let running = 0
     let most = 0
     let left = 12
@@ -132,7 +133,7 @@ describe("work", () => {
     assert.strictEqual(most, 3)
   })
 
-  it("that is cut short by the end is no failure, and is due in the next process", async () => {
+  it("interrupted by closing is not a failure, and is due in the next process", async () => {
     const store = memoryStore()
     const begun = Promise.withResolvers<void>()
     const { problems, receiver } = makeKit({
@@ -154,7 +155,7 @@ describe("work", () => {
     )
   })
 
-  it("goes on after the store failed", async () => {
+  it("continues after the store failed", async () => {
     let isBroken = true
     const inner = memoryStore()
     const reported = Promise.withResolvers<Problem>()

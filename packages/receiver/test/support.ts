@@ -1,5 +1,5 @@
 /**
- * Requests, genuine ones too, and receivers that remember what they recorded and reported.
+ * Makes genuine and other requests, and receivers that remember what they recorded and reported.
  */
 import { createReceiver, memoryStore } from "@doorhook/receiver"
 import type { Delivery, Problem, ReceivedRequest, ReceiverOptions } from "@doorhook/receiver"

@@ -14,7 +14,7 @@ const rewordings: ReadonlyArray<readonly [RegExp, string]> = [
   [/^Expected a value between (\S+) and (\S+)$/, "must be between $1 and $2"],
   [/^(?:File|Path) does not exist: .*$/, "there is no such file"],
   [/^Path is not a file: .*$/, "it is a folder, not a file"],
-  [/^at most 1 value$/, "may be given once only"],
+  [/^at most 1 value$/, "may be given only once"],
   [/^at least 1 value$/, "must be given"],
   [/^(?:Expected )?string$/, "must be followed by a text"],
   [/^(?:Expected:? )?((?:"?[\w-]+"? \| )+"?[\w-]+"?)$/, "must be $1"],
@@ -27,8 +27,8 @@ const accepted = (expected: string): string =>
 const didYouMean = (suggestions: ReadonlyArray<string>): string =>
   suggestions.length === 0 ? "" : `; did you mean ${suggestions.join(" or ")}?`
 
-/** Describes an error, beginning with the flag or argument that it is about. */
-const worded = (error: CliError.CliError): string => {
+/** Describes an error, beginning with its flag or argument. */
+const describe = (error: CliError.CliError): string => {
   switch (error._tag) {
     case "InvalidValue": {
       const name = error.kind === "flag" ? `--${error.option}` : `<${error.option}>`
@@ -52,14 +52,14 @@ const worded = (error: CliError.CliError): string => {
   }
 }
 
-/** One line with all problems of a call, and the help to read. */
+/** Returns one line with all problems of a command line, and the `--help` command to run. */
 const invalid = (commandPath: ReadonlyArray<string>, errors: ReadonlyArray<CliError.CliError>): string => {
   const command = commandPath.join(" ")
-  const problems = errors.map((error) => worded(error).replaceAll(/\s+/g, " ").trim())
+  const problems = errors.map((error) => describe(error).replaceAll(/\s+/g, " ").trim())
   return `${command}: ${problems.join("; ").replace(/(?<![.?])$/, ".")} See ${command} --help.`
 }
 
-/** Help text with a heading above the first flag of each group. */
+/** Returns the help text with a heading above the first flag of each group. */
 const grouped = (help: string, groups: Readonly<Record<string, string>>): string =>
   help
     .split("\n")

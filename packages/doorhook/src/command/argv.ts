@@ -10,21 +10,21 @@ const flag = /^--[a-z][a-z-]*$/
 /** A negative number or duration. No flag begins with a digit. */
 const negative = /^-\d/
 
-/** Flags without a value, of commands that take an id. */
+/** Flags without a value, on commands that take an id. */
 const switches: ReadonlySet<string> = new Set(["--json", "--clear"])
 
-/** Ids that the parser would take for the value of a flag without one, as it does with `true` and `false`. */
+/** Ids that the parser would mistake for the value of a flag without one, like `true` and `false`. */
 const truthLikeId = /^[01]$/
 
-/** Writes such a flag as `--flag=true` before such an id. The parser then leaves the id to the command. */
+/** Writes these flags as `--flag=true` before these ids, so that the parser passes the id to the command. */
 const withIdArguments = (given: ReadonlyArray<string>): ReadonlyArray<string> =>
   given.map((argument, at) =>
     switches.has(argument) && truthLikeId.test(given[at + 1] ?? "") ? `${argument}=true` : argument
   )
 
 /**
- * Joins a negative value to its flag. In `--duration -1d`, the parser would read `-1d` as one-letter flags, and complain
- * about these instead of the value.
+ * Joins a negative value to its flag. In `--duration -1d`, the parser would read `-1d` as one-letter flags, and report
+ * those instead of the value.
  */
 const withNegativeValues = (given: ReadonlyArray<string>): ReadonlyArray<string> => {
   const joined: Array<string> = []

@@ -28,12 +28,12 @@ const belongsTo = (database: string, out: string): boolean => {
   )
 }
 
-/** The reason why the copy can't be written to a path; null if it can. */
+/** Returns why the copy can't be written to a path; null if it can. */
 const flawOfTarget = (out: string, database: string, mayReplace: boolean): string | null => {
   if (statSync(out, { throwIfNoEntry: false })?.isDirectory() === true) return "it is a folder. Name a file in it."
   if (isFile(database) && belongsTo(database, out)) return "it belongs to the database itself. Name another file."
   const log = ["-wal", "-journal"].map((end) => out + end).find(existsSync)
-  if (log !== undefined) return `${log} exists, and SQLite would read it as the copy's. Name another file.`
+  if (log !== undefined) return `${log} exists, and SQLite would read it as the copy's log. Name another file.`
   return existsSync(out) && !mayReplace ? "it exists already. Name another file, or replace it with --force." : null
 }
 
@@ -84,20 +84,17 @@ const sizeText = (bytes: number): string =>
 
 const keep = ({ isSealed }: Copied): string =>
   isSealed
-    ? "DOORHOOK_ENCRYPTION_KEY, in another place: doorhook can't start on this backup without it"
-    : "secrets in it are readable: nobody else may read the file"
+    ? "DOORHOOK_ENCRYPTION_KEY, kept somewhere else: doorhook can't start on this backup without it"
+    : "its secrets are not encrypted: let nobody else read the file"
 
 const out = Flag.String("out").pipe(
-  Flag.withDescription("The file to write, for its owner alone"),
+  Flag.withDescription("File to write, which only its owner can read"),
   Flag.withMetavar("FILE")
 )
 
-const force = Flag.Boolean("force").pipe(
-  Flag.withDescription("Replace the file when it is there already"),
-  Flag.withDefault(false)
-)
+const force = Flag.Boolean("force").pipe(Flag.withDescription("Replace the file if it exists"), Flag.withDefault(false))
 
-const json = Flag.Boolean("json").pipe(Flag.withDescription("Print what was written as JSON"), Flag.withDefault(false))
+const json = Flag.Boolean("json").pipe(Flag.withDescription("Print a summary as JSON"), Flag.withDefault(false))
 
 export const backupCommand = Command.make(
   "backup",
@@ -111,7 +108,7 @@ export const backupCommand = Command.make(
     const copied = yield* isPostgres(database) ? dumpPostgres(database, part) : copySqlite(database, part)
     yield* onDisk(given.out, () => syncAt(part, "r+"))
     const bytes = statSync(part).size
-    // Another process may have made the file in the meantime.
+    // Another process might have created the file in the meantime.
     yield* checkTarget(given.out, database, given.force)
     yield* finish(part, given.out)
     const { deliveries, engine, events, isSealed, version } = copied
@@ -133,7 +130,7 @@ export const backupCommand = Command.make(
     { command: "doorhook backup --database doorhook.db --out backup.db", description: "A SQLite file" },
     {
       command: "doorhook backup --database postgres://doorhook@db.internal/doorhook --out doorhook.dump",
-      description: "The schema doorhook of a PostgreSQL database, by pg_dump"
+      description: "The schema doorhook of a PostgreSQL database, with pg_dump"
     }
   ])
 )

@@ -1,5 +1,5 @@
 /**
- * Copies a database to a file, also while a service uses it, and reads the copy to check it.
+ * Copies a database to a file, even while a service uses it, and reads the copy to check it.
  */
 import { CommandFailure, onOneLine } from "@doorhook/core"
 import type { DatabaseUnusable, Inspection } from "@doorhook/sql"
@@ -16,24 +16,24 @@ import { runProgram } from "./runProgram.ts"
 export interface Copied extends Pick<Inspection, "engine" | "version"> {
   readonly events: number
   readonly deliveries: number
-  /** Whether it holds secrets that are encrypted with the encryption key. */
+  /** Whether the copy contains secrets encrypted with the encryption key. */
   readonly isSealed: boolean
 }
 
 const failed = (message: string) => new CommandFailure({ message: onOneLine(message), exitCode: 1 })
 
-/** Fails unless the tables are doorhook's, in a version that this doorhook knows. */
+/** Fails unless the tables are doorhook's and of a version that this doorhook supports. */
 const checkTables = (
   database: string,
   found: Inspection | null
 ): Effect.Effect<Pick<Copied, "engine" | "version">, CommandFailure> => {
   if (found === null || !found.exists) {
-    return Effect.fail(failed(`${database} holds no tables of doorhook. Name the database that the service uses.`))
+    return Effect.fail(failed(`${database} has no doorhook tables. Name the database that the service uses.`))
   }
   return found.version > found.newest
     ? Effect.fail(
         failed(
-          `A newer doorhook made the tables of ${database} (version ${found.version}, this doorhook knows ${found.newest}). Back up with that doorhook.`
+          `A newer doorhook made the tables of ${database} (version ${found.version}, this doorhook supports up to ${found.newest}). Back up with that newer doorhook.`
         )
       )
     : Effect.succeed(found)
@@ -42,8 +42,8 @@ const checkTables = (
 // ---- SQLite
 
 /**
- * Runs statements on a file and prints one row of each. It runs in a process of its own, because SQLite blocks its process
- * and a blocked process ignores Ctrl-C.
+ * Script that runs statements on a file and prints one row of each. It runs in a separate process, because SQLite
+ * blocks its process and a blocked process ignores Ctrl-C.
  */
 const statementRunner = `
 const { DatabaseSync } = process.getBuiltinModule("node:sqlite")
@@ -76,7 +76,7 @@ const checks: ReadonlyArray<string> = [
      OR EXISTS (SELECT 1 FROM settings WHERE value LIKE ${sealedPattern})`
 ]
 
-/** Up to version 5 of the tables, deliveries that have not ended are in a table of their own. */
+/** Up to version 5 of the tables, deliveries that have not ended are in a separate table. */
 const queueCheck = (version: number): string => (version <= 5 ? "SELECT count(*) FROM queue" : "SELECT 0")
 
 const copyFailure =
@@ -84,11 +84,11 @@ const copyFailure =
   ({ said }: ProgramFailed): CommandFailure =>
     failed(
       said.includes("malformed") || said.includes("not a database")
-        ? `${database} is damaged or no database of SQLite (${said}). Restore it from an earlier backup.`
+        ? `${database} is damaged or not a SQLite database (${said}). Restore it from an earlier backup.`
         : `${database} can't be copied: SQLite says: ${said}.`
     )
 
-/** Fails where SQLite would make a new database, or read this one without its log. */
+/** Fails if SQLite would create a new database, or would read this one without its log. */
 const checkSource = Effect.fnUntraced(function* (database: string) {
   yield* checkNoFolder(database)
   if (!existsSync(database)) {
@@ -112,7 +112,8 @@ export const copySqlite = Effect.fnUntraced(function* (
   const [integrity, events, ended, isSealed, queued] = yield* query(copy, [...checks, queueCheck(version)]).pipe(
     Effect.mapError(({ said }) => failed(`The copy can't be read back: ${said}. Check the disk of --out.`))
   )
-  if (integrity !== "ok") return yield* failed(`The copy is damaged (${integrity}). Check the disks; copy again.`)
+  if (integrity !== "ok")
+    return yield* failed(`The copy is damaged (${integrity}). Check the disks and run the backup again.`)
   return {
     engine,
     version,
@@ -142,14 +143,14 @@ const checkProgram = Effect.fnUntraced(function* (program: string, server: numbe
   )
   if (majorOf(version) < server) {
     return yield* failed(
-      `${program} is of version ${majorOf(version)}, and can't read a PostgreSQL server of version ${server}. ${install(server)}`
+      `${program} has version ${majorOf(version)} and can't read a PostgreSQL server of version ${server}. ${install(server)}`
     )
   }
 })
 
 /**
- * The URL without its password, because other users of the machine can read arguments, and the password as an environment
- * variable.
+ * Splits a URL into the URL without its password and the password as an environment variable: other users of the
+ * machine can read arguments.
  */
 const withoutPassword = (database: string) => {
   const url = new URL(database)
@@ -159,7 +160,7 @@ const withoutPassword = (database: string) => {
   return { url: url.href, env: password === "" ? {} : { PGPASSWORD: password } }
 }
 
-/** Counts the rows that a dump restores, from its SQL, line by line. */
+/** Counts the rows that a dump restores, by reading its SQL line by line. */
 const makeCounter = () => {
   const rows = new Map<string, number>()
   let table: string | null = null
@@ -178,7 +179,7 @@ const makeCounter = () => {
   return { onLine, rows, isSealed: () => isSealed }
 }
 
-/** Reads a whole dump. Its list of contents alone would not show that its end is missing. */
+/** Reads a whole dump. The dump's list of contents alone would not show a truncated file. */
 const readDump = Effect.fnUntraced(function* (dump: string) {
   const { isSealed, onLine, rows } = makeCounter()
   yield* runProgram("pg_restore", ["--file=-", dump], { onLine }).pipe(

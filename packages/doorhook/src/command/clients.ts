@@ -9,7 +9,9 @@ import { ask, connection, optionalText, printJson, printLine, printPage } from "
 const kindText = ({ confidential, secrets }: ClientSummary): string => {
   if (!confidential) return "public"
   const ending = secrets.flatMap(({ expires_at }) => expires_at ?? [])
-  return ending.length === 0 ? "confidential" : `confidential, an older secret ends ${ending.toSorted().at(-1)}`
+  return ending.length === 0
+    ? "confidential"
+    : `confidential, an older secret is valid until ${ending.toSorted().at(-1)}`
 }
 
 const rowOf = (client: ClientSummary): ReadonlyArray<string> => [
@@ -22,7 +24,7 @@ const printAdded = Effect.fnUntraced(function* ({ client, client_secret }: Clien
   yield* printLine(`client_id:     ${client.id}`)
   if (client_secret === null) return yield* printLine("no secret: it must use PKCE")
   yield* printLine(`client_secret: ${client_secret}`)
-  yield* printLine("The secret is shown only now. Whoever loses it needs a new one: doorhook clients rotate.")
+  yield* printLine("The secret is not shown again. To replace a lost one: doorhook clients rotate.")
 })
 
 const list = Command.make(
@@ -31,7 +33,11 @@ const list = Command.make(
   Effect.fnUntraced(function* (given) {
     const clients = yield* ask(given, (api) => api.clients.list())
     if (given.json) return yield* printJson({ clients })
-    yield* printPage(clients.map(rowOf), "no clients are registered; those of the directory are listed there", null)
+    yield* printPage(
+      clients.map(rowOf),
+      "no clients are registered; clients in the directory are not listed here",
+      null
+    )
   })
 ).pipe(Command.withDescription("List the clients that are registered with the service"))
 
@@ -39,15 +45,15 @@ const add = Command.make(
   "add",
   {
     ...connection,
-    name: Flag.String("name").pipe(Flag.withDescription("What users are shown when they log in")),
+    name: Flag.String("name").pipe(Flag.withDescription("Name that users see when they log in")),
     redirectUri: Flag.String("redirect-uri").pipe(
-      Flag.withDescription("Where users are sent back to, or urn:ietf:wg:oauth:2.0:oob; repeatable"),
+      Flag.withDescription("Where users return after login, or urn:ietf:wg:oauth:2.0:oob; repeatable"),
       Flag.withMetavar("URI"),
       Flag.atLeast(1)
     ),
-    id: optionalText("id", "The client_id (default: made up)"),
+    id: optionalText("id", "The client_id (default: generated)"),
     public: Flag.Boolean("public").pipe(
-      Flag.withDescription("Without a secret, for an app that can't keep one: it must use PKCE"),
+      Flag.withDescription("No secret, for apps that can't keep one; they must use PKCE"),
       Flag.withDefault(false)
     )
   },
@@ -78,7 +84,7 @@ const rotate = Command.make(
     ...connection,
     id,
     overlap: Flag.String("overlap").pipe(
-      Flag.withDescription("How long the secret before stays good (default 24h)"),
+      Flag.withDescription("How long the previous secret stays valid (default 24h)"),
       Flag.withMetavar("DURATION"),
       Flag.optional,
       Flag.map(Option.getOrUndefined)
@@ -88,18 +94,18 @@ const rotate = Command.make(
     const added = yield* ask(given, (api) => api.clients.rotate(given.id, { overlap: given.overlap }))
     yield* given.json ? printJson(added) : printAdded(added)
   })
-).pipe(Command.withDescription("Give a client a new secret, which is printed once"))
+).pipe(Command.withDescription("Give a client a new secret, printed once"))
 
 const remove = Command.make(
   "remove",
   { ...connection, id },
   Effect.fnUntraced(function* (given) {
     yield* ask(given, (api) => api.clients.remove(given.id))
-    yield* given.json ? printJson({ id: given.id }) : printLine(`${given.id} and all that was granted to it have ended`)
+    yield* given.json ? printJson({ id: given.id }) : printLine(`deleted ${given.id} and all grants to it`)
   })
-).pipe(Command.withDescription("Delete a client, and end all that users have granted it"))
+).pipe(Command.withDescription("Delete a client and all grants to it"))
 
 export const clientsCommand = Command.make("clients").pipe(
-  Command.withDescription("Register OAuth clients, and give them new secrets"),
+  Command.withDescription("Manage registered OAuth clients and their secrets"),
   Command.withSubcommands([add, list, rotate, remove])
 )

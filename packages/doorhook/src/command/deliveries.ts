@@ -20,22 +20,22 @@ import {
   whereDisabled
 } from "./operatorApi.ts"
 
-/** The number of deliveries in each state, without empty states. */
+/** Counts the deliveries in each state, without empty states. */
 const countsLine = ({ deliveries }: DeliveryCounts): string =>
-  `in all: ${
+  `total: ${
     deliveryStates
       .filter((state) => deliveries[state] > 0)
       .map((state) => `${state} ${deliveries[state]}`)
       .join(", ") || "none"
   }`
 
-/** The last line of a list: totals for the filter, or the number on this page when the total is unknown. */
+/** Returns the last line of a list: totals for the filter, or the number on this page if the total is unknown. */
 const totals = (page: DeliveryPage, filter: DeliveryListOptions, summary: DeliveryCounts): string => {
   const { after, event_id, integration_id, state } = filter
   const shown = page.deliveries.length
   if (event_id !== undefined || integration_id !== undefined) {
     const what = counted(shown, "such delivery", "such deliveries")
-    return page.next === null && after === undefined ? `in all: ${what}` : `on this page: ${what}`
+    return page.next === null && after === undefined ? `total: ${what}` : `on this page: ${what}`
   }
   if (state === undefined || state === "") return countsLine(summary)
   const asked = String(state)
@@ -44,17 +44,14 @@ const totals = (page: DeliveryPage, filter: DeliveryListOptions, summary: Delive
   const counts = deliveryStates
     .filter((each) => asked.includes(each))
     .map((each) => `${each} ${summary.deliveries[each]}`)
-  return `in all: ${counts.join(", ")}`
+  return `total: ${counts.join(", ")}`
 }
 
 const list = Command.make(
   "list",
   {
     ...connection,
-    state: optionalText(
-      "state",
-      `Only deliveries in this state, or in these with commas between them: ${deliveryStates.join(", ")}`
-    ),
+    state: optionalText("state", `Only deliveries in these states, separated by commas: ${deliveryStates.join(", ")}`),
     integration: optionalText("integration", "Only deliveries to this integration"),
     event: optionalText("event", "Only deliveries of this event"),
     newest,
@@ -69,15 +66,15 @@ const list = Command.make(
     yield* printLine(totals(page, filter, yield* ask(given, (api) => api.deliveries.summary())))
   })
 ).pipe(
-  Command.withDescription("List deliveries with how their last attempts ended, the oldest first"),
+  Command.withDescription("List deliveries and the outcome of their last attempt, oldest first"),
   Command.withExamples([
     {
       command: "doorhook deliveries list --state retrying,exhausted,expired --newest",
-      description: "What was not acknowledged, and why"
+      description: "Deliveries that were not acknowledged, and why"
     },
     {
       command: "doorhook deliveries list --integration 12",
-      description: "All that one integration should have received"
+      description: "All deliveries of one integration"
     }
   ])
 )
@@ -98,7 +95,7 @@ const show = Command.make(
     if (given.json) return yield* printJson(delivery)
     for (const line of describe(given, delivery)) yield* printLine(line)
   })
-).pipe(Command.withDescription("Show one delivery: why it ended or waits, what can be done, and all its attempts"))
+).pipe(Command.withDescription("Show one delivery: its state and why, suggested actions, and all attempts"))
 
 const resend = Command.make(
   "resend",
@@ -107,17 +104,19 @@ const resend = Command.make(
     const { integration_id } = yield* ask(given, (api) => api.deliveries.show(given.id))
     yield* ask(given, (api) => api.deliveries.resend(given.id), whereDisabled(given, integration_id))
     if (given.json) return yield* printJson({ id: given.id })
-    yield* printLine(`${given.id} is on its way; how it ended: ${commandTo(given, "deliveries show", given.id)}`)
+    yield* printLine(
+      `${given.id} is being sent; see the outcome with: ${commandTo(given, "deliveries show", given.id)}`
+    )
   })
-).pipe(Command.withDescription("Send a delivery at once, whatever its state"))
+).pipe(Command.withDescription("Send a delivery now, whatever its state"))
 
-/** Reads a point in time: ISO 8601, or a duration before now. Returns it as the API takes it. */
+/** Reads a point in time, in ISO 8601 or as a duration before now, and returns it in the format of the API. */
 const sinceOf = Effect.fnUntraced(function* (text: string) {
   const ago = DurationText.parse(text)
   if (Option.isSome(ago)) return isoOf((yield* Clock.currentTimeMillis) - ago.value)
   if (/^\d{4}-\d{2}-\d{2}(?:$|T\S*(?:Z|[+-]\d{2}:\d{2})$)/.test(text)) return text
   return yield* CommandFailure.usage(
-    `--since: ${JSON.stringify(text)} is neither a time with its offset, like 2026-03-02T00:00:00Z, nor how long ago, like 2h or 3d.`
+    `--since: must be a time with its offset, like 2026-03-02T00:00:00Z, or how long ago, like 2h or 3d, not ${JSON.stringify(text)}.`
   )
 })
 
@@ -128,7 +127,7 @@ const recover = Command.make(
     integration: integrationArgument,
     since: Flag.String("since").pipe(
       Flag.withDescription(
-        "From when on: a time like 2026-03-02T00:00:00Z or 2026-03-02, or how long ago, like 2h (default 3d)"
+        "Start of the period: a time like 2026-03-02T00:00:00Z or 2026-03-02, or how long ago, like 2h (default 3d)"
       ),
       Flag.withMetavar("TIME|DURATION"),
       Flag.withDefault("3d")
@@ -145,20 +144,20 @@ const recover = Command.make(
     const list = commandTo(given, "deliveries list --newest --integration", given.integration)
     yield* printLine(
       deliveries === 0
-        ? `nothing to send: every delivery to integration ${given.integration} since ${since} was acknowledged or is on its way`
-        : `${counted(deliveries, "delivery", "deliveries")} since ${since} on the way; how they ended: ${list}`
+        ? `nothing to send: every delivery to integration ${given.integration} since ${since} was acknowledged or is being sent`
+        : `${counted(deliveries, "delivery", "deliveries")} since ${since} will be sent; see the outcomes with: ${list}`
     )
   })
 ).pipe(
   Command.withDescription(
-    "Send all that an integration has not acknowledged since a time: what has ended, expired calls too, and what waits for a retry"
+    "Send everything that an integration has not acknowledged since a time: ended deliveries, expired calls included, and waiting retries"
   ),
   Command.withExamples([
-    { command: "doorhook deliveries recover 12 --since 6h", description: "What it missed in the last six hours" }
+    { command: "doorhook deliveries recover 12 --since 6h", description: "Deliveries missed in the last six hours" }
   ])
 )
 
 export const deliveriesCommand = Command.make("deliveries").pipe(
-  Command.withDescription("See what was delivered and what not, and send it again"),
+  Command.withDescription("List deliveries and send them again"),
   Command.withSubcommands([list, show, resend, recover])
 )

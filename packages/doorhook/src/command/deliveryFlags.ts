@@ -19,7 +19,7 @@ export const deliveryFlags = {
     Flag.optional
   ),
   directory: Flag.String("directory").pipe(
-    Flag.withDescription("JSON file of clients, users, buildings and tenants; SIGHUP reads it again"),
+    Flag.withDescription("JSON file of clients, users, buildings and tenants; SIGHUP reloads it"),
     Flag.withMetavar("FILE.json"),
     Flag.optional
   ),
@@ -29,7 +29,7 @@ export const deliveryFlags = {
     Flag.atLeast(0)
   ),
   retry: Flag.String("retry").pipe(
-    Flag.withDescription("Delays between attempts, like access_log=5s,30s; nothing after = is no retry; repeatable"),
+    Flag.withDescription("Delays between attempts, like access_log=5s,30s; nothing after = means no retry; repeatable"),
     Flag.withMetavar("RESOURCE=d1,d2"),
     Flag.atLeast(0)
   ),
@@ -40,7 +40,7 @@ export const deliveryFlags = {
   ),
   disableAfter: Flag.String("disable-after").pipe(
     Flag.withDescription(
-      "How long an integration may acknowledge nothing before it is disabled, after ten failed attempts at the earliest (default 3d)"
+      "How long an integration may go without an acknowledgement, and at least ten failed attempts, before it is disabled (default 3d)"
     ),
     Flag.withMetavar("DURATION"),
     Flag.optional
@@ -51,14 +51,12 @@ export const deliveryFlags = {
     Flag.optional
   ),
   caFile: Flag.String("ca-file").pipe(
-    Flag.withDescription(
-      "Certificates of authorities that receivers may have theirs from, beside those that all trust"
-    ),
+    Flag.withDescription("PEM file of certificate authorities to trust for receivers, in addition to the public ones"),
     Flag.withMetavar("FILE.pem"),
     Flag.optional
   ),
   config: Flag.String("config").pipe(
-    Flag.withDescription("JSON file with the same settings; flags and DOORHOOK_... win"),
+    Flag.withDescription("JSON file with the same settings; flags and DOORHOOK_... variables override it"),
     Flag.withMetavar("FILE.json"),
     Flag.optional
   )
@@ -66,7 +64,7 @@ export const deliveryFlags = {
 
 type DeliveryFlags = Command.Command.Config.Infer<typeof deliveryFlags>
 
-/** Checks settings further. `isSound` is true when no problem was found before. */
+/** A further check of settings. `isSound` is true if no earlier check found a problem. */
 type Check<R> = (
   config: ServeConfig,
   isSound: boolean
@@ -77,12 +75,12 @@ const failuresOf = (problems: ReadonlyArray<string>): ReadonlyArray<Result.Resul
 
 const noMore = () => Effect.succeed([])
 
-/** The result for a command without a configuration file. */
+/** The result of reading no configuration file. */
 const noFile: Reading<ServeConfig> = { usable: {}, problems: [] }
 
 /**
- * Merges flags, environment and file, in this order of precedence. `more` gives settings that only this command has, and
- * `check` finds problems beyond the shared ones. Fails with every problem at once.
+ * Merges flags, environment and file, in this order of precedence. `more` returns settings that only this command has,
+ * and `check` finds problems that the shared checks don't. Fails with every problem at once.
  */
 export const deliveryConfigOf = Effect.fnUntraced(function* <R = never>(
   given: DeliveryFlags,
@@ -118,7 +116,7 @@ export const deliveryConfigOf = Effect.fnUntraced(function* <R = never>(
   const checks = collectAll<unknown>([...own, ...(yield* check(config, isSound))])
   yield* Effect.fromResult(
     collectAll<unknown>([
-      // Problems of the file use the names that the file has.
+      // Problems in the file keep the setting names of the file.
       ...failuresOf(file.problems),
       ...failuresOf(environment.problems).map(Result.mapError(withPlaces(variables))),
       Result.mapError(checks, inVariables)
@@ -127,7 +125,7 @@ export const deliveryConfigOf = Effect.fnUntraced(function* <R = never>(
   return config
 })
 
-/** The flags of commands that use a database and deliver nothing. */
+/** Flags of commands that use a database but deliver nothing. */
 export const databaseFlags = { database: deliveryFlags.database, config: deliveryFlags.config }
 
 /** `deliveryConfigOf` for these flags. */
@@ -146,7 +144,7 @@ export const databaseConfigOf = (given: Command.Command.Config.Infer<typeof data
 const again = (flag: string, value: Option.Option<string>): ReadonlyArray<string> =>
   Option.match(value, { onNone: () => [], onSome: (text) => [flag, text] })
 
-/** The flags as arguments for another process. The database is left out: it is passed in the environment. */
+/** Returns the flags as arguments for another process, without the database, which is passed in the environment. */
 export const deliveryArguments = (given: DeliveryFlags): ReadonlyArray<string> => [
   ...again("--directory", given.directory),
   ...again("--ack-timeout", given.ackTimeout),
@@ -158,7 +156,7 @@ export const deliveryArguments = (given: DeliveryFlags): ReadonlyArray<string> =
   ...given.retry.flatMap((retry) => ["--retry", retry])
 ]
 
-/** The log level as an argument for another process. */
+/** Returns the log level as an argument for another process. */
 export const logLevelArguments = (level: Option.Option<LogLevel.LogLevel>): ReadonlyArray<string> =>
   again(
     "--log-level",

@@ -7,23 +7,23 @@ import type { DeliveryAttempt, DeliveryDetail, DeliverySummary } from "../embed/
 import type { Connection } from "./operatorApi.ts"
 import { commandTo } from "./operatorApi.ts"
 
-/** How an attempt ended, in the API's own words, which can be searched for. */
+/** Returns the outcome of an attempt in the API's terms, which users can search for. */
 const outcomeText = ({ outcome, status }: Pick<DeliveryAttempt, "outcome" | "status">): string =>
   status === null ? outcome : `${outcome} ${status}`
 
 const reasonText = (reason: string): string => reason.replaceAll("_", " ")
 
-/** A time without fractions of a second, for reading. */
+/** Removes the fraction of a second from a time. */
 const toTheSecond = (iso: string): string => iso.replace(/\.\d+Z$/, "Z")
 
-/** Why a delivery is in its state, or when its next attempt is due. */
-const standing = ({ next_attempt_at: at, reason, state }: DeliverySummary): string => {
+/** Returns why a delivery is in its state, or when its next attempt is due. */
+const situation = ({ next_attempt_at: at, reason, state }: DeliverySummary): string => {
   if (reason !== null) return reasonText(reason)
   if (state === "delivering") return "is being sent"
   return at === null ? "" : `next ${toTheSecond(at)}`
 }
 
-/** The row of a delivery in a list. */
+/** Returns the row of a delivery in a list. */
 export const rowOf = (delivery: DeliverySummary): ReadonlyArray<string> => [
   delivery.id,
   delivery.state,
@@ -31,10 +31,10 @@ export const rowOf = (delivery: DeliverySummary): ReadonlyArray<string> => [
   counted(delivery.attempts, "attempt"),
   delivery.last_attempt === null ? "-" : outcomeText(delivery.last_attempt),
   `created ${toTheSecond(delivery.created_at)}`,
-  standing(delivery)
+  situation(delivery)
 ]
 
-/** The complete command for a suggested action. */
+/** Returns the complete command for a suggested action. */
 const commandFor = (
   given: Connection,
   { created_at, id, integration_id }: DeliveryDetail,
@@ -42,7 +42,7 @@ const commandFor = (
 ): string => {
   switch (action) {
     case "allow":
-      // A placeholder: the operator must choose the network, not copy one.
+      // A placeholder, because the operator must choose the network.
       return commandTo(given, "integrations set", integration_id, "--allow-target CIDR")
     case "probe":
       return commandTo(given, "integrations probe", integration_id)
@@ -55,7 +55,7 @@ const commandFor = (
   }
 }
 
-/** All details of a delivery, line by line. */
+/** Returns all details of a delivery as lines. */
 export const describe = (given: Connection, delivery: DeliveryDetail): ReadonlyArray<string> => [
   `${delivery.id}: ${delivery.state}${delivery.reason === null ? "" : ` (${reasonText(delivery.reason)})`}`,
   `event ${delivery.event_id} to integration ${delivery.integration_id}, created ${delivery.created_at}`,

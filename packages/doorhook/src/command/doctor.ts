@@ -14,7 +14,7 @@ import * as FileOwner from "../service/FileOwner.ts"
 import { isTooOld, oldestNode } from "../version.ts"
 import { deliveryConfigOf, deliveryFlags } from "./deliveryFlags.ts"
 
-/** The result of one check. A failure keeps the service from running, a warning does not. */
+/** The result of one check. A failure prevents the service from running; a warning does not. */
 interface Finding {
   readonly grade: "ok" | "warn" | "FAIL"
   readonly what: string
@@ -31,47 +31,53 @@ const nodeFinding = (): Finding => {
 }
 
 /**
- * Largest difference between this machine's clock and the database's without a warning, in milliseconds. Memberships and
- * schedules compare the two.
+ * Largest difference between this machine's clock and the database's without a warning, in milliseconds. Memberships
+ * and schedules compare the two clocks.
  */
 const mostSkew = 1_000
 
-/** Any earlier time is wrong: doorhook did not exist then. */
+/** Earliest plausible time: doorhook did not exist before. */
 const earliest = Date.UTC(2025, 0, 1)
 
 const clockFinding = ({ clockAhead }: Pick<Inspection, "clockAhead">, now: number): Finding => {
   const here = new Date(now).toISOString()
   if (now < earliest) return fail("clock", `${here} is in the past: set this machine's clock`)
   if (clockAhead === null) return ok("clock", here)
-  if (Math.abs(clockAhead) <= mostSkew) return ok("clock", `${here}, as the database's`)
+  if (Math.abs(clockAhead) <= mostSkew) return ok("clock", `${here}, same as the database's`)
   const side = clockAhead > 0 ? "ahead of" : "behind"
-  return warn("clock", `the database's is ${Math.abs(clockAhead)} ms ${side} this machine's: set both by NTP`)
+  return warn(
+    "clock",
+    `the database's clock is ${Math.abs(clockAhead)} ms ${side} this machine's: synchronize both with NTP`
+  )
 }
 
 const tablesFinding = ({ newest, version }: Inspection): Finding => {
   if (version > newest) {
-    return fail("tables", `version ${version} is of a newer doorhook; this one knows ${newest}. Use that one.`)
+    return fail(
+      "tables",
+      `version ${version} is from a newer doorhook; this one supports up to ${newest}. Use the newer one.`
+    )
   }
-  if (version === 0) return ok("tables", `none yet: they are made at the first start (version ${newest})`)
+  if (version === 0) return ok("tables", `none yet: the first start creates them (version ${newest})`)
   return version === newest
     ? ok("tables", `version ${version}, the newest`)
     : warn(
         "tables",
-        `version ${version}: the next start, or doorhook migrate, brings them to ${newest}. Back up before.`
+        `version ${version}: the next start, or doorhook migrate, upgrades them to ${newest}. Back up first.`
       )
 }
 
 const accessFindings = ({ isReadableByOthers, isWritable }: Inspection, database: string): ReadonlyArray<Finding> => [
   isWritable
-    ? ok("permissions", "this user may change the database")
+    ? ok("permissions", "this user can change the database")
     : fail(
         "permissions",
         isPostgres(database)
-          ? "this user may not change the database, or it is a standby. Grant CREATE on it, or name the primary."
-          : `this user may not write ${database} and its folder. Change their owner or mode.`
+          ? "this user can't change the database, or it is a standby. Grant CREATE on it, or name the primary."
+          : `this user can't write ${database} and its folder. Change their owner or mode.`
       ),
   ...(isReadableByOthers === true
-    ? [warn("permissions", `other users of this machine can read ${database}: chmod 600 it`)]
+    ? [warn("permissions", `other users of this machine can read ${database}: restrict it with chmod 600`)]
     : [])
 ]
 
@@ -79,7 +85,7 @@ const databaseFindings = (config: ServeConfig, now: number) => {
   const { database = defaultDatabase } = config
   return inspect(database).pipe(
     Effect.map((found): ReadonlyArray<Finding> => {
-      if (found === null) return [warn("database", "in memory: all of it is gone when the process ends")]
+      if (found === null) return [warn("database", "in memory: all data is lost when the process ends")]
       const { engine, exists } = found
       return [
         ok("database", exists ? engine : `${engine}: new`),
@@ -94,7 +100,7 @@ const databaseFindings = (config: ServeConfig, now: number) => {
 
 const directoryFindings = ({ directory }: ServeConfig) =>
   directory === undefined
-    ? Effect.succeed([warn("directory", "none: nobody can log in, and deliveries wait")])
+    ? Effect.succeed([warn("directory", "none: nobody can log in, and nothing is delivered")])
     : Effect.match(FileDirectory.read(directory), {
         onFailure: ({ message }) => [fail("directory", message.replace(/^directory: /, ""))],
         onSuccess: ({ document: { clients, users }, oversights }) => [
@@ -118,7 +124,10 @@ const keyFindings = (config: ServeConfig) => {
   const readable = readableSecretsOf(config)
   return [
     config.operatorKey === undefined
-      ? warn("operator key", "DOORHOOK_OPERATOR_KEY is not set: one is made and kept in the database")
+      ? warn(
+          "operator key",
+          "DOORHOOK_OPERATOR_KEY is not set: the service generates a key and stores it in the database"
+        )
       : ok("operator key", "set"),
     readable === null
       ? ok("encryption key", "set")
@@ -130,7 +139,7 @@ export const doctorCommand = Command.make(
   "doctor",
   deliveryFlags,
   Effect.fnUntraced(function* (given) {
-    // An unusable directory is a finding of its own. If other settings are wrong too, it is reported with these.
+    // An unusable directory is reported as its own finding, or with the other settings if these are wrong too.
     const config = yield* deliveryConfigOf(given, undefined, ({ directory }, isSound) =>
       isSound ? Effect.succeed([]) : FileDirectory.check(directory)
     )
@@ -148,18 +157,20 @@ export const doctorCommand = Command.make(
     const failures = findings.filter(({ grade }) => grade === "FAIL").length
     if (failures > 0) {
       return yield* new CommandFailure({
-        message: `${failures} of ${findings.length} ${failures === 1 ? "keeps" : "keep"} the service from running here.`,
+        message: `${failures} of ${findings.length} ${failures === 1 ? "prevents" : "prevent"} the service from running here.`,
         exitCode: 1
       })
     }
   })
 ).pipe(
-  Command.withDescription("See whether the service can run here: settings, database, tables, clock, permissions, keys"),
+  Command.withDescription(
+    "Check whether the service can run here: settings, database, tables, clock, permissions, keys"
+  ),
   Command.withExamples([
     { command: "doorhook doctor --directory directory.json", description: "Before the first start" },
     {
       command: "doorhook doctor --database postgres://doorhook@db.internal/doorhook",
-      description: "Before an upgrade: which version the tables have"
+      description: "Before an upgrade: shows the version of the tables"
     }
   ])
 )

@@ -6,16 +6,16 @@ import { Cause, Console, Effect, Exit, Predicate } from "effect"
 import { CliError } from "effect/cli"
 import { InvalidConfig } from "../config/ReadingSettings.ts"
 
-/** Conventional exit code of an interrupted command: 128 plus the number of SIGINT. */
+/** Conventional exit code of an interrupted command: 128 plus the signal number of SIGINT. */
 const interruptedExitCode = 130
 
-/** An error as one line, without its stack. */
+/** Returns an error as one line, without its stack. */
 const lineOf = (error: unknown): string => {
   const message = Predicate.isError(error) ? error.message : String(error)
   return `doorhook: ${message.replaceAll(/\s*\n\s*/g, " ")}`
 }
 
-/** Prints why a command failed. The presenter has already printed what is wrong with the arguments. */
+/** Prints why a command failed. Prints nothing for wrong arguments, which the presenter has already reported. */
 export const reported = Effect.tapCause((cause: Cause.Cause<unknown>) => {
   const error = Cause.squash(cause)
   return Cause.hasInterruptsOnly(cause) || CliError.isCliError(error) ? Effect.void : Console.error(lineOf(error))
@@ -26,7 +26,7 @@ const failedExitCode = (error: unknown): number => {
   return error instanceof InvalidConfig || CliError.isCliError(error) ? CommandFailure.usageExitCode : 1
 }
 
-/** The exit code of a command. Stopping a `stoppable` command is not a failure. */
+/** Returns the exit code of a command. Stopping a `stoppable` command is not a failure. */
 export const exitCodeOf = (
   exit: Exit.Exit<unknown, unknown>,
   { stoppable }: { readonly stoppable: boolean }

@@ -22,7 +22,7 @@ const loaded = async <A, B>(name: string, load: () => Promise<A>, otherwise: B):
   }
 }
 
-/** The commands of installed packages, and a placeholder for each missing one. */
+/** Commands of installed packages, and a placeholder for each missing package. */
 export const loadExtensions = async () => ({
   simulate: await loaded(
     simulator.package,
@@ -38,7 +38,7 @@ export const loadExtensions = async () => ({
 
 export type Extensions = Awaited<ReturnType<typeof loadExtensions>>
 
-/** The arguments up to the name of a command that is not installed. Its own arguments can't be parsed. */
+/** Cuts off the arguments after the name of a command that is not installed, because they can't be parsed. */
 const upToPlaceholder = (given: ReadonlyArray<string>, extensions: Extensions): ReadonlyArray<string> => {
   const end = given.findIndex(
     (argument) =>

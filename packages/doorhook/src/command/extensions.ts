@@ -26,12 +26,12 @@ export const suite = makeExtension({
   description: "Proves that a webhook receiver handles events correctly"
 })
 
-/** Lists a missing command in the help. Running it says how to install its package. */
+/** A placeholder for a missing command, which appears in the help. Running it prints how to install its package. */
 const placeholder = <Name extends string>({ description, name, package: missing }: Extension<Name>) =>
   Command.make(name, {}, () =>
     Effect.fail(
       new CommandFailure({
-        message: `${name} is in a package of its own. Install it with: npm install ${missing}`,
+        message: `${name} is in a separate package. Install it with: npm install ${missing}`,
         exitCode: 1
       })
     )
@@ -39,12 +39,12 @@ const placeholder = <Name extends string>({ description, name, package: missing 
 
 export const placeholders = { simulate: placeholder(simulator), conformance: placeholder(suite) }
 
-/** Flags that show every command with its subcommands. */
+/** Flags that list every command with its subcommands. */
 const showsAll = /^--(?:completions|wizard)/
 
 /**
- * Whether the arguments may be for one of these commands. The extended program runs all other commands too, but starts more
- * slowly.
+ * Whether the arguments might be for one of these commands. True is always safe: the extended program runs all other
+ * commands too, but starts more slowly.
  */
 export const mayNeedExtensions = (given: ReadonlyArray<string>): boolean =>
   given.some((argument) => argument === simulator.name || argument === suite.name || showsAll.test(argument))

@@ -1,5 +1,5 @@
 /**
- * Translates messages of the operator API for the command line: flags in place of members and parameters.
+ * Replaces the names of members and parameters in messages of the operator API with flags.
  */
 
 /** Patterns for members of bodies, as JSON Pointers at the beginning of a problem, and for parameters in backquotes. */

@@ -1,6 +1,6 @@
 /**
- * Ends this process by force when it can't stop, for example when the database neither answers nor closes its connection.
- * Other processes send its deliveries when its membership has lapsed.
+ * Ends this process by force when it can't stop, for example when the database neither answers nor closes its
+ * connection. Other processes send its deliveries once its membership has lapsed.
  */
 import { defaultDeliverySettings, deliverySettingsOf, longestAttempt } from "@doorhook/core"
 import { Effect, Result } from "effect"
@@ -8,8 +8,11 @@ import type { Scope } from "effect"
 import type { EngineConfig } from "../config/EngineConfig.ts"
 import { deliveryOverrides } from "../config/EngineConfig.ts"
 
-/** Time beyond the longest attempt to finish requests, record outcomes and release the rest, in milliseconds. */
-const farewell = 20_000
+/**
+ * Time allowed after the longest attempt to finish requests, record outcomes and release the remaining deliveries, in
+ * milliseconds.
+ */
+const stopAllowance = 20_000
 
 const signals = ["SIGTERM", "SIGINT"] as const
 
@@ -17,10 +20,10 @@ const signals = ["SIGTERM", "SIGINT"] as const
 export const forceExitAfterSignal = (config: EngineConfig): Effect.Effect<void, never, Scope.Scope> => {
   const listen = Effect.sync(() => {
     const settings = Result.flatMap(deliveryOverrides(config), deliverySettingsOf)
-    const bound = longestAttempt(Result.getOrElse(settings, () => defaultDeliverySettings)) + farewell
+    const bound = longestAttempt(Result.getOrElse(settings, () => defaultDeliverySettings)) + stopAllowance
     const force = (): void => {
       process.stderr.write(
-        `doorhook: could not stop within ${bound} ms, so it was ended by force with work unfinished: check whether the database answers\n`
+        `doorhook: could not stop within ${bound} ms and was forced to exit with unfinished work: check whether the database responds\n`
       )
       process.exit(1)
     }

@@ -7,13 +7,13 @@ import { Command, Flag } from "effect/cli"
 import type { GrantSummary } from "../embed/OperatorClient.ts"
 import { ask, connection, optionalText, printJson, printLine, printPage } from "./operatorApi.ts"
 
-const user = Flag.String("user").pipe(Flag.withDescription("The user's id, as the directory knows it"))
+const user = Flag.String("user").pipe(Flag.withDescription("The user's id in the directory"))
 
 const rowOf = ({ client_id, client_name, created_at, id }: GrantSummary): ReadonlyArray<string> => [
   id,
   created_at,
   client_id,
-  client_name ?? "(there is no such client any more)"
+  client_name ?? "(client no longer exists)"
 ]
 
 const list = Command.make(
@@ -22,13 +22,13 @@ const list = Command.make(
   Effect.fnUntraced(function* (given) {
     const grants = yield* ask(given, (api) => api.grants.list(given.user))
     if (given.json) return yield* printJson({ grants })
-    yield* printPage(grants.map(rowOf), `user ${given.user} has granted nothing`, null)
+    yield* printPage(grants.map(rowOf), `user ${given.user} has no grants`, null)
   })
-).pipe(Command.withDescription("List what a user has granted to clients, the oldest first"))
+).pipe(Command.withDescription("List a user's grants to clients, oldest first"))
 
 const revoke = Command.make(
   "revoke",
-  { ...connection, user, client: optionalText("client", "Only what was granted to the client of this id") },
+  { ...connection, user, client: optionalText("client", "Only grants to the client with this id") },
   Effect.fnUntraced(function* (given) {
     const only = given.client === undefined ? {} : { client: given.client }
     const grants = yield* ask(given, (api) => api.grants.revoke(given.user, only))
@@ -38,15 +38,15 @@ const revoke = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "End what a user has granted, to all clients or to one: when a password changes or a phone is lost"
+    "Revoke a user's grants to one client or all, after a password change or the loss of a phone"
   ),
   Command.withExamples([
-    { command: "doorhook grants revoke --user 42", description: "All that user 42 has granted" },
-    { command: "doorhook grants revoke --user 42 --client acme", description: "What was granted to one client" }
+    { command: "doorhook grants revoke --user 42", description: "All grants of user 42" },
+    { command: "doorhook grants revoke --user 42 --client acme", description: "Grants to one client" }
   ])
 )
 
 export const grantsCommand = Command.make("grants").pipe(
-  Command.withDescription("See what a user has granted to clients, and end it"),
+  Command.withDescription("List and revoke users' grants to clients"),
   Command.withSubcommands([list, revoke])
 )

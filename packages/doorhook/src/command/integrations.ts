@@ -27,7 +27,7 @@ const statusText = ({ disabled_reason, status }: IntegrationSummary): string =>
 const failingText = ({ failing }: IntegrationSummary): string =>
   failing === null ? "" : `acknowledges nothing since ${failing.since}`
 
-/** Whether it fails, or catches up after an outage; empty when it is healthy. */
+/** Describes whether the integration fails, or catches up after an outage; empty if it is healthy. */
 const conditionOf = (integration: IntegrationSummary): string =>
   integration.catching_up === null ? failingText(integration) : `catches up since ${integration.catching_up.since}`
 
@@ -39,7 +39,7 @@ const rowOf = (integration: IntegrationSummary): ReadonlyArray<string> => [
   conditionOf(integration)
 ]
 
-/** The overrides as the flags that set them. */
+/** Returns the overrides as the flags that set them. */
 const overridesText = ({ overrides }: IntegrationSummary): string => {
   const { acknowledge, allow_targets = [], headers = {}, requests_per_second: rate, retry = {} } = overrides
   return [
@@ -67,9 +67,7 @@ const list = Command.make(
   {
     ...connection,
     status: Flag.Literals("status", statusFilters).pipe(
-      Flag.withDescription(
-        "Only integrations of this status; unhealthy are those that fail and those that doorhook disabled"
-      ),
+      Flag.withDescription("Only integrations with this status; unhealthy means failing, or disabled by doorhook"),
       Flag.optional,
       Flag.map(Option.getOrUndefined)
     ),
@@ -82,20 +80,21 @@ const list = Command.make(
     yield* printPage(page.integrations.map(rowOf), "no such integrations", page.next)
     for (const { id, scope, why } of page.unreadable) {
       yield* printLine(
-        `integration ${id} of ${scopeText(scope)} can't be read: ${why}. Put its row right, delete it over the API, or restore a backup`
+        `integration ${id} of ${scopeText(scope)} can't be read: ${why}. Repair its row, delete it through the API, or restore a backup`
       )
     }
   })
-).pipe(Command.withDescription("List integrations, and which of them fail"))
+).pipe(Command.withDescription("List integrations, and show which are failing"))
 
 const id = integrationArgument
 
-/** What to do with one that takes no probe. */
+/** What to do with an integration that can't be probed. */
 const remediesFor = (given: Connection, { id: integration, status }: IntegrationSummary): Remedies => {
   const { integration_disabled: enable } = whereDisabled(given, integration)
   const recover = commandTo(given, "deliveries recover", integration, "--since 3d")
   return {
-    not_disabled: status === "disabled" ? enable : `To send what this one has not acknowledged: ${recover}`,
+    not_disabled:
+      status === "disabled" ? enable : `To send everything that this integration has not acknowledged: ${recover}`,
     nothing_to_send: enable
   }
 }
@@ -129,33 +128,38 @@ const set = Command.make(
   {
     ...connection,
     id,
-    status: Flag.Literals("status", statuses).pipe(Flag.withDescription("Enable or disable it"), Flag.optional),
+    status: Flag.Literals("status", statuses).pipe(
+      Flag.withDescription("Enable or disable the integration"),
+      Flag.optional
+    ),
     acknowledge: Flag.Literals("acknowledge", ["200", "2xx"]).pipe(
-      Flag.withDescription("Which statuses acknowledge: 200 alone, or any of 2xx"),
+      Flag.withDescription("Statuses that acknowledge: only 200, or any 2xx"),
       Flag.optional
     ),
     retry: Flag.String("retry").pipe(
-      Flag.withDescription("Delays between attempts, like access_log=5s,30s; nothing after = is no retry; repeatable"),
+      Flag.withDescription(
+        "Delays between attempts, like access_log=5s,30s; nothing after = means no retry; repeatable"
+      ),
       Flag.withMetavar("RESOURCE=d1,d2"),
       Flag.atLeast(0)
     ),
     allowTarget: Flag.String("allow-target").pipe(
-      Flag.withDescription("Private or reserved network that it alone may use; repeatable"),
+      Flag.withDescription("Private or reserved network that only this integration may use; repeatable"),
       Flag.withMetavar("CIDR"),
       Flag.atLeast(0)
     ),
     header: Flag.String("header").pipe(
-      Flag.withDescription("Header of its requests, beside those of all; its value is not shown again; repeatable"),
+      Flag.withDescription("Additional request header; its value is never shown again; repeatable"),
       Flag.withMetavar("'NAME: VALUE'"),
       Flag.atLeast(0)
     ),
     requestsPerSecond: Flag.Finite("requests-per-second").pipe(
-      Flag.withDescription("The most requests that are started in a second"),
+      Flag.withDescription("Most requests to start per second"),
       Flag.withMetavar("N"),
       Flag.optional
     ),
     clear: Flag.Boolean("clear").pipe(
-      Flag.withDescription("Forget what was set before; without it, what is not named stays"),
+      Flag.withDescription("Remove all earlier overrides; without this flag, those not given stay"),
       Flag.withDefault(false)
     )
   },
@@ -177,7 +181,7 @@ const set = Command.make(
         "Nothing to set. Give --status, --acknowledge, --retry, --allow-target, --header, --requests-per-second or --clear."
       )
     }
-    // The API replaces all overrides at once, so those that stay are sent again.
+    // The API replaces all overrides, so those that stay are sent again.
     const before: IntegrationChange["overrides"] =
       changesOverrides && !given.clear ? (yield* ask(given, (api) => api.integrations.show(given.id))).overrides : {}
     const change: IntegrationChange = {
@@ -194,14 +198,14 @@ const set = Command.make(
     yield* print(yield* ask(given, (api) => api.integrations.set(given.id, change)), given.json)
   })
 ).pipe(
-  Command.withDescription("Enable or disable an integration, or set where its deliveries differ from the others'"),
+  Command.withDescription("Enable or disable an integration, or override how its deliveries are sent"),
   Command.withExamples([
-    { command: "doorhook integrations set 12 --acknowledge 2xx", description: "For a receiver that answers 204" },
+    { command: "doorhook integrations set 12 --acknowledge 2xx", description: "A receiver that answers 204" },
     {
       command: "doorhook integrations set 12 --allow-target 10.1.2.0/24 --retry access_log=1s,10s",
-      description: "For a receiver in the building's own network, with a schedule of its own"
+      description: "A receiver in the building's network, with its own retry schedule"
     },
-    { command: "doorhook integrations set 12 --clear", description: "As all others again" }
+    { command: "doorhook integrations set 12 --clear", description: "Back to the service's settings" }
   ])
 )
 
@@ -217,13 +221,15 @@ const probe = Command.make(
     )
     if (given.json) return yield* printJson({ id: given.id, delivery_id })
     yield* printLine(
-      `delivery ${delivery_id} is sent to integration ${given.id}; acknowledged, it enables the integration`
+      `delivery ${delivery_id} is being sent to integration ${given.id}, which is enabled if it acknowledges`
     )
-    yield* printLine(`how it ended: ${commandTo(given, "deliveries show", delivery_id)}`)
+    yield* printLine(`see the outcome with: ${commandTo(given, "deliveries show", delivery_id)}`)
   })
-).pipe(Command.withDescription("Try an integration that doorhook disabled; it is enabled when it acknowledges"))
+).pipe(
+  Command.withDescription("Send one delivery to an integration that doorhook disabled; an acknowledgement enables it")
+)
 
 export const integrationsCommand = Command.make("integrations").pipe(
-  Command.withDescription("See integrations and set what is particular to them"),
+  Command.withDescription("List and configure integrations"),
   Command.withSubcommands([list, show, set, probe, testCommand, portalLinkCommand])
 )

@@ -1,8 +1,8 @@
 /**
  * The program `doorhook`.
  *
- * The published module is a single file with all of its imports, Effect included: that halves the start time. Separately
- * installed packages share the Effect that npm installs, and `extended.ts` is the same program on that Effect.
+ * The published module is a single file with all of its imports, Effect included, which halves the start-up time.
+ * Separately installed packages use the Effect that npm installs; `extended.ts` is the same program on that Effect.
  */
 import { makeDoorhook } from "./doorhook.ts"
 import { mayNeedExtensions, placeholders } from "./extensions.ts"

@@ -1,5 +1,5 @@
 /**
- * `doorhook migrate`: brings the tables up to date without serving, for deployments with a separate migration step.
+ * `doorhook migrate`: upgrades the tables without serving, for deployments with a separate migration step.
  */
 import { CommandFailure } from "@doorhook/core"
 import { Console, Effect, Layer } from "effect"
@@ -16,25 +16,23 @@ export const migrateCommand = Command.make(
     const settings = yield* databaseConfigOf(given)
     const name = settings.database ?? Database.defaultDatabase
     const before = yield* inspect(name)
-    if (before === null) return yield* CommandFailure.usage("A database in memory has nothing to bring up to date.")
+    if (before === null) return yield* CommandFailure.usage("A database in memory has no tables to upgrade.")
     yield* makeFolder(settings)
-    // Opening a database brings it up to date.
+    // Opening a database upgrades its tables.
     yield* Effect.scoped(Layer.build(Database.layer(settings)))
     const { newest, version } = before
     yield* Console.log(
       version === newest
-        ? `the tables are of version ${newest} already`
-        : `the tables are of version ${newest} now; ${version === 0 ? "there were none" : `they were of ${version}`}`
+        ? `the tables already have version ${newest}`
+        : `the tables now have version ${newest}; ${version === 0 ? "there were none" : `they had version ${version}`}`
     )
   })
 ).pipe(
-  Command.withDescription(
-    "Make the tables, or bring them up to date, and end: serve and worker do the same at their start"
-  ),
+  Command.withDescription("Create or upgrade the tables and exit; serve and worker do the same when they start"),
   Command.withExamples([
     {
       command: "doorhook migrate --database postgres://doorhook@db.internal/doorhook",
-      description: "As a step of a deployment, by a user who may change the schema"
+      description: "As a deployment step, run by a user who may change the schema"
     }
   ])
 )

@@ -18,7 +18,7 @@ const detailOf = (notification: DoorhookNotification): string => {
     case "exhausted":
       return `${counted(notification.deliveries, "delivery", "deliveries")} given up`
     case "retention_paused":
-      return "the clock jumped ahead: nothing is deleted by age for 24 hours"
+      return "the clock jumped ahead: retention deletes nothing for 24 hours"
   }
 }
 
@@ -40,9 +40,11 @@ const list = Command.make(
     if (given.json) return yield* printJson(page)
     yield* printPage(page.notifications.map(rowOf), "no notifications", page.next)
   })
-).pipe(Command.withDescription("List notifications, the oldest first"))
+).pipe(Command.withDescription("List notifications, oldest first"))
 
 export const notificationsCommand = Command.make("notifications").pipe(
-  Command.withDescription("See which integrations failed, were disabled, recovered or had deliveries given up"),
+  Command.withDescription(
+    "See which integrations failed, were disabled, recovered, or had deliveries that were given up"
+  ),
   Command.withSubcommands([list])
 )

@@ -21,7 +21,7 @@ export const connection = {
     Flag.withFallbackConfig(Config.NonEmptyString("DOORHOOK_URL").pipe(Config.withDefault(defaultUrl)))
   ),
   operatorKey: operatorKeyFlag,
-  json: Flag.Boolean("json").pipe(Flag.withDescription("Print the answer of the API as it is"), Flag.withDefault(false))
+  json: Flag.Boolean("json").pipe(Flag.withDescription("Print the API's response unchanged"), Flag.withDefault(false))
 }
 
 export interface Connection {
@@ -43,7 +43,7 @@ const clientOf = Effect.fnUntraced(function* ({ operatorKey, url }: Connection) 
       : [`--url or DOORHOOK_URL: must be an http or https URL like ${defaultUrl}, not ${JSON.stringify(url)}.`]),
     ...(Option.isNone(key)
       ? [
-          "No operator key. Set DOORHOOK_OPERATOR_KEY in this shell too, or give --operator-key: the service's own, or the one that it printed at its first start; of an embedded doorhook, its operatorKey."
+          "No operator key. Set DOORHOOK_OPERATOR_KEY in this shell too, or give --operator-key: the key that the service was started with or printed at its first start. For an embedded doorhook, it is the option operatorKey."
         ]
       : keyProblems(key.value))
   ]
@@ -59,13 +59,13 @@ export const whereDisabled = (given: Connection, integration: string) => ({
   integration_disabled: `To enable it: ${commandTo(given, "integrations set", integration, "--status enabled")}`
 })
 
-/** What an answer says, as the command's own user understands it. */
-const tell = ({ operatorKey, url }: Connection, { code, message }: DoorhookError, remedies: Remedies): string => {
+/** Words a failed answer for the user of the command. */
+const messageFor = ({ operatorKey, url }: Connection, { code, message }: DoorhookError, remedies: Remedies): string => {
   switch (code) {
     case "unauthorized":
-      return `The service at ${url} refuses the operator key of ${
+      return `The service at ${url} rejects the operator key from ${
         Option.isSome(operatorKey) ? "--operator-key" : "DOORHOOK_OPERATOR_KEY"
-      }. Give the one that it was started with, or that it printed at its first start.`
+      }. Give the key that it was started with or printed at its first start.`
     case "not_doorhook":
       return `--url ${url}: ${message} Give the address of the service.`
     default:
@@ -79,11 +79,11 @@ const badInput: ReadonlyArray<number> = [400, 422]
 const whys: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing listens there",
   ENOTFOUND: "there is no such host",
-  EAI_AGAIN: "its name can't be looked up now",
+  EAI_AGAIN: "its name can't be looked up at the moment",
   ECONNRESET: "the connection broke"
 }
 
-/** The system's reason why a call got no answer. */
+/** Returns the system's reason why a call got no answer. */
 const whyNoAnswer = (error: unknown): string => {
   const cause = Predicate.hasProperty(error, "cause") ? error.cause : error
   const code = Predicate.hasProperty(cause, "code") && Predicate.isString(cause.code) ? cause.code : ""
@@ -93,15 +93,15 @@ const whyNoAnswer = (error: unknown): string => {
 const failureOf = (given: Connection, error: unknown, remedies: Remedies): CommandFailure => {
   if (error instanceof DoorhookError) {
     const exitCode = badInput.includes(error.status) ? CommandFailure.usageExitCode : 1
-    return new CommandFailure({ exitCode, message: tell(given, error, remedies) })
+    return new CommandFailure({ exitCode, message: messageFor(given, error, remedies) })
   }
   return new CommandFailure({
     exitCode: 1,
-    message: `No answer from ${given.url}: ${whyNoAnswer(error)}. Start the service there (npx doorhook serve), or give another address with --url.`
+    message: `No answer from ${given.url}: ${whyNoAnswer(error)}. Start the service there (npx doorhook serve), or give its address with --url.`
   })
 }
 
-/** Calls the API. A failure is one line that says what to do. */
+/** Calls the API. Fails with one line that says what to do. */
 export const ask = <A>(given: Connection, call: (client: OperatorClient) => Promise<A>, remedies: Remedies = {}) =>
   Effect.flatMap(clientOf(given), (client) =>
     Effect.tryPromise({
@@ -110,7 +110,7 @@ export const ask = <A>(given: Connection, call: (client: OperatorClient) => Prom
     })
   )
 
-/** The integration that a command is about. */
+/** The argument for the integration that a command acts on. */
 export const integrationArgument = Argument.String("integration").pipe(
   Argument.filter(
     (text) => /^[1-9]\d*$/.test(text),
@@ -120,14 +120,13 @@ export const integrationArgument = Argument.String("integration").pipe(
 )
 
 /**
- * Prints one line. Control characters are replaced: texts of others, like a receiver's answer, must not control the
- * terminal.
+ * Prints one line. Replaces control characters: foreign text, like a receiver's answer, must not control the terminal.
  */
 export const printLine = (text: string): Effect.Effect<void> => Console.log(onOneLine(text))
 
 export const printJson = (value: unknown): Effect.Effect<void> => Console.log(shownJson(value))
 
-/** Prints a page: a row for each item or a line for an empty list, and how to get the next page. */
+/** Prints a page: a row for each item, or a line if there are none, and the flag for the next page. */
 export const printPage = Effect.fnUntraced(function* (
   rows: ReadonlyArray<ReadonlyArray<string>>,
   none: string,
@@ -138,22 +137,22 @@ export const printPage = Effect.fnUntraced(function* (
   if (next !== null) yield* printLine(`more: --after ${next}`)
 })
 
-/** A flag for an optional text. */
+/** Makes a flag for an optional text. */
 export const optionalText = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withDescription(description), Flag.optional, Flag.map(Option.getOrUndefined))
 
 /** The flag for the order of a list, with the API's value for it. */
 export const newest = Flag.Boolean("newest").pipe(
-  Flag.withDescription("The newest first (default: the oldest first)"),
+  Flag.withDescription("Newest first (default: oldest first)"),
   Flag.withDefault(false),
   Flag.map((isNewest) => (isNewest ? "newest" : undefined))
 )
 
 /** The flags of every list. */
 export const paging = {
-  after: optionalText("after", "Continue after this one"),
+  after: optionalText("after", "Id to continue after"),
   limit: Flag.Int("limit").pipe(
-    Flag.withDescription("The most to list (1 to 1,000; default 100)"),
+    Flag.withDescription("Most items to list (1 to 1,000; default 100)"),
     Flag.withDefault(100)
   )
 }

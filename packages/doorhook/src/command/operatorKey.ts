@@ -1,5 +1,5 @@
 /**
- * The operator key as a flag or environment variable.
+ * Reads the operator key from a flag or an environment variable.
  */
 import { Config, Effect, Option, Redacted, Result } from "effect"
 import { Flag } from "effect/cli"
@@ -8,11 +8,11 @@ import { problemsIn } from "../config/ReadingSettings.ts"
 import { withFlags } from "./settingFlags.ts"
 
 export const operatorKeyFlag = Flag.Redacted("operator-key").pipe(
-  Flag.withDescription("Key of the operator API; better given as DOORHOOK_OPERATOR_KEY"),
+  Flag.withDescription("Key of the operator API; the variable DOORHOOK_OPERATOR_KEY is safer"),
   Flag.optional
 )
 
-/** Problems of a key, in the terms of the command line. */
+/** Lists the problems of a key, in the terms of the command line. */
 export const keyProblems = (operatorKey: string | undefined): ReadonlyArray<string> =>
   problemsIn([Result.mapError(presentedKeyOf({ operatorKey }), withFlags)])
 

@@ -1,9 +1,9 @@
 /**
  * Ends this process when its parent process has ended.
  *
- * Where Node.js can't replace itself with another program, the launcher runs the command as a child, and a pipe connects
- * the two. When the launcher is killed, its end of the pipe closes and the command is killed too. The workers of `doorhook
- * serve --workers N` get SIGTERM instead, and finish their attempts in flight.
+ * Where Node.js can't replace itself with another program, the launcher runs the command as a child process, connected
+ * by a pipe. When the launcher is killed, its end of the pipe closes and the command is killed too. Workers of
+ * `doorhook serve --workers N` end with SIGTERM instead, and finish their attempts in flight.
  */
 import { Socket } from "node:net"
 

@@ -1,7 +1,7 @@
 /**
- * Services that every command needs: files, processes and HTTP of Node.js, and the output of help and errors.
+ * Services that every command needs: Node.js files, processes and HTTP, and the output of help and errors.
  *
- * The published command contains `@effect/platform-node-shared`, so users don't install it.
+ * The published command bundles `@effect/platform-node-shared`, so users don't install it.
  */
 import * as NodeChildProcessSpawner from "@effect/platform-node-shared/NodeChildProcessSpawner"
 import * as NodeFileSystem from "@effect/platform-node-shared/NodeFileSystem"

@@ -1,5 +1,6 @@
 /**
- * `doorhook integrations portal-link` and `test`, both for the owner of an integration, and `doorhook portal`.
+ * `doorhook integrations portal-link` and `doorhook integrations test`, which help the owner of an integration, and
+ * `doorhook portal`.
  */
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
@@ -11,7 +12,7 @@ export const portalLinkCommand = Command.make(
     ...connection,
     id: integrationArgument,
     expiresIn: Flag.String("expires-in").pipe(
-      Flag.withDescription("How long it is good, 1s to 24h (default 15m)"),
+      Flag.withDescription("How long the link is valid, 1s to 24h (default 15m)"),
       Flag.withMetavar("DURATION"),
       Flag.optional,
       Flag.map(Option.getOrUndefined)
@@ -21,9 +22,9 @@ export const portalLinkCommand = Command.make(
     const link = yield* ask(given, (api) => api.portalLink(given.id, { expiresIn: given.expiresIn }))
     if (given.json) return yield* printJson(link)
     yield* printLine(link.url)
-    yield* printLine(`good until ${link.expires_at}, for whoever has it`)
+    yield* printLine(`valid until ${link.expires_at} for anyone who has it`)
   })
-).pipe(Command.withDescription("Make a link to an integration's own page, to give to its owner"))
+).pipe(Command.withDescription("Make a link to an integration's page for its owner"))
 
 export const testCommand = Command.make(
   "test",
@@ -31,10 +32,10 @@ export const testCommand = Command.make(
   Effect.fnUntraced(function* (given) {
     const sent = yield* ask(given, (api) => api.sendTestEvent(given.id), whereDisabled(given, given.id))
     if (given.json) return yield* printJson(sent)
-    yield* printLine(`a test event of type ${sent.resource_type} is on its way to integration ${given.id}`)
-    yield* printLine(`how it ended: ${commandTo(given, "deliveries show", sent.delivery_id)}`)
+    yield* printLine(`a test event of type ${sent.resource_type} is being sent to integration ${given.id}`)
+    yield* printLine(`see the outcome with: ${commandTo(given, "deliveries show", sent.delivery_id)}`)
   })
-).pipe(Command.withDescription("Send a made-up event, marked as a test, to an integration and to no other"))
+).pipe(Command.withDescription("Send a sample event, marked as a test, to this integration only"))
 
 const rotateSecret = Command.make(
   "rotate-secret",
@@ -42,12 +43,14 @@ const rotateSecret = Command.make(
   Effect.fnUntraced(function* (given) {
     yield* ask(given, (api) => api.rotatePortalSecret())
     if (given.json) return yield* printJson({ rotated: true })
-    yield* printLine("the portal secret is replaced: links and pages opened by them stop working within two seconds")
-    yield* printLine("login and consent forms that are open now must be loaded again")
+    yield* printLine(
+      "the portal secret was replaced: portal links and pages opened with them stop working within two seconds"
+    )
+    yield* printLine("login and consent forms that are open now must be reloaded")
   })
-).pipe(Command.withDescription("Replace the secret behind portal links; all links and open pages stop working"))
+).pipe(Command.withDescription("Replace the secret that portal links depend on; all links and open pages stop working"))
 
 export const portalCommand = Command.make("portal").pipe(
-  Command.withDescription("The pages of integrations' owners"),
+  Command.withDescription("Manage the pages for integrations' owners"),
   Command.withSubcommands([rotateSecret])
 )

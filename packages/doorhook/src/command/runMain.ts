@@ -1,5 +1,5 @@
 /**
- * Runs a command as the main program of a process: services, output and exit code.
+ * Runs a command as the main program of a process, with its services, output and exit code.
  */
 import * as NodeRuntime from "@effect/platform-node-shared/NodeRuntime"
 import { Effect } from "effect"
@@ -12,7 +12,7 @@ import type { Platform } from "./platform.ts"
 import { platform } from "./platform.ts"
 import { Process } from "./untilStopped.ts"
 
-/** Runs a command on arguments. Stopping a command that runs until it is stopped is not a failure. */
+/** Runs a command with arguments. Stopping a command that runs until it is stopped is not a failure. */
 export const runMain = <Name extends string, Input, E, ContextInput>(
   command: Command.Command<Name, Input, ContextInput, E, Platform>,
   given: ReadonlyArray<string>

@@ -6,7 +6,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { createInterface } from "node:readline"
 
-/** A program could not be started, or failed. */
+/** Failure of a program, or of starting it. */
 export class ProgramFailed extends Schema.TaggedError<ProgramFailed>()("ProgramFailed", {
   program: Schema.String,
   /** Whether the program does not exist. */
@@ -22,7 +22,7 @@ export class ProgramFailed extends Schema.TaggedError<ProgramFailed>()("ProgramF
 interface RunOptions {
   /** Variables to add to the environment of this process. */
   readonly env?: Readonly<Record<string, string>>
-  /** Gets each line of standard output. */
+  /** Called with each line of standard output. */
   readonly onLine: (line: string) => void
 }
 

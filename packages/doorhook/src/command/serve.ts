@@ -21,15 +21,15 @@ import { untilStopped } from "./untilStopped.ts"
 import { checkShared, keepWorkers } from "./workers.ts"
 
 const flags = {
-  // A string, not a number: a wrong port is then reported together with the problems of all other settings.
+  // A string, not a number, so that a wrong port is reported together with the problems of all other settings.
   port: Flag.String("port").pipe(
-    Flag.withDescription("Port to listen on; 0 is any free one (default 4000)"),
+    Flag.withDescription("Port to listen on; 0 for any free port (default 4000)"),
     Flag.withMetavar("PORT"),
     Flag.optional
   ),
   host: Flag.String("host").pipe(Flag.withDescription("Address to listen on (default 127.0.0.1)"), Flag.optional),
   publicUrl: Flag.String("public-url").pipe(
-    Flag.withDescription("Where the service is reached from outside (default: where it listens)"),
+    Flag.withDescription("The service's address as clients see it (default: the address it listens on)"),
     Flag.optional
   ),
   operatorKey: operatorKeyFlag,
@@ -42,7 +42,7 @@ const flags = {
   ),
   trustedProxy: Flag.String("trusted-proxy").pipe(
     Flag.withDescription(
-      "Network of reverse proxies whose X-Forwarded-For says who a client is; repeatable (or DOORHOOK_TRUSTED_PROXIES)"
+      "Network of reverse proxies whose X-Forwarded-For gives the client's address; repeatable (or DOORHOOK_TRUSTED_PROXIES)"
     ),
     Flag.withMetavar("CIDR"),
     Flag.atLeast(0)
@@ -59,11 +59,11 @@ const flags = {
     Flag.optional
   ),
   clientIsolation: Flag.Boolean("client-isolation").pipe(
-    Flag.withDescription("Hide from each client the integrations that others created (or DOORHOOK_CLIENT_ISOLATION)"),
+    Flag.withDescription("Show each client only the integrations that it created (or DOORHOOK_CLIENT_ISOLATION)"),
     Flag.optional
   ),
   workers: Flag.String("workers").pipe(
-    Flag.withDescription("Processes that deliver beside this one, over one PostgreSQL (default 0)"),
+    Flag.withDescription("Number of additional processes that deliver, on PostgreSQL (default 0)"),
     Flag.withMetavar("N"),
     Flag.optional
   ),
@@ -97,10 +97,13 @@ const configOf = Effect.fnUntraced(function* (given: Flags) {
   )
 })
 
-/** The number of workers to run. None without a directory: workers could not check who may receive an event. */
+/**
+ * Returns the number of workers to run. None without a directory, because workers could not check who may receive an
+ * event.
+ */
 const workersOf = ({ directory, workers = 0 }: ServeConfig): number => (directory === undefined ? 0 : workers)
 
-/** Prints what an operator must know at the start. */
+/** Prints what operators must know at the start, like new keys and missing settings. */
 const announce = Effect.fnUntraced(function* (config: ServeConfig) {
   const { created, key } = yield* OperatorKey
   if (created) yield* Console.log(`operator key (shown only now): ${Redacted.value(key)}`)
@@ -133,7 +136,7 @@ export const serveCommand = Command.make(
       const service = Layer.effectDiscard(announce(config)).pipe(Layer.provideMerge(Serving.layer(config, directory)))
       const shared = [...logLevelArguments(yield* GlobalFlag.LogLevel), ...deliveryArguments(given)]
       const workers = keepWorkers(workersOf(config), config.database ?? defaultDatabase, shared)
-      // Runs until it is stopped. Ends by itself only when its database is lost.
+      // Ends without being stopped only if the database is lost.
       const serving = Effect.scoped(
         Effect.flatMap(Layer.build(service), (built) => Context.get(built, StoreHealth).lost)
       )
@@ -148,11 +151,11 @@ export const serveCommand = Command.make(
     { command: "doorhook serve --directory directory.json", description: "Serve on http://127.0.0.1:4000" },
     {
       command: "doorhook serve --port 8080 --allow-target 10.0.0.0/8 --retry access_log=5s,1m,1h",
-      description: "With receivers on the building's own network and a schedule of one's own"
+      description: "With receivers in the building's network, and a custom retry schedule"
     },
     {
       command: "doorhook serve --database postgres://doorhook@db.internal/doorhook",
-      description: "On PostgreSQL, where workers on other machines can deliver too"
+      description: "On PostgreSQL, so that workers on other machines can deliver too"
     }
   ])
 )

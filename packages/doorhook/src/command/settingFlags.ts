@@ -3,7 +3,7 @@
  */
 import { withPlaces } from "../config/ReadingSettings.ts"
 
-/** Where a setting can be given outside of a configuration file. */
+/** The flag or the environment variable of each setting. */
 export const givenBy: Readonly<Record<string, string>> = {
   port: "--port",
   host: "--host",

@@ -1,5 +1,5 @@
 /**
- * Output of a process at shutdown: one line when it begins, and one when it is done.
+ * Prints one line when shutdown begins, and one when it is complete.
  */
 import { Console, Effect } from "effect"
 import type { Scope } from "effect"
@@ -7,7 +7,7 @@ import { onSighup } from "../service/Sighup.ts"
 
 /** Prints a line when the scope begins to close, before earlier resources are released. */
 export const logStopping = (name: string): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.addFinalizer(() => Console.log(`${name} stopping: open work is finished first`))
+  Effect.addFinalizer(() => Console.log(`${name} stopping: finishing open work`))
 
 /**
  * Stops the process at SIGHUP, as at SIGTERM, when there is no directory file to read again. A closing terminal sends
@@ -16,5 +16,5 @@ export const logStopping = (name: string): Effect.Effect<void, never, Scope.Scop
 export const stopOnSighup = (directory: string | undefined): Effect.Effect<void, never, Scope.Scope> =>
   directory === undefined ? onSighup(() => process.kill(process.pid, "SIGTERM")) : Effect.void
 
-/** Prints a line when everything has ended after an interruption. */
+/** Prints a line when an interruption is complete. */
 export const logStopped = (name: string) => Effect.onInterrupt(() => Console.log(`${name} stopped`))

@@ -1,10 +1,13 @@
 /**
- * For commands that run until they are stopped. Stopping is then not a failure, and telemetry is exported while they run.
+ * Marks commands that run until they are stopped: stopping them is not a failure, and they export telemetry.
  */
 import { Context, Effect } from "effect"
 import * as Otlp from "../telemetry/Otlp.ts"
 
-/** How this process may end. The parsed command sets it, because arguments may begin with flags of any command. */
+/**
+ * Whether this process runs until it is stopped. The parsed command sets this, because the arguments alone don't show
+ * the command: flags might come first.
+ */
 export const Process = Context.Reference<{ runsUntilStopped: boolean }>("doorhook/command/Process", {
   defaultValue: () => ({ runsUntilStopped: false })
 })

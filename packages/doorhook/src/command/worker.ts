@@ -23,14 +23,14 @@ export const workerCommand = Command.make(
       if (!isPostgres(database)) {
         const what = database === "memory" ? "a database in memory" : `the SQLite file ${database}`
         return yield* CommandFailure.usage(
-          `worker: ${what} belongs to one process alone, and "doorhook serve" delivers from it itself. Give the URL of the PostgreSQL database that the service uses, by --database postgres://... or DOORHOOK_DATABASE; without PostgreSQL, start no worker.`
+          `worker: only one process can use ${what}, and "doorhook serve" also delivers from it. Give the URL of the service's PostgreSQL database with --database postgres://... or DOORHOOK_DATABASE. Without PostgreSQL, workers are not needed.`
         )
       }
       yield* forceExitAfterSignal(config)
       yield* stopOnSighup(config.directory)
       const announce = Effect.gen(function* () {
         if (config.directory === undefined) {
-          yield* Console.log("no --directory: users' rights are not checked again before each attempt")
+          yield* Console.log("no --directory: users' rights are not rechecked before each attempt")
         }
         yield* Console.log("doorhook worker ready")
         yield* logStopping("doorhook worker")
@@ -44,11 +44,11 @@ export const workerCommand = Command.make(
     untilStopped
   )
 ).pipe(
-  Command.withDescription("Deliver from a shared database, without HTTP: as many as wanted, on as many machines"),
+  Command.withDescription("Deliver from a shared database, without HTTP; run any number on any number of machines"),
   Command.withExamples([
     {
       command: "doorhook worker --database postgres://doorhook@db.internal/doorhook --directory directory.json",
-      description: "Deliver beside a service and other workers"
+      description: "Share the deliveries of a service with other workers"
     }
   ])
 )

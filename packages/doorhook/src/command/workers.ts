@@ -12,11 +12,14 @@ import { onSighup } from "../service/Sighup.ts"
 /** Environment variable for the database. An argument would show a password in the URL to other users of the machine. */
 const databaseVariable = "DOORHOOK_DATABASE"
 
-/** First delay before a worker is started again, in milliseconds. It doubles each time a worker ends soon after its start. */
+/**
+ * First delay before a worker is restarted, in milliseconds. The delay doubles each time a worker ends soon after its
+ * start.
+ */
 const firstPause = 500
 const longestPause = 30_000
 
-/** A worker that ran for this long, in milliseconds, did not end because of how it was started. */
+/** Run time, in milliseconds, after which the restart delay begins again at its first value. */
 const longLife = 60_000
 
 /** Runs one worker until it ends, and returns how it ended. Interruption stops the worker gracefully. */
@@ -24,7 +27,8 @@ const runWorker = (args: ReadonlyArray<string>, database: string) =>
   Effect.acquireUseRelease(
     Effect.sync(() =>
       spawn(process.execPath, [...process.execArgv, process.argv[1] ?? "", "worker", ...args], {
-        // When this process is killed, its workers finish their attempts and end too. Its restart starts new workers.
+        // When this process is killed, its workers finish their attempts and end too. A restarted service starts new
+        // workers.
         env: {
           ...process.env,
           [databaseVariable]: database,
@@ -37,8 +41,8 @@ const runWorker = (args: ReadonlyArray<string>, database: string) =>
     (child) =>
       Effect.scoped(
         Effect.gen(function* () {
-          // The service has read the directory itself. A worker that has no SIGHUP handler yet ends, and its replacement
-          // reads the current directory.
+          // The service reads the directory in its own handler. SIGHUP ends a worker that has no handler yet, and its
+          // replacement reads the current directory.
           yield* onSighup(() => child.kill("SIGHUP"))
           yield* Console.log(`worker process ${child.pid}`)
           return yield* Effect.promise(() =>
@@ -64,7 +68,7 @@ const keepWorker = Effect.fnUntraced(function* (args: ReadonlyArray<string>, dat
     const began = yield* Clock.currentTimeMillis
     const how = yield* runWorker(args, database)
     if ((yield* Clock.currentTimeMillis) - began >= longLife) pause = firstPause
-    yield* Console.error(`${how}; another is started in ${pause} ms`)
+    yield* Console.error(`${how}; restarting in ${pause} ms`)
     yield* Effect.sleep(pause)
     pause = Math.min(2 * pause, longestPause)
   }
@@ -78,10 +82,10 @@ export const checkShared = (
   count === 0 || isPostgres(database)
     ? Result.succeed(count)
     : invalid(
-        "workers: more than one process can deliver from PostgreSQL only; give --database postgres://... or leave workers out"
+        "workers: only PostgreSQL can be shared by several processes; give --database postgres://... or leave out workers"
       )
 
-/** Keeps a number of workers running. `args` are the flags that they share with the service. */
+/** Keeps this many workers running. `args` are the flags that they share with the service. */
 export const keepWorkers = (count: number, database: string, args: ReadonlyArray<string>): Effect.Effect<never> =>
   count === 0
     ? Effect.never

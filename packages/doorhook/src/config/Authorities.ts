@@ -1,5 +1,5 @@
 /**
- * Certificate authorities that the host trusts beside the public ones: a building's own, for example, which signs its
+ * Certificate authorities that the host trusts in addition to the public ones, like a building's own, which signs its
  * receivers' certificates.
  */
 import { fileTroubleOf } from "@doorhook/core"
@@ -10,7 +10,7 @@ import type { EngineConfig } from "./EngineConfig.ts"
 import type { InvalidConfig } from "./ReadingSettings.ts"
 import { invalid } from "./ReadingSettings.ts"
 
-/** Splits a text in PEM (RFC 7468) into its certificates. */
+/** Splits a PEM text (RFC 7468) into its certificates. */
 const certificatesIn = (text: string): ReadonlyArray<string> =>
   text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
 
@@ -22,7 +22,7 @@ const isCertificate = (pem: string): boolean => {
   }
 }
 
-/** The certificates in the file that a configuration names, in PEM. Empty without a file. */
+/** Returns the PEM certificates in the file that a configuration names. Empty without a file. */
 export const authoritiesOf = ({
   caFile: file
 }: Pick<EngineConfig, "caFile">): Result.Result<ReadonlyArray<string>, InvalidConfig> => {
@@ -32,7 +32,7 @@ export const authoritiesOf = ({
     const broken = certificates.findIndex((pem) => !isCertificate(pem))
     if (broken !== -1) return invalid(`caFile: certificate ${broken + 1} of ${file} can't be read`)
     if (certificates.length > 0) return Result.succeed(certificates)
-    return invalid(`caFile: ${file} has no certificate in PEM, which begins with -----BEGIN CERTIFICATE-----`)
+    return invalid(`caFile: ${file} has no PEM certificate, which would begin with -----BEGIN CERTIFICATE-----`)
   } catch (error) {
     return invalid(`caFile: ${file} can't be read: ${fileTroubleOf(error)}`)
   }

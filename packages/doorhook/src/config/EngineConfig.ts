@@ -32,43 +32,46 @@ const Text = Schema.String
 const Texts = Schema.Array(Text)
 
 const engineFields = {
-  /** A SQLite file, `memory`, or `postgres://...`. Its URL may hold a password: prefer the variable. Default `doorhook.db`. */
+  /**
+   * A SQLite file, `memory`, or `postgres://...`. If the URL contains a password, prefer the variable. Default
+   * `doorhook.db`.
+   */
   database: Schema.optional(Text),
   /** Special-purpose networks that integrations may point at, like `10.0.0.0/8` or `127.0.0.1`. Default none. */
   allowTargets: Schema.optional(Texts),
   /**
-   * Delays between attempts by resource type, like `{ access_log: ["5s", "30s"] }`. An empty list is no retry. Default:
-   * `access_log` 5s, 30s, 2m, 10m, 30m, 2h, 6h, 12h, 1d, 1d; `call` 1s, 3s, 8s.
+   * Delays between attempts by resource type, like `{ access_log: ["5s", "30s"] }`. An empty list means no retry.
+   * Default: `access_log` 5s, 30s, 2m, 10m, 30m, 2h, 6h, 12h, 1d, 1d; `call` 1s, 3s, 8s.
    */
   retry: Schema.optional(Schema.Record(Text, Texts)),
   /**
-   * Resource types beside `call` and `access_log`, like `{ door_forced: { priority: "high", retry: ["1s", "5s"] } }`: each with
-   * `actions` (default `["create"]`), `retry` (default as `access_log`), `lifetime` (default none) and `priority` (`high`
-   * overtakes `normal`, the default). Default none.
+   * Resource types in addition to `call` and `access_log`, like `{ door_forced: { priority: "high", retry: ["1s", "5s"]
+   * } }`. Each has `actions` (default `["create"]`), `retry` (default: that of `access_log`), `lifetime` (default none)
+   * and `priority` (`high` overtakes `normal`, the default). Default none.
    */
   resourceTypes: Schema.optional(Schema.Record(Text, ResourceTypeDeclaration)),
   /** How long a receiver has to acknowledge. Default `5s`. */
   ackTimeout: Schema.optional(Text),
   /**
-   * What requests are signed with: `hmac`, the integration's secret; `ed25519`, the service's key, whose public key is at
-   * `GET /v4/webhook_keys`; `both`; or `off`. Default `hmac`.
+   * What requests are signed with: `hmac` (the integration's secret), `ed25519` (the service's key, with the public key
+   * at `GET /v4/webhook_keys`), `both` or `off`. Default `hmac`.
    */
   signing: Schema.optional(Schema.Literals(signings)),
-  /** A URL of the operator. Notifications about integrations and the service are sent to it as webhooks. Default none. */
+  /** URL to which notifications about integrations and the service are sent as webhooks. Default none. */
   notificationUrl: Schema.optional(Text),
   /**
-   * The secret that requests to `notificationUrl` are signed with: `whsec_` and base64 of 24 bytes or more. Default: made at
-   * the first start of `doorhook serve`, and printed once; `createDoorhook` needs it.
+   * The secret that requests to `notificationUrl` are signed with: `whsec_` and base64 of 24 bytes or more. Default:
+   * generated at the first start of `doorhook serve` and printed once; `createDoorhook` has no default.
    */
   notificationSecret: Schema.optional(Text),
   /** How long settled deliveries and their events are kept, or `forever`. Default `90d`. */
   retention: Schema.optional(Text),
   /**
-   * How long an integration may acknowledge nothing before it is disabled. It needs at least ten failed attempts. Default
-   * `3d`.
+   * How long an integration may go without an acknowledgement before it is disabled. At least ten attempts must fail
+   * first. Default `3d`.
    */
   disableAfter: Schema.optional(Text),
-  /** The most integrations of one building or tenant, or `unlimited`. Default 100. */
+  /** Maximum number of integrations of one building or tenant, or `unlimited`. Default 100. */
   integrationsPerScope: Schema.optional(CountOrUnlimited),
   /**
    * Whether a client sees only the integrations that it created. If false, each client sees and changes all integrations of
@@ -76,8 +79,8 @@ const engineFields = {
    */
   clientIsolation: Schema.optional(Schema.Boolean),
   /**
-   * How long a process counts as alive after its last heartbeat. When it dies, other processes send its deliveries after
-   * this time. Must be more than `ackTimeout` plus 5 s. Default `20s`.
+   * How long a process counts as alive after its last heartbeat. When a process dies, other processes send its
+   * deliveries after this time. Must be more than `ackTimeout` plus 5 s. Default `20s`.
    */
   lease: Schema.optional(Text),
   /**
@@ -86,51 +89,58 @@ const engineFields = {
    */
   catchUp: Schema.optional(Schema.Boolean),
   /**
-   * The most event data of deliveries that a process holds in memory, in bytes. Further deliveries wait in the database.
-   * Default 33554432 (32 MiB).
+   * Maximum event data of the deliveries that a process holds in memory, in bytes. Further deliveries wait in the
+   * database. Default 33554432 (32 MiB).
    */
   queueBytes: Schema.optional(Schema.Number),
   /**
-   * The most event data of publications that wait to be stored, in bytes. Beyond that, a call waits up to 5 s and is then
+   * Maximum event data of publications waiting to be stored, in bytes. Beyond this, a call waits up to 5 s and is then
    * refused. Default 67108864 (64 MiB).
    */
   waitingBytes: Schema.optional(Schema.Number),
   /**
-   * How long PostgreSQL may take for a statement, which it cancels after that. When PostgreSQL does not respond at all,
-   * calls fail a second later and their connections are closed. Default `15s`.
+   * How long a PostgreSQL statement may take before it is cancelled. If PostgreSQL does not respond at all, the call
+   * fails a second later and its connection is closed. Default `15s`.
    */
   databaseTimeout: Schema.optional(Text),
   /**
-   * How long a process that hears no wake signal waits before it looks for due deliveries; it may be minutes where PostgreSQL
-   * passes signals on. Default `1s`.
+   * How long a process without a wake signal waits before it looks for due deliveries. Minutes are fine if PostgreSQL
+   * forwards the signals. Default `1s`.
    */
   pollInterval: Schema.optional(Text),
   /**
    * The service's address as clients see it: the issuer of tokens, and the base of links. Default: the address that
-   * `doorhook serve` listens on. When embedded, the address of the first request to `doorhook.node` or `doorhook.fastify`,
-   * and `http://localhost:4000` before it. `doorhook.fetch` can't learn the address, so set it there.
+   * `doorhook serve` listens on. When embedded, the address of the first request to `doorhook.node` or
+   * `doorhook.fastify`, and `http://localhost:4000` before that. Always set it with `doorhook.fetch`, which can't infer
+   * the address.
    */
   publicUrl: Schema.optional(Text),
-  /** The key of the operator API: 32 characters or more. Default: made at the first start and kept in the database. */
+  /**
+   * The key of the operator API: 32 characters or more. Default: generated at the first start and stored in the
+   * database.
+   */
   operatorKey: Schema.optional(Text),
   /**
-   * Encrypts signing secrets and the secret behind portal links in the database: 32 characters or more, kept apart from the
-   * database. Default: these secrets are stored readable, and a warning is logged.
+   * Encrypts signing secrets and the secret behind portal links in the database: 32 characters or more. Keep it apart
+   * from the database. Default: these secrets are stored unencrypted, and a warning is logged.
    */
   encryptionKey: Schema.optional(Text),
   /**
-   * A forward proxy that deliveries go out through, like `http://proxy.internal:3128`. Its URL may hold a password: prefer the
+   * Forward proxy for deliveries, like `http://proxy.internal:3128`. If the URL contains a password, prefer the
    * variable. Default none.
    */
   proxy: Schema.optional(Text),
   /** Hosts and networks that are reached without the proxy. Default none. */
   noProxy: Schema.optional(Texts),
-  /** A file of certificates in PEM: authorities of receivers' certificates, beside the public ones. Read at the start. Default none. */
+  /**
+   * PEM file of certificate authorities to trust for receivers, in addition to the public ones. Read at the start.
+   * Default none.
+   */
   caFile: Schema.optional(Text)
 } as const
 
 /**
- * The engine's settings as people write them. All are optional, and undefined counts as not given. The type names both
+ * The engine's settings as users write them. All are optional, and undefined counts as not given. The type names both
  * lists of fields, because emitted declarations lose the comments of spread fields.
  */
 export const EngineConfig: Schema.Struct<typeof engineFields & typeof surfaceFields> = Schema.Struct({
@@ -179,13 +189,13 @@ const parseRetry = (
     collectAll(delays.map((delay) => parseDuration(`retry.${type}`, delay))),
     (millis): [string, RetryPolicy.RetryPolicy] => [
       type,
-      // A schedule of the host's own leaves the lifetime as it is: a call that rings too late is still unwelcome.
+      // A custom schedule does not change the lifetime, because a late call is still useless.
       { delays: millis, lifetime: definition.retry.lifetime }
     ]
   )
 }
 
-/** The forward proxy that a configuration names, or null. */
+/** Returns the forward proxy that a configuration names, or null. */
 export const egressProxyOf = ({
   noProxy = [],
   proxy
@@ -194,19 +204,19 @@ export const egressProxyOf = ({
     ? Result.succeed(null)
     : Result.mapError(
         EgressProxy.parse({ url: proxy, noProxy }),
-        // Messages about the exceptions begin with `noProxy`.
+        // Messages about exceptions from it begin with `noProxy`.
         ({ message, option }) => new InvalidConfig({ message: option === "noProxy" ? message : `proxy: ${message}` })
       )
 
-/** The beginning of a URL. A single letter would be a Windows drive. */
+/** The scheme of a URL. A single letter would be a Windows drive. */
 const scheme = /^([a-z][a-z0-9+.-]+):/i
 
 /** A name that can't be a file: empty, or ending like a folder. */
 const noFile = /^\s*$|[/\\]$/
 
 /**
- * Refuses URLs of other databases, which would become files of that name. The error names only the scheme, because the rest
- * may hold a password.
+ * Refuses URLs of other databases, which would otherwise become file names. The error names only the scheme, because
+ * the rest might contain a password.
  */
 export const databaseOf = ({ database }: EngineConfig): Result.Result<string | undefined, InvalidConfig> => {
   if (database === undefined) return Result.succeed(database)
@@ -215,27 +225,30 @@ export const databaseOf = ({ database }: EngineConfig): Result.Result<string | u
   if (kind !== undefined) {
     return invalid(`database: ${kind} databases cannot be used; give a file, postgres://..., or memory`)
   }
-  // Other libraries' name for a database in memory. A file of this name would surprise: people expect nothing to be stored.
-  if (database === ":memory:") return invalid('database: ":memory:" is no file; for a database in memory give memory')
+  // SQLite's own name for a database in memory. Refused as a file name, because users expect that nothing is stored.
+  if (database === ":memory:")
+    return invalid('database: ":memory:" is not a file; for a database in memory, give memory')
   return noFile.test(database)
     ? invalid(`database: must be a file, postgres://..., or memory, not ${nameOf(database)}`)
     : Result.succeed(database)
 }
 
-/** How long PostgreSQL may take for a statement, in milliseconds; undefined for the default. */
+/** Returns how long a PostgreSQL statement may take, in milliseconds; undefined for the default. */
 export const databaseTimeoutOf = ({
   databaseTimeout
 }: EngineConfig): Result.Result<number | undefined, InvalidConfig> => parseTimeout("databaseTimeout", databaseTimeout)
 
-/** The value of a setting; undefined when it is not given or invalid. Invalid settings are reported separately. */
+/**
+ * Returns the value of a setting; undefined if it is not given or is invalid. Invalid settings are reported separately.
+ */
 const usable = <A>(read: Result.Result<A | undefined, InvalidConfig>): A | undefined =>
   Result.getOrElse(read, () => undefined)
 
-/** The delivery settings that a configuration changes. The valid ones are also checked against each other. */
+/** Returns the delivery settings that a configuration changes. Checks the valid ones against each other. */
 export const deliveryOverrides = (config: EngineConfig): Result.Result<DeliverySettingsOverrides, InvalidConfig> => {
   const declared = resourceTypesOf(config)
   const types = usable(declared) ?? builtInTable
-  // Schedules of types with an invalid declaration are not checked.
+  // Does not check the schedules of types with an invalid declaration.
   const schedules = Object.entries(config.retry ?? {}).filter(
     ([type]) => Result.isSuccess(declared) || !Object.hasOwn(config.resourceTypes ?? {}, type)
   )

@@ -1,8 +1,8 @@
 /**
- * The engine's settings from a `ConfigProvider`, by default the environment: each setting of `EngineConfig` under its name
- * in capitals, like `DOORHOOK_DATABASE` or `DOORHOOK_ACK_TIMEOUT`. Lists are separated by commas, and retry schedules are
- * written `DOORHOOK_RETRY=access_log=5s,30s;call=1s`. `DOORHOOK_RESOURCE_TYPES`, `DOORHOOK_SCOPES`, `DOORHOOK_APPEARANCE`
- * and `DOORHOOK_TEXTS` are JSON.
+ * The engine's settings from a `ConfigProvider`, by default the environment: each setting of `EngineConfig` as a
+ * variable like `DOORHOOK_DATABASE` or `DOORHOOK_ACK_TIMEOUT`. Lists are separated by commas, and retry schedules are
+ * written `DOORHOOK_RETRY=access_log=5s,30s;call=1s`. `DOORHOOK_RESOURCE_TYPES`, `DOORHOOK_SCOPES`,
+ * `DOORHOOK_APPEARANCE` and `DOORHOOK_TEXTS` are JSON.
  */
 import { Config, Effect, Option, Record, Redacted, Result, Struct } from "effect"
 import { EngineConfig } from "./EngineConfig.ts"
@@ -11,8 +11,8 @@ import { collectAll, invalid, InvalidConfig, problemsIn, readSettings, withPlace
 import { checkConfig, parseRetryFlags } from "./ServeConfig.ts"
 
 /**
- * Converts a variable's text to the value of its setting. Invalid text stays as it is, and the schema reports what is
- * accepted.
+ * Converts a variable's text to the value of its setting. Returns invalid text unchanged, and the schema reports what
+ * is accepted.
  */
 type Meaning = (text: string) => Result.Result<unknown, InvalidConfig>
 
@@ -54,7 +54,7 @@ const json =
     }
   }
 
-/** One entry for each setting. The type makes sure that none is missing. */
+/** One entry for each setting; the type ensures that none is missing. */
 const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   database: text,
   allowTargets: texts,
@@ -110,12 +110,12 @@ export const variables: Readonly<Record<keyof EngineConfig, string>> = Record.ma
   (_, setting) => `DOORHOOK_${capitals(setting)}`
 )
 
-// Redacted, so that no error of a provider contains a value.
+// Redacted, so that no error of a provider reveals a value.
 const written = Config.all(
   Record.map(meanings, (_, setting) => Config.option(Config.Redacted(capitals(setting))))
 ).pipe(Config.nested("DOORHOOK"))
 
-/** Reads the settings from the environment: the valid ones, and all problems. */
+/** Reads the valid settings from the environment, and lists all problems. */
 export const readEnvironment = Effect.map(written, (given): Reading<EngineConfig> => {
   const found = Struct.keys(meanings).flatMap((setting) =>
     Option.match(given[setting], {
@@ -130,7 +130,7 @@ export const readEnvironment = Effect.map(written, (given): Reading<EngineConfig
   return { usable, problems: [...problemsIn(found.map(([, meant]) => meant)), ...problems] }
 })
 
-/** The settings from the environment. Fails with every problem and its variable. Missing settings keep their defaults. */
+/** Reads the settings from the environment. Fails with every problem and its variable. Missing settings keep their defaults. */
 export const fromEnvironment = Effect.gen(function* () {
   const { problems, usable } = yield* readEnvironment
   const unread = problems.map((message) => Result.fail(new InvalidConfig({ message })))

@@ -1,5 +1,5 @@
 /**
- * Checks settings that are keys. Messages never contain their values.
+ * Checks settings that are keys. Messages never contain the keys.
  */
 import { AddressPolicy, english, Signature, UrlPolicy } from "@doorhook/core"
 import { Array, Effect, Redacted, Result } from "effect"
@@ -14,13 +14,13 @@ const carried = /^[!-~](?:[ -~]*[!-~])?$/
 /** Characters of a Bearer token (RFC 6750 section 2.1), which scrapers send unchanged. */
 const tokenCarried = /^[A-Za-z0-9\-._~+/]+=*$/
 
-/** All networks: the operator may send notifications anywhere. */
+/** All networks, because operators may send notifications anywhere. */
 const everywhere = Array.getSomes(["0.0.0.0/0", "::/0"].map(AddressPolicy.parseNetwork))
 
 /** Minimum length of a configured key; shorter ones can be guessed. */
 const minKeyLength = 32
 
-/** The fewest different characters of the encryption key. */
+/** Minimum number of different characters in the encryption key. */
 const minKeyVariety = 8
 
 const tooShort = (key: string): string =>
@@ -28,7 +28,7 @@ const tooShort = (key: string): string =>
 
 const invalidOperatorKey = (flaw: string) => invalid(`operatorKey: ${flaw}. Make one with: openssl rand -base64 32`)
 
-/** The operator key that a client presents; undefined for none. Refuses only keys that a header can't carry. */
+/** Reads the operator key that a client presents; undefined for none. Refuses only keys that a header can't carry. */
 export const presentedKeyOf = ({
   operatorKey: key
 }: KeySettings): Result.Result<Redacted.Redacted | undefined, InvalidConfig> => {
@@ -39,7 +39,7 @@ export const presentedKeyOf = ({
   )
 }
 
-/** The operator key of a service; undefined if the service is to make one. */
+/** Reads the operator key of a service; undefined if the service must generate one. */
 export const operatorKeyOf = (config: KeySettings): Result.Result<Redacted.Redacted | undefined, InvalidConfig> =>
   Result.flatMap(presentedKeyOf(config), (key) =>
     key !== undefined && Redacted.value(key).length < minKeyLength
@@ -47,7 +47,7 @@ export const operatorKeyOf = (config: KeySettings): Result.Result<Redacted.Redac
       : Result.succeed(key)
   )
 
-/** The key that signing secrets are encrypted with; undefined for none. */
+/** Reads the key that encrypts signing secrets; undefined for none. */
 export const encryptionKeyOf = ({
   encryptionKey: key
 }: KeySettings): Result.Result<Redacted.Redacted | undefined, InvalidConfig> => {
@@ -57,7 +57,7 @@ export const encryptionKeyOf = ({
     key.length < minKeyLength
       ? tooShort(key)
       : variety < minKeyVariety
-        ? `it is made of ${variety} different characters and must be random`
+        ? `it has only ${variety} different characters and must be random`
         : null
   return flaw === null
     ? Result.succeed(Redacted.make(key))
@@ -82,7 +82,7 @@ export const checkNotifications = ({
     secret === undefined ? Result.void : checkNotificationSecret(secret),
     secret === undefined || url !== undefined
       ? Result.void
-      : invalid("notificationSecret: is of no use without notificationUrl; give both, or leave it out")
+      : invalid("notificationSecret: has no effect without notificationUrl; give both, or leave it out")
   ])
 
 const checkNotificationSecret = (secret: string): Result.Result<void, InvalidConfig> => {
@@ -94,7 +94,7 @@ const checkNotificationSecret = (secret: string): Result.Result<void, InvalidCon
       )
 }
 
-/** The key for `/metrics`; undefined for none. */
+/** Reads the key for `/metrics`; undefined for none. */
 export const metricsKeyOf = ({
   metricsKey: key
 }: KeySettings): Result.Result<Redacted.Redacted | undefined, InvalidConfig> => {
@@ -110,16 +110,16 @@ export const metricsKeyOf = ({
     : invalid(`metricsKey: ${flaw}. Make one with: openssl rand -base64 32`)
 }
 
-/** Describes the secrets that these settings leave readable in the database; null for none. */
+/** Describes the secrets that these settings leave unencrypted in the database; null for none. */
 export const readableSecretsOf = ({
   database,
   encryptionKey
 }: Pick<EngineConfig, "database" | "encryptionKey">): string | null =>
   encryptionKey !== undefined || database === "memory"
     ? null
-    : "signing secrets and the secret behind portal links are kept readable in the database and its backups"
+    : "signing secrets and the secret behind portal links are stored unencrypted in the database and its backups"
 
-/** Logs a warning at the start when secrets are stored readable. */
+/** Logs a warning at the start if secrets are stored unencrypted. */
 export const warnOfReadableSecrets = (config: EngineConfig): Effect.Effect<void> => {
   const readable = readableSecretsOf(config)
   return readable === null

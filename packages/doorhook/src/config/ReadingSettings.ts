@@ -1,14 +1,15 @@
 /**
- * Reads settings that people write. Every name must be known, and every problem names its setting and the accepted values.
+ * Reads settings that users write. Unknown names are refused, and every problem names its setting and the accepted
+ * values.
  */
 import type { InvalidInput, Problem } from "@doorhook/core"
 import { AddressPolicy, didYouMean, DurationText, nameOf, schemaProblems } from "@doorhook/core"
 import { JsonPointer, Predicate, Result, Schema } from "effect"
 
-/** An invalid setting. The message names it and the accepted values. */
+/** An invalid setting. The message names the setting and the accepted values. */
 export class InvalidConfig extends Schema.TaggedError<InvalidConfig>()("InvalidConfig", { message: Schema.String }) {}
 
-/** The type of a value, in words. Never the value itself, which may be a secret. */
+/** Returns the type of a value in words, never the value itself, which might be a secret. */
 export const kindOf = (given: unknown): string => {
   if (Predicate.isString(given)) return "a text"
   if (Predicate.isNumber(given)) return "a number"
@@ -17,14 +18,16 @@ export const kindOf = (given: unknown): string => {
 
 const pathOf = (pointer: string): ReadonlyArray<string> => pointer.split("/").slice(1).map(JsonPointer.unescapeToken)
 
-/** The value at a JSON Pointer. */
+/** Returns the value at a JSON Pointer. */
 const valueAt = (given: unknown, pointer: string): unknown =>
   pathOf(pointer).reduce((value: unknown, key) => (Predicate.hasProperty(value, key) ? value[key] : undefined), given)
 
-/** A problem with a setting, or with something in one, like `retry.access_log: must be a list`. */
+/** Describes a problem with a setting or a value inside it, like `retry.access_log: must be a list`. */
 const settingText = ({ detail, pointer }: Problem): string => `${pathOf(pointer).join(".")}: ${detail}`
 
-/** The same with an example and the type of the given value, like `must be a list like ["..."], not a text`. */
+/**
+ * Describes a problem with an example and the type of the given value, like `must be a list like ["..."], not a text`.
+ */
 const problemOf = ({ detail, pointer }: Problem, given: unknown): string => {
   const example = detail === "must be a list" ? ' like ["..."]' : ""
   const value = valueAt(given, pointer)
@@ -45,7 +48,7 @@ const unknownNames = (unknown: ReadonlyArray<string>, names: ReadonlyArray<strin
   return meant.includes("") ? [...told.slice(0, -1), `${told.at(-1) ?? ""}; there are ${names.join(", ")}`] : told
 }
 
-/** A value without the members at these JSON Pointers. */
+/** Returns a value without the members at these JSON Pointers. */
 const without = (given: unknown, pointers: ReadonlySet<string>, at = ""): unknown => {
   const isLeft = (name: string | number): boolean => !pointers.has(`${at}/${name}`)
   if (Array.isArray(given)) {
@@ -59,15 +62,15 @@ const without = (given: unknown, pointers: ReadonlySet<string>, at = ""): unknow
   )
 }
 
-/** Settings as they were given: the valid ones, and every problem of the others. */
+/** The valid settings, and every problem of the invalid ones. */
 export interface Reading<A> {
   readonly usable: A
   readonly problems: ReadonlyArray<string>
 }
 
 /**
- * Reads settings that people wrote, all of them optional. Accepts the schema's names and `others`, which the caller reads
- * itself. Names may also be written as in flags (`allow-target`) or tables (`allow_targets`).
+ * Reads settings that users wrote, all of them optional. Accepts the schema's names and `others`, which the caller
+ * reads itself. Names may also be written as in flags (`allow-target`) or tables (`allow_targets`).
  */
 export const readSettings = <F extends Schema.Struct.Fields>(
   schema: Schema.Struct<F> & { readonly DecodingServices: never },
@@ -128,7 +131,7 @@ export const collectAll = <A>(
   read: ReadonlyArray<Result.Result<A, InvalidConfig>>
 ): Result.Result<ReadonlyArray<A>, InvalidConfig> => tellAll(Result.all(read), read)
 
-/** The messages of all failed results. */
+/** Returns the messages of all failed results. */
 export const problemsIn = (read: ReadonlyArray<Result.Result<unknown, InvalidConfig>>): ReadonlyArray<string> =>
   read.flatMap((one) => (Result.isFailure(one) ? [one.failure.message] : []))
 
@@ -144,16 +147,16 @@ export const parseOptional = (
 ): Result.Result<number | undefined, InvalidConfig> =>
   text === undefined ? Result.succeed(undefined) : parseDuration(name, text)
 
-/** A duration of more than 0. */
+/** Reads a duration of more than 0. */
 export const parseSpan = (name: string, text: string | undefined): Result.Result<number | undefined, InvalidConfig> =>
   Result.flatMap(parseOptional(name, text), (millis) =>
     millis === 0 ? invalid(`${name}: must be more than 0, like 5s`) : Result.succeed(millis)
   )
 
-/** Longest timeout for clients that are connected, in milliseconds. */
+/** Longest timeout for connected clients, in milliseconds. */
 const longestTimeout = 3_600_000
 
-/** A timeout for clients that are connected, in milliseconds. */
+/** Reads a timeout for connected clients, in milliseconds. */
 export const parseTimeout = (
   name: string,
   text: string | undefined
@@ -164,7 +167,7 @@ export const parseTimeout = (
       : Result.succeed(millis)
   )
 
-/** Networks in CIDR notation, or single addresses. */
+/** Reads networks in CIDR notation, or single addresses. */
 export const parseNetworks = (
   name: string,
   texts: ReadonlyArray<string> = []
@@ -175,13 +178,13 @@ export const parseNetworks = (
         AddressPolicy.parseNetwork(text),
         () =>
           new InvalidConfig({
-            message: `${name}: ${JSON.stringify(text)} is no network like 10.0.0.0/8, and no address`
+            message: `${name}: ${JSON.stringify(text)} is neither a network like 10.0.0.0/8 nor an address`
           })
       )
     )
   )
 
-/** Adds to the name of a setting where it is given: a flag or an environment variable. */
+/** Adds to the name of each setting its flag or environment variable. */
 export const withPlaces =
   (places: Readonly<Record<string, string>>) =>
   ({ message }: InvalidConfig): InvalidConfig =>

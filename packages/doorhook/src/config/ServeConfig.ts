@@ -26,7 +26,7 @@ const ListenPort = Schema.Int.check(
   Schema.isBetween({ minimum: 0, maximum: greatestPort }, { message: `must be a port, 0 to ${greatestPort}` })
 )
 
-/** How many additional processes deliver. */
+/** Number of additional processes that deliver. */
 const WorkerCount = Schema.Int.check(
   Schema.isBetween(
     { minimum: 0, maximum: mostWorkers },
@@ -36,30 +36,33 @@ const WorkerCount = Schema.Int.check(
 
 export const ServeConfig = Schema.Struct({
   ...EngineConfig.fields,
-  /** Port to listen on; 0 takes any free one. Default 4000. */
+  /** Port to listen on; 0 for any free port. Default 4000. */
   port: Schema.optional(ListenPort),
   /** Address to listen on. Default 127.0.0.1. */
   host: Schema.optional(Schema.String),
-  /** How long the head of a request may take to arrive, from its connection's first byte; a slower one gets 408. Default `15s`. */
+  /**
+   * How long the head of a request may take to arrive, from the connection's first byte. A slower request gets 408.
+   * Default `15s`.
+   */
   headersTimeout: Schema.optional(Schema.String),
-  /** The directory file. Default: nobody can log in, and deliveries wait. */
+  /** The directory file. Default: none, so nobody can log in, and deliveries wait. */
   directory: Schema.optional(Schema.String),
   /** `doorhook worker` processes to run beside the service, on PostgreSQL; none without a directory. Default 0. */
   workers: Schema.optional(WorkerCount)
 })
 export type ServeConfig = typeof ServeConfig.Type
 
-/** How long the head of a request may take, in milliseconds. */
+/** Reads how long the head of a request may take, in milliseconds. */
 export const headersTimeoutOf = ({ headersTimeout }: ServeConfig): Result.Result<number, InvalidConfig> =>
   Result.map(parseTimeout("headersTimeout", headersTimeout), (millis) => millis ?? 15_000)
 
-/** The address to listen on. An empty one is refused, because it would mean every address of the machine. */
+/** Reads the address to listen on. Refuses an empty one, which would mean every address of the machine. */
 const hostOf = ({ host }: ServeConfig): Result.Result<unknown, InvalidConfig> =>
   host === undefined || host.trim() !== ""
     ? Result.succeed(host)
     : invalid(`host: must be an address to listen on, like 127.0.0.1 or 0.0.0.0, not ${nameOf(host)}`)
 
-/** Fails with every problem of a configuration that is visible before the start. */
+/** Fails with every problem that can be found in a configuration before the start. */
 export const checkConfig = (config: ServeConfig): Result.Result<unknown, InvalidConfig> =>
   collectAll<unknown>([
     deliveryOverrides(config),
@@ -107,7 +110,7 @@ const fromText = (text: string): Result.Result<Reading<ServeConfig>, InvalidConf
   }
 }
 
-/** Reads a configuration file: the valid settings, and every problem. */
+/** Reads the valid settings from a configuration file, and lists every problem. */
 export const fromFile = Effect.fnUntraced(function* (file: string) {
   const files = yield* FileSystem.FileSystem
   const read = yield* files.readFileString(file).pipe(
@@ -129,7 +132,7 @@ export const fromFile = Effect.fnUntraced(function* (file: string) {
   })
 })
 
-/** Reads retry flags, `RESOURCE=d1,d2,...` each. Nothing after the sign means no retry. */
+/** Reads retry flags, each like `RESOURCE=d1,d2,...`. Nothing after `=` means no retry. */
 export const parseRetryFlags = (
   flags: ReadonlyArray<string>
 ): Result.Result<Readonly<Record<string, ReadonlyArray<string>>>, InvalidConfig> => {
@@ -146,5 +149,5 @@ export const parseRetryFlags = (
   const twice = new Set(types.filter((type, at) => types.indexOf(type) !== at))
   return twice.size === 0
     ? Result.succeed(Object.fromEntries(read))
-    : invalid(`retry: ${[...twice].join(" and ")} may be given once only`)
+    : invalid(`retry: ${[...twice].join(" and ")} may be given only once`)
 }

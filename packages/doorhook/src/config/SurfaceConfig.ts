@@ -1,6 +1,6 @@
 /**
- * Settings of the HTTP surface: exceptions to the standards for existing clients, reverse proxies and origins, and the
- * look of its pages.
+ * HTTP settings: exceptions to the standards for existing clients, reverse proxies, browser origins, and the look of
+ * the pages.
  */
 import type { AuthorizationSettingsShape, ResourceType } from "@doorhook/core"
 import { AppearanceShape, TextsShape } from "@doorhook/server"
@@ -19,7 +19,10 @@ export const CountOrUnlimited = Schema.Union([
 ])
 
 export const surfaceFields = {
-  /** The networks that deliveries come from, listed at `GET /v4/webhook_sources` for receivers that filter by address. Default none. */
+  /**
+   * Networks that deliveries are sent from, listed at `GET /v4/webhook_sources` for receivers that filter by address.
+   * Default none.
+   */
   webhookSources: Schema.optional(Texts),
   /**
    * Networks of the reverse proxies in front of the service, like `10.0.0.0/8`. Their `X-Forwarded-For` header gives the
@@ -31,35 +34,38 @@ export const surfaceFields = {
    * Default none.
    */
   browserOrigins: Schema.optional(Texts),
-  /** How long the body of a request may take to arrive; a slower one gets 408. Default `20s`. */
+  /** How long the body of a request may take to arrive. A slower request gets 408. Default `20s`. */
   bodyTimeout: Schema.optional(Text),
-  /** Who may read `/metrics` without a `metricsKey`: programs on this machine, or anyone. Default `loopback`. */
+  /**
+   * Who may read `/metrics` without a `metricsKey`: `loopback` (programs on this machine) or `anyone`. Default
+   * `loopback`.
+   */
   metricsFor: Schema.optional(Schema.Literals(["loopback", "anyone"])),
   /**
    * Key for `/metrics`, sent as `Authorization: Bearer KEY`: 32 characters or more. With a key, every client must send it,
    * and `metricsFor` has no effect. Default: no key.
    */
   metricsKey: Schema.optional(Text),
-  /** How many requests to `/v4` one authorization may make in a minute, or `unlimited`. Default 600. */
+  /** Maximum number of requests per minute to `/v4` with one authorization, or `unlimited`. Default 600. */
   requestsPerMinute: Schema.optional(CountOrUnlimited),
   /**
-   * How many tokens one client may be issued in a minute by one process, or `unlimited`; of a client without a secret, for one
-   * user. Default 600.
+   * Maximum number of tokens per minute that one process issues to one client, or `unlimited`. For a client without a
+   * secret, the limit is per user. Default 600.
    */
   tokenRequestsPerMinute: Schema.optional(CountOrUnlimited),
-  /** The most live access tokens of one authorization. The next one ends the oldest. Default 100. */
+  /** Maximum number of valid access tokens of one authorization. A further token ends the oldest. Default 100. */
   accessTokensPerGrant: Schema.optional(
     Schema.Int.check(Schema.isGreaterThanOrEqualTo(1, { message: "must be a whole number from 1" }))
   ),
-  /** The host's own look of the pages. Default: doorhook's. */
+  /** The look of the pages. Default: doorhook's. */
   appearance: Schema.optional(AppearanceShape),
   /**
-   * The host's own texts of the pages, by language and name, like `{ "fr": { "log_in": "Se connecter" } }`. Default:
-   * doorhook's texts in English and German.
+   * Texts that replace those of the pages, by language and name, like `{ "fr": { "log_in": "Se connecter" } }`.
+   * Default: doorhook's texts in English and German.
    */
   texts: Schema.optional(TextsShape),
   /**
-   * The host's own scopes beside `public`, each with its description on the consent page, like `{ "doors:open": "Open your
+   * Scopes in addition to `public`, each with its description on the consent page, like `{ "doors:open": "Open your
    * doors" }`. Default none.
    */
   scopes: Schema.optional(Schema.Record(Text, Text)),
@@ -72,9 +78,9 @@ export const surfaceFields = {
    * `refuse`.
    */
   unknownScope: Schema.optional(Schema.Literals(["refuse", "ignore"])),
-  /** The status of a creation in `/v4`. Default 201; some clients expect 200. */
+  /** HTTP status of a response to a creation in `/v4`. Default 201; some clients expect 200. */
   createdStatus: Schema.optional(Schema.Literals([200, 201])),
-  /** Whether `/v4` answers as `application/json`, whatever `Accept` says. Default false. */
+  /** Whether `/v4` always responds with `application/json`, whatever `Accept` says. Default false. */
   plainJson: Schema.optional(Schema.Boolean),
   /** Whether a list repeats `meta.page_info` at its top level. Default false. */
   topLevelPageInfo: Schema.optional(Schema.Boolean),
@@ -87,10 +93,10 @@ export const surfaceFields = {
 const SurfaceConfig = Schema.Struct(surfaceFields)
 type SurfaceConfig = typeof SurfaceConfig.Type
 
-/** A limit as the engine represents it: null for unlimited. */
+/** Converts a limit for the engine, which uses null for unlimited. */
 export const limitOf = (limit: number | "unlimited"): number | null => (limit === "unlimited" ? null : limit)
 
-/** The settings of the authorization server that differ from its defaults. */
+/** Returns the settings of the authorization server that differ from its defaults. */
 export const authorizationOverrides = (config: SurfaceConfig): Partial<AuthorizationSettingsShape> => ({
   ...(config.scopes !== undefined && { scopes: config.scopes }),
   ...(config.refreshRequiresSecret !== undefined && { refreshRequiresSecret: config.refreshRequiresSecret }),
@@ -102,7 +108,7 @@ export const authorizationOverrides = (config: SurfaceConfig): Partial<Authoriza
   })
 })
 
-/** The settings of `/v4` that differ from its defaults. */
+/** Returns the settings of `/v4` that differ from its defaults. */
 export const apiOverrides = (config: SurfaceConfig): Result.Result<Partial<ApiSettingsShape>, InvalidConfig> =>
   Result.map(parseNetworks("webhookSources", config.webhookSources), (webhookSources) => ({
     webhookSources,
@@ -128,7 +134,7 @@ const parseOrigins = (given: ReadonlyArray<string> = []): Result.Result<Readonly
     })
   )
 
-/** The settings of HTTP requests that differ from their defaults. */
+/** Returns the settings of HTTP requests that differ from their defaults. */
 export const httpOverrides = (config: SurfaceConfig): Result.Result<Partial<HttpSettingsShape>, InvalidConfig> => {
   const all = collect({
     trustedProxies: parseNetworks("trustedProxies", config.trustedProxies),

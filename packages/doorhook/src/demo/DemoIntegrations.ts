@@ -1,7 +1,7 @@
 /**
  * The demo's integrations: one for each building, and one for a tenant.
  *
- * The database keeps them between runs. The receiver's port changes, so each start points them at the new one.
+ * The database keeps them between runs. The receiver's port changes, so each start updates their URLs.
  */
 import { bindAll, builtInTable, BuildingId, ClientId, Integrations, TenantId, UserId } from "@doorhook/core"
 import type { Scope } from "@doorhook/core"
@@ -24,7 +24,7 @@ const documentFor = (url: string) => ({
   }
 })
 
-/** Makes sure that all of them exist, are enabled and point at the receiver. */
+/** Ensures that all integrations exist, are enabled and point at the receiver. */
 export const ensureIntegrations = Effect.fnUntraced(function* (url: string) {
   const integrations = yield* Integrations
   for (const { login, scope } of owners) {

@@ -5,7 +5,7 @@ import type { DeliveryId, DeliverySummary, EventId } from "@doorhook/core"
 import { counted, Deliveries, DeliveryMetrics, deliveryStates, DurationText } from "@doorhook/core"
 import { Clock, Effect } from "effect"
 
-/** The events that were accepted in this run, each with its number of deliveries. */
+/** Number of deliveries of each event accepted in this run. */
 export type Accepted = ReadonlyMap<EventId, number>
 
 const statesText = ({ states }: Pick<DeliverySummary, "states">): string =>
@@ -16,7 +16,9 @@ const statesText = ({ states }: Pick<DeliverySummary, "states">): string =>
 
 const latencyText = (millis: number | null): string => (millis === null ? "-" : `${Math.round(millis)}ms`)
 
-/** One line: events per second, deliveries by state, acknowledgement latency, oldest due delivery. */
+/**
+ * Returns one line with events per second, deliveries by state, acknowledgement latency and the oldest due delivery.
+ */
 export const liveLine = Effect.fnUntraced(function* (events: number, elapsed: number) {
   const summary = yield* (yield* Deliveries).summary
   const now = yield* Clock.currentTimeMillis
@@ -33,18 +35,16 @@ export const liveLine = Effect.fnUntraced(function* (events: number, elapsed: nu
 
 const total = ({ states }: DeliverySummary): number => deliveryStates.reduce((sum, state) => sum + states[state], 0)
 
-/** How many deliveries are read at a time. */
+/** Number of deliveries to read at a time. */
 const page = 1_000
 
-/** The delivery that was stored last; undefined if there is none. */
+/** Returns the id of the newest delivery; undefined if there is none. */
 export const newestDelivery = Effect.gen(function* () {
   const [newest] = yield* (yield* Deliveries).list({ order: "newest", limit: 1 })
   return newest?.id
 })
 
-/**
- * The events of all deliveries that were stored after a given one, each with its number of deliveries. Undefined means all.
- */
+/** Counts the deliveries of each event that were stored after a given delivery, or all deliveries without one. */
 export const storedAfter = Effect.fnUntraced(function* (newest: DeliveryId | undefined) {
   const { list } = yield* Deliveries
   const stored = new Map<EventId, number>()
@@ -58,7 +58,7 @@ export const storedAfter = Effect.fnUntraced(function* (newest: DeliveryId | und
   return stored
 })
 
-/** How many missing events the message names. */
+/** Number of missing events that the message names. */
 const named = 3
 
 const missingText = (missing: ReadonlyArray<EventId>): string => {
@@ -67,8 +67,8 @@ const missingText = (missing: ReadonlyArray<EventId>): string => {
 }
 
 /**
- * Compares the store with the accepted events, one by one, and describes the result. Additional events are not an error:
- * others may publish to the demo, and the run may stop before an answer arrives.
+ * Checks that each accepted event is in the store, and describes the result. Additional events are not an error: others
+ * might publish to the demo, and the run might stop before a response arrives.
  */
 export const endReport = (
   accepted: Accepted,
@@ -87,7 +87,7 @@ export const endReport = (
     lines: [
       `accepted in this run: ${accepted.size} events with ${promised} deliveries`,
       ...(others > 0
-        ? [`besides: ${counted(others, "event")} that others published meanwhile, or that no answer came for`]
+        ? [`also: ${counted(others, "event")} published by others, or whose response did not arrive`]
         : []),
       `in the database: ${sum === "" ? "nothing" : sum} = ${total(summary)} deliveries of ${summary.events} events`,
       missing.length === 0 ? "every accepted event is accounted for" : missingText(missing)

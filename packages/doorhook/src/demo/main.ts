@@ -28,7 +28,7 @@ import { endReport, liveLine, newestDelivery, storedAfter } from "./Figures.ts"
 
 const database = ".doorhook/demo.db"
 
-/** How much busier than in reality the traffic is. Real traffic would be too slow to watch. */
+/** Factor by which the traffic is busier than in reality. Real traffic would be too slow to watch. */
 const rateScale = 400
 
 const directory = Layer.unwrap(
@@ -37,7 +37,7 @@ const directory = Layer.unwrap(
   )
 )
 
-/** The addresses and logins that a newcomer needs, printed once everything runs. */
+/** Prints the addresses and logins that a newcomer needs, once everything runs. */
 const introduce = Effect.gen(function* () {
   const url = yield* Serving.address
   const receiver = yield* DemoReceiver
@@ -65,7 +65,9 @@ const introduce = Effect.gen(function* () {
 
 const reader = PublishRequest.readerOf(builtInTable)
 
-/** This process's own service as a target of the simulator. Records every accepted event, even when the run is interrupted. */
+/**
+ * Makes this process's service a target of the simulator. Records every accepted event, even if the run is interrupted.
+ */
 const thisService = (publisher: Publisher["Service"], accepted: Map<EventId, number>): Target<never> => ({
   name: "the demo's service",
   greet: Effect.succeed({ _tag: "Accepted", deliveries: 0, events: [] }),
@@ -107,10 +109,10 @@ const demo = Effect.fnUntraced(function* (stopAfter: number | null) {
   )
 })
 
-/** How long the summary waits for deliveries under way, in milliseconds. */
+/** How long the summary waits for pending deliveries and attempts in flight, in milliseconds. */
 const drainPatience = 6_000
 
-/** Waits until no delivery is under way, at most for the duration of an attempt. */
+/** Waits until no delivery is pending or being sent, but no longer than an attempt can take. */
 const drain = Effect.flatMap(Deliveries, ({ summary }) => summary).pipe(
   Effect.repeat({
     until: ({ states }) => states.delivering + states.pending === 0,
@@ -119,9 +121,9 @@ const drain = Effect.flatMap(Deliveries, ({ summary }) => summary).pipe(
   Effect.timeoutOption(drainPatience)
 )
 
-/** Prints the summary. Fails when an accepted event is missing. */
+/** Prints the summary. Fails if an accepted event is missing. */
 const finish = Effect.fnUntraced(function* (accepted: Accepted, before: DeliveryId | undefined) {
-  yield* Console.log("\nstopping: what is on its way is finished")
+  yield* Console.log("\nstopping: finishing current deliveries")
   yield* drain
   const { complete, lines } = endReport(accepted, yield* storedAfter(before), yield* (yield* Deliveries).summary)
   yield* Console.log(lines.join("\n"))
@@ -152,6 +154,6 @@ const command = Command.make(
     const services = DemoReceiver.layer.pipe(Layer.provideMerge(Serving.layer(config, directory)))
     yield* demo(stopAfter).pipe(Effect.provide(services))
   }, untilStopped)
-).pipe(Command.withDescription("The whole of doorhook with two buildings, a receiver and live traffic"))
+).pipe(Command.withDescription("Run a demo of doorhook with two buildings, a receiver and live traffic"))
 
 runMain(command, process.argv.slice(2))

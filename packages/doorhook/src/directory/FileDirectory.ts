@@ -20,7 +20,7 @@ const unusable = (file: string, why: string): InvalidConfig =>
 const said = ({ detail, pointer }: Problem): string => (pointer === "" ? detail : `${pointer} ${detail}`)
 
 /**
- * Reads the file. Returns its document and warnings about unused members, which are mostly misspelled. Fails with every
+ * Reads the file. Returns its document, and warnings about unused members, which are mostly typos. Fails with every
  * problem.
  */
 export const read = Effect.fnUntraced(function* (file: string) {
@@ -34,12 +34,12 @@ export const read = Effect.fnUntraced(function* (file: string) {
   return { document, oversights: unknownMembers(JSON.parse(text)).map(({ detail, pointer }) => `${pointer} ${detail}`) }
 })
 
-/** The problems of the directory file, if one is given. */
+/** Finds the problems of the directory file, if one is given. */
 export const check = (file: string | undefined) =>
   file === undefined ? Effect.succeed([]) : Effect.map(Effect.result(read(file)), (result) => [result])
 
 /** Reads the file and logs a warning for each unused member. */
-const readAloud = Effect.fnUntraced(function* (file: string) {
+const readWithWarnings = Effect.fnUntraced(function* (file: string) {
   const { document, oversights } = yield* read(file)
   for (const oversight of oversights) yield* Effect.logWarning(`directory ${file}: ${oversight}`)
   return document
@@ -53,20 +53,22 @@ const rereadOnHangup = (file: string) =>
       const hangups = yield* Queue.sliding<void>(1)
       yield* onSighup(() => Queue.offerUnsafe(hangups, undefined))
       yield* Queue.take(hangups).pipe(
-        Effect.andThen(readAloud(file)),
+        Effect.andThen(readWithWarnings(file)),
         Effect.flatMap(directory.replace),
-        Effect.andThen(Console.log(`directory ${file} read again`)),
-        Effect.catchTag("InvalidConfig", ({ message }) => Console.error(`${message}; the old one stays in force`)),
+        Effect.andThen(Console.log(`directory ${file} reloaded`)),
+        Effect.catchTag("InvalidConfig", ({ message }) =>
+          Console.error(`${message}; the earlier directory stays in use`)
+        ),
         Effect.forever,
         Effect.forkScoped
       )
     })
   )
 
-/** The directory in a file. Fails with every problem of the file. */
+/** Provides the directory in a file. Fails with every problem of the file. */
 export const layer = (file: string): Layer.Layer<Directory, InvalidConfig, Crypto | FileSystem.FileSystem> =>
   Layer.unwrap(
-    Effect.map(readAloud(file), (document) =>
+    Effect.map(readWithWarnings(file), (document) =>
       rereadOnHangup(file).pipe(Layer.provideMerge(DocumentDirectory.layer(document)))
     )
   )

@@ -1,5 +1,5 @@
 /**
- * The directory of an embedding backend: an object of functions over its own users and buildings.
+ * The directory of an embedding backend: an object of functions that look up its users and buildings.
  */
 import type { DirectoryBuilding, DirectoryTenant, SessionRequest } from "@doorhook/core"
 import {
@@ -25,13 +25,13 @@ export interface HostClient {
   readonly name: string
   /** The `client_secret`, in clear. */
   readonly secret?: string | null | undefined
-  /** Where users may be sent back to: https, http of this machine, a scheme with a dot, or `urn:ietf:wg:oauth:2.0:oob`. */
+  /** Allowed redirect URIs: https, http on this machine, a scheme with a dot, or `urn:ietf:wg:oauth:2.0:oob`. */
   readonly redirect_uris: ReadonlyArray<string>
 }
 
 /**
- * The id of a building or tenant: a positive whole number up to 2^53 - 1. A BigInt or decimal text counts as the number,
- * because database clients return a `bigint` in these forms. UUIDs and other texts are refused.
+ * The id of a building or tenant: a positive whole number up to 2^53 - 1. A BigInt or decimal text also counts, because
+ * database clients return a `bigint` in these forms. UUIDs and other texts are refused.
  */
 export type HostId = number | bigint | string
 
@@ -61,7 +61,7 @@ export interface HostTenant {
   readonly id: HostId
   /** The building that the tenant is in. */
   readonly building_id: HostId
-  /** The flat or office; null or left out for none. */
+  /** The flat or office. Null or left out if there is none. */
   readonly unit?: HostUnit | null | undefined
 }
 
@@ -69,19 +69,19 @@ export interface HostTenant {
 export interface HostUnit {
   /** A whole number. */
   readonly id: HostId
-  /** What is written at its door, like `4B`. */
+  /** The label at its door, like `4B`. */
   readonly label: string
 }
 
-/** A request for the page of the authorize step. */
+/** A browser's request for the authorization page. */
 export interface HostSessionRequest {
-  /** The page's URL as the browser sees it, with everything needed to open the page again. */
+  /** The page's full URL as the browser sees it, which opens the page again. */
   readonly url: string
-  /** The headers of the browser's request, with names in lower case. They include the host's own cookies. */
+  /** The headers of the browser's request, the host's cookies included, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** A user's id. A whole number is converted to text, and all later questions about the user use that text. */
+/** A user's id. A whole number is converted to text, and later calls about the user pass that text. */
 export type HostUserId = string | number | bigint
 
 /** The user who opened the page. Null or undefined shows doorhook's own login form. */
@@ -108,35 +108,38 @@ export interface HostUser {
 }
 
 /**
- * The questions that doorhook asks its host. Rights are checked at each request and before each attempt. Each function may
- * return a promise.
+ * Functions that doorhook calls to look up the host's users, clients and buildings. Rights are checked at each request
+ * and before each attempt. Each function may return a promise.
  */
 export interface HostDirectory {
-  /** The client with this id, or null or undefined. Tokens of a client that no longer exists stop working. */
+  /** Returns the client with this id, or null or undefined. Tokens of a client that no longer exists stop working. */
   readonly client: (id: string) => Answer<HostClient | null | undefined>
-  /** The user of that login and password, or null or undefined. Not called for an empty login or password: doorhook refuses those. */
+  /**
+   * Returns the user with this login and password, or null or undefined. Not called for an empty login or password,
+   * which doorhook refuses.
+   */
   readonly authenticate: (login: string, password: string) => Answer<HostUser | null | undefined>
   /**
-   * The user who is logged in at the host. The host's own login then replaces doorhook's form. Default: doorhook asks for
-   * login and password.
+   * Returns the user who is logged in at the host. With this function, the host's login replaces doorhook's form.
+   * Default: doorhook asks for login and password.
    */
   readonly session?: (request: HostSessionRequest) => Answer<HostSession>
   /**
-   * Whether the user administers the building. Must be `true` or `false`. Undefined counts as no answer, and deliveries
-   * wait: a delivery that is cancelled by mistake is not sent again automatically.
+   * Whether the user administers the building. Must be `true` or `false`. If it returns undefined, deliveries wait,
+   * because a delivery cancelled by mistake is not sent again automatically.
    */
   readonly administers: (userId: string, buildingId: number) => Answer<boolean>
   /** Whether the user is the tenant. Must be `true` or `false`, as for `administers`. */
   readonly isTenant: (userId: string, tenantId: number) => Answer<boolean>
   /** Whether the user still exists. Must be `true` or `false`, as for `administers`. Default: always true. */
   readonly isActive?: (userId: string) => Answer<boolean>
-  /** The buildings that the user administers. Default: none are listed. */
+  /** Returns the buildings that the user administers. Default: none are listed. */
   readonly buildings?: (userId: string) => Answer<ReadonlyArray<HostBuilding> | null | undefined>
-  /** The tenants that the user is. Default: none are listed. */
+  /** Returns the tenants that the user is. Default: none are listed. */
   readonly tenants?: (userId: string) => Answer<ReadonlyArray<HostTenant> | null | undefined>
   /**
-   * Called once when doorhook starts, which does not wait for it: checks what the other functions need. `warn` logs a line, then
-   * and later. A rejection is logged too.
+   * Checks what the other functions need. Called once when doorhook starts, which does not wait for it. `warn` logs a
+   * line, during the check and later. A rejection is logged too.
    */
   readonly check?: (warn: (line: string) => void) => Answer<unknown>
 }
@@ -146,7 +149,7 @@ const optional = ["session", "isActive", "buildings", "tenants", "check"] as con
 
 const known: ReadonlyArray<string> = [...required, ...optional]
 
-/** Problems of a host's directory object. A host in plain JavaScript has no types to rely on. */
+/** Finds problems of a host's directory object, because a host in plain JavaScript has no type checks. */
 export const problemsOf = (host: unknown): ReadonlyArray<string> => {
   if (!Predicate.isObject(host)) {
     return [`directory: must be an object of functions (${required.join(", ")}), not ${nameOf(host)}`]
@@ -163,16 +166,19 @@ export const problemsOf = (host: unknown): ReadonlyArray<string> => {
   ]
 }
 
-/** Members whose name is close to that of a missing question. Other members are ignored. */
+/** Finds members whose name is close to that of a missing function. Ignores other unknown members. */
 const mistyped = (host: object): ReadonlyArray<string> => {
   const unanswered = known.filter((name) => !Predicate.hasProperty(host, name))
   return Object.keys(host).flatMap((name) => {
     const meant = known.includes(name) ? "" : didYouMean(name, unanswered)
-    return meant === "" ? [] : [`directory.${name}: is never called${meant}`]
+    return meant === "" ? [] : [`directory.${name}: no such function${meant}`]
   })
 }
 
-/** The number of an access point or a unit, which may be 0, from a number, decimal text or BigInt. Null for anything else. */
+/**
+ * Reads the number of an access point or a unit, which may be 0, from a number, decimal text or BigInt. Returns null
+ * for anything else.
+ */
 const readNumber = (given: unknown): number | null => {
   if (given === "0" || given === 0n) return 0
   return Predicate.isNumber(given) && Number.isSafeInteger(given) ? given : readHostId(given)
@@ -216,15 +222,15 @@ const askBuildings = questionFor("buildings", Schema.Array(Building))
 const askTenants = questionFor("tenants", Schema.Array(Tenant))
 
 /**
- * The directory over a host's functions. A function is called as soon as a question is asked, not when its effect runs, so
- * a repeated effect gives the same answer.
+ * Makes a directory from a host's functions. Calls a function when the effect is made, not when it runs, so a repeated
+ * effect returns the same answer.
  */
 export const layer = (host: HostDirectory): Layer.Layer<Directory> =>
   Layer.merge(questionsOf(host), Layer.effectDiscard(checked(host)))
 
 const logCheck = (line: string) => Effect.logWarning(`directory: ${line}`)
 
-/** In the background: a host whose database is away at the start is served as soon as that is back. */
+/** Runs the host's check in the background, so that a start does not fail while the host's database is down. */
 const checked = Effect.fnUntraced(function* (host: HostDirectory) {
   if (host.check === undefined) return
   const run = Effect.runForkWith(yield* Effect.context())

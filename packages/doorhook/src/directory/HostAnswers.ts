@@ -1,6 +1,6 @@
 /**
- * Checks what a host's functions return. A host in plain JavaScript has no types to rely on. An unusable answer is reported
- * with the expected one.
+ * Checks what a host's functions return, because a host in plain JavaScript has no type checks. Reports an invalid
+ * answer with what is expected.
  */
 import { DirectoryError, schemaProblems } from "@doorhook/core"
 import { Effect, Exit, Predicate, Schema } from "effect"
@@ -15,7 +15,7 @@ const whenAnswered = <A, B>(answer: Answer<A>, next: (answer: A) => B): Answer<B
 
 type Asked<A> = Effect.Effect<A, DirectoryError>
 
-/** Waits for a promise of the host. Its rejection counts as handled even when nobody runs the effect. */
+/** Waits for a promise of the host. A rejection counts as handled even if the effect never runs. */
 const settled = (operation: Question, promise: Promise<unknown>): Asked<unknown> => {
   const outcome = promise.then(Effect.succeed, (cause: unknown) =>
     Effect.fail(new DirectoryError({ operation, cause }))
@@ -24,8 +24,8 @@ const settled = (operation: Question, promise: Promise<unknown>): Asked<unknown>
 }
 
 /**
- * Calls the host's function immediately, not when the effect runs. A synchronous answer is an `Exit`, without a promise or
- * a timer. `withDeadlines` sets deadlines.
+ * Calls the host's function immediately, not when the effect runs. A synchronous answer becomes an `Exit`, without a
+ * promise or a timer. `withDeadlines` sets deadlines.
  */
 const ask = <A>(
   operation: Question,
@@ -42,11 +42,11 @@ const ask = <A>(
   return Effect.flatMap(settled(operation, Promise.resolve(answer)), (value) => check(operation, value))
 }
 
-/** The expected answer to each question, in words. */
+/** The expected return value of each function, in words. */
 const expected = {
   client: "a client like { id, name, secret, redirect_uris }, or null",
   authenticate: "a user like { id }, or null",
-  session: "a user like { id, name }, a place like { login_url }, or null",
+  session: "a user like { id, name }, a login page like { login_url }, or null",
   isActive: "true or false",
   administers: "true or false",
   isTenant: "true or false",
@@ -55,18 +55,18 @@ const expected = {
 } as const
 type Question = keyof typeof expected
 
-/** The error for an unusable answer. It says what is wrong, without the answer's content. */
+/** Returns the error for an invalid answer, without the answer's content. */
 const unusable = (operation: Question, answer: unknown, cause?: Schema.SchemaError): DirectoryError => {
   const inside = cause === undefined ? [] : schemaProblems(cause).filter(({ pointer }) => pointer !== "")
   const found =
     inside.length === 0 ? kindOf(answer) : inside.map(({ detail, pointer }) => `${pointer} ${detail}`).join(", ")
   const isNothing = answer === undefined || answer === null
-  const hint = isNothing && expected[operation] === "true or false" ? "; write `?? false` where that means no" : ""
+  const hint = isNothing && expected[operation] === "true or false" ? "; if that means no, write `?? false`" : ""
   const flaw = `must return ${expected[operation]}${inside.length === 0 ? ", not " : ": "}${found}${hint}`
   return new DirectoryError({ operation, flaw, cause: cause ?? new TypeError(flaw) })
 }
 
-/** A question whose answers are checked by a schema. */
+/** Makes a call whose answer is checked with a schema. */
 export const questionFor = <A>(operation: Question, schema: Schema.Codec<A, unknown>) => {
   const decode = Schema.decodeUnknownExit(schema)
   const check = (_: Question, answer: unknown): Asked<A> =>
@@ -82,25 +82,25 @@ const checkBoolean = (operation: Question, answer: unknown): Asked<boolean> => {
   return answer === false ? no : Effect.fail(unusable(operation, answer))
 }
 
-/** A question with the answer `true` or `false`. It is asked before each attempt, so it avoids the cost of a schema. */
+/** Makes a call whose answer must be `true` or `false`. It precedes each attempt, so it avoids the cost of a schema. */
 export const askWhether = (
   operation: "isActive" | "administers" | "isTenant",
   question: () => Answer<unknown>
 ): Asked<boolean> => ask(operation, question, checkBoolean)
 
-/** A question for a single item. Undefined means that there is none, as a lookup in a list or map returns it. */
+/** Converts undefined to null, because a look-up in a list or map returns undefined for a missing item. */
 export const found =
   (question: () => Answer<unknown>): (() => Answer<unknown>) =>
   () =>
     whenAnswered(question(), (answer) => answer ?? null)
 
-/** A question for a list. A missing list is an empty one. */
+/** Converts a missing list to an empty list. */
 export const foundList =
   (question: () => Answer<unknown>): (() => Answer<unknown>) =>
   () =>
     whenAnswered(question(), (answer) => answer ?? [])
 
-/** A question for a user. Numeric ids must be safe integers, because only these have a unique text. */
+/** Converts a user's numeric id to text. It must be a safe integer, because only those have a unique text. */
 export const foundUser =
   (question: () => Answer<unknown>): (() => Answer<unknown>) =>
   () =>

@@ -1,6 +1,6 @@
 /**
  * Password hashes for hosts without their own: scrypt (RFC 7914) in the PHC string format,
- * `$scrypt$ln=15,r=8,p=3$SALT$HASH`. Libraries of other languages read and write it too.
+ * `$scrypt$ln=15,r=8,p=3$SALT$HASH`. Libraries in other languages read and write this format too.
  */
 import { NameLookup } from "@doorhook/node"
 import { Option } from "effect"
@@ -8,9 +8,9 @@ import { randomBytes, scrypt, timingSafeEqual } from "node:crypto"
 import { promisify } from "node:util"
 import { DoorhookError } from "../DoorhookError.ts"
 
-/** How much work a guess costs. */
+/** Parameters of scrypt that determine how much work a guess costs. */
 export interface PasswordCost {
-  /** The binary logarithm of N, CPU and memory. Default 15: with r = 8 each guess takes 32 MiB. */
+  /** The binary logarithm of N, the CPU and memory cost. Default 15: with r = 8, each guess takes 32 MiB. */
   readonly ln?: number
   /** The block size. Default 8. */
   readonly r?: number
@@ -22,8 +22,8 @@ export interface PasswordCost {
 const defaults = { ln: 15, r: 8, p: 3 }
 
 /**
- * Most memory for checking a stored hash, in bytes. Hashes that need more are not checked, because a manipulated hash must
- * not stop the process.
+ * Most memory for checking a stored hash, in bytes. Hashes that need more are not checked, so that a manipulated hash
+ * can't crash the process.
  */
 const mostMemory = 512 * 1024 * 1024
 
@@ -44,19 +44,19 @@ interface Stored {
 const memoryOf = ({ ln, p, r }: Required<PasswordCost>): number => 128 * r * (2 ** ln + p + 2)
 
 /**
- * How many hashes this process computes at once: two, but at most a quarter of libuv's threads. Lookups of names use at
- * most half of the threads. One of four threads always stays free for syncs.
+ * Number of hashes that this process computes at the same time: two, but at most a quarter of libuv's threads. Name
+ * look-ups use at most half of the threads. So even with four threads, one stays free for syncs.
  */
 const maxHashing = Math.max(1, Math.min(2, Math.floor(NameLookup.threads / 4)))
 
 /**
- * How many passwords may wait to be checked. At the default cost, a hash takes about 200 ms. One at a time, the last
- * password waits for 8 seconds, and a directory must answer within 10 (`withDeadlines`).
+ * Number of passwords that may wait to be checked. At the default cost, a hash takes about 200 ms. Checked one after
+ * another, the last password waits for 8 s, and a directory must answer within 10 s (`withDeadlines`).
  */
 const maxWaiting = 40
 
 let hashing = 0
-/** Callbacks that start a waiting hash, oldest first. Checks of passwords run before new hashes to store. */
+/** Callbacks that start a waiting hash, oldest first. Password checks run before new hashes for storage. */
 const checks: Array<() => void> = []
 const others: Array<() => void> = []
 
@@ -68,7 +68,7 @@ const hashIn = async (
   length: number,
   cost: Required<PasswordCost>
 ): Promise<Buffer> => {
-  // A finished hash passes its turn to the oldest waiting one.
+  // A finished hash passes its turn to the next waiting one.
   if (hashing >= maxHashing) await new Promise<void>((start) => queue.push(start))
   else hashing++
   try {
@@ -85,10 +85,13 @@ const hashIn = async (
   }
 }
 
-/** Computes the hash of a password that is checked. Fails when too many wait. */
+/** Computes a hash to check a password. Fails if too many are waiting. */
 const checkWith = (password: string, salt: Buffer, length: number, cost: Required<PasswordCost>): Promise<Buffer> => {
   if (checks.length < maxWaiting) return hashIn(checks, password, salt, length, cost)
-  throw new DoorhookError("too_busy", `${maxWaiting} passwords wait to be checked already. Try again in a moment.`)
+  throw new DoorhookError(
+    "too_busy",
+    `${maxWaiting} passwords are already waiting to be checked. Try again in a moment.`
+  )
 }
 
 /** Base64 without padding, as in PHC strings. */
@@ -99,7 +102,7 @@ const form = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/.]+)
 const parse = (stored: string): Option.Option<Stored> => {
   const [, ln, r, p, salt = "", hash = ""] = form.exec(stored) ?? []
   const read = { ln: Number(ln), r: Number(r), p: Number(p) }
-  // Some libraries write a dot in place of the plus sign.
+  // Some libraries write a dot instead of the plus sign.
   const bytes = (text: string): Buffer => Buffer.from(text.replaceAll(".", "+"), "base64")
   const found = { ...read, salt: bytes(salt), hash: bytes(hash) }
   const isWhole = found.salt.length >= leastSalt && found.hash.length >= leastHash
@@ -107,12 +110,12 @@ const parse = (stored: string): Option.Option<Stored> => {
   return isWhole && isUsable ? Option.some(found) : Option.none()
 }
 
-/** Whether `verifyPassword` can check a stored text at all. */
+/** Whether a stored text is a hash that `verifyPassword` can check. */
 export const isPasswordHash = (stored: string): boolean => Option.isSome(parse(stored))
 
 /**
- * Hashes a password for storage. A process computes at most two hashes at once. Further hashes wait without a limit, and
- * checks of passwords run first.
+ * Hashes a password for storage. A process computes at most two hashes at the same time. The queue has no limit, and
+ * password checks overtake new hashes.
  */
 export const hashPassword = async (password: string, cost: PasswordCost = {}): Promise<string> => {
   const { ln, p, r } = { ...defaults, ...cost }
@@ -121,16 +124,16 @@ export const hashPassword = async (password: string, cost: PasswordCost = {}): P
   return `$scrypt$ln=${ln},r=${r},p=${p}$${unpadded(salt)}$${unpadded(hash)}`
 }
 
-/** Takes as long as checking a password. Used for unknown logins, so that timing does not reveal which logins exist. */
+/** Takes as long as a password check. Used for unknown logins, so that timing does not reveal which logins exist. */
 export const dummyVerify = async (password: string): Promise<void> => {
   await checkWith(password, Buffer.alloc(16), 32, defaults)
 }
 
 /**
- * Whether a password matches a stored hash. A hash in another form returns false, after as long as a check normally takes.
+ * Whether a password matches a stored hash. Returns false for a hash in another form, after the usual time of a check.
  *
- * A process computes at most two hashes at once, of this function and of `hashPassword`. Checks run first. Rejects
- * with `too_busy` when 40 passwords wait to be checked.
+ * This function and `hashPassword` together compute at most two hashes at the same time, and checks run first. Rejects
+ * with `too_busy` if 40 passwords are already waiting to be checked.
  */
 export const verifyPassword = async (password: string, stored: string): Promise<boolean> =>
   Option.match(parse(stored), {

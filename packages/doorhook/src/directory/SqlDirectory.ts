@@ -13,15 +13,15 @@ import { isTrue, quoted, tableChecks, tablesOf } from "./SqlTables.ts"
 /** Where the host's users and buildings are stored. */
 export interface SqlDirectoryOptions {
   /**
-   * The host's database: a pool of `pg`, a database of `node:sqlite` or `better-sqlite3`, or a function. The function gets
-   * a statement with `$1`, `$2`, ... and its values, and returns the rows.
+   * The host's database: a pool of `pg`, a database of `node:sqlite` or `better-sqlite3`, or a function. The function
+   * takes a statement with `$1`, `$2`, ... and its values, and returns the rows.
    */
   readonly database: SqlSource
   /** Names that differ from the default schema, or null for a table that does not exist. */
   readonly tables?: SqlTableNames | undefined
   /**
-   * Whether a password matches the stored hash. Default: the column holds scrypt in PHC form, as `hashPassword` writes it.
-   * For an unknown login, it is called with another user's hash and the result is ignored, so that timing does not reveal
+   * Whether a password matches the stored hash. Default: checks scrypt in PHC form, as `hashPassword` writes it. For an
+   * unknown login, it is called with another user's hash and its result is ignored, so that timing does not reveal
    * which logins exist.
    */
   readonly verifyPassword?: ((password: string, stored: string) => boolean | Promise<boolean>) | undefined
@@ -103,7 +103,7 @@ const makeReaders = (run: RunSql, { accessPoints, administrators, buildings, ten
   }
 }
 
-/** Which tables and columns can't be read, and why: each reason once. */
+/** Describes which tables and columns can't be read, grouped by reason. */
 const problemsIn = async (run: RunSql, tables: SqlTables): Promise<ReadonlyArray<string>> => {
   const found = new Map<string, Array<string>>()
   for (const { described, name, statement } of tableChecks(tables)) {
@@ -116,7 +116,7 @@ const problemsIn = async (run: RunSql, tables: SqlTables): Promise<ReadonlyArray
   }
   return [...found].map(
     ([reason, names]) =>
-      `sqlDirectory can't read ${names.join(", ")}: ${reason}. Until it can, callers get 503. Check the database, or set the names in the option \`tables\`.`
+      `sqlDirectory can't read ${names.join(", ")}: ${reason}. Until this is fixed, callers get 503. Check the database, or set the names in the option \`tables\`.`
   )
 }
 
@@ -124,12 +124,12 @@ const administered = ({ building, table, user }: NonNullable<SqlTables["administ
   `SELECT ${quoted(building)} FROM ${quoted(table)} WHERE ${quoted(user)} = $1`
 
 const unverifiable = (column: string): string =>
-  `sqlDirectory can't verify a password in ${column}: it is not scrypt in PHC form, like $scrypt$ln=15,r=8,p=3$..., as hashPassword writes it. Its user can't log in. Set the option \`verifyPassword\` for hashes of another form. This is logged once.`
+  `sqlDirectory can't verify a password in ${column}: it is not scrypt in PHC form, like $scrypt$ln=15,r=8,p=3$..., as hashPassword writes it. The user can't log in. For hashes in another form, set the option \`verifyPassword\`. This is logged once.`
 
 /**
- * A directory over the host's own tables, for `createDoorhook({ directory: sqlDirectory({ database: pool }) })`. Add `session`
- * to it where the host logs its users in itself: `{ ...sqlDirectory(...), session }`. Throws a `DoorhookError` with every
- * name that is none.
+ * A directory over the host's own tables, for `createDoorhook({ directory: sqlDirectory({ database: pool }) })`. If the
+ * host has its own login, add `session`: `{ ...sqlDirectory(...), session }`. Throws a `DoorhookError` with every
+ * invalid name.
  */
 export const sqlDirectory = (options: SqlDirectoryOptions): HostDirectory => {
   const run = runnerOf(options.database)
@@ -138,7 +138,7 @@ export const sqlDirectory = (options: SqlDirectoryOptions): HostDirectory => {
   const verify = options.verifyPassword ?? verifyPassword
   const exists = async (text: string, values: Array<string | number>): Promise<boolean> =>
     (await run(`SELECT 1 AS found FROM ${text} LIMIT 1`, values)).length > 0
-  /** Some user's stored hash. Checks of unknown logins take as long as a check of this one. */
+  /** Some user's stored hash. Logins of unknown users are checked against it, so that they take as long as others. */
   let example: string | null = null
   const findExample = async (): Promise<string | null> => {
     const { password, table } = users
@@ -160,7 +160,7 @@ export const sqlDirectory = (options: SqlDirectoryOptions): HostDirectory => {
     client: options.client ?? (() => null),
     authenticate: async (login, password) => {
       const [user, second] = await Schema.decodeUnknownPromise(Schema.Array(User))(await run(findUser, [login]))
-      // A login that two accounts share opens neither.
+      // A login that two accounts share is refused.
       if (user === undefined || second !== undefined || user.password === null) {
         example ??= await findExample()
         if (example !== null) await verify(password, example)

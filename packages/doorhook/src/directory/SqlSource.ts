@@ -1,5 +1,5 @@
 /**
- * Access to the host's own database, in the forms that hosts use.
+ * Access to the host's own database, through the usual client libraries.
  */
 import { Predicate } from "effect"
 import { DoorhookError } from "../DoorhookError.ts"
@@ -24,7 +24,7 @@ export interface SqliteLike {
 export type SqlSource = PgLike | SqliteLike | SqlQuery
 
 /**
- * Runs a statement on any kind of database. Values are texts and numbers. `$1`, `$2`, ... appear in the order of the
+ * Runs a statement on any kind of database. Values are texts and numbers. `$1`, `$2`, ... must be in the order of the
  * values.
  */
 export type RunSql = (text: string, values: Array<string | number>) => Promise<Rows>
@@ -32,16 +32,19 @@ export type RunSql = (text: string, values: Array<string | number>) => Promise<R
 const rowsOf = (answer: unknown): Rows => {
   const rows: unknown = Predicate.hasProperty(answer, "rows") ? answer.rows : answer
   if (Array.isArray(rows)) return rows
-  throw new TypeError("the query function must answer the rows, or an object with `rows`")
+  throw new TypeError("the query function must return the rows, or an object with `rows`")
 }
 
 const unusable = (): DoorhookError =>
   new DoorhookError(
     "invalid_config",
-    "sqlDirectory: database must be a pool of pg, a database of node:sqlite or better-sqlite3, or a function of text and values that answers rows"
+    "sqlDirectory: database must be a pool of pg, a database of node:sqlite or better-sqlite3, or a function that takes a text and values and returns rows"
   )
 
-/** The function that runs statements on a host's database. Throws a `DoorhookError` for anything else. */
+/**
+ * Returns a function that runs statements on a host's database. Throws a `DoorhookError` if it is not a supported
+ * database.
+ */
 export const runnerOf = (source: SqlSource): RunSql => {
   if (typeof source === "function") return async (text, values) => rowsOf(await source(text, values))
   if (Predicate.hasProperty(source, "query") && Predicate.isFunction(source.query)) {

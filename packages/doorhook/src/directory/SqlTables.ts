@@ -8,13 +8,13 @@ import { DoorhookError } from "../DoorhookError.ts"
 export interface UsersTable {
   /** Default `users`. */
   readonly table: string
-  /** The user's id in all other tables, a number or a text. Default `id`. */
+  /** The user's id, a number or a text, which all other tables refer to. Default `id`. */
   readonly id: string
-  /** What the user types as login. Default `login`. */
+  /** The login that the user types. Default `login`. */
   readonly login: string
   /** The hash for `verifyPassword`. Default `password_hash`. */
   readonly password: string
-  /** A column that is true, or 1, while the user may use the service; null without such a column. Default null. */
+  /** A column that is true, or 1, while the user may use the service; null if there is no such column. Default null. */
   readonly active: string | null
 }
 
@@ -38,9 +38,9 @@ export interface TenantsTable {
   readonly user: string
   /** Default `building_id`. */
   readonly building: string
-  /** The number of the unit; null without such a column. Default `unit_id`. */
+  /** The number of the unit; null if there is no such column. Default `unit_id`. */
   readonly unit: string | null
-  /** The label of the unit; null without such a column. Default `unit_label`. */
+  /** The label of the unit; null if there is no such column. Default `unit_label`. */
   readonly label: string | null
 }
 
@@ -127,7 +127,7 @@ const problemsOf = (given: SqlTableNames): ReadonlyArray<string> => {
 const merge = <T extends object>(standard: T, given: Partial<T> | null | undefined): T | null =>
   given === null ? null : { ...standard, ...given }
 
-/** All tables with their default or given names. Throws a `DoorhookError` with every invalid name. */
+/** Returns all tables with their default or given names. Throws a `DoorhookError` with every invalid name. */
 export const tablesOf = (given: SqlTableNames = {}): SqlTables => {
   const problems = problemsOf(given)
   if (problems.length > 0) throw new DoorhookError("invalid_config", `sqlDirectory: ${problems.join("; ")}`)
@@ -140,17 +140,20 @@ export const tablesOf = (given: SqlTableNames = {}): SqlTables => {
   }
 }
 
-/** A further condition: whether a column that says so is true. */
+/** Returns a further condition that a column is true; empty without a column. */
 export const isTrue = (column: string | null): string => (column === null ? "" : ` AND ${quoted(column)} IN (TRUE)`)
 
-/** A name of a table or column in SQL; a dot stands between a schema and its table. */
+/** Quotes a table or column name for SQL. A dot separates a schema from its table. */
 export const quoted = (name: string): string =>
   name
     .split(".")
     .map((part) => `"${part.replaceAll('"', '""')}"`)
     .join(".")
 
-/** For each table, its setting and a statement without rows that fails where the table or one of its columns is missing. */
+/**
+ * Returns each table's setting, and a statement that returns no rows and fails if the table or one of its columns is
+ * missing.
+ */
 export const tableChecks = (
   tables: SqlTables
 ): ReadonlyArray<{ readonly name: string; readonly described: string; readonly statement: string }> =>

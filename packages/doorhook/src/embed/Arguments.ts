@@ -1,16 +1,16 @@
 /**
- * Checks arguments of calls, because plain JavaScript has no types to rely on. An error names the argument, the given value
- * and the accepted ones.
+ * Checks arguments of calls, because plain JavaScript has no type checks. An error names the argument, the given value
+ * and what is accepted.
  */
 import { didYouMean, nameOf } from "@doorhook/core"
 import { Predicate } from "effect"
 import { DoorhookError } from "../DoorhookError.ts"
 
-/** The error for an invalid argument. */
+/** Returns the error for an invalid argument. */
 export const badArgument = (name: string, expected: string, given: unknown, hint = ""): DoorhookError =>
   new DoorhookError("bad_request", `${name}: must be ${expected}, not ${nameOf(given)}${hint}`)
 
-/** Reads an id. A whole number counts as its text. An empty text, or one with half of a surrogate pair, is no id. */
+/** Reads an id. Converts a whole number to text. Refuses an empty text, and one with half of a surrogate pair. */
 export const idIn = (name: string, given: unknown, expected: string): string => {
   const id: unknown = Number.isSafeInteger(given) ? String(given) : given
   if (Predicate.isString(id) && id.isWellFormed() && id !== "") return id
@@ -24,14 +24,14 @@ export const idInPath = (given: unknown, expected: string): string => {
   return id
 }
 
-/** Optional options. Null counts as left out. */
+/** Returns the given options, or none for undefined and null. */
 const givenOf = <A extends object>(given: A | null | undefined): Partial<A> => {
   if (given === undefined || given === null) return {}
   if (Predicate.isObject(given)) return given
   throw badArgument("options", "an object or left out", given)
 }
 
-/** Reads the options of a call. Refuses unknown names, which are misspelled ones in most cases. */
+/** Reads the options of a call. Refuses unknown names, because most are typos. */
 export const optionsOf = <A extends object>(
   given: A | null | undefined,
   known: ReadonlyArray<keyof A & string>
@@ -44,7 +44,7 @@ export const optionsOf = <A extends object>(
   throw new DoorhookError("bad_request", `options: ${problems.join("; ")}`)
 }
 
-/** Reads the required object that a call is about. */
+/** Reads the required object of a call. */
 export const bodyOf = (name: string, given: unknown, example: string): object => {
   if (Predicate.isObject(given)) return given
   throw badArgument(name, `an object like ${example}`, given)
@@ -54,8 +54,8 @@ const isPlain = (value: unknown): value is string | number | bigint | boolean =>
   Predicate.isString(value) || Predicate.isNumber(value) || Predicate.isBigInt(value) || Predicate.isBoolean(value)
 
 /**
- * Options as a query string, without the question mark. Undefined and null are left out, but a null `after` is refused: it
- * is the `next` of the last page, and a loop that went on with it would begin again and never end.
+ * Encodes options as a query string, without the question mark and without undefined and null values. Refuses a null
+ * `after`: it is the `next` of the last page, and a loop that passed it on would start over and never end.
  */
 export const queryOf = (options: object | null | undefined): string => {
   const query = new URLSearchParams()
@@ -63,7 +63,7 @@ export const queryOf = (options: object | null | undefined): string => {
     if (name === "after" && value === null) {
       throw new DoorhookError(
         "bad_request",
-        "after: null is the `next` of the last page, and nothing comes after it. End the loop when `next` is null; to begin with the first page leave `after` out"
+        "after: must not be null, the `next` of the last page. End the loop when `next` is null; for the first page, leave out `after`"
       )
     }
     if (value === undefined || value === null) continue

@@ -1,5 +1,5 @@
 /**
- * The whole engine as a layer, for applications that are written in Effect.
+ * The whole engine as a layer, for applications written in Effect.
  */
 import type { Directory } from "@doorhook/core"
 import { SettingStore, withDeadlines } from "@doorhook/core"
@@ -15,10 +15,10 @@ import { Tracing } from "../telemetry/Spans.ts"
 import { defaultPublicUrl } from "./DoorhookOptions.ts"
 
 /**
- * All services of doorhook, over the application's own directory. Settings are a value, or an effect that reads them, like
- * `fromEnvironment`. Ports of the application replace doorhook's. The stores can only be replaced together, and then no
- * database is opened. A server that this layer is provided to records no spans for requests to doorhook. Closing the scope
- * drains doorhook. Fails with `InvalidConfig` or `DatabaseUnusable`, whose messages say what to do.
+ * Provides all services of doorhook, with the application's directory. Settings are a value, or an effect that reads
+ * them, like `fromEnvironment`. Ports of the application replace doorhook's. Stores must be replaced together, and then
+ * no database is opened. A server with this layer records no spans for requests to doorhook. Closing the scope drains
+ * doorhook. Fails with `InvalidConfig` or `DatabaseUnusable`, whose messages say what to do.
  */
 export const layer = <E = never, R = never, E2 = never, R2 = never, P extends Port = never, E3 = never, R3 = never>(
   settings: EngineConfig | Effect.Effect<EngineConfig, E2, R2>,
@@ -30,10 +30,11 @@ export const layer = <E = never, R = never, E2 = never, R2 = never, P extends Po
       Effect.gen(function* () {
         const config = Effect.isEffect(settings) ? yield* settings : settings
         yield* Effect.fromResult(checkConfig(config))
-        // The application's own stores decide themselves how they keep secrets.
+        // How secrets are stored is up to the application's own stores.
         const isOwnStore = Option.isSome(Context.getOption(own, SettingStore))
         const engine = engineLayer(config, withDeadlines(directory), own)
-        // Logged only after the database is open: opening fails without the key that its secrets were encrypted with.
+        // Logged only after the database is open, because opening a database with encrypted secrets fails without their
+        // key.
         return Layer.effectDiscard(isOwnStore ? Effect.void : warnOfReadableSecrets(config)).pipe(
           Layer.provideMerge(engine),
           Layer.provideMerge(untracedLayer),

@@ -1,6 +1,6 @@
 /**
- * The options of `createDoorhook`. All problems are reported at once, each with the option's name, the given value and the
- * accepted ones.
+ * The options of `createDoorhook`. All problems are reported together, each with the option's name, the given value and
+ * what is accepted.
  */
 import { nameOf } from "@doorhook/core"
 import { Predicate } from "effect"
@@ -15,12 +15,12 @@ import * as HostListener from "./HostListener.ts"
 import type { HostLogger } from "./HostLogger.ts"
 import * as HostLoggers from "./HostLogger.ts"
 
-/** The options of `createDoorhook`. All but `directory` have defaults. */
+/** Options of `createDoorhook`. All but `directory` have defaults. */
 export interface DoorhookOptions extends EngineConfig {
-  /** The host's users, clients and buildings: the host's own functions, or `sqlDirectory` over its tables. */
+  /** Looks up the host's users, clients and buildings: the host's own functions, or `sqlDirectory` over its tables. */
   readonly directory: HostDirectory
   /**
-   * Called with each notification about an integration: it fails, was disabled, recovered, or had deliveries given up. May
+   * Called with each notification: an integration fails, was disabled, recovered, or had deliveries given up. May
    * return a promise. Its errors are logged. Default: notifications are only logged.
    */
   readonly onNotification?: OnNotification | undefined
@@ -33,22 +33,22 @@ export interface DoorhookOptions extends EngineConfig {
   readonly telemetry?: boolean | undefined
 }
 
-/** The public URL when it is neither set nor inferred yet. */
+/** The public URL while it is neither set nor inferred. */
 export const defaultPublicUrl = "http://localhost:4000"
 
-/** Options that are not settings of the engine. */
+/** Names of the options that are not settings of the engine. */
 const hostOptions = ["directory", "onNotification", "logger", "telemetry"] as const
 
 const telemetryProblems = (given: unknown): ReadonlyArray<string> =>
   given === undefined || Predicate.isBoolean(given) ? [] : [`telemetry: must be true or false, not ${nameOf(given)}`]
 
-/** A service prints a secret that it makes, but an embedded doorhook must not write it to the host's log. */
+/** A service prints the secret that it generates, but an embedded doorhook must not write it to the host's log. */
 const secretProblems = ({ notificationSecret, notificationUrl }: EngineConfig): ReadonlyArray<string> =>
   notificationUrl === undefined || notificationSecret !== undefined
     ? []
     : ["notificationSecret: must be given with notificationUrl, like `whsec_` and 24 random bytes in base64"]
 
-/** The settings among the options. Throws a `DoorhookError` with every problem. */
+/** Returns the settings among the options. Throws a `DoorhookError` with every problem. */
 export const readOptions = (options: unknown): EngineConfig => {
   const isObject = Predicate.isObject(options)
   const given: Readonly<Record<string, unknown>> = isObject ? { ...options } : {}

@@ -1,7 +1,7 @@
 /**
  * The HTTP surface as a Fastify plugin: `app.register(doorhook.fastify)`, optionally with a `prefix`.
  *
- * The types declare only what the plugin needs, so Fastify is no dependency.
+ * The types declare only what the plugin needs, so that Fastify is not a dependency.
  */
 import { metadataPath, ownPaths, ownPrefixes } from "@doorhook/server"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -32,10 +32,13 @@ export interface FastifyHost {
   }): unknown
 }
 
-/** A Fastify plugin. The host's hooks run before it. The host's body parsers do not, because doorhook reads bodies itself. */
+/**
+ * A Fastify plugin. The host's hooks run before the plugin, but not the host's body parsers, because doorhook reads
+ * bodies itself.
+ */
 export type FastifyPlugin = (instance: FastifyHost, options: object, done: (error?: Error) => void) => void
 
-/** `seen` is called with each request and the plugin's prefix. */
+/** Makes the plugin, which calls `seen` with each request and the plugin's prefix. */
 export const makeFastifyPlugin =
   (handle: NodeRequestHandler, seen: (request: IncomingMessage, mount: string) => void): FastifyPlugin =>
   (instance, _, done) => {
@@ -54,7 +57,7 @@ export const makeFastifyPlugin =
         }
       })
     for (const path of ownPaths) route(path)
-    // Which of these paths is doorhook's depends on the public URL (RFC 8414 section 3.1). Others get 404.
+    // The public URL determines which of these paths is doorhook's (RFC 8414 section 3.1). Others get 404.
     route(`${metadataPath}/*`)
     for (const prefix of ownPrefixes) route(`${prefix}*`)
     done()

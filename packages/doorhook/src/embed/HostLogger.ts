@@ -1,5 +1,5 @@
 /**
- * Logs to the host's own logger, instead of standard error.
+ * Logs to the host's logger instead of standard error.
  */
 import { nameOf } from "@doorhook/core"
 import { Logger, Predicate } from "effect"
@@ -21,7 +21,7 @@ export interface HostLogger {
 
 const methods = ["info", "warn", "error"] as const
 
-/** Problems of the logger. A host in plain JavaScript has no types to rely on. */
+/** Finds problems of the logger, because a host in plain JavaScript has no type checks. */
 export const problemsOf = (given: unknown): ReadonlyArray<string> => {
   if (given === undefined || given === false) return []
   const isLogger = Predicate.isObject(given) && methods.every((name) => Predicate.isFunction(Reflect.get(given, name)))
@@ -30,7 +30,7 @@ export const problemsOf = (given: unknown): ReadonlyArray<string> => {
     : [`logger: must be an object with the methods ${methods.join(", ")}, or false, not ${nameOf(given)}`]
 }
 
-/** Calls the method for the level. It is called on the logger itself, because many loggers need their `this`. */
+/** Calls the logger's method for the level, with the logger as `this`, which many loggers need. */
 const write = (logger: HostLogger, level: LogLevel.LogLevel, line: string): unknown => {
   switch (level) {
     case "Fatal":

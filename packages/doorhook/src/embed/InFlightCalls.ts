@@ -2,13 +2,13 @@
  * Calls in flight, so that closing can wait for them.
  */
 
-/** How long closing waits, in milliseconds. Longer than any call that makes progress. */
+/** How long closing waits, in milliseconds: longer than any call that makes progress takes. */
 const patience = 5_000
 
 export interface InFlightCalls {
   /** Counts a call as in flight until its promise settles. */
   readonly track: <A>(call: Promise<A>) => Promise<A>
-  /** Resolves when no call is in flight, or when waiting takes too long. */
+  /** Resolves when no call is in flight, or after the longest wait. */
   readonly settled: () => Promise<void>
 }
 

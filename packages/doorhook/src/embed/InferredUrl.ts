@@ -1,9 +1,9 @@
 /**
- * The base URL of an embedded doorhook without `publicUrl`: the address and port of its first request. That is enough to
- * try doorhook out. Behind a proxy, set `publicUrl`.
+ * The base URL of an embedded doorhook without `publicUrl`: the address and port of its first request. This is enough
+ * for trying doorhook out; behind a proxy, set `publicUrl`.
  *
- * The URL comes from `node:http` connections only, because the issuer of tokens must not change. A web request has only its
- * `Host` header, which the sender chooses.
+ * The URL comes from `node:http` connections only, because the issuer of tokens must not change. A web request only has
+ * a `Host` header, which the sender chooses.
  */
 import { Predicate } from "effect"
 import type { IncomingMessage } from "node:http"

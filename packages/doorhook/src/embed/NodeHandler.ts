@@ -1,5 +1,5 @@
 /**
- * The HTTP surface as a `node:http` handler, for hosts with a server of their own.
+ * The HTTP surface as a `node:http` handler, for hosts with their own server.
  */
 import { bareAnswer, failure, internalError, stopped } from "@doorhook/server"
 import type { HttpSurface, RequestFailure } from "@doorhook/server"
@@ -11,8 +11,8 @@ import type { InFlightCalls } from "./InFlightCalls.ts"
 import { parsedBodyOf } from "./ParsedBody.ts"
 
 /**
- * Handles a request. With a `next`, as in Express, requests for other paths go to it, and so do errors. Without one, these
- * are answered with 404 and 503.
+ * Handles a request. With a `next`, as in Express, passes it errors and requests for other paths. Without one, answers
+ * those with 503 and 404.
  */
 export type NodeRequestHandler = (
   request: IncomingMessage,
@@ -39,7 +39,7 @@ const unavailable = failure(
   {
     code: "unavailable",
     title: "Temporarily unavailable",
-    detail: "The service can't answer this now. Try again in a moment."
+    detail: "The service can't handle this request now. Try again in a moment."
   },
   { "retry-after": "1" }
 )
@@ -50,8 +50,8 @@ const refusalOf = (error: Error): RequestFailure => {
 }
 
 /**
- * The response to a request that failed with an error. The error is logged, and the response reveals nothing about the
- * host.
+ * Returns the response to a request that failed with an error, and logs the error. The response reveals nothing about
+ * the host.
  */
 export const answerTo = (error: Error, log: HostLog): ReturnType<typeof bareAnswer> => {
   const refusal = refusalOf(error)
@@ -73,13 +73,13 @@ const refuse = (
   response.writeHead(status, headers).end(body)
 }
 
-/** The error for a caller that is not a `node:http` server, like a framework for web requests. */
+/** Returns the error for a caller that is not a `node:http` server, like a framework for web requests. */
 const noResponse = (given: unknown): DoorhookError =>
-  badArgument("response", "a response of node:http", given, "; web requests are for doorhook.fetch")
+  badArgument("response", "a response of node:http", given, "; pass web requests to doorhook.fetch")
 
 export const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)))
 
-/** Makes the host's handler. It works with or without a body parser in front. */
+/** Makes the host's handler, which works with or without a body parser before it. */
 export const makeHostHandler =
   ({ handle, isClosed, isOwn, log, open, seen }: HostHandlerOptions): NodeRequestHandler =>
   (request, response, next) => {
@@ -87,9 +87,9 @@ export const makeHostHandler =
     if (next !== undefined && !own) return next()
     if (isClosed()) return refuse(closedError(), response, next, log)
     if (!Predicate.hasProperty(response, "once")) throw noResponse(response)
-    // Requests for other paths do not show where doorhook is mounted.
+    // Only requests for doorhook's paths show where doorhook is mounted.
     if (own) seen(request)
-    // The client may have hung up before the host called this handler. Then the close event does not come again.
+    // If the client hung up before the host called this handler, the close event is already over.
     if (!response.closed) void open.track(new Promise((resolve) => response.once("close", resolve)))
     try {
       const body = parsedBodyOf(request)

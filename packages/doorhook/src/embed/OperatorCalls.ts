@@ -1,6 +1,6 @@
 /**
- * Calls of the operator API. An embedding process calls the operations directly, other processes use `fetch`. Both give the
- * same answers and reject with the same errors.
+ * Calls the operator API: directly in an embedding process, and with `fetch` in other processes. Both return the same
+ * answers and reject with the same errors.
  */
 import { isRedirect, JsonEncoding } from "@doorhook/core"
 import type { Operation, OperatorApi, RequestFailure } from "@doorhook/server"
@@ -9,9 +9,9 @@ import { DoorhookError } from "../DoorhookError.ts"
 
 /** Arguments of an operation. */
 interface OperatorCallOptions {
-  /** The value of `:id` in its path. */
+  /** The value of `:id` in the operation's path. */
   readonly id?: string
-  /** Its query string, without the question mark. */
+  /** The query string, without the question mark. */
   readonly query?: string
   readonly body?: object
 }
@@ -24,7 +24,7 @@ const jsonOf = (body: object): string =>
   Result.match(JsonEncoding.encode(body), {
     onSuccess: (text = "") => text,
     onFailure: (flaw) => {
-      throw new DoorhookError("bad_request", `what was given ${flaw}`)
+      throw new DoorhookError("bad_request", `the given value ${flaw}`)
     }
   })
 
@@ -51,32 +51,32 @@ const ApiErrors = Schema.Struct({
   )
 })
 
-/** The JSON of a response; undefined if it has none. */
+/** Returns the JSON of a response; undefined if it has none. */
 const bodyOf = (response: Response): Promise<unknown> => response.json().catch(() => undefined)
 
-/** The error for a response that is not from a doorhook of this version. */
-const strangeAnswer = ({ status }: Response): DoorhookError =>
+/** Returns the error for a response that is not from a doorhook of this version. */
+const notDoorhookError = ({ status }: Response): DoorhookError =>
   new DoorhookError("not_doorhook", `The server there is not a doorhook of this version: it answered ${status}.`)
 
 /**
- * The error for a redirect. Redirects are not followed, because that would drop the key and turn a POST into a GET. The
- * message says where the service may be, without the query, which may hold a secret.
+ * Returns the error for a redirect. Redirects are not followed, because that would drop the key and turn a POST into a
+ * GET. The message says where the service might be, without the query, which might contain a secret.
  */
-const elsewhere = (place: URL, path: string): DoorhookError => {
+const redirectError = (place: URL, path: string): DoorhookError => {
   const whole = place.origin + place.pathname + place.search
   const base = whole.endsWith(path) ? whole.slice(0, -path.length) : place.origin
   return new DoorhookError("not_doorhook", `The server there redirects to ${base}.`)
 }
 
-/** The error for a response without the expected status. */
+/** Returns the error for a response without the expected status. */
 const failureOf = async (response: Response, base: string, path: string): Promise<DoorhookError> => {
   const place = isRedirect(response.status) ? URL.parse(response.headers.get("location") ?? "", `${base}${path}`) : null
-  if (place !== null) return elsewhere(place, path)
+  if (place !== null) return redirectError(place, path)
   const { errors } = Option.getOrElse(Schema.decodeUnknownOption(ApiErrors)(await bodyOf(response)), () => ({
     errors: []
   }))
   const message = errors.map(({ detail }) => detail).join(" ")
-  if (message === "") return strangeAnswer(response)
+  if (message === "") return notDoorhookError(response)
   return new DoorhookError(errors[0]?.code ?? "operator_api", message, undefined, response.status)
 }
 
@@ -92,8 +92,8 @@ export const makeHttpCalls =
       ...(body !== undefined && { body: jsonOf(body) })
     })
     if (!response.ok) throw await failureOf(response, base, path)
-    if ((response.status === 204) !== (status === 204)) throw strangeAnswer(response)
+    if ((response.status === 204) !== (status === 204)) throw notDoorhookError(response)
     const document = Schema.decodeUnknownOption(answer)(status === 204 ? null : await bodyOf(response))
-    if (Option.isNone(document)) throw strangeAnswer(response)
+    if (Option.isNone(document)) throw notDoorhookError(response)
     return document.value
   }

@@ -45,20 +45,20 @@ export type DeliveryPage = DeliveryPageDocument
 /** The number of stored events, and of deliveries by state. */
 export type DeliveryCounts = DeliveryCountsDocument
 
-/** A state, or any other string. Editors complete the states. */
+/** A state, or any other string. The type makes editors suggest the states. */
 type ListedState = DeliveryState | (string & Record<never, never>)
 
-/** Which deliveries to list. */
+/** Options for a list of deliveries. */
 export interface DeliveryListOptions {
-  /** Only deliveries in this state. Several states are a list, or one string with commas. Default: all states. */
+  /** Only deliveries in this state. Give several as a list, or as one string with commas. Default: all states. */
   readonly state?: ListedState | ReadonlyArray<ListedState> | undefined
   /** Only deliveries to this integration. */
   readonly integration_id?: string | number | undefined
   /** Only deliveries of this event. */
   readonly event_id?: string | undefined
-  /** Whether the oldest or the newest comes first. Default `oldest`. */
+  /** Whether the oldest or the newest item is first. Default `oldest`. */
   readonly order?: "oldest" | "newest" | undefined
-  /** The `next` of the page before. A null `next` means that the list has ended, and is refused here. */
+  /** The `next` of the previous page. Null is refused here, because a null `next` means the end of the list. */
   readonly after?: string | null | undefined
   /** 1 to 1,000; default 100. */
   readonly limit?: number | undefined
@@ -67,7 +67,7 @@ export interface DeliveryListOptions {
 /** A time: a `Date`, or ISO 8601. */
 type Since = Date | string
 
-/** A time as a named member, as in the operator API. */
+/** A time in the form of the operator API. */
 interface SinceOptions {
   /** The time. */
   readonly since: Since
@@ -78,24 +78,24 @@ interface SinceOptions {
  * `bad_request` for a malformed id or time.
  */
 export interface DeliveriesClient {
-  /** A page of deliveries, the oldest first unless `order` says otherwise. */
+  /** Returns a page of deliveries, oldest first by default. */
   readonly list: (options?: DeliveryListOptions) => Promise<DeliveryPage>
-  /** One delivery with all its attempts. */
+  /** Returns one delivery with all its attempts. */
   readonly show: (id: string) => Promise<DeliveryDetail>
   /**
-   * Sends a delivery again at once, as its next attempt. Rejects with `integration_disabled` or `integration_deleted` when
+   * Sends a delivery again now, as its next attempt. Rejects with `integration_disabled` or `integration_deleted` if
    * the integration gets no deliveries.
    */
   readonly resend: (id: string) => Promise<void>
   /**
-   * Sends all deliveries since a time that an integration has not acknowledged, whether they have ended or wait for a
-   * retry. Returns their number. Rejects as `resend`.
+   * Sends all unacknowledged deliveries to an integration since a time, whether they have ended or are waiting for a
+   * retry. Returns their number. Rejects like `resend`.
    */
   readonly recover: (
     integrationId: string | number,
     since: Since | SinceOptions
   ) => Promise<{ readonly deliveries: number }>
-  /** The number of deliveries in each state. */
+  /** Returns the number of stored events, and of deliveries in each state. */
   readonly summary: () => Promise<DeliveryCounts>
 }
 
@@ -105,11 +105,11 @@ export type IntegrationSummary = OperatorIntegrationDocument
 /** A page of integrations. */
 export type IntegrationPage = OperatorIntegrationPageDocument
 
-/** Which integrations to list. */
+/** Options for a list of integrations. */
 export interface IntegrationListOptions {
-  /** Only integrations with this status. `unhealthy` are those that fail and those that doorhook disabled. */
+  /** Only integrations with this status. `unhealthy` means failing, or disabled by doorhook. */
   readonly status?: "enabled" | "disabled" | "unhealthy" | undefined
-  /** The `next` of the page before. A null `next` means that the list has ended, and is refused here. */
+  /** The `next` of the previous page. Null is refused here, because a null `next` means the end of the list. */
   readonly after?: string | null | undefined
   /** 1 to 1,000; default 100. */
   readonly limit?: number | undefined
@@ -117,22 +117,22 @@ export interface IntegrationListOptions {
 
 /** Changes to an integration. Members that are left out stay as they are. */
 export interface IntegrationChange {
-  /** Whether it gets deliveries. */
+  /** Whether the integration gets deliveries. */
   readonly status?: "enabled" | "disabled"
-  /** Settings of this integration alone. They replace all earlier overrides: `{}` removes them. */
+  /** Settings for this integration only. They replace all earlier overrides: `{}` removes them. */
   readonly overrides?: {
-    /** Which statuses acknowledge: 200 alone, or any of 2xx. */
+    /** Statuses that acknowledge: only 200, or any 2xx. */
     readonly acknowledge?: "200" | "2xx"
-    /** Delays between attempts by resource type, like `{ access_log: ["5s", "30s"] }`; an empty list is no retry. */
+    /** Delays between attempts by resource type, like `{ access_log: ["5s", "30s"] }`; an empty list means no retry. */
     readonly retry?: Readonly<Record<string, ReadonlyArray<string>>>
-    /** Special-purpose networks that only this integration may use, like `10.0.0.0/8`, beside `allowTargets`. */
+    /** Special-purpose networks that only this integration may use, like `10.0.0.0/8`, in addition to `allowTargets`. */
     readonly allow_targets?: ReadonlyArray<string>
     /**
-     * Additional headers of its requests, with names in lower case. The API never returns their values and shows `(hidden)`
-     * instead. Writing `(hidden)` back keeps a value.
+     * Additional request headers, with names in lower case. The API never returns their values and shows `(hidden)`
+     * instead. Sending `(hidden)` keeps a value.
      */
     readonly headers?: Readonly<Record<string, string>>
-    /** The most requests that start in a second, 0.01 to 1,000. */
+    /** Maximum number of requests started per second, 0.01 to 1,000. */
     readonly requests_per_second?: number
   }
 }
@@ -142,15 +142,15 @@ export interface IntegrationChange {
  * `bad_request` for a malformed id or change.
  */
 export interface IntegrationsClient {
-  /** A page of integrations, by id. */
+  /** Returns a page of integrations, ordered by id. */
   readonly list: (options?: IntegrationListOptions) => Promise<IntegrationPage>
-  /** One integration. */
+  /** Returns one integration. */
   readonly show: (id: string | number) => Promise<IntegrationSummary>
   /** Changes status and overrides, and returns the changed integration. */
   readonly set: (id: string | number, change: IntegrationChange) => Promise<IntegrationSummary>
   /**
    * Sends the newest unacknowledged delivery of an integration that doorhook disabled, and returns the delivery's id. An
-   * acknowledgement enables the integration. Rejects with `not_disabled` or `nothing_to_send` when a probe is not possible.
+   * acknowledgement enables the integration. Rejects with `not_disabled` or `nothing_to_send` if a probe is not possible.
    */
   readonly probe: (id: string | number) => Promise<{ readonly delivery_id: string }>
 }
@@ -169,7 +169,7 @@ export interface ClientToAdd {
   readonly name: string
   /** At least one redirect URI. With `urn:ietf:wg:oauth:2.0:oob`, codes are shown on a page. */
   readonly redirect_uris: ReadonlyArray<string>
-  /** Whether it gets a secret. A client without one must use PKCE. Default true. */
+  /** Whether the client gets a secret. A client without a secret must use PKCE. Default true. */
   readonly confidential?: boolean | undefined
 }
 
@@ -180,27 +180,27 @@ export interface ClientRotateOptions {
 }
 
 /**
- * Calls reject with a `DoorhookError`: `client_exists`, `invalid`, `not_found`, `client_is_public` when a client without a
- * secret should get a new one, `bad_request` for a malformed id or client.
+ * Calls reject with a `DoorhookError`: `client_exists`, `invalid`, `not_found`, `client_is_public` (new secret for a
+ * client without a secret), or `bad_request` (malformed id or client).
  */
 export interface ClientsClient {
-  /** All registered clients. */
+  /** Returns all registered clients. */
   readonly list: () => Promise<ReadonlyArray<ClientSummary>>
   /** Registers a client. Only this call returns its secret. */
   readonly add: (client: ClientToAdd) => Promise<ClientAdded>
   /** Gives a client a new secret. */
   readonly rotate: (id: string, options?: ClientRotateOptions) => Promise<ClientAdded>
-  /** Deletes a client, and ends everything that users have granted it. */
+  /** Deletes a client and all grants to it. */
   readonly remove: (id: string) => Promise<void>
 }
 
-/** The access that a user granted to a client by logging in for it. `created_at` is ISO 8601 UTC. */
+/** Access that a user granted to a client by logging in. `created_at` is ISO 8601 UTC. */
 export type GrantSummary = GrantDocument
 
-/** Which grants to end. */
+/** Options for ending grants. */
 export interface GrantRevokeOptions {
   /**
-   * The `client_id` of one client. Leave it out for all clients. Undefined and null are refused, because they may be a
+   * The `client_id` of one client. Leave it out for all clients. Undefined and null are refused, because they might be a
    * missing id.
    */
   readonly client?: string
@@ -209,13 +209,13 @@ export interface GrantRevokeOptions {
 /** Calls reject with a `DoorhookError`: `bad_request` for a malformed id. */
 export interface GrantsClient {
   /**
-   * The active grants of a user, oldest first, at most 1,000. `userId` is the id that the directory's `authenticate` or
+   * Returns a user's active grants, oldest first, at most 1,000. `userId` is the id that the directory's `authenticate` or
    * `session` returns.
    */
   readonly list: (userId: string) => Promise<ReadonlyArray<GrantSummary>>
   /**
-   * Ends a user's grants to all clients or to one, and returns their number. Their tokens are refused from the next request
-   * on. Call it after a password change, when your own sessions of the user have ended.
+   * Ends a user's grants to all clients or one, and returns their number. Their tokens are refused from the next request
+   * on. Call this after a password change, once your own sessions of the user have ended.
    */
   readonly revoke: (userId: string, options?: GrantRevokeOptions) => Promise<number>
 }
@@ -226,15 +226,15 @@ export type DoorhookNotification = NotificationDocument
 /** A page of notifications. */
 export type NotificationPage = NotificationPageDocument
 
-/** Which notifications to list. */
+/** Options for a list of notifications. */
 export interface NotificationListOptions {
   /** Only notifications about this integration. */
   readonly integration_id?: string | number | undefined
-  /** Whether the oldest or the newest comes first. Default `oldest`. */
+  /** Whether the oldest or the newest item is first. Default `oldest`. */
   readonly order?: "oldest" | "newest" | undefined
   /**
-   * The `next` of the page before, or the id of a notification in the same order. A null `next` means that the list has
-   * ended, and is refused here.
+   * The `next` of the previous page, or the id of a notification in the same order. Null is refused here, because a null
+   * `next` means the end of the list.
    */
   readonly after?: string | null | undefined
   /** 1 to 1,000; default 100. */
@@ -243,7 +243,7 @@ export interface NotificationListOptions {
 
 /** Calls reject with a `DoorhookError`: `invalid_parameter` for a wrong option. */
 export interface NotificationsClient {
-  /** A page of notifications, the oldest first unless `order` says otherwise. */
+  /** Returns a page of notifications, oldest first by default. */
   readonly list: (options?: NotificationListOptions) => Promise<NotificationPage>
 }
 
@@ -253,33 +253,33 @@ export interface PortalLinkOptions {
   readonly expiresIn?: string | undefined
 }
 
-/** A test event that was queued. */
+/** A queued test event. */
 export type TestSent = TestSentDocument
 
-/** Calls for the owner of an integration. Each rejects with a `DoorhookError`: `not_found` for an unknown id. */
+/** Calls for the owner of an integration. Each rejects with a `DoorhookError`, `not_found` for an unknown id. */
 export interface PortalClient {
   /**
-   * Makes a link to an integration's own page, for its owner. The host must know who that is. `expires_at` is ISO 8601 UTC.
+   * Makes a link to an integration's page. The host must give it only to the owner. `expires_at` is ISO 8601 UTC.
    */
   readonly portalLink: (integrationId: string | number, options?: PortalLinkOptions) => Promise<PortalLink>
-  /** Sends a made-up event, marked `"test": true`, to one integration only. */
+  /** Sends a sample event, marked `"test": true`, to one integration only. */
   readonly sendTestEvent: (integrationId: string | number) => Promise<TestSent>
   /**
    * Replaces the secret that signs portal links. All links, their open pages, and open login and consent forms stop
-   * working. In this process that happens at once, and in others over the same database within two seconds.
+   * working: in this process immediately, and in others over the same database within two seconds.
    */
   readonly rotatePortalSecret: () => Promise<void>
 }
 
-/** The calls of the operator API, within the process or over HTTP. */
+/** The calls of the operator API, in the process or over HTTP. */
 export interface OperatorClient extends PortalClient {
-  /** Deliveries: why they were not acknowledged, and sending them again. */
+  /** Calls that list, explain and resend deliveries. */
   readonly deliveries: DeliveriesClient
-  /** Integrations: which fail, and their overrides. */
+  /** Calls that list integrations, and change their status and overrides. */
   readonly integrations: IntegrationsClient
-  /** Registered OAuth clients. Clients of the directory are not included. */
+  /** Registered OAuth clients, without the clients of the directory. */
   readonly clients: ClientsClient
-  /** Grants of users to clients. End them when a password changes or a phone is lost. */
+  /** Grants of users to clients. End them after a password change or the loss of a phone. */
   readonly grants: GrantsClient
   /** The notifications that `onNotification` gets. */
   readonly notifications: NotificationsClient
@@ -288,11 +288,11 @@ export interface OperatorClient extends PortalClient {
 const deliveryIn = (id: string): string => idInPath(id, 'the id of a delivery, like "dlv_42"')
 const integrationIn = (id: string | number): string => idInPath(id, 'the id of an integration, like "12"')
 const clientIn = (id: string): string => idInPath(id, "the id of a client")
-const userIn = (id: string): string => idIn("userId", id, "the id of a user, as your directory answers it")
+const userIn = (id: string): string => idIn("userId", id, "the id of a user, as your directory returns it")
 
 const exampleClient = '{ name: "Acme", redirect_uris: ["https://client.example/callback"] }'
 
-/** A time in ISO 8601, given directly or as a named member. */
+/** Reads a time, given directly or as the member `since`, as ISO 8601. */
 const timeIn = (given: unknown): string => {
   const since: unknown = Predicate.isObject(given) && !Predicate.isDate(given) ? given["since"] : given
   if (Predicate.isString(since)) return since
@@ -300,7 +300,7 @@ const timeIn = (given: unknown): string => {
   throw badArgument("since", 'a Date, or a time in ISO 8601 like "2026-03-02T00:00:00Z"', since)
 }
 
-/** The client whose grants to end; nothing for all clients. An id that is missing by mistake must not end all grants. */
+/** Reads the client whose grants to end; nothing for all clients. An id missing by mistake must not end all grants. */
 const clientOf = (options: GrantRevokeOptions | undefined): { readonly client_id?: string } => {
   const given = optionsOf(options, ["client"])
   if (!("client" in given)) return {}

@@ -1,8 +1,8 @@
 /**
  * Restores request bodies that a body parser in front of doorhook, like Express's, has already read.
  *
- * A parser keeps the values of a body, not its text. Values in an event's `data` that JavaScript can't represent, like
- * numbers of twenty digits, are lost. A host that publishes over HTTP mounts doorhook before its parsers.
+ * A parser keeps the values of a body, not its text, so values in an event's `data` that JavaScript can't represent are
+ * lost, like numbers of twenty digits. A host that publishes over HTTP should mount doorhook before its parsers.
  */
 import type { ReadBody } from "@doorhook/server"
 import { Predicate } from "effect"
@@ -12,10 +12,13 @@ import { DoorhookError } from "../DoorhookError.ts"
 const lost = (): DoorhookError =>
   new DoorhookError(
     "body_consumed",
-    "Something in front of doorhook read the request's body and left nothing of it in request.body. Mount doorhook.node before it."
+    "Something read the request's body before doorhook and did not keep it in request.body. Mount doorhook.node earlier."
   )
 
-/** A form's fields as parsers produce them: texts, lists of texts, and objects of these for names with brackets. */
+/**
+ * Flattens a form's fields as parsers produce them: texts, lists of texts, and objects of these for names with
+ * brackets.
+ */
 const fieldsOf = (name: string, value: unknown): Array<[string, string]> => {
   if (Array.isArray(value)) return value.flatMap((item) => fieldsOf(name, item))
   if (Predicate.isObject(value)) {
@@ -46,8 +49,8 @@ const encodeAs = (type: string, body: unknown): ReadBody => {
 }
 
 /**
- * The body that a parser left; null if the body has not been read yet. Throws a `DoorhookError` if it was read and not
- * kept.
+ * Returns the body that a parser kept; null if the body has not been read. Throws a `DoorhookError` if the body was
+ * read and not kept.
  */
 export const parsedBodyOf = (request: IncomingMessage): ReadBody | null => {
   if (!request.readableDidRead) return null

@@ -1,6 +1,6 @@
 /**
- * doorhook's access tokens on the host's own routes: the identity behind a token, and middleware that refuses requests
- * without a valid one (RFC 6750).
+ * Checks doorhook's access tokens on the host's own routes: finds the identity behind a token, and provides middleware
+ * that refuses requests without a valid token (RFC 6750).
  */
 import type { Principal } from "@doorhook/core"
 import { isoOf, publicScope } from "@doorhook/core"
@@ -21,27 +21,27 @@ import { badArgument, optionsOf } from "./Arguments.ts"
 import { answerTo, asError } from "./NodeHandler.ts"
 import type { HostLog } from "./NodeHandler.ts"
 
-/** The user and client that an access token stands for. */
+/** The user and client of an access token. */
 export interface TokenIdentity {
   /** The user's id in the directory. */
   readonly user_id: string
-  /** The OAuth client that acts for the user. */
+  /** The `client_id` of the OAuth client that acts for the user. */
   readonly client_id: string
   /** The scopes of the token, like `["public", "doors:open"]`. */
   readonly scopes: ReadonlyArray<string>
-  /** When the token ends, ISO 8601 UTC. */
+  /** When the token expires, ISO 8601 UTC. */
   readonly expires_at: string
 }
 
 /** Requirements on a token. */
 export interface TokenOptions {
-  /** A scope that the token must have: `public`, or one of the option `scopes`. Default: none in particular. */
+  /** Scope that the token must have: `public`, or a scope declared in the option `scopes`. Default: any. */
   readonly scope?: string | undefined
 }
 
-/** Any object with headers, like requests of the web, `node:http` and frameworks. */
+/** Any object with headers, like a web request, or a request of `node:http` or a framework. */
 export interface RequestWithHeaders {
-  /** `Headers` of the web, or an object with names in lower case. */
+  /** A web `Headers` object, or an object with names in lower case. */
   readonly headers: object
 }
 
@@ -71,8 +71,8 @@ export interface FastifyReplyLike {
 }
 
 /**
- * Refuses requests without a valid access token. Works as middleware of Express and Connect (identity in
- * `request.doorhook`), as a `preHandler` of Fastify (`request.doorhook`) and as middleware of Hono (`c.get("doorhook")`).
+ * Refuses requests without a valid access token. Works as middleware of Express, Connect (identity in
+ * `request.doorhook`) and Hono (`c.get("doorhook")`), and as a `preHandler` of Fastify (`request.doorhook`).
  */
 export interface TokenMiddleware {
   (request: FastifyRequestLike, reply: FastifyReplyLike): Promise<unknown>
@@ -81,7 +81,7 @@ export interface TokenMiddleware {
 }
 
 interface TokenChecks {
-  /** The identity of a token; null if it is not valid. */
+  /** Finds the identity of a token; null if the token is not valid. */
   readonly identify: (token: string) => Promise<Principal | null>
   /** The scopes that the host declares. */
   readonly declared: ReadonlyArray<string>
@@ -117,17 +117,19 @@ const credentialsOf = (given: unknown): Credentials => {
 const isTwice = ({ all, header }: Credentials): boolean =>
   isRepeated({ header: () => header, authorizations: () => all })
 
-/** The required scope of a call. An undeclared scope is a programming error, and throws. */
+/**
+ * Returns the required scope of a call; null for none. Throws for an undeclared scope, which is a programming error.
+ */
 const scopeIn = (options: TokenOptions | null | undefined, declared: ReadonlyArray<string>): string | null => {
   const given = optionsOf(options, ["scope"])
-  // A scope that is present but undefined is a failed lookup. Ignoring it would leave the route unprotected.
+  // A scope that is given as undefined is probably a failed look-up. Ignoring it would leave the route unprotected.
   if (!("scope" in given)) return null
   const { scope } = given
   const known = [publicScope, ...declared]
   if (scope !== undefined && known.includes(scope)) return scope
   throw new DoorhookError(
     "bad_request",
-    `scope: ${JSON.stringify(scope) ?? "undefined"} is not declared. Name one scope, or leave \`scope\` out. Declare it in the option \`scopes\` of createDoorhook; declared are ${known.join(", ")}`
+    `scope: ${JSON.stringify(scope) ?? "undefined"} is not declared. Name one declared scope, or leave out \`scope\`. The option \`scopes\` of createDoorhook declares scopes; declared are ${known.join(", ")}`
   )
 }
 
@@ -186,7 +188,7 @@ export const makeRequireToken =
     }
 
     const inHono = async (context: HonoContextLike, next: () => Promise<void>): Promise<Response | undefined> => {
-      // Hono ignores the status of an error and answers 500.
+      // Hono ignores the status of an error and responds with 500.
       const checked = await check(context.req.raw).catch((error: unknown) => asError(error))
       if ("identity" in checked) {
         Reflect.apply(context.set, context, ["doorhook", checked.identity])
@@ -203,7 +205,7 @@ export const makeRequireToken =
           request.doorhook = checked.identity
           return next()
         }
-        // The host may have answered already, for example after a timeout.
+        // The host might have responded already, for example after a timeout.
         if (response.headersSent) return
         const { body, headers, status } = bareAnswer(checked.refusal)
         response.writeHead(status, headers).end(body)

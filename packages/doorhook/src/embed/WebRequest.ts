@@ -6,9 +6,9 @@ import { DoorhookError } from "../DoorhookError.ts"
 import { badArgument } from "./Arguments.ts"
 
 /**
- * Throws if the argument is no web request, or one whose body was read. A text or a URL is refused too: the web's `fetch`
- * takes a method and headers beside it, but this one takes the client's address there. Members are checked instead of the
- * class, because frameworks and test runners have their own classes.
+ * Throws if the argument is not a web request, or is one whose body was read. Refuses a text or a URL too: the second
+ * argument of the web's `fetch` is a method and headers, but here it is the client's address. Checks members instead of
+ * the class, because frameworks and test runners have their own classes.
  */
 export const checkWebRequest = (given: unknown): void => {
   const isRequest =
@@ -22,12 +22,12 @@ export const checkWebRequest = (given: unknown): void => {
       "request",
       'a web request, like new Request("http://localhost/health/live")',
       given,
-      "; requests of node:http and Express are for doorhook.node"
+      "; pass requests of node:http and Express to doorhook.node"
     )
   }
   if (given["bodyUsed"] !== true) return
   throw new DoorhookError(
     "body_consumed",
-    "Something in front of doorhook has read the request's body. Give doorhook.fetch the request before that, or read a clone of it."
+    "Something read the request's body before doorhook. Call doorhook.fetch before that, or read a clone of the request."
   )
 }

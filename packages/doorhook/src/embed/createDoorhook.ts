@@ -1,5 +1,5 @@
 /**
- * doorhook inside a backend: promises and plain objects over the engine that the service runs too.
+ * Runs doorhook inside a backend: a facade of promises and plain objects over the same engine as the service.
  */
 import type { BuiltInType, NewEvent } from "@doorhook/core"
 import {
@@ -50,7 +50,7 @@ export interface PublishInput {
   readonly action: "create" | (string & Record<never, never>)
   /** The building's id in the directory: a positive whole number. */
   readonly building_id: HostId
-  /** The ids of the tenants that it concerns. Default none: only integrations of the building get it. */
+  /** The ids of the tenants that the event concerns. Default none: only integrations of the building get it. */
   readonly tenant_ids?: ReadonlyArray<HostId> | undefined
   /** The `event.data` that receivers get, at most 256 KiB as JSON. */
   readonly data: object
@@ -59,13 +59,13 @@ export interface PublishInput {
 /** Options for publishing. */
 export interface PublishOptions {
   /**
-   * Identifies this call, so that it can be repeated when its outcome is unknown. The same call with the same key within 24
-   * hours publishes nothing again and returns the first result. 1 to 255 visible ASCII characters.
+   * Identifies this call, so that it can be repeated safely if its outcome is unknown. The same call with the same key
+   * within 24 hours publishes nothing and returns the first result. 1 to 255 visible ASCII characters.
    */
   readonly idempotencyKey?: string | undefined
 }
 
-/** An accepted event. It and its deliveries are durable. */
+/** An accepted event, stored durably with its deliveries. */
 export interface PublishResult {
   /** Like `evt_...`. Receivers get it as `webhook-id`. */
   readonly id: string
@@ -75,7 +75,7 @@ export interface PublishResult {
 
 /** The sender of a web request, which the request itself does not contain. */
 export interface RequestPeer {
-  /** The client's IP address. With it, only this address is slowed down after failed logins and wrong secrets. */
+  /** The client's IP address. With an address, failed logins and wrong secrets slow down only this address. */
   readonly remoteAddress?: string | undefined
 }
 
@@ -86,51 +86,53 @@ export interface RouteContext {
 }
 
 /**
- * A doorhook that runs in this process. Mount one of `node`, `fetch` and `fastify` on your server, and call `publish` when something
- * happens. Promises reject with a `DoorhookError`.
+ * A doorhook that runs in this process. Mount `node`, `fetch` or `fastify` on your server, and call `publish` for each
+ * event. Promises reject with a `DoorhookError`.
  */
 export interface Doorhook extends OperatorClient {
   /**
-   * Handles requests of `node:http`. In Express: `app.use(doorhook.node)`. Requests for other paths go to `next`. It also
-   * works behind a body parser, but an event's `data` is then stored as the parser read it, not as it was written.
+   * Handles requests of `node:http`. In Express: `app.use(doorhook.node)`. Requests for other paths go to `next`. Also
+   * works behind a body parser, but then stores an event's `data` as the parser read it, not as it was sent.
    */
   readonly node: NodeRequestHandler
   /** Handles web requests, as in Hono, Next.js, Bun and Deno. Requests for other paths get 404. */
   readonly fetch: (request: Request, peer?: RequestPeer | RouteContext) => Promise<Response>
-  /** Whether a web request is for doorhook, for frameworks with other routes beside `fetch`. */
+  /** Whether a web request is for doorhook. For frameworks with other routes besides `fetch`. */
   readonly handles: (request: Pick<Request, "url">) => boolean
-  /** The HTTP surface as a Fastify plugin: `app.register(doorhook.fastify)`. */
+  /** Fastify plugin that serves doorhook's routes: `app.register(doorhook.fastify)`. */
   readonly fastify: FastifyPlugin
   /**
-   * Accepts an event, or up to 1,000 at once: all of them or none. Resolves when they are durable. Values that JSON can't
-   * represent are refused: a BigInt, a cycle, a Map, a Set, a promise.
+   * Publishes one event, or up to 1,000: all of them or none. Resolves when they are durable. Refuses values that JSON
+   * can't represent: a BigInt, a cycle, a Map, a Set, a promise.
    *
-   * Rejects with `invalid_publish`, which names every problem, or with `idempotency_key_reused`. After `store_error`, the
-   * database did not carry out the call: repeat it, with an `idempotencyKey` if a second event would do harm. After
-   * `store_lost`, the database file is gone: close this doorhook and create another, or end the process.
+   * Rejects with `invalid_publish`, which names every problem, or with `idempotency_key_reused`. `store_error` means
+   * that the database did not carry out the call: repeat it, with an `idempotencyKey` if a duplicate event would do
+   * harm. `store_lost` means that the database file is gone: close this doorhook and create another, or end the
+   * process.
    */
   publish(events: ReadonlyArray<PublishInput>, options?: PublishOptions): Promise<ReadonlyArray<PublishResult>>
   // Declared last, because compilers explain the last overload when none matches.
   publish(event: PublishInput, options?: PublishOptions): Promise<PublishResult>
   /**
-   * The identity of the access token in a request to one of the host's own routes, or in the value of an `Authorization`
-   * header. Null if the token is missing, malformed, expired or revoked, or lacks the scope. Rejects with `bad_request` for
-   * an undeclared scope (option `scopes`), and with `store_error` or `directory_error` when the token can't be checked.
+   * Returns the identity of the access token in a request to one of the host's own routes, or in the value of an
+   * `Authorization` header. Returns null if the token is missing, malformed, expired or revoked, or lacks the scope.
+   * Rejects with `bad_request` for an undeclared scope (option `scopes`), and with `store_error` or `directory_error`
+   * when the token can't be checked.
    */
   readonly authenticate: (
     request: RequestWithHeaders | string | null | undefined,
     options?: TokenOptions
   ) => Promise<TokenIdentity | null>
   /**
-   * Middleware for the host's own routes that refuses requests without a valid access token, as in RFC 6750: with 401, or
-   * with 403 when the token lacks the scope. For Express, Connect and Hono, and as a `preHandler` of Fastify.
+   * Makes middleware for the host's own routes that refuses requests without a valid access token (RFC 6750): with 401,
+   * or with 403 if the token lacks the scope. For Express, Connect and Hono, and as a `preHandler` of Fastify.
    */
   readonly requireToken: (options?: TokenOptions) => TokenMiddleware
   /** The key of the operator API, as configured or generated. */
   readonly operatorKey: string
   /**
    * Answers open requests, finishes the attempts in flight, releases other claimed deliveries, and closes the database.
-   * Later calls reject with the code `closed`, and closing again has no effect. The host closes its own server itself.
+   * Later calls reject with the code `closed`, and closing again has no effect. The host must close its own server.
    */
   readonly close: () => Promise<void>
   /** The same as `close`: `await using doorhook = await createDoorhook(...)`. */
@@ -138,22 +140,23 @@ export interface Doorhook extends OperatorClient {
 }
 
 /**
- * The text of a call that an idempotency key stands for. If the input can't be represented in JSON, the text of its events.
+ * Returns the text of a call, to detect an idempotency key that is reused for another call. Falls back to the parsed
+ * events if the input can't be represented in JSON.
  */
-const sayingOf = (input: unknown, events: ReadonlyArray<NewEvent>): string =>
+const requestTextOf = (input: unknown, events: ReadonlyArray<NewEvent>): string =>
   Result.getOrElse(JsonEncoding.encode(input), () => undefined) ?? JSON.stringify(events)
 
-const unknownAddress = `publicUrl: not set, and doorhook.fetch learns no address from requests, because a client can send any Host header. Links and the issuer of tokens use ${defaultPublicUrl}. Set publicUrl to the address that browsers and clients use. This is logged once.`
+const unknownAddress = `publicUrl: not set, and doorhook.fetch can't infer it, because a client can send any Host header. Links and the issuer of tokens use ${defaultPublicUrl}. Set publicUrl to the address that browsers and clients use. This is logged once.`
 
 /**
- * Starts doorhook in this process. Rejects with a `DoorhookError` whose message says what to do when a setting or the
- * database can't be used.
+ * Starts doorhook in this process. If a setting or the database can't be used, rejects with a `DoorhookError` whose
+ * message says what to do.
  */
 export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook> => {
   const config = readOptions(options)
   const learned = new InferredUrl()
   const engine = engineLayer(config, FunctionDirectory.layer(options.directory))
-  // Logged only after the database is open: opening fails without the key that its secrets were encrypted with.
+  // Logged only after the database is open, because opening a database with encrypted secrets fails without their key.
   const services = Layer.effectDiscard(warnOfReadableSecrets(config)).pipe(
     Layer.provideMerge(engine),
     Layer.provideMerge(
@@ -176,7 +179,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     return exit.value
   }
 
-  // Closes everything again when the start fails.
+  // Closes everything if the start fails.
   const begin = <A>(begun: Promise<A>): Promise<A> =>
     begun.catch(async (error: unknown) => {
       await runtime.dispose()
@@ -192,7 +195,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
   const isOwn = (target: string): boolean => isOwnPath(target, publicUrl.url)
   const answer: Doorhook["fetch"] = async (request, peer) => {
     if (closing !== null) throw closedError()
-    // A server that is given this function directly may call it with other arguments.
+    // A server that calls this function directly might pass other arguments.
     const address = Predicate.hasProperty(peer, "remoteAddress") ? peer.remoteAddress : undefined
     return open.track(own.fetch(request, Predicate.isString(address) ? address : null))
   }
@@ -218,7 +221,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     log
   })
 
-  /** Warnings about publications that were already logged. */
+  /** Already logged warnings about publications. */
   const logged = new Set<string>()
   const publishAll = (input: unknown, { idempotencyKey }: PublishOptions) =>
     run(
@@ -231,7 +234,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
         }
         const given = idempotencyKey ?? null
         const key = given === null ? null : yield* Effect.fromResult(readIdempotencyKey(given))
-        const request = key === null ? null : yield* publishRequest(yield* Crypto, key, sayingOf(input, events))
+        const request = key === null ? null : yield* publishRequest(yield* Crypto, key, requestTextOf(input, events))
         const published = yield* (yield* Publisher).publish(events, request)
         return { published, isList }
       })

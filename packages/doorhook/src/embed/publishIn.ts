@@ -1,5 +1,5 @@
 /**
- * Publishing inside the host's own transaction on PostgreSQL, from a client of `pg`.
+ * Publishes in the host's own PostgreSQL transaction, through a `pg` client.
  */
 import { PublishRequest, rootMessage } from "@doorhook/core"
 import { currentRole, publishCall, publishRemedyFor } from "@doorhook/sql"
@@ -8,9 +8,9 @@ import type { PublishInput, PublishResult } from "./createDoorhook.ts"
 import { DoorhookError } from "../DoorhookError.ts"
 import { badArgument } from "./Arguments.ts"
 
-/** A client of `pg` in a transaction, or a compatible object. */
+/** A `pg` client in a transaction, or a compatible object. */
 export interface TransactionClient {
-  /** Runs a statement whose values are written `$1`, `$2`, ... */
+  /** Runs a statement with the placeholders `$1`, `$2`, ... */
   readonly query: (text: string, values: Array<unknown>) => Promise<{ readonly rows: ReadonlyArray<unknown> }>
 }
 
@@ -18,13 +18,13 @@ const Published = Schema.Struct({ id: Schema.String, deliveries: Schema.Int })
 const decode = Schema.decodeUnknownOption(Schema.Struct({ rows: Schema.Array(Published) }))
 
 /**
- * The savepoint around a publication. Setting it fails outside a transaction, where the host could not roll the publication
- * back.
+ * Name of the savepoint around a publication. SAVEPOINT fails outside a transaction, where the host could not roll the
+ * publication back.
  */
 const savepoint = "doorhook_publish"
 
 const notBegun =
-  "client: no transaction has begun on it, so nothing was published. Take one client of the pool (`await pool.connect()`) and send BEGIN first; without a transaction of your own call doorhook.publish"
+  "client: not in a transaction, so nothing was published. Take one client from the pool (`await pool.connect()`) and send BEGIN first; without your own transaction, call doorhook.publish"
 
 /** `no_active_sql_transaction`, by SQLSTATE. */
 const outsideTransaction = "25P01"
@@ -32,10 +32,12 @@ const outsideTransaction = "25P01"
 /** `invalid_parameter_value`: the SQLSTATE when `doorhook.publish` refuses an event. */
 const refusedEvent = "22023"
 
-/** The function's message for a resource type or action that the database does not have. */
+/** The SQL function's message for a resource type or action that the database does not have. */
 const undeclared = /^(resource_type|action) (must be .*)$/
 
-/** The database's own error, as hosts retry by it, but for those that doorhook knows more about. */
+/**
+ * Converts errors that doorhook can explain. Others stay as they are, because hosts decide by them whether to retry.
+ */
 const refusal = (thrown: unknown, remedy: string | undefined): unknown => {
   const sqlState = Predicate.hasProperty(thrown, "code") ? thrown.code : undefined
   if (sqlState === outsideTransaction) return new DoorhookError("bad_request", notBegun, thrown)
@@ -55,7 +57,7 @@ const remedyFor = async (client: TransactionClient, thrown: unknown): Promise<st
   return remedy(rows[0].role)
 }
 
-/** What is refused within costs the host's transaction nothing: it can go on. */
+/** Runs work in a savepoint, so that the host's transaction can continue after a refusal. */
 const withinSavepoint = async <A>(client: TransactionClient, work: () => Promise<A>): Promise<A> => {
   try {
     await client.query(`SAVEPOINT ${savepoint}`, [])
@@ -82,7 +84,7 @@ const withinSavepoint = async <A>(client: TransactionClient, work: () => Promise
 
 const warned = new Set<string>()
 
-/** A warning of the process: there may be several doorhooks here, or none, whose logger could take it. */
+/** Emits a process warning, because this process might have several doorhooks with their own loggers, or none. */
 const warnOnce = (oversight: string): void => {
   if (warned.has(oversight)) return
   warned.add(oversight)
@@ -90,9 +92,9 @@ const warnOnce = (oversight: string): void => {
 }
 
 /**
- * Publishes one or several events within the client's transaction, on the database that doorhook uses. Deliveries start
- * after the commit, and a rollback leaves nothing. Rejects with `invalid_publish` for an invalid event, with `bad_request`
- * when the client is unusable or in no transaction, with `database_unusable` when doorhook is not installed or not
+ * Publishes one or several events in the client's transaction, on the database that doorhook uses. Deliveries start
+ * after the commit; a rollback discards them. Rejects with `invalid_publish` for an invalid event, with `bad_request`
+ * if the client is unusable or not in a transaction, with `database_unusable` if doorhook is not installed or not
  * accessible to this user, and otherwise with the database's own error.
  */
 export function publishIn(
@@ -105,7 +107,7 @@ export async function publishIn(
   input: PublishInput | ReadonlyArray<PublishInput>
 ): Promise<PublishResult | ReadonlyArray<PublishResult>> {
   if (!Predicate.hasProperty(client, "query") || !Predicate.isFunction(client.query)) {
-    throw badArgument("client", "a client of pg that has begun a transaction", client)
+    throw badArgument("client", "a pg client in a transaction", client)
   }
   const { events, isList, oversights } = Result.getOrThrowWith(
     PublishRequest.uncheckedReader.fromValue(input),
@@ -119,7 +121,7 @@ export async function publishIn(
     () =>
       new DoorhookError(
         "bad_request",
-        "client: its `query` must answer { rows } with an object for each row, as pg does"
+        "client: its `query` must return { rows } with an object for each row, as pg does"
       )
   ).rows
   const [first] = published

@@ -2,7 +2,9 @@
  * Keeps doorhook's secrets out of a host's request log.
  */
 
-/** Query parameters that may carry a secret. The interface lets clients send `client_secret` to `/oauth/authorize`. */
+/**
+ * Query parameters that can contain a secret. The interface lets clients send `client_secret` to `/oauth/authorize`.
+ */
 const secretNames: ReadonlySet<string> = new Set([
   "access_token",
   "client_assertion",
@@ -25,7 +27,7 @@ const valueEnd = /[&#\s"]|$/g
 
 /**
  * Replaces the secrets in a URL, or in a log line with URLs, by `[redacted]`: values of query parameters like
- * `client_secret` and `code`, and the tokens of portal links. Everything else stays as it is.
+ * `client_secret` and `code`, and the tokens of portal links. Does not change anything else.
  *
  * A value ends at a quote. If URLs in your log may contain raw quotes, redact each URL before you serialize it as JSON.
  */

@@ -24,10 +24,12 @@ import { collect } from "../config/ReadingSettings.ts"
 /** The default database. */
 export const defaultDatabase = "doorhook.db"
 
-/** Whether a setting names a PostgreSQL server, which any number of processes share and wake each other over. */
+/**
+ * Whether a setting names a PostgreSQL server, which any number of processes can share, with wake signals between them.
+ */
 export const isPostgres = (database: string): boolean => /^postgres(?:ql)?:/.test(database)
 
-/** Whether a setting names a SQLite file, which only one process delivers from. */
+/** Whether a setting names a SQLite file, from which only one process can deliver. */
 export const isFile = (database: string): boolean => database !== "memory" && !isPostgres(database)
 
 type Services =
@@ -39,7 +41,7 @@ type Services =
   | SettingStore
   | WakeSignal
 
-/** The stores without their SQL client: an Effect application may have a client of its own. */
+/** The services without their SQL client, because an Effect application might have its own. */
 const services = Context.pick(
   DeliveryStore,
   IntegrationStore,
@@ -50,7 +52,7 @@ const services = Context.pick(
   WakeSignal
 )
 
-/** Imported on demand. Its client would slow down every start on a SQLite file. */
+/** Imported on demand, because loading the PostgreSQL client would slow down every start on a SQLite file. */
 const postgresLayer = (
   url: Redacted.Redacted,
   encryptionKey: Redacted.Redacted | undefined,

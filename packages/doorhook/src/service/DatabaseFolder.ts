@@ -1,6 +1,6 @@
 /**
- * Creates the folder of a database file if it is missing, and prints the path of a new database. A mistyped path would
- * otherwise go unnoticed.
+ * Creates the folder of a database file if it is missing, and prints the path of a new database, because a mistyped
+ * path would otherwise go unnoticed.
  */
 import { CommandFailure, fileTrouble } from "@doorhook/core"
 import { Console, Effect, FileSystem, Path } from "effect"
@@ -19,12 +19,12 @@ export const makeFolder = Effect.fnUntraced(function* ({
     if ((yield* files.exists(database)) || (yield* files.exists(`${database}-wal`))) return
     const isNew = !(yield* files.exists(folder))
     if (isNew) yield* files.makeDirectory(folder, { recursive: true })
-    yield* Console.log(`new database ${path.resolve(database)}${isNew ? "; its folder was made too" : ""}`)
+    yield* Console.log(`new database ${path.resolve(database)}${isNew ? "; its folder was created too" : ""}`)
   }).pipe(
     Effect.mapError(
       (error) =>
         new CommandFailure({
-          message: `The folder ${folder} of the database can't be made: ${fileTrouble(error)}. Create it so that this user can write to it, or name another place with --database.`,
+          message: `The folder ${folder} of the database can't be created: ${fileTrouble(error)}. Create it with write access for this user, or name another path with --database.`,
           exitCode: 1
         })
     )

@@ -7,7 +7,7 @@ import { Effect, Redacted } from "effect"
 import { isPostgres } from "./Database.ts"
 import { checkNoFolder } from "./DatabaseFile.ts"
 
-/** The state of the database; null for one in memory, which is always new. */
+/** Returns the state of the database; null for a database in memory, which is always new. */
 export const inspect = (database: string): Effect.Effect<Inspection | null, DatabaseUnusable> => {
   if (database === "memory") return Effect.succeed(null)
   if (!isPostgres(database)) return Effect.andThen(checkNoFolder(database), SqliteInspection.inspect(database))

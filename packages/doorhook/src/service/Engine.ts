@@ -42,7 +42,10 @@ import { tracedPublisher } from "../telemetry/Spans.ts"
 import * as NotificationWebhook from "./NotificationWebhook.ts"
 import * as Ports from "./Ports.ts"
 
-/** Delivery and retention, with the database and the network. `own` are ports of the application that replace doorhook's. */
+/**
+ * Provides delivery and retention, with the database and the network. `own` contains ports of the application that
+ * replace doorhook's.
+ */
 export const deliveryLayer = <E, R = never>(
   config: EngineConfig,
   directory: Layer.Layer<Directory, E, R>,
@@ -64,7 +67,7 @@ export const deliveryLayer = <E, R = never>(
   )
 }
 
-/** Health settings for this configuration. A dispatcher with a long poll interval must not count as standing still. */
+/** Provides the health settings. A dispatcher with a long poll interval must not count as stalled. */
 const healthOf = (config: EngineConfig) =>
   Layer.unwrap(
     Effect.gen(function* () {
@@ -79,7 +82,7 @@ const healthOf = (config: EngineConfig) =>
     })
   )
 
-/** Everything but HTTP: stores, rules, publishing, sending, tokens. Closing the scope drains it. */
+/** Provides everything but HTTP: stores, rules, publishing, sending, tokens. Closing the scope drains the engine. */
 export const layer = <E, R = never>(
   config: EngineConfig,
   directory: Layer.Layer<Directory, E, R>,

@@ -1,14 +1,14 @@
 /**
- * Ownership of a SQLite file, so that only one process delivers from it. A second process would send the first one's events
- * with other settings, and check rights in another directory.
+ * Ownership of a SQLite file, so that only one process delivers from it. A second process would send the first one's
+ * events with other settings, and check rights in another directory.
  *
- * The owner holds a SQLite lock on a small file beside the database. The lock ends with the process in every case, so a
- * restart after `kill -9` succeeds. It also works between containers on one disk, where process ids mean nothing. Other
- * processes can still read, copy and inspect the database.
+ * The owner holds a SQLite lock on a small file beside the database. The lock always ends with the process, so a
+ * restart after `kill -9` succeeds. It also works between containers on one disk, where process ids are not comparable.
+ * Other processes can still read, copy and inspect the database.
  *
- * The lock file is named after the database. A database with several names (hard links) is refused, because SQLite keeps a
- * log beside each name, and each would lack the entries of the other. If its lock file is removed, the owner creates it
- * again within a second. A process that finds a database in use without a lock file waits for that.
+ * The lock file is named after the database. A database with several names (hard links) is refused, because SQLite
+ * would keep a separate log for each name, with only part of the entries. If the lock file is removed, the owner
+ * recreates it within a second. A process that finds a log but no lock file waits for this.
  */
 import { StoreLost } from "@doorhook/core"
 import { DatabaseUnusable, openDatabase, SqliteFile, SqliteResult } from "@doorhook/sql"
@@ -21,27 +21,27 @@ import type { DatabaseSync } from "node:sqlite"
 import { defaultDatabase, isFile } from "./Database.ts"
 import { checkNoFolder } from "./DatabaseFile.ts"
 
-/**
- * How long a stopping owner may take to release the lock before another process is refused, and how often that process
- * tries, in milliseconds.
- */
+/** How long a starting process waits for another owner to release the lock, and how often it tries, in milliseconds. */
 const patience = 5_000
 const step = 50
 
 /**
- * How often an owner checks its lock file, and how long another process waits for that file to be created again, in
- * milliseconds.
+ * How often an owner checks its lock file, and how long another process waits for a missing lock file to be recreated,
+ * in milliseconds.
  */
 const watchPause = 1_000
-const comesBack = 2_500
+const recreationWait = 2_500
 
 const Owner = Schema.Struct({ pid: Schema.Int, host: Schema.String, since: Schema.String })
 type Owner = typeof Owner.Type
 
-/** Another process holds the lock. `owner` is null if it has not written its name yet. */
+/** Another process holds the lock. `owner` is null if the process has not written its record yet. */
 class Taken extends Schema.TaggedError<Taken>()("Taken", { owner: Schema.NullOr(Owner) }) {}
 
-/** The path of a database without symbolic links. SQLite keeps the log beside this path, and doorhook the lock. */
+/**
+ * Returns the path of a database without symbolic links. SQLite keeps the log beside this path, and doorhook keeps the
+ * lock there.
+ */
 const realPathOf = (database: string): string =>
   existsSync(database)
     ? realpathSync(database)
@@ -59,7 +59,7 @@ export const checkOneName = (database: string): Effect.Effect<void, DatabaseUnus
           new DatabaseUnusable({
             database,
             why: "cannot_open",
-            explanation: `the file has ${names} names (hard links), and a process that uses it by another name would not be seen. Remove the other names (find them with: find DIRECTORY -samefile ${database}); for a second name use a symbolic link, for a backup a copy.`
+            explanation: `the file has ${names} names (hard links), so doorhook can't detect a process that uses it by another name. Remove the other names (find them with: find DIRECTORY -samefile ${database}); for a second name, use a symbolic link; for a backup, use a copy.`
           })
         )
   })
@@ -70,7 +70,7 @@ const open = (path: string): DatabaseSync => {
   return openDatabase(path, { timeout: 0 })
 }
 
-/** The owner that is recorded in the lock file; null while that can't be read. */
+/** Returns the owner recorded in the lock file; null if the record can't be read. */
 const ownerIn = (lock: DatabaseSync): Owner | null => {
   try {
     const { host, pid, since } = lock.prepare("SELECT pid, host, since FROM owner").get() ?? {}
@@ -94,7 +94,9 @@ const under = (path: string, run: (lock: DatabaseSync) => void): DatabaseSync =>
   }
 }
 
-/** Takes the lock and records the owner. Others can read the record as long as nobody writes. */
+/**
+ * Takes the lock and records the owner. The lock is an open transaction without writes, so others can read the record.
+ */
 const take = (path: string): DatabaseSync =>
   under(path, (lock) => {
     lock.exec(
@@ -113,10 +115,10 @@ const refusal = (database: string, owner: Owner | null): DatabaseUnusable =>
   new DatabaseUnusable({
     database,
     why: "locked",
-    explanation: `${nameOf(owner)} delivers from it, and a SQLite file belongs to one process alone. Stop that one, or give this one another database; several processes share one on PostgreSQL.`
+    explanation: `${nameOf(owner)} delivers from it, and only one process can use a SQLite file. Stop that process, or give this one another database. Several processes can share a PostgreSQL database.`
   })
 
-/** The error when the folder is missing or not accessible, or the disk has no file locks. */
+/** Returns the error for a folder that is missing or not accessible, or a disk without file locks. */
 const asUnusable = (database: string, cause: unknown): DatabaseUnusable => {
   const isFolder = Predicate.hasProperty(cause, "syscall")
   const said = Predicate.isError(cause) ? cause.message : String(cause)
@@ -124,17 +126,17 @@ const asUnusable = (database: string, cause: unknown): DatabaseUnusable => {
     database,
     why: "cannot_open",
     explanation: isFolder
-      ? "it can't be opened for writing. Check that its folder exists and that this user may write there."
-      : `the lock beside it (${Path.basename(database)}-lock) can't be taken: ${said}. Check that this user may write it, and that the disk keeps locks. While nothing runs on the database it may be deleted.`,
+      ? "it can't be opened for writing. Check that its folder exists and that this user can write there."
+      : `the lock beside it (${Path.basename(database)}-lock) can't be taken: ${said}. Check that this user can write it, and that the disk supports locks. It can be deleted while no process uses the database.`,
     cause
   })
 }
 
-/** A lock of this process, and the number of doorhooks that use it. Doorhooks of one process may share a file. */
+/** A lock of this process, and the number of doorhooks that share it. */
 interface Held {
   readonly path: string
   lock: DatabaseSync
-  /** The lock file itself, even if another file takes its path later. */
+  /** Identity of the lock file, to detect another file at its path. */
   identity: SqliteFile.FileIdentity | null
   users: number
 }
@@ -147,8 +149,8 @@ const taken = (path: string): Pick<Held, "lock" | "identity"> => {
 }
 
 /**
- * Takes the lock again if its file was removed or replaced, and returns whether it was. Fails with the new owner if another
- * process was faster.
+ * Takes the lock again if its file was removed or replaced, and returns whether it was. Fails with the new owner if
+ * another process has taken the lock.
  */
 const keep = (own: Held): boolean => {
   if (SqliteFile.isSameFile(own.identity, SqliteFile.identityOf(own.path))) return false
@@ -175,8 +177,8 @@ const leave = (own: Held): void => {
 }
 
 /**
- * Tries once to take the lock, and holds it until the scope is closed. Returns whether this is the first use in the process. Each try is
- * an effect of its own, so waiting can be interrupted in between.
+ * Tries once to take the lock, and holds it until the scope is closed. Returns whether this is the first use in the
+ * process. A caller that waits can be interrupted between tries.
  */
 const attempt = (database: string) =>
   Effect.acquireRelease(
@@ -187,7 +189,7 @@ const attempt = (database: string) =>
     (own) => Effect.sync(() => leave(own))
   ).pipe(Effect.map((own) => ({ own, isFirst: own.users === 1 })))
 
-/** Guards the lock. Fails when another process has taken it. */
+/** Checks the lock regularly. Fails when another process has taken it. */
 const watch = (database: string, own: Held): Effect.Effect<never, StoreLost> =>
   Effect.suspend(() => {
     let logged: string | null = null
@@ -199,11 +201,11 @@ const watch = (database: string, own: Held): Effect.Effect<never, StoreLost> =>
         logged = null
         return isNew
           ? Effect.logWarning(
-              `${own.path} was removed or replaced while ${database} was in use. It has been created again.`
+              `${own.path} was removed or replaced while ${database} was in use. It has been recreated.`
             )
           : Effect.void
       }),
-      // If creating it fails, this is tried again. Then no other process holds the lock.
+      // If recreating the file fails, no other process holds the lock, and the next check tries again.
       Effect.catchTag("DatabaseUnusable", ({ message }) => {
         if (message === logged) return Effect.void
         logged = message
@@ -212,7 +214,7 @@ const watch = (database: string, own: Held): Effect.Effect<never, StoreLost> =>
       Effect.catchTag("Taken", ({ owner }) =>
         Effect.fail(
           new StoreLost({
-            message: `The lock ${own.path} was removed or replaced while ${database} was in use, and ${nameOf(owner)} has taken it. This process accepts nothing more. Make sure that only one process uses the file, then start it again.`
+            message: `The lock ${own.path} was removed or replaced while ${database} was in use, and ${nameOf(owner)} has taken it. This process no longer accepts anything. Make sure that only one process uses the file, then restart it.`
           })
         )
       ),
@@ -222,8 +224,8 @@ const watch = (database: string, own: Held): Effect.Effect<never, StoreLost> =>
   })
 
 /**
- * Waits for the lock file if the database has a log. A running owner has an open log, and creates a missing lock file
- * again.
+ * Waits for a missing lock file if the database has a log: a running owner has an open log, and recreates the lock
+ * file.
  */
 const awaitLock = (database: string): Effect.Effect<void, DatabaseUnusable> =>
   Effect.try({
@@ -237,9 +239,9 @@ const awaitLock = (database: string): Effect.Effect<void, DatabaseUnusable> =>
       isMissing
         ? Effect.andThen(
             Effect.logInfo(
-              `${database} has a log but no lock file. Waiting ${comesBack} ms in case its owner recreates the lock.`
+              `${database} has a log but no lock file. Waiting ${recreationWait} ms in case its owner recreates the lock.`
             ),
-            Effect.sleep(comesBack)
+            Effect.sleep(recreationWait)
           )
         : Effect.void
     )
@@ -270,13 +272,13 @@ const acquire = (database: string): Effect.Effect<Held, DatabaseUnusable, Scope.
       isFirst
         ? Effect.void
         : Effect.logWarning(
-            `Another doorhook of this process has ${database} open: both deliver from it, each with its own settings. Close the one that is not needed (await doorhook.close()); if modules are reloaded while the process runs, keep one on globalThis.`
+            `Another doorhook of this process has ${database} open: both deliver from it, each with its own settings. Close the one that you don't need (await doorhook.close()). If modules are reloaded while the process runs, keep one doorhook on globalThis.`
           )
     ),
     Effect.map(({ own }) => own)
   )
 
-/** Ownership of the configured file until the scope is closed. */
+/** Ownership of the configured database file until the scope is closed. */
 export class FileOwner extends Context.Service<
   FileOwner,
   {
@@ -285,7 +287,7 @@ export class FileOwner extends Context.Service<
   }
 >()("doorhook/service/FileOwner") {}
 
-/** Without a database file, there is nothing to own. */
+/** Takes ownership of the configured file, if the database is a file. */
 export const layer = ({
   database = defaultDatabase
 }: {

@@ -14,7 +14,7 @@ import { layer as engineLayer } from "./Engine.ts"
 export const defaultPort = 4_000
 const defaultHost = "127.0.0.1"
 
-/** Serves until its scope is closed. Then it accepts no more requests, finishes the open ones, and drains the engine. */
+/** Serves until its scope is closed. Then accepts no more requests, finishes open requests, and drains the engine. */
 export const layer = <E, R>(config: ServeConfig, directory: Layer.Layer<Directory, E, R>) => {
   const listener = Layer.unwrap(
     Effect.gen(function* () {

@@ -1,10 +1,11 @@
 /**
- * Sends notifications as webhooks to a URL of the operator. They are the notifications that `onNotification` gets. Each is
- * an event of the type `notification`, signed and retried by the delivery engine.
+ * Sends the notifications that `onNotification` gets as webhooks to a URL of the operator. Each is an event of the type
+ * `notification`, signed and retried by the delivery engine.
  *
- * The URL is an integration in the service's own scope. Each notification becomes one event, in order. The newest of these
- * events shows how far publishing has got, so a crash loses none. An idempotency key keeps two processes from publishing
- * the same notification. Notifications about this integration itself are left out: each failed one would cause the next.
+ * The URL is an integration in the service's own scope. Each notification becomes one event, in order. After a crash,
+ * publishing continues from the newest of these events, so none is lost. An idempotency key prevents two processes from
+ * publishing the same notification. Notifications about this integration are left out, because each failure would cause
+ * another.
  */
 import {
   ClientId,
@@ -30,13 +31,13 @@ import type { EngineConfig } from "../config/EngineConfig.ts"
 /** The resource type of these events. Hosts can't declare it. */
 const resourceType = "notification"
 
-/** How often to look for notifications of other processes and for earlier failures to publish, in milliseconds. */
+/** How often to look for notifications of other processes, and to retry failed publications, in milliseconds. */
 const lookEvery = 60_000
 
-/** How many notifications and newest deliveries are read at a time. */
+/** Number of notifications, or of newest deliveries, to read at a time. */
 const pageSize = 100
 
-/** The operator needs no permission, and the receiver may be on the operator's own network. */
+/** All networks: the operator needs no permission, and the receiver may be in the operator's own network. */
 const ownNetworks = ["0.0.0.0/0", "::/0"]
 const nobody = { user_id: UserId.make("doorhook"), client_id: ClientId.make("doorhook") }
 
@@ -50,7 +51,7 @@ export class NotificationSecret extends Context.Service<NotificationSecret, Reda
   "@doorhook/doorhook/service/NotificationSecret"
 ) {}
 
-/** Brings the operator's integration in line with the settings before the service starts. */
+/** Creates, updates or removes the operator's integration as configured, before the service starts. */
 export const targetLayer = ({ notificationSecret, notificationUrl: url }: EngineConfig) =>
   Layer.effect(
     NotificationSecret,
@@ -89,7 +90,7 @@ const newTarget = (url: string, signing_secret: Redacted.Redacted, now: number):
   updated_at: now
 })
 
-/** The changed integration, or null if it matches the settings. A new URL enables it again. */
+/** Returns the changed integration, or null if it matches the settings. A new URL enables it again. */
 const changedTarget = (current: Integration, url: string, given: Redacted.Redacted | null): Integration | null => {
   const signing_secret = given ?? current.signing_secret
   const isElsewhere = current.configuration.url !== url
@@ -109,14 +110,14 @@ const changedTarget = (current: Integration, url: string, given: Redacted.Redact
 const Forwarded = Schema.fromJsonString(Schema.Struct({ kind: Schema.String, id: Schema.FiniteFromString }))
 const readForwarded = Schema.decodeUnknownOption(Forwarded)
 
-/** Publishes notifications to the operator's integration. */
+/** Makes an effect that publishes new notifications to the operator's integration. */
 const makeForwarder = Effect.gen(function* () {
   const store = yield* DeliveryStore
   const crypto = yield* Crypto
   const wake = yield* WakeSignal
   const integrations = yield* IntegrationStore
 
-  /** The newest published notification; 0 if none is stored. */
+  /** Returns the id of the newest published notification; 0 if none is stored. */
   const newestPublished = Effect.fnUntraced(function* (integration_id: IntegrationId) {
     const deliveries = yield* store.list({ integration_id, order: "newest", limit: pageSize })
     for (const { id } of deliveries) {
@@ -175,7 +176,7 @@ export const layer: Layer.Layer<never, never, DeliveryStore | IntegrationStore |
       Effect.timeoutOption(Queue.take(arrived), lookEvery),
       Effect.catchTag(forward, "StoreError", (error) =>
         Effect.logWarning(
-          `Notifications could not be published to notificationUrl; this is tried again. ${failureText(error)}`
+          `Notifications could not be published to notificationUrl; doorhook will retry. ${failureText(error)}`
         )
       )
     )

@@ -1,5 +1,5 @@
 /**
- * The ports that doorhook needs. An application may replace any of this package's implementations.
+ * Provides the ports that doorhook needs. An application can replace any of these implementations.
  */
 import {
   ClientStore,
@@ -23,15 +23,15 @@ import { tracedTransport } from "../telemetry/Spans.ts"
 import * as Database from "./Database.ts"
 import * as FileOwner from "./FileOwner.ts"
 
-/** The stores. They can only be replaced together, because most transactions change several of them. */
+/** The stores. They can only be replaced together, because most transactions change several stores. */
 export type StoragePort = DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | ClientStore | SettingStore
 
-/** Ports that an application may replace. */
+/** Ports that an application can replace. */
 export type Port = StoragePort | WakeSignal | Transport | Crypto | NameResolver
 
 const storagePorts = [DeliveryStore, IntegrationStore, IdempotencyStore, TokenStore, ClientStore, SettingStore]
 
-/** The application's port if it has one, otherwise the default. */
+/** Returns the application's port if it has one, otherwise the default. */
 const ownOr = <I, S, E, R>(
   own: Context.Context<never>,
   port: Context.Service<I, S>,
@@ -39,13 +39,13 @@ const ownOr = <I, S, E, R>(
 ): Layer.Layer<I, E, R> =>
   Option.match(Context.getOption(own, port), { onNone: () => other, onSome: (given) => Layer.succeed(port, given) })
 
-/** The error when an application replaces only some of the stores. */
+/** Returns the error for an application that replaces only some of the stores. */
 const incomplete = (missing: ReadonlyArray<{ readonly key: string }>) =>
   new InvalidConfig({
-    message: `ports: the stores come together; missing are ${missing.map(({ key }) => key.split("/").at(-1)).join(", ")}`
+    message: `ports: replace all stores or none; missing are ${missing.map(({ key }) => key.split("/").at(-1)).join(", ")}`
   })
 
-/** The application's stores with wake signals in this process only, or the configured database. */
+/** Provides the configured database, or the application's stores with wake signals in this process only. */
 const storageOf = (config: EngineConfig, own: Context.Context<never>) => {
   const database = Layer.unwrap(
     Effect.map(FileOwner.FileOwner, ({ evicted }) => Database.layer({ ...config, evicted }))
@@ -64,7 +64,7 @@ const storageOf = (config: EngineConfig, own: Context.Context<never>) => {
   )
 }
 
-/** All ports but the directory and cryptography. */
+/** Provides all ports but the directory and cryptography. */
 export const layer = (config: EngineConfig, own: Context.Context<never>) => {
   const transport = tracedTransport(
     ownOr(
@@ -89,5 +89,5 @@ export const layer = (config: EngineConfig, own: Context.Context<never>) => {
   )
 }
 
-/** Cryptography. It is separate because a directory may need it too. */
+/** Provides cryptography, separately because a directory might need it too. */
 export const cryptoLayer = (own: Context.Context<never>): Layer.Layer<Crypto> => ownOr(own, Crypto, NodeCrypto.layer)

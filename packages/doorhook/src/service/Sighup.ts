@@ -1,5 +1,5 @@
 /**
- * SIGHUP: sent when a terminal closes, and by operators who want settings to be read again.
+ * Handles SIGHUP, sent when a terminal closes, and by operators to reload settings.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"

@@ -1,12 +1,12 @@
 /**
  * Writes the gauges of `/metrics` to the metric registry for exporters: deliveries by state, age of the oldest due
- * delivery, whether the database answers, and work of this process.
+ * delivery, whether the database responds, and work of this process.
  */
 import { healthDefaults, measureGauges } from "@doorhook/server"
 import { Context, Effect, Layer, Metric, Schedule } from "effect"
 import type { Duration } from "effect"
 
-/** How often to measure for exporters. Null measures only for requests to `/metrics`, which do not use the registry. */
+/** How often to measure for exporters. Null disables this; requests to `/metrics` measure without the registry. */
 export const GaugeInterval = Context.Reference<Duration.Input | null>("doorhook/telemetry/GaugeInterval", {
   defaultValue: () => null
 })
@@ -18,7 +18,7 @@ const keep = Effect.gen(function* () {
   let kept: Metric.MetricRegistry = new Map()
   const replaceBy = (measured: Metric.MetricRegistry) =>
     Effect.sync(() => {
-      // Another doorhook in this process may have registered its own series.
+      // Another doorhook in this process might have registered its own series.
       for (const [key, series] of kept) if (registry.get(key) === series) registry.delete(key)
       for (const [key, series] of measured) registry.set(key, series)
       kept = measured

@@ -1,5 +1,5 @@
 /**
- * A log entry as one line, for the command, for hosts without a logger, and for a host's own logger.
+ * Formats a log entry as one line, for the command, for hosts without a logger, and for a host's own logger.
  */
 import { rootMessage } from "@doorhook/core"
 import { Cause, Logger, Predicate, References } from "effect"
@@ -10,8 +10,8 @@ const textOf = (part: unknown): string =>
 const messageText = (message: unknown): string => (Array.isArray(message) ? message : [message]).map(textOf).join(": ")
 
 /**
- * The message and its annotations, like a request id (`request_id=req_...`), on one line. A defect also gets its stack,
- * because it has to be debugged.
+ * Returns the message and its annotations, like a request id (`request_id=req_...`), on one line. Adds the stack of a
+ * defect, for debugging.
  */
 export const logLine = ({ cause, fiber, message }: Logger.Options<unknown>): string => {
   const about = Object.entries(fiber.getRef(References.CurrentLogAnnotations))

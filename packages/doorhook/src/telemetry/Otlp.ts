@@ -14,7 +14,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 const isWanted = (environment: Environment): boolean =>
   endpoints.some((name) => (environment[name] ?? "") !== "") && environment["OTEL_SDK_DISABLED"] !== "true"
 
-/** Defaults of the specification, and doorhook's service name. */
+/** OpenTelemetry's defaults, and doorhook's service name. */
 const defaults: Readonly<Record<string, string>> = {
   OTEL_SERVICE_NAME: "doorhook",
   OTEL_TRACES_EXPORTER: "otlp",
@@ -25,15 +25,15 @@ const defaults: Readonly<Record<string, string>> = {
 /** Default interval for metrics, in milliseconds, as in the specification. */
 const defaultExportInterval = 60_000
 
-/** Maximum age of an exported value, in milliseconds. Measuring queries the database. */
-const mostAge = 10_000
+/** Maximum age of an exported value, in milliseconds. Not shorter, because measuring queries the database. */
+const maxAge = 10_000
 
-/** How often gauges are measured, in milliseconds; null if metrics are not exported. */
+/** Returns how often to measure gauges, in milliseconds; null if metrics are not exported. */
 const gaugeInterval = (environment: Environment): number | null => {
   const { OTEL_METRICS_EXPORTER: exporter = "otlp", OTEL_METRIC_EXPORT_INTERVAL: interval } = environment
   if (!["", "otlp"].includes(exporter)) return null
   const wanted = Number(interval)
-  return Math.min(wanted > 0 ? wanted : defaultExportInterval, mostAge)
+  return Math.min(wanted > 0 ? wanted : defaultExportInterval, maxAge)
 }
 
 const given = (environment: Environment): Record<string, string> =>
@@ -45,7 +45,7 @@ const exporting = (environment: Environment) =>
     Layer.unwrap
   )
 
-/** Exports to a collector if the environment names one. Closing the scope sends what is left. */
+/** Exports to a collector if the environment names one. Closing the scope sends the rest. */
 export const layer = (environment: Environment = process.env): Layer.Layer<never> =>
   isWanted(environment)
     ? Layer.mergeAll(

@@ -1,5 +1,5 @@
 /**
- * The OpenTelemetry exporter, in a module of its own so that it is loaded only with a collector.
+ * The OpenTelemetry exporter, in a separate module that is loaded only if there is a collector.
  */
 import { ConfigProvider, Layer } from "effect"
 import { FetchHttpClient } from "effect/http"

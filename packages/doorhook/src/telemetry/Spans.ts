@@ -1,8 +1,9 @@
 /**
- * Spans for publications and delivery attempts. An attempt links to its publication if both were in this process.
+ * Records spans for publications and delivery attempts. An attempt links to its publication if both happened in this
+ * process.
  *
- * Spans contain only the ids of events. Their content, owner and destination are left out, because telemetry has more
- * readers than events may have.
+ * Spans contain only the ids of events, not their content, owner or destination, because more people can read telemetry
+ * than may read events.
  */
 import { Publisher, Transport } from "@doorhook/core"
 import type { TransportRequest, TransportResult } from "@doorhook/core"
@@ -10,15 +11,15 @@ import { Context, Effect, Layer } from "effect"
 import type { Tracer } from "effect"
 
 /**
- * Whether spans are recorded. They cost a little, which an application without a tracer should not pay. Null is the
- * default: on in applications written in Effect, otherwise off.
+ * Whether spans are recorded. Recording has a small cost, even without a tracer. Null, the default, means on in
+ * applications written in Effect, otherwise off.
  */
 export const Tracing = Context.Reference<boolean | null>("doorhook/telemetry/Spans", { defaultValue: () => null })
 
-/** How many publications are remembered for links from attempts. */
+/** Maximum number of event ids to remember for links from attempts. */
 const mostRemembered = 10_000
 
-/** How many event ids a span contains at most. */
+/** Maximum number of event ids in a span. */
 const mostNamed = 20
 
 interface Publications {
@@ -43,7 +44,7 @@ const makePublications = (): Publications => {
   }
 }
 
-/** The publications that this process remembers. */
+/** The publications of this process to which attempts can link. */
 class Remembered extends Context.Service<Remembered, Publications>()("doorhook/telemetry/Spans/Remembered") {
   static readonly layer: Layer.Layer<Remembered> = Layer.sync(Remembered, makePublications)
 }
@@ -100,7 +101,7 @@ const tracedPublish =
 const whenTracing = <ROut, E, R>(layer: Layer.Layer<ROut, E, R>, traced: Layer.Layer<ROut, E, R | Remembered>) =>
   Layer.unwrap(Effect.map(Tracing, (on) => (on === true ? traced.pipe(Layer.provide(Remembered.layer)) : layer)))
 
-/** The transport with a span for each request, if spans are recorded. */
+/** Adds a span to each request of the transport, if spans are recorded. */
 export const tracedTransport = <E, R>(layer: Layer.Layer<Transport, E, R>): Layer.Layer<Transport, E, R> =>
   whenTracing(
     layer,
@@ -112,7 +113,7 @@ export const tracedTransport = <E, R>(layer: Layer.Layer<Transport, E, R>): Laye
     ).pipe(Layer.provide(layer))
   )
 
-/** The publisher with a span for each call, if spans are recorded. */
+/** Adds a span to each call of the publisher, if spans are recorded. */
 export const tracedPublisher = <E, R>(layer: Layer.Layer<Publisher, E, R>): Layer.Layer<Publisher, E, R> =>
   whenTracing(
     layer,

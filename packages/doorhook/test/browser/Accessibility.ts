@@ -1,11 +1,12 @@
 /**
- * The accessibility of a page in the browser, checked by axe and by our own rules for headings and the size of controls.
+ * Checks the accessibility of a page in the browser, with axe and with doorhook's own rules for headings and the size
+ * of controls.
  */
 import axe from "axe-core"
 import { Predicate } from "effect"
 import type { Page } from "playwright-core"
 
-/** In the page: the contrast of an element's text with its background (WCAG 2.1 section 1.4.3). */
+/** Runs in the page: returns the contrast of an element's text with its background (WCAG 2.1 section 1.4.3). */
 export const colors = `
   const channels = (color) => color.match(/[\\d.]+/g).map(Number)
   const luminance = ([r, g, b]) => {
@@ -28,7 +29,7 @@ export const colors = `
   }
 `
 
-/** In the page: all problems, in words. */
+/** Runs in the page: describes all problems. */
 const look = (tappable: number) => `
 (() => {
   const problems = []
@@ -78,17 +79,17 @@ const look = (tappable: number) => `
   return problems
 })()`
 
-/** In the page, with axe: all violations of its rules, in words. */
+/** Runs in the page: describes all violations of axe's rules. */
 const byAxe = `axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
   violations.flatMap(({ help, id, nodes }) => nodes.map(({ html }) => id + ": " + help + ": " + html.slice(0, 160))))`
 
 const textsIn = (found: unknown): ReadonlyArray<string> =>
   Array.isArray(found) ? found.filter(Predicate.isString) : ["the page could not be looked at"]
 
-/** All problems of the current page. `tappable` is the minimum height of controls, in pixels. */
+/** Returns all problems of the current page. `tappable` is the minimum height of controls, in pixels. */
 export const accessibilityProblems = async (page: Page, tappable = 44): Promise<ReadonlyArray<string>> => {
   const own = textsIn(await page.evaluate(look(tappable)))
-  // Evaluated by the browser's debugger, because the page's own policy blocks such scripts.
+  // Evaluated through the browser's debugger, because the page's policy blocks injected scripts.
   await page.evaluate(axe.source)
   return [...own, ...textsIn(await page.evaluate(byAxe))]
 }

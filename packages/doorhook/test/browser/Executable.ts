@@ -4,7 +4,7 @@
 import { chromium } from "playwright-core"
 import { existsSync } from "node:fs"
 
-/** Where operating systems install it. */
+/** Usual paths of Chromium on operating systems. */
 const usual = [
   "/usr/bin/chromium",
   "/usr/bin/chromium-browser",
@@ -18,7 +18,10 @@ const usual = [
   "C:\\Program Files (x86)\\Google\\Chrome\\Application\\chrome.exe"
 ]
 
-/** Chromium from `CHROMIUM_PATH`, from `npm run setup:browser`, or of the system; null if there is none. */
+/**
+ * Returns the path of Chromium: from `CHROMIUM_PATH`, from `npm run setup:browser`, or the system's; null if there is
+ * none.
+ */
 export const executable = (): string | null => {
   const { CHROMIUM_PATH: named = "" } = process.env
   if (named !== "") {

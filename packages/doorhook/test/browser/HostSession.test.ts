@@ -14,7 +14,10 @@ import { hasBrowser, openVisitors } from "./Visitors.ts"
 
 const cookie = "host_session=u1"
 
-/** The host: `/login` logs in any visitor and redirects back, `/cb` belongs to the app, and all other paths are doorhook's. */
+/**
+ * Starts the host: `/login` logs in any visitor and redirects back, `/cb` is the app's, and all other paths are
+ * doorhook's.
+ */
 const openHost = Effect.gen(function* () {
   const server = createServer()
   const { url } = yield* listening(server)
@@ -61,7 +64,7 @@ describe.skipIf(!hasBrowser)("a user of a host with its own login", () => {
   it.each([
     ["allows", "Allow", "code", /^dh_ac_/],
     ["denies", "Deny", "error", /^access_denied$/]
-  ] as const)("logs in there, comes back, is named, %s, and goes on to the app", async (_, button, name, value) => {
+  ] as const)("logs in there, returns, is named, %s, and continues to the app", async (_, button, name, value) => {
     const { callback, toApp } = host()
     const { complaints, page } = await host().page()
     await page.goto(toApp)

@@ -1,5 +1,5 @@
 /**
- * The login page over https behind a TLS proxy, as in most deployments. The certificate is self-made.
+ * The login page over https behind a TLS proxy, as in most deployments. The certificate is self-signed.
  */
 import { afterEach, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -13,7 +13,7 @@ import { shared } from "../harness/Shared.ts"
 import { allow, fill } from "./LoginStage.ts"
 import { hasBrowser, openVisitors } from "./Visitors.ts"
 
-/** A proxy that passes all requests to a port and adds the usual headers. */
+/** Starts a proxy that passes all requests to a port and adds the usual headers. */
 const openProxy = (portBehind: () => number) =>
   listening(
     createServer({ ...makeSelfSigned("127.0.0.1") }, (incoming, outgoing) => {
@@ -47,7 +47,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser over https", () => {
   const stage = shared(openStage, hasBrowser)
   afterEach(() => stage().closePages())
 
-  it("binds the form to a cookie that no other host can set, and ends in a code", async () => {
+  it("binds the form to a cookie that no other host can set, and ends with a code", async () => {
     const { url } = stage()
     const { complaints, context, page } = await stage().page({ ignoreHTTPSErrors: true })
     await page.goto(`${url}/oauth/authorize?client_id=c1&response_type=code&client_secret=s1`)
@@ -65,7 +65,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser over https", () => {
       [["__Host-doorhook_login", "127.0.0.1", "/", true, true, "Lax"]]
     )
 
-    // A cookie with the name for http is not accepted here.
+    // A cookie with the name used for http is not accepted.
     await context.clearCookies()
     await context.addCookies(cookies.map(({ value }) => ({ name: "doorhook_login", value, url })))
     await fill(page, admin)

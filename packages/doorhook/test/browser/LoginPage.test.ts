@@ -1,6 +1,6 @@
 /**
- * The login page in Chromium, with and without JavaScript, on a phone, by keyboard only, and as seen by a screen reader.
- * Also the effect of its headers in the browser.
+ * The login page in Chromium: with and without JavaScript, on a phone, with the keyboard only, for screen readers, and
+ * the effect of its headers.
  */
 import { afterEach, assert, describe, it } from "@effect/vitest"
 import { admin } from "../harness/KnownDirectory.ts"
@@ -38,7 +38,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
       cookies.map(({ httpOnly, name, sameSite }) => ({ httpOnly, name, sameSite })),
       [{ httpOnly: true, name: "doorhook_login", sameSite: "Lax" }]
     )
-    // The app does not learn where the user came from.
+    // The app gets no referrer.
     const referrer = await page.evaluate("document.referrer")
     assert.strictEqual(referrer, "")
   })
@@ -76,7 +76,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
   it.each([
     ["allowed", "code"],
     ["denied", "error"]
-  ] as const)("leads through a callback that sends the user on to another origin: %s", async (what, answer) => {
+  ] as const)("works with a callback that redirects to another origin: %s", async (what, answer) => {
     const { callback, toEntrance } = stage()
     const { complaints, page } = await stage().page()
     await page.goto(toEntrance)
@@ -131,7 +131,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
     await fill(page, admin)
     await allow(page).dblclick({ noWaitAfter: true })
     const back = () => page.waitForURL(`${callback}?**`)
-    // The second click's navigation may cancel the first one.
+    // The navigation of the second click might cancel that of the first.
     await back().catch(back)
     assert.strictEqual(await stage().exchange(codeAt(page)), 200)
     assert.deepStrictEqual(complaints, [])
@@ -151,7 +151,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
     }
   })
 
-  it("asks again where the browser refuses cookies", async () => {
+  it("asks again if the browser refuses cookies", async () => {
     const { toApp } = stage()
     const { context, page } = await stage().page()
     await page.goto(toApp)
@@ -171,7 +171,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
     assert.isNotEmpty(codeAt(page))
   })
 
-  it("needs no mouse: the order of Tab is that of the page, and Enter logs in", async () => {
+  it("needs no mouse: Tab follows the order of the page, and Enter logs in", async () => {
     const { callback, toApp } = stage()
     const { page } = await stage().page()
     await page.goto(toApp)
@@ -196,7 +196,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
 const phone = { viewport: { width: 320, height: 568 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 }
 
 describe.skipIf(!hasBrowser)("the login page", () => {
-  it("fits a small phone: no scrolling sideways, and nothing too small to tap", async () => {
+  it("fits a small phone: no horizontal scrolling, and nothing too small to tap", async () => {
     const { outOfBand } = stage()
     for (const colorScheme of ["light", "dark"] as const) {
       const { page } = await stage().page({ ...phone, colorScheme })
@@ -315,7 +315,7 @@ describe.skipIf(!hasBrowser)("the login page", () => {
   })
 })
 
-/** The contrast of every text with its background (WCAG 2.1 section 1.4.3). */
+/** Returns the contrast of every text with its background (WCAG 2.1 section 1.4.3). */
 const contrast = `
 (() => {
   ${colors}

@@ -1,5 +1,5 @@
 /**
- * A setup for logins in a browser: a service, an app at its redirect URI, and the way from one to the other.
+ * A setup for logins in a browser: a service, an app at its redirect URI, and the URLs that lead from one to the other.
  */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
@@ -18,7 +18,7 @@ export const pkce = {
   challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 } as const
 
-/** A state with many characters that forms, URLs and HTML encode in different ways. */
+/** A state with characters that forms, URLs and HTML encode in different ways. */
 export const state = " s t/á\"'<&amp;>+%25\\🚪\ufeff\u2028 "
 
 export const openLoginStage = Effect.gen(function* () {
@@ -39,12 +39,12 @@ export const openLoginStage = Effect.gen(function* () {
     callback: client.redirect_uri,
     /** Ends at the app. */
     toApp: authorizeUrl(url, client, way),
-    /** Ends at the app too, by a callback that redirects. */
+    /** Also ends at the app, through a callback that redirects. */
     toEntrance: authorizeUrl(url, { ...client, redirect_uri: `${entrance.url}/cb` }, way),
     /** Ends on the page with the code, for a client that puts its secret into the URL. */
     outOfBand: `${url}/oauth/authorize?client_id=${acme.client_id}&response_type=code&client_secret=${acme.client_secret}`,
     site,
-    /** The app's tokens for the code in its address bar. */
+    /** Exchanges the code in the app's address bar for tokens. */
     exchange: async (code: string): Promise<number> => {
       const body = { ...client, code_verifier: pkce.verifier }
       const response = await exchange(url, body, code)
@@ -62,7 +62,7 @@ export const fill = async (page: Page, { login, password }: { readonly login: st
 export const allow = (page: Page) => page.getByRole("button", { name: "Log in and allow" })
 export const deny = (page: Page) => page.getByRole("button", { name: "Deny" })
 
-/** The code in the app's address bar. */
+/** Returns the code in the app's address bar. */
 export const codeAt = (page: Page): string => {
   const code = new URL(page.url()).searchParams.get("code")
   assert.match(code ?? "", /^dh_ac_[A-Za-z0-9_-]{43}$/, page.url())

@@ -1,5 +1,5 @@
 /**
- * Operators' pages in Chromium, with and without JavaScript, by mouse and keyboard, on a phone, and for screen readers.
+ * Operators' pages in Chromium: with and without JavaScript, by mouse and keyboard, on a phone, and for screen readers.
  * Some receivers answer with content that must not become part of a page.
  */
 import { afterEach, assert, describe, it } from "@effect/vitest"
@@ -32,7 +32,7 @@ const heading = (page: Page, name: string | RegExp) => page.getByRole("heading",
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true })
 const link = (page: Page, name: string) => page.getByRole("link", { name, exact: true })
 
-/** Opens the confirmation of a button. */
+/** Presses a button and opens its confirmation. */
 const open = (page: Page, name: string) => page.locator("summary").getByText(name, { exact: true }).click()
 
 const signIn = async (page: Page) => {
@@ -60,7 +60,7 @@ const places = (): ReadonlyArray<string> => {
 
 describe.skipIf(!hasBrowser)("an operator with a browser", () => {
   it.each([true, false])(
-    "sees a problem, finds the delivery and the reason, sends it again and recovers; with JavaScript: %s",
+    "sees a problem, finds the delivery and the reason, resends it and recovers; with JavaScript: %s",
     async (javaScriptEnabled) => {
       const { broken, brokenDelivery, visitors } = stage()
       const { addresses, complaints, context, page } = await visitors.page({ javaScriptEnabled })
@@ -153,7 +153,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await page.getByText("acknowledges again").first().waitFor()
   })
 
-  it("sees pages refresh themselves without losing open parts and selections", async () => {
+  it("sees pages refresh without losing open parts and selections", async () => {
     const { brokenDelivery, doorhook, visitors } = stage()
     const { page } = await visitors.page()
     await page.clock.install()
@@ -171,7 +171,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
       await (await answered).finished()
     }
     await page.locator("details[open] summary:focus").waitFor()
-    // An open confirmation stays.
+    // An open confirmation stays open.
     await open(page, "Send again")
     const before = stage().bodiesAt("/broken").length
     await page.clock.fastForward("00:30")
@@ -179,7 +179,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     assert.strictEqual(stage().bodiesAt("/broken").length, before)
   })
 
-  it("sees when the service does not answer, and when it does again", async () => {
+  it("sees when the service stops and resumes responding", async () => {
     const { visitors } = stage()
     const { page } = await visitors.page()
     await page.clock.install()
@@ -194,7 +194,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await page.getByText("The service does not answer.", { exact: false }).waitFor({ state: "hidden" })
   })
 
-  it("selects all of a page and sends it again", async () => {
+  it("selects all deliveries of a page and resends them", async () => {
     const { visitors } = stage()
     const { page } = await visitors.page()
     await signIn(page)
@@ -206,7 +206,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await page.getByText(`Deliveries being sent: ${boxes}`).waitFor()
   })
 
-  it("is led to the sign-in page when the session has ended elsewhere", async () => {
+  it("gets the sign-in page if the session was ended elsewhere", async () => {
     const { visitors } = stage()
     const { context, page } = await visitors.page()
     await page.clock.install()
@@ -261,7 +261,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
 })
 
 describe.skipIf(!hasBrowser)("an operator's page", () => {
-  it.each(looks)("has names, headings, contrast and room: %s", async (_, options) => {
+  it.each(looks)("has names, headings, contrast and large enough controls: %s", async (_, options) => {
     const { visitors } = stage()
     const { complaints, page } = await visitors.page(options)
     await page.goto(`${stage().url}/console`)
@@ -330,7 +330,7 @@ describe.skipIf(!hasBrowser)("an operator's page", () => {
     await page.goto(`${stage().url}/console/integrations/${good}`)
     const token = (await page.locator("input[name=csrf_token]").first().getAttribute("value")) ?? ""
     const action = `${stage().url}/console/integrations/${good}/status`
-    // Worst case: the other site has the token.
+    // Worst case: the other site knows the form token.
     const form = `<form method="post" action="${action}"><input name="csrf_token" value="${token}"><input name="status" value="disabled"><button>go</button></form>`
     await page.goto((await site(form)).replace("127.0.0.1", "localhost"))
     const answered = page.waitForResponse(action)

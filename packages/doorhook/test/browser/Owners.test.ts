@@ -1,5 +1,5 @@
 /**
- * Owners' pages in Chromium, opened by a link, a login, or the host's own login, with and without JavaScript.
+ * Owners' pages in Chromium, opened through a link, a login, or the host's login, with and without JavaScript.
  */
 import { afterEach, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -91,7 +91,7 @@ describe.skipIf(!hasBrowser)("the holder of a link", () => {
     )
   })
 
-  it("reads what the receiver answered, as text, and nothing of another integration", async () => {
+  it("sees the receiver's answer as text, and nothing of another integration", async () => {
     const { broken, doorhook, good, visitors } = stage()
     const { page } = await visitors.page()
     await page.goto((await doorhook.portalLink(broken)).url)
@@ -117,10 +117,10 @@ describe.skipIf(!hasBrowser)("the holder of a link", () => {
     assert.strictEqual((await doorhook.integrations.show(gone)).status, "enabled")
   })
 
-  it("sees that the link has expired, both on an open page and on opening it", async () => {
+  it("sees that the link has expired, on an open page and when opening the link", async () => {
     const { doorhook, good, visitors } = stage()
     const { page } = await visitors.page({ javaScriptEnabled: false })
-    // Its lifetime is just long enough to open it on this machine.
+    // The link's lifetime is just long enough to open it on this machine.
     const title = page.getByRole("heading", { level: 1 })
     let url = ""
     for (let seconds = 1; !(await page.locator("h1").allInnerTexts())[0]?.startsWith("Integration"); seconds *= 2) {
@@ -134,13 +134,13 @@ describe.skipIf(!hasBrowser)("the holder of a link", () => {
     assert.strictEqual(await title.innerText(), "This link has expired")
   })
 
-  it("can't be made to send by a form of another site", async () => {
+  it("can't be tricked into sending by a form of another site", async () => {
     const { broken, doorhook, site, visitors } = stage()
     const { page } = await visitors.page()
     await page.goto((await doorhook.portalLink(broken)).url)
     const token = (await page.locator("input[name=csrf_token]").first().getAttribute("value")) ?? ""
     const before = tests("/broken").length
-    // Worst case: the other site has the token.
+    // Worst case: the other site knows the form token.
     const form = `<form method="post" action="${stage().url}/portal/${broken}/test"><input name="csrf_token" value="${token}"><button>go</button></form>`
     await page.goto((await site(form)).replace("127.0.0.1", "localhost"))
     const answered = page.waitForResponse(`${stage().url}/portal/${broken}/test`)
@@ -152,7 +152,7 @@ describe.skipIf(!hasBrowser)("the holder of a link", () => {
 
 describe.skipIf(!hasBrowser)("an owner who logs in", () => {
   it.each([true, false])(
-    "adds an integration, tries it, edits, pauses, renews its secret and deletes it; with JavaScript: %s",
+    "adds, tests, edits and pauses an integration, rotates its secret and deletes it; with JavaScript: %s",
     async (javaScriptEnabled) => {
       const { doorhook, visitors } = stage()
       const { addresses, complaints, page } = await visitors.page({ javaScriptEnabled })
@@ -210,7 +210,7 @@ describe.skipIf(!hasBrowser)("an owner who logs in", () => {
     }
   )
 
-  it("sends several of their deliveries again", async () => {
+  it("resends several deliveries", async () => {
     const { broken, visitors } = stage()
     const { page } = await visitors.page()
     await signIn(page)
@@ -237,7 +237,7 @@ describe.skipIf(!hasBrowser)("an owner who logs in", () => {
   })
 })
 
-/** A host with its own login: `/login` logs in any visitor and redirects back. */
+/** Starts a host with its own login: `/login` logs in any visitor and redirects back. */
 const openHost = Effect.gen(function* () {
   const server = createServer()
   const { url } = yield* listening(server)
@@ -267,7 +267,7 @@ describe.skipIf(!hasBrowser)("an owner whom the host has logged in", () => {
   const host = shared(openHost, hasBrowser)
   afterEach(() => (hasBrowser ? host().closePages() : undefined))
 
-  it("is redirected to the host's login and back, and is signed out when the host says so", async () => {
+  it("is redirected to the host's login and back, and is signed out with the host's session", async () => {
     const { url } = host()
     const { context, page } = await host().page()
     await page.goto(`${url}/portal`)
@@ -292,7 +292,7 @@ describe.skipIf(!hasBrowser)("an owner whom the host has logged in", () => {
 })
 
 describe.skipIf(!hasBrowser)("an owner's page", () => {
-  it.each(looks)("has names, headings, contrast and room: %s", async (_, options) => {
+  it.each(looks)("has names, headings, contrast and large enough controls: %s", async (_, options) => {
     const { broken, brokenDelivery, doorhook, visitors } = stage()
     const { complaints, page } = await visitors.page(options)
     const look = async (address: string) => {
@@ -329,7 +329,7 @@ describe.skipIf(!hasBrowser)("an owner's page", () => {
       await page.goto(`${stage().url}/portal${place}`)
       assert.strictEqual(await page.locator("html").getAttribute("lang"), "de")
       assert.deepStrictEqual(await accessibilityProblems(page), [], place)
-      // Core's messages are in English, and marked as such.
+      // Core's messages are in English, and marked as English.
       const text = await page.evaluate(`[...document.querySelectorAll("main *")].filter((one) =>
         one.closest("[lang=en], pre, .mono, code") === null && one.children.length === 0).map((one) => one.textContent).join(" ")`)
       assert.notMatch(String(text), /\b(?:the|is|Send|Deliveries|Attempt)\b/, place)

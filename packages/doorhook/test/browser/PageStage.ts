@@ -1,6 +1,6 @@
 /**
  * A setup for tests of the pages: an embedded doorhook on its own server, an owner with a building and a rented unit,
- * well-behaved and faulty receivers, and an integration for each.
+ * good and faulty receivers, and an integration for each receiver.
  */
 import { Effect } from "effect"
 import { createServer } from "node:http"
@@ -13,7 +13,7 @@ import { createIntegration } from "../harness/ThirdParty.ts"
 
 export const operatorKey = "the-operator-of-these-tests-0123456789"
 
-/** Answers of receivers that must not become part of a page. */
+/** Answers of receivers that must be escaped in a page. */
 export const hostile = `</pre><script>window.hacked = 1</script><img src=x onerror="window.hacked = 1">{"error":"no such door"}`
 
 /** The owner's login and password. */
@@ -30,7 +30,7 @@ const premises = {
   tenants: (user: string) => (user === owner.login ? [{ id: 101, building_id: 1, unit: { id: 7, label: "4B" } }] : [])
 }
 
-/** How each receiver answers, by its path. */
+/** The answer of each receiver, by its path. */
 const tempers: Readonly<Record<string, (nth: number) => readonly [status: number, body: string]>> = {
   "/good": () => [200, "taken"],
   "/flaky": (nth) => (nth % 3 === 0 ? [503, "busy, come back later"] : [200, "taken"]),
@@ -39,7 +39,7 @@ const tempers: Readonly<Record<string, (nth: number) => readonly [status: number
   "/moody": (nth) => (nth === 1 ? [500, hostile] : [200, "taken"])
 }
 
-/** Markup in all names and addresses of a test; pictures are taken without it. */
+/** Markup in all names and addresses of a test; screenshots are made without it. */
 interface Wording {
   readonly complaint: string
   readonly query: string
@@ -47,10 +47,10 @@ interface Wording {
 const malicious: Wording = { complaint: hostile, query: "?<img/src=x/onerror=window.hacked=1>" }
 export const harmless: Wording = { complaint: '{"error":"no such door","door":11}', query: "" }
 
-/** The path of a request, without its query. */
+/** Returns the path of a request, without its query. */
 const placeOf = ({ path }: Received): string => path.split("?")[0] ?? ""
 
-/** Starts everything. Integrations are named by the path of their receiver. */
+/** Starts everything. An integration's name is the path of its receiver. */
 export const openPageStage = Effect.fnUntraced(function* ({ complaint, query }: Wording = malicious) {
   const calls = new Map<string, number>()
   const receiver = yield* startReceiver((received) => {
@@ -80,7 +80,7 @@ export const openPageStage = Effect.fnUntraced(function* ({ complaint, query }: 
     url,
     integrations,
     integrate,
-    /** The requests that receivers got at a path. */
+    /** Returns the requests that receivers got at a path. */
     bodiesAt: (path: string) => receiver.received.filter((one) => placeOf(one) === path).map(({ body }) => body),
     /** Publishes a number of events, with names that must be escaped. */
     publish: (count: number) =>

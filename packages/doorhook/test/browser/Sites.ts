@@ -1,5 +1,5 @@
 /**
- * Other sites, with one page each.
+ * Serves other sites, with one page each.
  */
 import { Effect, Scope } from "effect"
 import { createServer } from "node:http"
@@ -9,7 +9,7 @@ import { listening } from "@doorhook/testkit/ListeningServer"
 export const welcome =
   '<!doctype html><html lang="en"><title>Pocket app</title><link rel="icon" href="data:,"><h1>Welcome'
 
-/** Serves sites until the scope is closed. Each has its address. */
+/** Serves sites until the scope is closed, each at its own address. */
 export const openSites = Effect.map(
   Effect.scope,
   (scope) => (html: string) =>

@@ -14,7 +14,7 @@ if (path === null) {
   )
 }
 
-/** Whether a browser is available. Tests that need one are skipped without it. */
+/** Whether a browser is available. Without one, tests that need it are skipped. */
 export const hasBrowser = path !== null
 
 export const phone = { viewport: { width: 375, height: 720 }, isMobile: true, hasTouch: true } as const
@@ -27,7 +27,7 @@ export const looks = [
   ["dark, on a phone", { colorScheme: "dark", ...phone }]
 ] as const satisfies ReadonlyArray<readonly [string, BrowserContextOptions]>
 
-/** A page that takes longer hangs, in milliseconds. */
+/** Time after which a page counts as hanging, in milliseconds. */
 const patience = 60_000
 
 const launch = Effect.acquireRelease(
@@ -46,7 +46,7 @@ const launch = Effect.acquireRelease(
 export const openVisitors = Effect.map(launch, (browser) => {
   const contexts: Array<BrowserContext> = []
   return {
-    /** A page, the URLs that it requests, and its console errors. */
+    /** Opens a page, and records the URLs that it requests and its console errors. */
     page: async (options: BrowserContextOptions = {}) => {
       const context = await browser.newContext(options)
       contexts.push(context)

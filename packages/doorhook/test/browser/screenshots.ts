@@ -1,5 +1,5 @@
 /**
- * Takes the pictures of docs/console.md: `node --conditions=source packages/doorhook/test/browser/screenshots.ts`.
+ * Takes the screenshots of docs/console.md: `node --conditions=source packages/doorhook/test/browser/screenshots.ts`.
  */
 import { Effect, Exit, Scope } from "effect"
 import { mkdir } from "node:fs/promises"
@@ -35,7 +35,7 @@ const signIn = async (page: Page) => {
 }
 
 const { page } = await visitors.page(desk)
-// The chart needs data of some minutes.
+// The chart needs some minutes of data.
 await Effect.runPromise(Effect.sleep("6 minutes"))
 await signIn(page)
 await take(page, "overview", true)

@@ -1,5 +1,5 @@
 /**
- * Logins at an embedding host. Their hashes share Node's threads with the database's syncs.
+ * Logins at an embedding host, whose hashes share Node's threads with the database's syncs.
  */
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { assert } from "@effect/vitest"
@@ -12,7 +12,7 @@ import { authorizeUrl } from "../harness/CodeGrant.ts"
 import { client, directory, event, live, start } from "../harness/Embedded.ts"
 import { formOf } from "../harness/LoginForm.ts"
 
-/** A host with users in a table. Checking a password takes a few hundredths of a second. */
+/** Makes a host with users in a table. Checking a password takes a few hundredths of a second. */
 const hostDirectory = Effect.promise(async () => {
   const database = new DatabaseSync(":memory:")
   database.exec("CREATE TABLE users (id bigint PRIMARY KEY, login text NOT NULL, password_hash text)")
@@ -21,7 +21,7 @@ const hostDirectory = Effect.promise(async () => {
   return { ...sqlDirectory({ database, tables }), client: directory.client }
 })
 
-/** The most hashes that libuv had at the same time. */
+/** Measures the largest number of concurrent hashes in libuv. */
 const countHashes = Effect.acquireRelease(
   Effect.sync(() => {
     const open = new Set<number>()
@@ -43,21 +43,24 @@ const countHashes = Effect.acquireRelease(
 
 const url = "http://localhost"
 
-/** A host with a database file and users in a table. Sends logins of unknown users, each from its own address. */
+/**
+ * Starts a host with a database file and users in a table. Sends logins of unknown users, each from a different
+ * address.
+ */
 const startHost = Effect.gen(function* () {
   const database = join(yield* temporaryFolder, "doorhook.db")
   const doorhook = yield* start({ database, directory: yield* hostDirectory })
   const form = yield* Effect.promise(async () =>
     formOf(await doorhook.fetch(new Request(authorizeUrl(url, client))), url)
   )
-  // Different addresses, so that the limit per address does not count.
+  // Different addresses, so that the limit per address does not apply.
   const logIn = (n: number) =>
     doorhook.fetch(form({ login: `nobody ${n}`, password: "guess" }), { remoteAddress: `192.0.2.${n}` })
   return { doorhook, logIn }
 })
 
 live(
-  "forty logins of unknown users leave threads for publishing: at most two hashes are computed at once",
+  "forty logins of unknown users leave threads for publishing: at most two hashes are computed concurrently",
   Effect.gen(function* () {
     const { doorhook, logIn } = yield* startHost
     const { counted } = yield* countHashes
@@ -67,7 +70,7 @@ live(
       ended++
       return answer.status
     })
-    // This would come after all of them if it had to wait for a thread.
+    // This would finish after all of them if it had to wait for a thread.
     yield* Effect.promise(() => doorhook.publish(event))
     assert.isBelow(ended, 20)
     const statuses = new Set(yield* Effect.promise(() => Promise.all(logins)))

@@ -12,7 +12,7 @@ describe("a stored password", () => {
     assert.notStrictEqual(stored, await hashPassword("correct horse", { ln: 10, p: 1 }))
   })
 
-  it("of another implementation matches too: the test vector of RFC 7914 section 12", async () => {
+  it("of another implementation also matches: the test vector of RFC 7914 section 12", async () => {
     const salt = Buffer.from("SodiumChloride").toString("base64").replaceAll("=", "")
     const hash = Buffer.from(
       "7023bdcb3afd7348461c06cd81fd38ebfda8fbba904f8e3ea9b543f6545da1f2" +
@@ -25,7 +25,7 @@ describe("a stored password", () => {
     assert.isTrue(await verifyPassword("pleaseletmein", `$scrypt$ln=14,r=8,p=1$${salt}$${hash.replaceAll("+", ".")}`))
   })
 
-  it("matches nothing if truncated: a short hash fits many passwords, and an empty one fits all", async () => {
+  it("matches nothing if truncated, because a short hash fits many passwords, and an empty one fits all", async () => {
     const stored = await hashPassword("correct horse", { ln: 4 })
     const at = stored.lastIndexOf("$") + 1
     for (const length of [1, 2, 4, 20])
@@ -40,19 +40,19 @@ describe("a stored password", () => {
     }
   })
 
-  it("of another form is refused as slowly as a wrong one, so timing does not reveal such logins", async () => {
+  it("in another form is refused as slowly as a wrong one, so timing does not reveal such logins", async () => {
     const refused = verifyPassword("plain", "plain").then(() => "refused")
-    // After the queue of doorhook's own hashes.
+    // Waits for the queue of doorhook's own hashes.
     const cheap = promisify(scrypt)("plain", "some salt", 32).then(() => "hashed")
     assert.strictEqual(await Promise.race([refused, cheap]), "hashed")
     await refused
   })
 
-  it("waits in order among all hashes, without a limit for hashes to be stored", async () => {
+  it("waits in order, without a limit for hashes to be stored", async () => {
     const order: Array<number> = []
     const cost = { ln: 4, p: 1 }
     await Promise.all(Array.from({ length: 300 }, (_, n) => hashPassword("x", cost).then(() => order.push(n))))
-    // Two concurrent hashes may end in either order.
+    // Two concurrent hashes can end in either order.
     for (const [at, n] of order.entries()) assert.isAtMost(Math.abs(at - n), 1)
   })
 

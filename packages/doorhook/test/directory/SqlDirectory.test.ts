@@ -1,5 +1,5 @@
 /**
- * The directory over a host's own tables. SQLite and PostgreSQL give the same answers, with default names and others.
+ * The directory on a host's own tables. SQLite and PostgreSQL give the same answers, with default and custom names.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { createDoorhook, DoorhookError, hashPassword, publishIn, sqlDirectory } from "doorhook"
@@ -65,7 +65,7 @@ const expected = {
   none: [[], []]
 }
 
-/** A host with names of its own, a column that says who is active, and a hash of its own. */
+/** A host with custom names, a column for active users, and its own password hash. */
 const own = `
   CREATE TABLE "Konten" (kid text PRIMARY KEY, mail text NOT NULL, geheim text NOT NULL, aktiv boolean NOT NULL);
   CREATE TABLE rights (who text NOT NULL, house bigint NOT NULL);
@@ -104,7 +104,7 @@ describe("the directory over tables", () => {
   })
 
   live(
-    "refuses ids that are not numbers when they are first used, with the value and the rule",
+    "refuses ids that are not numbers when they are first used, and names the value and the rule",
     Effect.gen(function* () {
       const database = new DatabaseSync(":memory:")
       database.exec(`
@@ -131,7 +131,7 @@ describe("the directory over tables", () => {
       const token = yield* tokenFrom(url)
       const answer = yield* Effect.promise(() => callApi(url, token, "GET", "/v4/buildings"))
       assert.strictEqual(answer.status, 503)
-      // The client is not asked to try again either.
+      // The client is not told to retry either.
       assert.isNull(answer.headers.get("retry-after"))
       assert.match(lines.at(-1) ?? "", /: \/0\/id must be a positive whole number, not "b-1"\. request_id=/)
     })
@@ -156,7 +156,7 @@ describe("the directory over tables", () => {
   })
 
   live(
-    "warns at the start of each table and column that it can't read, with the option that names it",
+    "warns at the start about each table and column that it can't read, with the option that names it",
     Effect.gen(function* () {
       const database = new DatabaseSync(":memory:")
       database.exec(standard)
@@ -181,7 +181,7 @@ describe("the directory over tables", () => {
   )
 
   live(
-    "warns once of a stored password that it can't verify, without showing it",
+    "warns once about a stored password that it can't verify, without showing it",
     Effect.gen(function* () {
       const database = new DatabaseSync(":memory:")
       database.exec(standard)
@@ -201,7 +201,7 @@ describe("the directory over tables", () => {
     })
   )
 
-  it("checks an unknown login as it does a known one, so that they take the same time, and lets nobody in by that", async () => {
+  it("checks an unknown login like a known one, so that both take the same time, and refuses it", async () => {
     const database = new DatabaseSync(":memory:")
     database.exec(own)
     const checked: Array<string> = []
@@ -218,13 +218,13 @@ describe("the directory over tables", () => {
     assert.deepStrictEqual(await directory.authenticate("ada", "x"), { id: "k1" })
     database.exec(`UPDATE "Konten" SET geheim = 'md5:y'`)
     await directory.authenticate("ada", "x")
-    // As long as a hash with the current cost.
+    // It must take as long as a hash with the current cost.
     assert.isNull(await directory.authenticate("nobody", "x"))
     assert.isNull(await directory.authenticate("old", "x"))
     assert.deepStrictEqual(checked, ["md5:x", "md5:x", "md5:y", "md5:y", "md5:y"])
   })
 
-  it("takes as long for an unknown login as the stored hashes take, whatever their cost", async () => {
+  it("takes as long for an unknown login as for stored hashes, whatever their cost", async () => {
     const database = new DatabaseSync(":memory:")
     database.exec(standard)
     database.prepare("UPDATE users SET password_hash = ?").run(await hashPassword("correct horse", { ln: 4, p: 1 }))
@@ -277,7 +277,7 @@ await describeOnPostgres("the directory over tables", (server) => {
     })
 
   live(
-    "says what is missing where doorhook is not there, or not for the host's user",
+    "says what is missing if doorhook is not installed, or not accessible to the host's user",
     withPool(async (pool, url) => {
       const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } } as const
       const refusedIn = async (...before: ReadonlyArray<string>) => {
@@ -362,7 +362,7 @@ await describeOnPostgres("the directory over tables", (server) => {
         for (const outside of [client, pool]) {
           const refused = await Effect.runPromise(codeOf(publishIn(outside, [event])))
           assert.strictEqual(refused.code, "bad_request")
-          assert.match(refused.message, /no transaction has begun .* send BEGIN first/)
+          assert.match(refused.message, /not in a transaction.* send BEGIN first/)
         }
         assert.strictEqual((await doorhook.deliveries.summary()).events, 1)
       } finally {

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { layerNone } from "../../src/directory/FileDirectory.ts"
 
 describe("a service that was started without a directory", () => {
-  it.effect("says so in its log, and how to give it one", () =>
+  it.effect("logs that it has none, and how to provide one", () =>
     Effect.gen(function* () {
       const directory = yield* Directory
       const error = yield* Effect.flip(directory.administers(UserId.make("ada"), BuildingId.make(1)))

@@ -33,9 +33,9 @@ const refusals: ReadonlyArray<readonly [path: string, given: ReadonlyArray<unkno
   ["deliveries.resend", [], /^id: .* not undefined$/],
   ["deliveries.list", [5], /^options: must be an object or left out, not 5$/],
   ["deliveries.list", [{ state: {} }], /^state: must be a text, a number or a list of these, not an object$/],
-  ["deliveries.list", [{ after: null }], /^after: null is the `next` of the last page.* End the loop/],
-  ["integrations.list", [{ after: null }], /^after: null/],
-  ["notifications.list", [{ after: null }], /^after: null/],
+  ["deliveries.list", [{ after: null }], /^after: must not be null, the `next` of the last page.* End the loop/],
+  ["integrations.list", [{ after: null }], /^after: must not be null/],
+  ["notifications.list", [{ after: null }], /^after: must not be null/],
   ["integrations.show", [""], /^id: .* an integration/],
   ["integrations.probe", [".."], /^id: .* an integration/],
   ["integrations.set", ["1"], /^change: must be an object like \{ status: "enabled" \}, not undefined$/],
@@ -45,7 +45,7 @@ const refusals: ReadonlyArray<readonly [path: string, given: ReadonlyArray<unkno
   ["clients.rotate", [""], /^id: must be the id of a client, not ""$/],
   ["clients.rotate", ["c1", "24h"], /^options: must be an object/],
   ["clients.remove", [null], /^id: .* not null$/],
-  ["grants.list", [], /^userId: must be the id of a user, as your directory answers it, not undefined$/],
+  ["grants.list", [], /^userId: must be the id of a user, as your directory returns it, not undefined$/],
   ["grants.list", [""], /^userId: .* not ""$/],
   ["grants.list", [{ id: "1" }], /^userId: .* not an object$/],
   ["grants.revoke", ["\ud800"], /^userId: /],
@@ -60,7 +60,7 @@ const refusals: ReadonlyArray<readonly [path: string, given: ReadonlyArray<unkno
   ["sendTestEvent", [""], /^id: /],
   ["publish", [event, "key"], /^options: /],
   ["fetch", ["http://localhost/health/live"], /^request: must be a web request, like new Request\(.*\), not "http/],
-  ["fetch", [{ method: "GET", url: "/health/live", headers: {} }], /^request: .* are for doorhook\.node$/]
+  ["fetch", [{ method: "GET", url: "/health/live", headers: {} }], /^request: .* to doorhook\.node$/]
 ]
 
 describe("arguments", () => {
@@ -77,7 +77,7 @@ describe("arguments", () => {
   )
 
   live(
-    "that are null count as left out, and pages are read to their end",
+    "that are null count as left out, and a loop over pages ends",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const receiver = yield* startReceiver()
@@ -108,7 +108,7 @@ describe("arguments", () => {
   )
 
   live(
-    "say since when to recover: a Date or a text, by itself or as the member that the HTTP API has",
+    "accept a Date or a text as the time to recover from, directly or as a member like in the HTTP API",
     Effect.gen(function* () {
       const doorhook = yield* start({ retry: { access_log: [] }, logger: false })
       const receiver = yield* startReceiver(() => 500)
@@ -130,7 +130,7 @@ describe("arguments", () => {
   )
 
   live(
-    "that JSON can't represent are problems of the event, and unknown members of the event are ignored",
+    "that JSON can't represent are reported as problems of the event, and unknown members of an event are ignored",
     Effect.gen(function* () {
       const doorhook = yield* start()
       for (const data of [new Map([["id", 1]]), { n: 1n }]) {
@@ -175,8 +175,8 @@ describe("arguments", () => {
       assert.deepStrictEqual(yield* Effect.promise(() => publishIn(client, [event])), [published])
       const mysql = { query: async () => [[], []] }
       for (const [given, said] of [
-        [[null, [event]], /^client: must be a client of pg that has begun a transaction, not null$/],
-        [[mysql, [event]], /^client: its `query` must answer \{ rows \}/]
+        [[null, [event]], /^client: must be a pg client in a transaction, not null$/],
+        [[mysql, [event]], /^client: its `query` must return \{ rows \}/]
       ] as const) {
         const refused = yield* codeOf(Reflect.apply(publishIn, undefined, given))
         assert.strictEqual(refused.code, "bad_request")
@@ -187,7 +187,7 @@ describe("arguments", () => {
   )
 
   live(
-    "of handles are requests; anything else is not doorhook's",
+    "of handles that are not requests return false",
     Effect.gen(function* () {
       const { handles } = yield* start()
       const answers = [

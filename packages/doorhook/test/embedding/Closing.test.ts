@@ -1,5 +1,5 @@
 /**
- * Closing an embedded doorhook: open work is finished, nothing is left, and later calls fail with `closed`.
+ * Closing an embedded doorhook: finishes open work, leaves nothing running, and later calls fail with `closed`.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
@@ -23,7 +23,7 @@ const program = fileURLToPath(new URL("EndsByItself.ts", import.meta.url))
 
 describe("closing", () => {
   live(
-    "lets the process end by itself",
+    "lets the process exit",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "ends.db")
       const { finished } = yield* startNode(["--conditions=source", program, "memory", database])
@@ -33,7 +33,7 @@ describe("closing", () => {
   )
 
   live(
-    "does not wait for a request whose client hung up before the host passed it on",
+    "does not wait for a request whose client hung up before the host passed the request on",
     Effect.gen(function* () {
       let tracked = 0
       const handler = makeHostHandler({
@@ -61,7 +61,7 @@ describe("closing", () => {
   )
 
   live(
-    "finishes open attempts and requests, also when called twice",
+    "finishes open attempts and requests, even when called twice",
     Effect.gen(function* () {
       const bothAsked = yield* Deferred.make<void>()
       let questions = 0
@@ -133,7 +133,7 @@ describe("closing", () => {
 })
 
 live(
-  "an unusable database is named, with what to do",
+  "an unusable database is named, with instructions",
   Effect.gen(function* () {
     const { code, message } = yield* codeOf(createDoorhook({ database: "/nowhere/at/all/doorhook.db", directory }))
     assert.strictEqual(code, "database_unusable")
@@ -144,7 +144,7 @@ live(
   })
 )
 
-/** Takes a file in another process, like doorhook does, and keeps it. */
+/** Program that takes ownership of a file like doorhook does, and keeps it. */
 const keeping = `
   const lock = new (require("node:sqlite").DatabaseSync)(process.argv[1] + "-lock")
   lock.exec("CREATE TABLE owner (pid INTEGER, host TEXT, since TEXT)")
@@ -155,7 +155,7 @@ const keeping = `
 `
 
 describe("a SQLite file", () => {
-  it.effect("belongs to one process: another waits for it under any name of the file, and is refused", () =>
+  it.effect("belongs to one process: another waits for it, by any name of the file, and is refused", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const [database, alias] = [join(folder, "one.db"), join(folder, "alias.db")]
@@ -168,10 +168,10 @@ describe("a SQLite file", () => {
       yield* TestClock.adjust("6 seconds")
       const { message, why } = yield* Fiber.join(refused)
       assert.strictEqual(why, "locked")
-      assert.match(message, new RegExp(`alias\\.db: ${named} delivers from it, .* one process alone`))
+      assert.match(message, new RegExp(`alias\\.db: ${named} delivers from it, and only one process`))
       assert.strictEqual(yield* FileOwner.holderOf(database), named)
       const wait = Effect.forkChild(Layer.build(FileOwner.layer({ database: alias })), { startImmediately: true })
-      // A waiting start can be interrupted at once: the clock stands still.
+      // The clock does not move, so the waiting start is interrupted immediately.
       yield* Fiber.interrupt(yield* wait)
       const waiting = yield* wait
       owner.child.kill("SIGKILL")
@@ -182,7 +182,7 @@ describe("a SQLite file", () => {
   )
 
   it.effect(
-    "may be shared by doorhooks of one process until the last is closed, with a warning for all but the first",
+    "can be shared by doorhooks of one process until the last is closed, with a warning for all but the first",
     () =>
       Effect.gen(function* () {
         const database = join(yield* temporaryFolder, "one.db")
@@ -200,7 +200,7 @@ describe("a SQLite file", () => {
   )
 
   live(
-    "may be shared by doorhooks of one process: a later one does not repeat attempts in flight",
+    "can be shared by doorhooks of one process, and a later one does not repeat attempts in flight",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "one.db")
       let answer = (): void => undefined

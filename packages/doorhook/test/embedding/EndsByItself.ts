@@ -1,5 +1,5 @@
 /**
- * A program that uses doorhook on the given databases and closes it. It must then end by itself.
+ * A program that uses doorhook on the given databases and closes it. The process must then exit without being stopped.
  */
 import { createDoorhook } from "doorhook"
 import { once } from "node:events"

@@ -1,6 +1,6 @@
 /**
- * The Next.js example without Next.js, which takes a minute to install and build. The other examples are tested from the
- * packed archives, with the packages.
+ * Tests the Next.js example without Next.js, which takes a minute to install and build. The tests of the packages cover
+ * the other examples, from the packed archives.
  */
 import { afterEach, assert, describe, it, vi } from "@effect/vitest"
 
@@ -18,7 +18,7 @@ const statusOf = async (answer: Promise<unknown>): Promise<unknown> => Reflect.g
 describe("the example on Next.js", () => {
   afterEach(() => void vi.unstubAllEnvs())
 
-  it("answers in its route handlers", async () => {
+  it("serves doorhook from its route handlers", async () => {
     vi.stubEnv("DATABASE", "memory")
     vi.stubEnv("NEXT_RUNTIME", "nodejs")
     await call(await moduleOf("instrumentation.ts"), "register")
@@ -28,7 +28,7 @@ describe("the example on Next.js", () => {
     const answer = (method: string, path = "/v4/buildings") =>
       statusOf(call(routes, method, new Request(`http://localhost:3000${path}`, { method }), context))
     assert.strictEqual(await answer("GET"), 401)
-    // Next.js would answer OPTIONS itself, but preflights of `browserOrigins` are doorhook's.
+    // Next.js would answer OPTIONS itself, but doorhook must answer preflight requests of `browserOrigins`.
     for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
       assert.strictEqual(await answer(method), 405, method)
     }

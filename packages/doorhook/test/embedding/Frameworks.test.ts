@@ -1,5 +1,5 @@
 /**
- * doorhook on servers of common frameworks. It answers its own requests, and passes all others to the host.
+ * doorhook on servers of common frameworks: it handles its own requests and passes all others to the host.
  */
 import { assert, describe } from "@effect/vitest"
 import type { Doorhook } from "doorhook"
@@ -24,7 +24,7 @@ type HostCase = readonly [
   prefix?: string
 ]
 
-/** Hosts that pass on `node:http` requests with their connection. */
+/** Hosts that pass `node:http` requests, with their connection, to doorhook. */
 const nodeHosts: ReadonlyArray<HostCase> = [
   ["node:http", Hosts.plainHost],
   ["Express", Hosts.expressHost],
@@ -34,15 +34,15 @@ const nodeHosts: ReadonlyArray<HostCase> = [
   ["Fastify, with a prefix", Hosts.fastifyUnderPath, "/doors"]
 ]
 
-/** Hosts that pass on web requests. */
+/** Hosts that pass web requests to doorhook. */
 const webHosts: ReadonlyArray<HostCase> = [
   ["Hono", Hosts.honoHost],
-  ["route handlers, as Next.js has them", Hosts.routeHandlers]
+  ["route handlers, as in Next.js", Hosts.routeHandlers]
 ]
 
 const json = (answer: Response) => Effect.promise((): Promise<unknown> => answer.json())
 
-/** All steps of a third party: login, token, integration, event, webhook. */
+/** Runs all steps of a third party: login, token, integration, event, webhook. */
 const goThrough = Effect.fnUntraced(function* ({ own, url }: Host, key: string) {
   const receiver = yield* startReceiver()
   const token = yield* tokenFrom(url)
@@ -53,7 +53,7 @@ const goThrough = Effect.fnUntraced(function* ({ own, url }: Host, key: string) 
   yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
   assert.strictEqual(receiver.received[0]?.body, JSON.stringify({ event: bodyEvent }))
 
-  // All kinds of bodies, and methods that frameworks handle specially.
+  // Sends all kinds of bodies, and methods that frameworks treat specially.
   const form = new FormData()
   for (const [name, value] of Object.entries(refresh)) form.set(name, value)
   for (const body of [form, new URLSearchParams(refresh)]) {
@@ -86,7 +86,7 @@ describe("doorhook on", () => {
 
   for (const [name, startHost] of nodeHosts) {
     live(
-      `${name} is where its links lead and its tokens come from, when nobody says where it is reached`,
+      `${name}: without publicUrl, links and the issuer of tokens use the host's address`,
       Effect.gen(function* () {
         const doorhook = yield* start()
         const { own, url } = yield* startHost(doorhook)
@@ -99,7 +99,7 @@ describe("doorhook on", () => {
           const metadata = yield* Effect.promise(() => fetch(`${url}/.well-known/oauth-authorization-server${path}`))
           assert.nestedPropertyVal(yield* json(metadata), "issuer", url)
         }
-        // A client looks at the root of the host, with the issuer's path at the end (RFC 8414 section 3.1).
+        // A client looks at the host's root, with the issuer's path appended (RFC 8414 section 3.1).
         const found = yield* Effect.promise(() => discover(url, client.client_id, client.client_secret))
         assert.strictEqual(found.serverMetadata().token_endpoint, `${url}/oauth/token`)
       })
@@ -107,7 +107,7 @@ describe("doorhook on", () => {
   }
 
   live(
-    "Express, under a path, is discovered by its issuer alone, and does not replace another issuer",
+    "Express, under a path, is discovered only by its own issuer, and does not replace another issuer",
     Effect.gen(function* () {
       const server = createServer()
       const { url: own } = yield* listening(server)
@@ -132,7 +132,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "web requests do not set its address, for any Host, and the log says once to configure it",
+    "web requests never set its address, whatever their Host, and the log says once to configure it",
     Effect.gen(function* () {
       const warnings: Array<string> = []
       const logger = { info: () => undefined, warn: (line: string) => warnings.push(line), error: () => undefined }
@@ -146,7 +146,7 @@ describe("doorhook on", () => {
       }
       assert.lengthOf(warnings, 1)
       assert.match(warnings[0] ?? "", /publicUrl: not set, .* Set publicUrl to the address that browsers/)
-      // A connection shows the address.
+      // A `node:http` connection shows the address.
       const { url } = yield* mount(doorhook)
       yield* Effect.promise(() => fetch(`${url}/health/live`))
       assert.nestedPropertyVal(yield* issuer("http://localhost:666"), "issuer", url)
@@ -154,7 +154,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "Express behind a parser that keeps nothing reports that to the host",
+    "Express behind a parser that does not keep the body reports this to the host",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const { url } = yield* Hosts.expressAfter(doorhook, (request, _response, next) => {
@@ -163,12 +163,12 @@ describe("doorhook on", () => {
       const answer = yield* Effect.promise(() => callApi(url, doorhook.operatorKey, "POST", "/operator/events", event))
       const told = yield* json(answer)
       assert.deepInclude(told, { code: "body_consumed" })
-      assert.match(JSON.stringify(told), /Mount doorhook.node before it/)
+      assert.match(JSON.stringify(told), /Mount doorhook.node earlier/)
     })
   )
 
   live(
-    "a web request whose body was already read is refused with what to do",
+    "a web request whose body was already read is refused with instructions",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const request = new Request("http://localhost/oauth/token", { method: "POST", body: new URLSearchParams("a=b") })
@@ -178,7 +178,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "node:http that has read a body and kept nothing answers 500, and the log explains it with the same id",
+    "node:http that has read a body and not kept it responds with 500, and the log explains it with the same id",
     Effect.gen(function* () {
       const lines: Array<string> = []
       const keep = (line: string) => lines.push(line)
@@ -190,12 +190,12 @@ describe("doorhook on", () => {
       const told = yield* json(answer)
       assert.nestedPropertyVal(told, "errors[0].id", id)
       assert.notInclude(JSON.stringify(told), "Mount")
-      assert.match(lines.join("\n"), new RegExp(`Mount doorhook.node before it.*request_id=${id}$`))
+      assert.match(lines.join("\n"), new RegExp(`Mount doorhook.node earlier.*request_id=${id}$`))
     })
   )
 
   live(
-    "behind a body parser, malformed requests are answered as in front of one",
+    "malformed requests get the same response before and behind a body parser",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const parse = async (request: IncomingMessage) => void Object.assign(request, { body: await text(request) })
@@ -229,7 +229,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "two Authorization headers are refused, in front of a body parser and behind one",
+    "two Authorization headers are refused before and behind a body parser",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const parse = async (request: IncomingMessage) => void Object.assign(request, { body: await text(request) })
@@ -252,7 +252,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "a host that has answered itself after a timeout is not disturbed by the later answer",
+    "a host that has already responded after a timeout is not disturbed by the later response",
     Effect.gen(function* () {
       let late = (): void => undefined
       const answered = new Promise<void>((resolve) => (late = resolve))
@@ -274,7 +274,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "Express answers a closed doorhook with 503, whether or not the host has a handler of errors",
+    "Express responds with 503 when doorhook is closed, with or without the host's own error handler",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const { url } = yield* Hosts.expressUnderPath(doorhook)
@@ -284,7 +284,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "limits apply to the requests of node and fetch together",
+    "limits apply to requests through node and fetch together",
     Effect.gen(function* () {
       const doorhook = yield* start({ requestsPerMinute: 2 })
       const { url } = yield* mount(doorhook)
@@ -298,7 +298,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "one server several times: each with its own directory, database and key",
+    "one server can have several doorhooks, each with its own directory, database and key",
     Effect.gen(function* () {
       const [one, other] = yield* Effect.all([
         start({ publicUrl: "http://127.0.0.1/one" }),

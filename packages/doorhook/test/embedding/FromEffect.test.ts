@@ -27,7 +27,7 @@ const server = NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }
 const ask = (path: string, init: RequestInit = {}) =>
   HttpServer.addressFormattedWith((url) => Effect.promise(() => fetch(url + path, { redirect: "manual", ...init })))
 
-/** The texts of spans and log lines, including attributes of spans. */
+/** Makes a recorder of the texts of spans and log lines, span attributes included. */
 const recorder = () => {
   const lines: Array<string> = []
   const { layer: tracer, spans } = keptSpans()
@@ -45,7 +45,7 @@ class Teapot extends Schema.TaggedError<Teapot>()("Teapot", {}) {
   }
 }
 
-/** The host's own routes, of every kind that doorhook could affect. */
+/** The host's own routes, one of each kind that doorhook could affect. */
 const ownRoutes = Layer.mergeAll(
   HttpRouter.add("GET", "/own", HttpServerResponse.text("own")),
   HttpRouter.add("GET", "/teapot", Effect.fail(new Teapot())),
@@ -80,7 +80,7 @@ const ownRequests: ReadonlyArray<readonly [path: string, init?: RequestInit]> = 
   ["/"]
 ]
 
-/** The answers to a host's requests, and the log lines about them. */
+/** Returns the responses to a host's requests, and their log lines. */
 const answersOf = <E, R>(served: Layer.Layer<never, E, R | HttpServer.HttpServer>, requests = ownRequests) => {
   const { layer, lines } = recorder()
   return Effect.gen(function* () {
@@ -141,7 +141,7 @@ describe("in one router", () => {
   )
 
   live(
-    "no other spelling reaches doorhook's routes past the host's own guards",
+    "no other spelling of a path reaches doorhook's routes past the host's guards",
     Effect.gen(function* () {
       const config = { disableListenLog: true, routerConfig: { caseSensitive: false, ignoreDuplicateSlashes: true } }
       const served = HttpRouter.serve(Doorhook.Routes, config).pipe(Layer.provide(engine))
@@ -160,7 +160,7 @@ describe("in one router", () => {
   )
 
   live(
-    "requests to doorhook leave no spans and log lines, and the host's own do",
+    "only the host's own requests leave spans and log lines",
     Effect.gen(function* () {
       const { layer, lines, spans } = recorder()
       const own = HttpRouter.add("GET", "/own", HttpServerResponse.text("own"))
@@ -187,7 +187,7 @@ describe("in one router", () => {
   )
 })
 
-/** The application's own transport. It counts requests and gives configured answers. */
+/** The application's own transport, which counts requests and returns configured answers. */
 const transportThat = (answers: (nth: number) => number) => {
   const sent: Array<TransportRequest> = []
   const layer = Layer.effect(
@@ -253,7 +253,7 @@ describe("ports of the application's own", () => {
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(yield* stateOf, ["delivered"])
       assert.lengthOf(sent, 2)
-      // A test may also end while the clock stands still.
+      // Lets the test end although the clock does not move.
       yield* publishOne
     }).pipe(Effect.provide(Doorhook.layer({ database: "memory" }, anybody, layer)))
   })
@@ -283,7 +283,7 @@ describe("ports of the application's own", () => {
   )
 
   live(
-    "are not warned about as readable without an encryptionKey; a database of doorhook's own is",
+    "cause no warning without an encryptionKey, unlike doorhook's own database",
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "doorhook.db")
       const warnings = Effect.fnUntraced(function* (ports: Layer.Layer<never> | typeof MemoryStore.layer) {
@@ -298,7 +298,7 @@ describe("ports of the application's own", () => {
   )
 
   live(
-    "a part of the stores is refused",
+    "replacing only some of the stores is refused",
     Effect.gen(function* () {
       const part = Layer.effect(DeliveryStore, DeliveryStore).pipe(Layer.provide(MemoryStore.layer))
       const exit = yield* Layer.build(
@@ -306,7 +306,7 @@ describe("ports of the application's own", () => {
       ).pipe(Effect.flip)
       assert.strictEqual(
         exit.message,
-        "ports: the stores come together; missing are IntegrationStore, IdempotencyStore, TokenStore, ClientStore, SettingStore"
+        "ports: replace all stores or none; missing are IntegrationStore, IdempotencyStore, TokenStore, ClientStore, SettingStore"
       )
     })
   )
@@ -318,7 +318,7 @@ describe("spans of what doorhook does", () => {
     [true, ["doorhook.publish"]],
     [false, []]
   ] as const) {
-    it.effect(`are as the application chooses: ${chosen ?? "nothing"}`, () => {
+    it.effect(`are recorded as the application chooses: ${chosen ?? "nothing"}`, () => {
       const { layer, spans } = recorder()
       const choice = chosen === undefined ? Layer.empty : Layer.succeed(Doorhook.Tracing, chosen)
       return publishOne.pipe(

@@ -1,6 +1,6 @@
 /**
- * Return values of a host's functions in plain JavaScript. Unambiguous ones are accepted in any form. For the others, the
- * log says what is expected.
+ * Return values of a host's functions in plain JavaScript. Unambiguous values are accepted in any form. For other
+ * values, the log says what is expected.
  */
 import { BuildingId, Directory, TenantId, UserId, withDeadlines } from "@doorhook/core"
 import type { DirectoryError } from "@doorhook/core"
@@ -26,7 +26,7 @@ const challenge = { code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM
 
 const row = { name: "App", redirect_uris: [client.redirect_uri] }
 
-/** A doorhook over a directory with unusual answers, and its log lines. */
+/** Starts a doorhook with a directory that gives unusual answers, and collects its log lines. */
 const over = Effect.fnUntraced(function* (own: Readonly<Record<string, unknown>>) {
   const lines: Array<string> = []
   const keep = (line: string) => void lines.push(line)
@@ -36,7 +36,7 @@ const over = Effect.fnUntraced(function* (own: Readonly<Record<string, unknown>>
   return { doorhook, url, lines }
 })
 
-/** Requests that need the host's answer to a question. */
+/** Requests that call each function of the host. */
 const waiting: ReadonlyArray<
   readonly [question: keyof HostDirectory, send: (url: string, token: string) => Promise<Response>]
 > = [
@@ -50,7 +50,7 @@ const waiting: ReadonlyArray<
   ["tenants", (url, token) => callApi(url, token, "GET", "/v4/tenants")]
 ]
 
-/** A host whose answer to one named question never comes. */
+/** Makes a host whose promise from one named function never settles. */
 const silentTo = (host: HostDirectory, silence: { question?: string; asked: () => void }) =>
   Layer.effect(
     Directory,
@@ -80,7 +80,7 @@ const silentTo = (host: HostDirectory, silence: { question?: string; asked: () =
 
 describe("an effect that never ends", () => {
   it.effect.each(waiting)(
-    "as the answer of a directory in Effect to %s holds a request for ten seconds",
+    "returned by a directory in Effect for %s delays a request for ten seconds",
     ([question, send]) =>
       Effect.gen(function* () {
         const asked = Promise.withResolvers<void>()
@@ -104,7 +104,7 @@ describe("an effect that never ends", () => {
 })
 
 describe("a promise that never settles", () => {
-  it.effect.each(waiting)("of %s holds a request for ten seconds, and no longer", ([question, send]) =>
+  it.effect.each(waiting)("of %s delays a request for ten seconds at most", ([question, send]) =>
     Effect.gen(function* () {
       const lines: Array<string> = []
       const log = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
@@ -139,7 +139,7 @@ describe("a promise that never settles", () => {
   )
 })
 
-/** Every question, as doorhook calls it. */
+/** Calls every function like doorhook does. */
 const questionsTo = Effect.fnUntraced(function* (host: HostDirectory) {
   const asked = yield* Effect.provide(Directory, withDeadlines(Doorhook.directoryOf(host)))
   const [user, password] = [UserId.make("admin"), Redacted.make("right")]
@@ -167,11 +167,11 @@ const names = [
   "tenants"
 ] as const
 
-/** A host that answers every question with one function. */
+/** Makes a host that uses one function for everything. */
 const answering = (answer: () => unknown): HostDirectory =>
   Object.assign({ ...directory }, Object.fromEntries(names.map((name) => [name, answer])))
 
-describe("an answer that is there at once", () => {
+describe("a synchronous answer", () => {
   it.effect("is used directly, without a fiber, promise or timer", () =>
     Effect.gen(function* () {
       const questions = yield* questionsTo({
@@ -191,7 +191,7 @@ describe("an answer that is there at once", () => {
     })
   )
 
-  it.effect("means the same as a promise of it, even if it is invalid", () =>
+  it.effect("has the same effect as a promise of it, even if it is invalid", () =>
     Effect.promise(() =>
       fc.assert(
         fc.asyncProperty(
@@ -277,7 +277,7 @@ const list = (url: string, token: string) =>
 describe("a host's functions", () => {
   for (const id of [42, 42n]) {
     live(
-      `may number users (${typeof id}): all other questions are asked with the text`,
+      `may number users (${typeof id}): all other functions get the text`,
       Effect.gen(function* () {
         const asked: Array<unknown> = []
         const { url } = yield* over({
@@ -309,11 +309,11 @@ describe("a host's functions", () => {
   )
 
   live(
-    "are not called with a login or password that is empty or has a NUL: these count as wrong",
+    "are not called with a login or password that is empty or has a NUL, which counts as wrong",
     Effect.gen(function* () {
       const asked: Array<unknown> = []
       const { url } = yield* over({
-        // Like a host that passes any password on to an LDAP server.
+        // Like a host that passes any password to an LDAP server.
         authenticate: (login: unknown, password: unknown) => asked.push([login, password]) > 0 && { id: "u1" }
       })
       const statusOf = (login: string, password: string) =>
@@ -336,7 +336,7 @@ describe("a host's functions", () => {
   )
 
   live(
-    "must answer a right with true or false: otherwise nothing is shown, sent or cancelled, and the log explains it",
+    "must return true or false for a right: otherwise nothing is shown, sent or cancelled, and the log explains it",
     Effect.gen(function* () {
       let answer: unknown = true
       const { doorhook, lines, url } = yield* over({ administers: async () => answer })
@@ -345,7 +345,7 @@ describe("a host's functions", () => {
       yield* Effect.promise(() => createIntegration(url, token, receiver.url))
       answer = undefined
       assert.strictEqual(yield* list(url, token), 503)
-      const flaw = "`administers` must return true or false, not undefined; write `?? false` where that means no."
+      const flaw = "`administers` must return true or false, not undefined; if that means no, write `?? false`."
       assert.isTrue(lines.some((line) => line.includes(`The directory's ${flaw} request_id=req_`)))
       lines.length = 0
       yield* Effect.promise(() => doorhook.publish(event))
@@ -390,7 +390,7 @@ describe("a host's functions", () => {
 
   for (const secret of [null, undefined]) {
     live(
-      `may answer a client whose secret is ${secret}, as a row of a table has it: it is public`,
+      `may return a client whose secret is ${secret}, as in a table row, which makes it public`,
       Effect.gen(function* () {
         const host: HostDirectory = { ...directory, client: (id) => ({ ...row, id, secret }) }
         const { lines, url } = yield* over({ client: host.client })
@@ -406,7 +406,7 @@ describe("a host's functions", () => {
   }
 
   live(
-    "have unusable redirect URIs logged and shown on the page, and the client's other URIs work",
+    "may return unusable redirect URIs, which are logged and shown on the page; the client's other URIs work",
     Effect.gen(function* () {
       const refused = ["http://intranet/cb", "myapp://cb", "https://client.example/cb?state=own"]
       const redirect_uris = [...refused, client.redirect_uri]
@@ -435,7 +435,7 @@ describe("a host's functions", () => {
   )
 
   live(
-    "may leave out missing values, by null, undefined or no member",
+    "may represent missing values by null, undefined or no member",
     Effect.gen(function* () {
       const host: HostDirectory = {
         ...directory,
@@ -462,7 +462,7 @@ describe("a host's functions", () => {
   )
 
   live(
-    "may answer ids of buildings and tenants as text or BigInt, as database clients return them",
+    "may return ids of buildings and tenants as text or BigInt, like database clients",
     Effect.gen(function* () {
       const asked: Array<unknown> = []
       let unit = "0"
@@ -498,7 +498,7 @@ describe("a host's functions", () => {
   )
 
   live(
-    "must return ids that are positive whole numbers: the log has the value and the rule, and callers are not asked to try again",
+    "must return ids that are positive whole numbers: the log has the value and the rule, and callers are not told to retry",
     Effect.gen(function* () {
       const uuid = "0b8f2c0e-6f0d-4a7e-9b57-1f4f4d1c2a3b"
       const host: HostDirectory = {
@@ -526,7 +526,7 @@ describe("a host's functions", () => {
   )
 
   live(
-    "must return the client with exactly the requested id: another spelling gets nothing, and no separate limit",
+    "must return the client with exactly the requested id: another spelling is refused, and gets no limit of its own",
     Effect.gen(function* () {
       // Like a database that ignores case and trailing spaces.
       const find = (id: string) => (id.trim().toLowerCase() === "c1" ? { ...row, id: "c1", secret: "s1" } : null)

@@ -46,7 +46,7 @@ export const expressHost = (doorhook: Doorhook) => {
   return listen(createServer(app))
 }
 
-/** With all of Express's body parsers in front, and routes before and after. */
+/** With all of Express's body parsers before doorhook, and routes before and after. */
 export const expressBehindParsers = (doorhook: Doorhook) => {
   const app = express()
   app.use(express.json({ type: ["json", "+json"] }), express.urlencoded({ extended: true }), express.text())
@@ -57,7 +57,7 @@ export const expressBehindParsers = (doorhook: Doorhook) => {
   return listen(createServer(app))
 }
 
-/** With another authorization server beside it. */
+/** With another authorization server on the same host. */
 export const expressDiscoverable = (doorhook: Doorhook) => {
   const app = express()
   app.use("/doors", doorhook.node)
@@ -125,10 +125,10 @@ export const honoHost = (doorhook: Doorhook) =>
       })
   ).pipe(Effect.map(({ host }) => host))
 
-/** The type that Next.js checks the exports of a route against. */
+/** The type against which Next.js checks the exports of a route. */
 type RouteHandler = (request: Request, context: { params: Promise<{ path: Array<string> }> }) => Promise<Response>
 
-/** Route handlers as in Next.js: a function for each method, called with a request and the route's parameters. */
+/** Makes route handlers as in Next.js: a function for each method, called with a request and the route's parameters. */
 export const routeHandlers = (doorhook: Doorhook) => {
   const { fetch } = doorhook
   const doors: Readonly<Record<string, RouteHandler>> = {
@@ -177,7 +177,7 @@ export const plainHost = (doorhook: Doorhook) =>
     )
   )
 
-/** Does something with each request before doorhook gets it. */
+/** Called with each request before doorhook gets it. */
 export const plainAfter = (doorhook: Doorhook, before: (...given: Parameters<RequestListener>) => Promise<void>) =>
   listen(
     createServer((request, response) => void before(request, response).then(() => doorhook.node(request, response)))

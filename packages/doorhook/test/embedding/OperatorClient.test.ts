@@ -1,5 +1,5 @@
 /**
- * The client of the operator API in both forms: within the embedding process, and over HTTP as on the command line.
+ * The client of the operator API in both forms: in the embedding process, and over HTTP as on the command line.
  */
 import { assert, describe } from "@effect/vitest"
 import type { OperatorClient } from "doorhook"
@@ -16,7 +16,7 @@ const publicClient = { ...acme, id: "public", confidential: false }
 
 type Case = readonly [name: string, call: (api: OperatorClient) => Promise<unknown>]
 
-/** Run in this order, because later calls depend on the state after earlier ones. */
+/** Run in this order, because later calls depend on earlier ones. */
 const cases: ReadonlyArray<Case> = [
   [
     "integrations.set",
@@ -31,44 +31,47 @@ const cases: ReadonlyArray<Case> = [
     "a filter that matches nothing",
     (api) => api.deliveries.list({ event_id: "evt_0000000000000000", integration_id: 7 })
   ],
-  ["a state that is none", (api) => api.deliveries.list({ state: "exhausted&limit=1" })],
+  ["an invalid state", (api) => api.deliveries.list({ state: "exhausted&limit=1" })],
   ["two problems", (api) => api.deliveries.list({ limit: 0, after: "x" })],
-  ["an option that is none", (api) => Reflect.apply(api.deliveries.list, null, [{ limits: 1, offset: 2 }])],
+  ["an unknown option", (api) => Reflect.apply(api.deliveries.list, null, [{ limits: 1, offset: 2 }])],
   ["deliveries.show", (api) => api.deliveries.show("dlv_1")],
   ["an unknown delivery", (api) => api.deliveries.show("dlv_999")],
-  ["what is no delivery's id", (api) => api.deliveries.show("dlv_1/resend?x#y;%2e")],
+  ["a malformed delivery id", (api) => api.deliveries.show("dlv_1/resend?x#y;%2e")],
   ["deliveries.summary", (api) => api.deliveries.summary()],
   ["deliveries.resend", (api) => api.deliveries.resend("dlv_999")],
   ["deliveries.recover", (api) => api.deliveries.recover(999, new Date(0))],
-  ["a time that is none", (api) => api.deliveries.recover("1", "yesterday")],
+  ["an invalid time", (api) => api.deliveries.recover("1", "yesterday")],
   ["integrations.list", (api) => api.integrations.list({ status: "enabled" })],
   ["integrations.show", (api) => api.integrations.show(1)],
-  ["a change that is wrong", (api) => Reflect.apply(api.integrations.set, null, ["1", { status: "on", x: 1 }])],
+  ["an invalid change", (api) => Reflect.apply(api.integrations.set, null, ["1", { status: "on", x: 1 }])],
   [
     "a change that is too large",
     (api) => api.integrations.set(1, { overrides: { allow_targets: ["x".repeat(20_000)] } })
   ],
-  ["a change that JSON can't hold", (api) => Reflect.apply(api.integrations.set, null, [1, { status: new Set() }])],
+  [
+    "a change that JSON can't represent",
+    (api) => Reflect.apply(api.integrations.set, null, [1, { status: new Set() }])
+  ],
   ["integrations.probe", (api) => api.integrations.probe("1")],
   ["clients.add", (api) => api.clients.add(acme)],
   ["a public client", (api) => api.clients.add(publicClient)],
-  ["a client that is there", (api) => api.clients.add(acme)],
-  ["clients that are wrong", (api) => api.clients.add({ name: "", redirect_uris: ["http://evil.example/"] })],
+  ["an existing client", (api) => api.clients.add(acme)],
+  ["invalid clients", (api) => api.clients.add({ name: "", redirect_uris: ["http://evil.example/"] })],
   ["clients.rotate", (api) => api.clients.rotate("acme", { overlap: "1h" })],
-  ["an overlap that is wrong", (api) => api.clients.rotate("acme", { overlap: "soon" })],
+  ["an invalid overlap", (api) => api.clients.rotate("acme", { overlap: "soon" })],
   ["a public client's secret", (api) => api.clients.rotate("public")],
   ["clients.list", (api) => api.clients.list()],
   ["clients.remove", (api) => api.clients.remove("acme")],
-  ["a client that is gone", (api) => api.clients.remove("acme")],
+  ["a deleted client", (api) => api.clients.remove("acme")],
   ["the end of the public client", (api) => api.clients.remove("public")],
   ["grants.list", (api) => api.grants.list("admin")],
   ["a user that can't be stored", (api) => api.grants.list("a\0b")],
   ["grants.revoke", (api) => api.grants.revoke("nobody", { client: "c1" })],
   ["a grant that can't be stored", (api) => api.grants.revoke("a\0b")],
   ["notifications.list", (api) => api.notifications.list({ order: "newest", integration_id: "1" })],
-  ["a limit that is none", (api) => api.notifications.list({ limit: 1.5 })],
+  ["an invalid limit", (api) => api.notifications.list({ limit: 1.5 })],
   ["portalLink", (api) => api.portalLink("1", { expiresIn: "1h" })],
-  ["a lifetime that is too long", (api) => api.portalLink("1", { expiresIn: "2d" })],
+  ["an overlong lifetime", (api) => api.portalLink("1", { expiresIn: "2d" })],
   ["sendTestEvent", (api) => api.sendTestEvent("7")],
   ["rotatePortalSecret", (api) => api.rotatePortalSecret()]
 ]
@@ -97,7 +100,7 @@ const outcomeOf = async (call: Promise<unknown>): Promise<unknown> => {
 
 describe("the client of the operator API", () => {
   live(
-    "answers and refuses within the process as over HTTP",
+    "returns and rejects the same in the process and over HTTP",
     Effect.gen(function* () {
       const doorhook = yield* start({ retry: { access_log: [] }, logger: false, publicUrl: "https://doors.example" })
       const receiver = yield* startReceiver(() => 500)

@@ -1,5 +1,5 @@
 /**
- * Options of `createDoorhook` from plain JavaScript. All problems are reported at once.
+ * Options of `createDoorhook` from plain JavaScript. All problems are reported together.
  */
 import { assert, describe, it, vi } from "@effect/vitest"
 import { builtInTable, DurationText } from "@doorhook/core"
@@ -14,7 +14,7 @@ import { eventually } from "../harness/Eventually.ts"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 
-/** The settings in a file, each with its comment. */
+/** Returns the settings in a file, each with its comment. */
 const settingsIn = (file: string): ReadonlyArray<readonly [name: string, comment: string]> => {
   const text = readFileSync(new URL(`../../src/config/${file}.ts`, import.meta.url), "utf8")
   return [...text.matchAll(/(?:\/\*\*((?:[^*]|\*(?!\/))*)\*\/\n)? {2}(\w+): Schema\.optional\(/g)].map(
@@ -35,7 +35,7 @@ describe("options", () => {
   })
 
   live(
-    "that are wrong are reported all at once, with their name, the given type and the accepted values",
+    "that are wrong are reported together, with their name, the given type and the accepted values",
     Effect.gen(function* () {
       const wrong: Parameters<typeof createDoorhook>[0] = {
         database: "memory",
@@ -56,8 +56,8 @@ describe("options", () => {
         /lease: "1 fortnight" is not a duration/,
         /retry\.access_log: "later" is not a duration/,
         /retry: "ring" is no resource type; there are call and access_log/,
-        /allowTargets: "home" is no network like 10.0.0.0\/8/,
-        /trustedProxies: "proxy.internal" is no network/,
+        /allowTargets: "home" is neither a network like 10.0.0.0\/8/,
+        /trustedProxies: "proxy.internal" is neither a network/,
         /bodyTimeout: must be more than 0/,
         /publicUrl: must be an http or https URL without a query, like \S+, not "doors.example"/,
         /proxy: /
@@ -89,7 +89,7 @@ describe("options", () => {
         'onNotification: must be a function or left out, not "call me"',
         "logger: must be an object with the methods info, warn, error, or false, not an object",
         'telemetry: must be true or false, not "yes"',
-        "directory.authenticte: is never called; did you mean authenticate?",
+        "directory.authenticte: no such function; did you mean authenticate?",
         "directry: no such setting; did you mean directory?",
         "ackTimeout: must be a text, not a number",
         "catchUp: must be true or false",
@@ -103,12 +103,12 @@ describe("options", () => {
   )
 
   live(
-    "that contradict each other, are empty or can't be sent in a header are refused like all others",
+    "that contradict each other, are empty or can't be sent in a header are refused",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const refusals = [
         [{ database: "" }, 'database: must be a file, postgres://..., or memory, not ""'],
-        [{ database: ":memory:" }, 'database: ":memory:" is no file; for a database in memory give memory'],
+        [{ database: ":memory:" }, 'database: ":memory:" is not a file; for a database in memory, give memory'],
         [{ database: "data/" }, 'database: must be a file, postgres://..., or memory, not "data/"'],
         [{ operatorKey: "" }, "operatorKey: it is empty"],
         [{ operatorKey: "  " }, "operatorKey: it is empty"],
@@ -154,7 +154,7 @@ describe("options", () => {
     "can name a logger, which gets doorhook's own lines",
     Effect.gen(function* () {
       const lines: Array<string> = []
-      // Called as a method, because loggers may keep state in `this`.
+      // Called as a method, because loggers might keep state in `this`.
       const logger = {
         lines,
         write(level: string, line: string) {
@@ -208,7 +208,7 @@ describe("options", () => {
       assert.lengthOf(warnings, 1)
       assert.match(
         warnings[0] ?? "",
-        /encryptionKey: not set; signing secrets and the secret behind portal links are kept readable .* openssl rand/
+        /encryptionKey: not set; signing secrets and the secret behind portal links are stored unencrypted .* openssl rand/
       )
       const [readable = ""] = secrets()
       assert.match(readable, /^[\w-]{43}$/)
@@ -218,7 +218,7 @@ describe("options", () => {
       yield* Effect.scoped(
         Effect.gen(function* () {
           const doorhook = yield* start({ logger, database, encryptionKey })
-          // At the start, not when a page is first opened.
+          // This happens at the start, not when a page is first opened.
           assert.match(secrets()[0] ?? "", /^sealed:/)
           const { url } = yield* mount(doorhook)
           const opened = yield* Effect.promise(() => fetch(url + path, { redirect: "manual" }))
@@ -232,7 +232,7 @@ describe("options", () => {
   )
 
   live(
-    "can leave the logger out: standard error has a warning for each probable misspelling, once",
+    "can leave out the logger: standard error gets one warning for each probable misspelling",
     Effect.gen(function* () {
       const lines: Array<string> = []
       const spy = vi.spyOn(console, "error").mockImplementation((line) => void lines.push(String(line)))
@@ -261,7 +261,7 @@ describe("options", () => {
     ["rejects", () => Promise.reject(new Error("write after end"))]
   ] as const) {
     live(
-      `goes on recording what it delivers beside a logger that ${how}`,
+      `still record deliveries with a logger that ${how}`,
       Effect.gen(function* () {
         const doorhook = yield* start({ logger: { info: fail, warn: fail, error: fail }, retry: { access_log: [] } })
         const { url } = yield* mount(doorhook)
@@ -310,7 +310,7 @@ describe("options", () => {
       ]) {
         assert.include(atFirst.split("\n"), `${series} 0`, "a rate needs what was before the first")
       }
-      // Publishing skips deliveries, no attempt does: a series that stays 0 would say that none was.
+      // Deliveries are skipped when publishing, not by attempts, so this series would always be 0 and mislead readers.
       assert.notMatch(atFirst, /doorhook_deliveries_ended_total\S*state="skipped"/)
     })
   )

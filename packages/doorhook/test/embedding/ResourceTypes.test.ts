@@ -1,5 +1,5 @@
 /**
- * Resource types that a host declares. They are bound, published, sent, listed and described like the built-in ones.
+ * Resource types that a host declares are bound, published, sent, listed and described like the built-in types.
  */
 import { assert, describe } from "@effect/vitest"
 import { publishIn } from "doorhook"
@@ -38,7 +38,7 @@ const hostClient = async (connectionString: string) => {
   return connected
 }
 
-/** A doorhook on a server, with an integration that is bound to given types. */
+/** Mounts a doorhook with an integration that is bound to the given types. */
 const integrated = Effect.fnUntraced(function* (
   receiver: string,
   types: ReadonlyArray<string>,
@@ -51,7 +51,7 @@ const integrated = Effect.fnUntraced(function* (
   return { doorhook, url, token, id }
 })
 
-/** The only delivery of an event when it waits after this many attempts. */
+/** Waits until the only delivery of an event is waiting after this many attempts, and returns it. */
 const attempted = (doorhook: Doorhook, event_id: string, attempts: number) =>
   eventually(
     `attempt ${attempts} has failed`,
@@ -66,7 +66,7 @@ const attempted = (doorhook: Doorhook, event_id: string, attempts: number) =>
 
 describe("a declared resource type", () => {
   live(
-    "is bound, published, sent by its schedule, listed by its own name, described and tested like a built-in one",
+    "is bound, published, sent on schedule, listed by name, described and tested like a built-in one",
     Effect.gen(function* () {
       const receiver = yield* startReceiver((_, nth) => (nth === 1 ? 500 : 200))
       const { doorhook, id, token, url } = yield* integrated(receiver.url, ["door_forced"])
@@ -147,7 +147,7 @@ describe("a declared resource type", () => {
   )
 
   live(
-    "ends by its lifetime, and follows the schedule of the service or the integration",
+    "expires after its lifetime, and follows the schedule of the service or the integration",
     Effect.gen(function* () {
       const receiver = yield* startReceiver(() => 500)
       const options = { resourceTypes, retry: { door_held: ["60ms"] } }
@@ -192,7 +192,7 @@ describe("a declared resource type", () => {
   )
 
   live(
-    "that is no longer declared is still sent and shown, by the schedule of access logs",
+    "that is no longer declared is still sent and shown, on the schedule of access logs",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       let status = 500
@@ -217,7 +217,7 @@ describe("a declared resource type", () => {
       const { id: delivery, next_attempt_at } = yield* attempted(doorhook, event_id, 2)
       const { attempts } = yield* Effect.promise(() => doorhook.deliveries.show(delivery))
       const wait = Date.parse(next_attempt_at) - Date.parse(attempts[1]?.started_at ?? "")
-      // The second delay of access logs, not that of calls or of the earlier declaration.
+      // The second delay of access logs, not that of calls or the earlier declaration.
       assert.isAtLeast(wait, 30_000)
       assert.isBelow(wait, 3_600_000)
       status = 200

@@ -105,7 +105,7 @@ const openTwice = (url: string, token: string) =>
     socket.on("close", () => resume(Effect.succeed(text)))
   })
 
-describe("a door of the host's own", () => {
+describe("a route of the host", () => {
   for (const [name, startHost] of Object.entries(hosts)) {
     live(
       `opens in ${name} for a token with its scope, and for no other request`,
@@ -131,7 +131,7 @@ describe("a door of the host's own", () => {
         assert.strictEqual(lacking.status, 403)
         assert.include(lacking.challenge ?? "", 'error="insufficient_scope"')
         assert.include(lacking.challenge ?? "", 'scope="doors:open"')
-        // A web request joins both in one text, and `node:http` shows only the first.
+        // A web request joins both headers in one text, and `node:http` shows only the first.
         assert.match(yield* openTwice(url, granted.access_token), /^HTTP\/1\.1 400 [^]*invalid_request/)
         // Without `public`, doorhook's own API is refused.
         const own = yield* Effect.promise(() =>
@@ -197,7 +197,7 @@ describe("a token whose scope was narrowed by a refresh", () => {
 describe("middleware", () => {
   for (const [name, startHost] of Object.entries(hosts)) {
     live(
-      `answers 503 in ${name} while the directory fails, and opens nothing`,
+      `responds with 503 in ${name} while the directory fails, and lets nobody through`,
       Effect.gen(function* () {
         let isDown = false
         const isActive = async () => {
@@ -299,7 +299,7 @@ describe("scopes", () => {
       { "doors/open": "", "a\\b": "x" },
       'scopes.doors/open: must say what the scope allows, for the consent page, like "Open your doors"; scopes: "a\\\\b" can\'t'
     ]
-  ])("that can't be are refused: %o", async (wrong, message) => {
+  ])("that are invalid are refused: %o", async (wrong, message) => {
     const made = await createDoorhook({ database: "memory", directory, scopes: wrong }).then(() => "", String)
     assert.include(made, message)
   })

@@ -1,6 +1,6 @@
 /**
- * A third party that is registered over the operator API, and a user who grants it access in doorhook's form or, when
- * logged in at the host, on its consent page.
+ * A third party that is registered through the operator API, and a user who grants it access: in doorhook's login form,
+ * or on the consent page when logged in at the host.
  */
 import { Effect } from "effect"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
@@ -23,7 +23,7 @@ export const hostSession = (url: string, login: string, password: string): Promi
     body: new URLSearchParams({ login, password })
   }).then((answer) => answer.headers.getSetCookie()[0]?.split(";")[0] ?? "")
 
-/** Registers a client and gets a token for the user. Each of its calls returns the text of the answer. */
+/** Registers a client and gets a token for the user. Each call returns the text of the response. */
 export const letIn = (url: string, fields: Readonly<Record<string, string>>, cookie = "", key = operatorKey) =>
   Effect.promise(async () => {
     const body = { name: "Acme", redirect_uris: [redirect_uri] }

@@ -1,5 +1,5 @@
 /**
- * A damaged row in the database. Deliveries that depend on it wait, all others continue, and its integration can be
+ * A damaged row in the database: deliveries that depend on it wait, all others continue, and its integration can be
  * deleted.
  */
 import { assert, describe } from "@effect/vitest"
@@ -16,9 +16,9 @@ import { eventually, testPatience } from "../harness/Eventually.ts"
 import { tokensOf } from "../harness/KnownDirectory.ts"
 import { callApi, createIntegration } from "../harness/ThirdParty.ts"
 
-describe("doorhook on a damaged row", () => {
+describe("doorhook with a damaged row", () => {
   live(
-    "sends to all others, and can delete the row's integration",
+    "sends to all other integrations, and can delete the row's integration",
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "doors.db")
       const service = yield* startService(yield* configured(file))

@@ -28,7 +28,7 @@ import { startLoad } from "../harness/Load.ts"
 
 const parts = ["", "-wal", "-shm"]
 
-/** A service with some accepted events, and its arguments. */
+/** Starts a service with some accepted events, and returns its arguments too. */
 const startAll = Effect.gen(function* () {
   const file = join(yield* temporaryFolder, "doors.db")
   const flags = yield* configured(file)
@@ -38,7 +38,7 @@ const startAll = Effect.gen(function* () {
   return { file, flags, load, receiver, service }
 })
 
-/** How a process ended by itself. */
+/** Waits for a process to exit, and returns how it ended. */
 const ended = ({ finished, stderr, stdout }: Running) =>
   within(
     "the process ends",
@@ -46,7 +46,7 @@ const ended = ({ finished, stderr, stdout }: Running) =>
     () => `${stdout()}\n${stderr()}`
   )
 
-/** How a service ends when its database is refused, because another process owns it. */
+/** Starts a service whose database another process owns, and returns how the service ends. */
 const refused = (flags: ReadonlyArray<string>) =>
   Effect.map(
     within("the start is refused", runHere(["serve", "--port", "0", ...flags]), () => "it serves"),
@@ -76,7 +76,7 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
       const again = yield* serveHere(flags)
       const stored = new Set((yield* listDeliveries(again.url)).map(({ event_id }) => event_id))
       const all = [...load.accepted]
-      // Until this was noticed, within a second, accepted events went to the restored file of that name.
+      // Until the process noticed this, within a second, accepted events went to the restored file with the same name.
       assert.deepStrictEqual(
         all.filter((id) => !stored.has(id)),
         []
@@ -155,7 +155,7 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
   )
 
   live(
-    "a damaged log is refused with what to do, but a torn end is accepted",
+    "one with a damaged log is refused with instructions, but a torn end is accepted",
     Effect.gen(function* () {
       const { file, flags, load, receiver, service } = yield* startAll
       yield* Effect.promise(load.stop)

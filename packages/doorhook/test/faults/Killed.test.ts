@@ -1,5 +1,5 @@
 /**
- * Processes are killed under load. Others take over, and nothing is lost.
+ * Processes are killed under load: others take over, and nothing is lost.
  */
 import { assert, describe } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -18,14 +18,17 @@ import { startService } from "@doorhook/testkit/Doorhook"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import type { Receiver } from "@doorhook/testkit/Receiver"
 
-/** The number of leased deliveries. The dead process can't have sent more than these without recording them. */
+/** Returns the number of leased deliveries. The dead process can't have sent more than these without recording them. */
 const leased = (server: TestServer, database: string) =>
   Effect.promise(async () => {
     const held = "SELECT id FROM doorhook.queue WHERE worker IS NOT NULL"
     return (await server.administer(held, database)).length
   })
 
-/** Publishes more than one process takes at once, without the service. All processes wake up and take their share. */
+/**
+ * Publishes, without the service, more events than one process claims at a time. All processes wake up and claim their
+ * share.
+ */
 const publishInDatabase = (server: TestServer, database: string) =>
   Effect.promise(async () => {
     const event = `json_build_object('resource_type', 'access_log', 'action', 'create', 'building_id', 1, 'data', json_build_object('id', n))`
@@ -45,7 +48,7 @@ const isRunning = (pid: number): boolean => {
 }
 
 /**
- * The number of open deliveries in a file, leased ones included. Reads a copy, because opening the file itself would
+ * Returns the number of open deliveries in a file, leased ones included. Reads a copy, because opening the file would
  * recover its log.
  */
 const leasedIn = (file: string): number => {
@@ -60,7 +63,7 @@ const leasedIn = (file: string): number => {
 const Body = Schema.Struct({ event: Schema.Struct({ data: Schema.Struct({ id: Schema.Finite }) }) })
 const decodeBody = Schema.decodeUnknownSync(Schema.fromJsonString(Body))
 
-/** The received events for each `data.id`. */
+/** Groups the received events by `data.id`. */
 const eventsById = (receiver: Receiver): ReadonlyMap<number, ReadonlySet<string>> => {
   const all = new Map<number, Set<string>>()
   for (const { body, headers } of receiver.received) {
@@ -147,7 +150,7 @@ await describeOnPostgres("doorhook when processes are killed", (server) => {
           yield* Effect.promise(() => receiver.until(({ length }) => length > sent + 50))
           process.kill(pid, "SIGKILL")
           cutOff += yield* leased(server, database)
-          const told = new RegExp(`worker process ${pid} ended \\(SIGKILL\\); another is started in \\d+ ms`)
+          const told = new RegExp(`worker process ${pid} ended \\(SIGKILL\\); restarting in \\d+ ms`)
           yield* Effect.promise(() => service.complained(told))
         }
         assert.deepStrictEqual(load.refused, [])

@@ -1,5 +1,5 @@
 /**
- * The lock file beside a SQLite database was removed and can't be created again.
+ * The lock file of a SQLite database is removed and can't be recreated.
  */
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"

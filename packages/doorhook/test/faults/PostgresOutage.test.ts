@@ -14,13 +14,13 @@ import { live } from "../harness/Embedded.ts"
 import { startLoad } from "../harness/Load.ts"
 import { shared } from "../harness/Shared.ts"
 
-/** In milliseconds, longer than the outages, so no lease ends while its process can't record. */
+/** Lease in milliseconds, longer than the outages, so that no lease ends while its process can't record outcomes. */
 const lease = 12_000
 
-/** A service and two workers under load. Each has delivered before the test begins. */
+/** Starts a service and two workers under load. Each has delivered before the test begins. */
 const startAll = Effect.fnUntraced(function* (server: OwnServer) {
   const database = yield* newDatabase(server)
-  // The poll interval exceeds the time of these tests, so processes depend on wake signals.
+  // The poll interval is longer than these tests, so processes depend on wake signals.
   const settings = { lease: `${lease}ms`, pollInterval: "10m" }
   const flags = yield* configured(server.url(database), settings)
   const { receiver, service } = yield* startDelivering(flags)
@@ -37,7 +37,7 @@ const untilNotReady = (url: string, why: string) =>
 
 const untilReady = (url: string) => eventually("ready", readinessOf(url), ({ code }) => code === 200)
 
-/** Delivery continues without a restart, and refused callers got a clear answer. */
+/** Checks that delivery continues without a restart, and that refused callers got a clear response. */
 const untilWell = Effect.fnUntraced(function* (stage: Stage, since: number) {
   yield* untilReady(stage.url)
   stage.longest = Math.max(stage.longest, performance.now() - since)
@@ -45,7 +45,7 @@ const untilWell = Effect.fnUntraced(function* (stage: Stage, since: number) {
   assertClearRefusals(stage.load)
 })
 
-/** The number of doorhook's connections that listen for wake signals. */
+/** Returns the number of doorhook's connections that listen for wake signals. */
 const listeners = ({ database, server }: Stage) =>
   Effect.promise(async () => {
     const statement = `SELECT 1 FROM pg_stat_activity WHERE datname = '${database}' AND query LIKE 'LISTEN%'`
@@ -59,7 +59,7 @@ const cut = ({ database, server }: Stage) =>
     )
   )
 
-/** Whether the tables are locked now, rather than this connection being the victim of a deadlock. */
+/** Whether the tables are locked now. They are not if PostgreSQL cancelled this connection to end a deadlock. */
 const locked = (client: pg.Client, lock: string): Promise<boolean> =>
   client.query(lock).then(
     () => true,
@@ -85,14 +85,15 @@ const lockTables = Effect.fnUntraced(function* (server: TestServer, database: st
       "SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname = 'doorhook'"
     )
     const lock = `LOCK TABLE ${rows.map(({ name }) => name).join(", ")} IN ACCESS EXCLUSIVE MODE`
-    // Tables are locked one by one, and doorhook locks them in another order. The victim of a deadlock tries again.
+    // Tables are locked one by one, and doorhook locks them in another order. After a deadlock, the cancelled side
+    // tries again.
     while (!(await locked(client, lock))) await client.query("ROLLBACK; BEGIN")
   })
   return { unlock: Effect.promise(() => client.query("COMMIT")) }
 })
 
 await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
-  // One service for all outages, with accounting at the end. Deliveries that wait for the end of a lease have time during
+  // One service for all outages, with accounting at the end. Deliveries that wait for a lease to end can do so during
   // the next outage.
   const stage = shared(startAll(server))
 
@@ -131,7 +132,7 @@ await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
   )
 
   livesThrough(
-    "the server refuses to write for some seconds",
+    "the server refuses writes for some seconds",
     Effect.fnUntraced(function* (all) {
       const readOnly = (on: boolean) =>
         Effect.promise(() =>
@@ -139,7 +140,7 @@ await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
         )
       const since = performance.now()
       yield* readOnly(true)
-      // New connections use the setting.
+      // Only new connections use the setting.
       yield* cut(all)
       yield* Effect.promise(() => all.load.moreRefused(20))
       const { detail, oldest_due_age_ms } = yield* untilNotReady(all.url, "store_refuses_changes")
@@ -152,7 +153,7 @@ await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
     })
   )
 
-  livesThrough("a lock stops every statement for some seconds: nothing hangs with it", (all) =>
+  livesThrough("a lock blocks every statement for some seconds, and nothing hangs", (all) =>
     Effect.gen(function* () {
       const since = performance.now()
       const { unlock } = yield* lockTables(server, all.database)

@@ -1,5 +1,5 @@
 /**
- * A client with names that resolve slowly, beside a healthy client: over HTTP, in a process with Node's four threads.
+ * A client with names that resolve slowly and a healthy client: over HTTP, in a process with Node's four threads.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe } from "@effect/vitest"
@@ -73,7 +73,7 @@ const start = Effect.fnUntraced(function* () {
 
 describe("names that resolve slowly", () => {
   live(
-    "delay no other client, and lookups that had to wait do not count against a receiver",
+    "do not delay other clients, and look-ups that had to wait do not count against a receiver",
     Effect.gen(function* () {
       const { context, threads, url } = yield* start()
       const token = yield* tokenOf(url, client)
@@ -113,7 +113,7 @@ describe("names that resolve slowly", () => {
       )
       assert.deepStrictEqual(summaryOf(all), [
         ...Array.from({ length: 10 }, () => "delivered 1"),
-        // Its lookup was made, but took longer than a receiver may take.
+        // The look-up ran, but took longer than the deadline.
         "exhausted 1",
         ...Array.from({ length: 29 }, () => "pending 0")
       ])

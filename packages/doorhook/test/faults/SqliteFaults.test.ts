@@ -17,16 +17,19 @@ import { startLoad } from "../harness/Load.ts"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { startService } from "@doorhook/testkit/Doorhook"
 
-/** The whole process waits for the lock, up to two seconds at a time. That must not make receivers' answers late. */
+/**
+ * The whole process waits for the lock, up to two seconds at a time. Receivers' answers must not count as late because
+ * of this.
+ */
 const patient = { ackTimeout: "6s", lease: "12s" }
 
-/** Long enough that no lease ends while its process can't record. */
+/** Long enough that no lease ends while its process can't record outcomes. */
 const inTime = (since: number): boolean => performance.now() - since < 10_000
 
 /** The number of concurrent requests to one integration. */
 const places = 10
 
-/** A service on a file, under load, that has already delivered. */
+/** Starts a service on a file, under load, that has already delivered. */
 const startAll = Effect.gen(function* () {
   const file = join(yield* temporaryFolder, "doors.db")
   const { receiver, service } = yield* startDelivering(yield* configured(file, patient))
@@ -40,7 +43,7 @@ const untilReady = (url: string) => eventually("ready", readinessOf(url), ({ cod
 const untilRefusing = (url: string) =>
   eventually("not ready", readinessOf(url), ({ code, status }) => code === 503 && status === "store_refuses_changes")
 
-/** Sets the maximum size of files that a process writes, like a full disk. Null removes the limit. */
+/** Sets the maximum size of files that a process can write, to simulate a full disk. Null removes the limit. */
 const limitFiles = (pid: number, bytes: number | null): void => {
   const soft = bytes === null ? "unlimited" : String(bytes)
   execFileSync("prlimit", ["--pid", String(pid), `--fsize=${soft}:unlimited`])
@@ -62,7 +65,7 @@ const onFullDisk = (name: string, body: Effect.Effect<void, unknown, Scope.Scope
 // These tests mostly wait for periodic checks.
 describe("doorhook when its file fails", { concurrent: true }, () => {
   live(
-    "another process has it locked for some seconds",
+    "another process locks it for some seconds",
     Effect.gen(function* () {
       const { file, load, receiver, service } = yield* startAll
       const other = yield* Effect.acquireRelease(
@@ -84,7 +87,7 @@ describe("doorhook when its file fails", { concurrent: true }, () => {
   )
 
   onFullDisk(
-    "the disk is full while idle: that is noticed before an event comes",
+    "the disk becomes full while idle, which is noticed before the next event",
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "doors.db")
       const service = yield* startService(yield* configured(file, { pollInterval: "100ms" }))

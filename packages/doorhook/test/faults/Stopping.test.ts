@@ -1,5 +1,5 @@
 /**
- * A process is stopped while its receivers hang. It still ends with exit code 0, and holds no delivery afterwards.
+ * A process that is stopped while its receivers hang still exits with 0, and keeps no leases.
  */
 import { ClientId, DeliveryStore, UserId } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
@@ -17,7 +17,7 @@ const { createIntegration, enqueue, records } = StoreFixtures
 
 const count = 100
 
-/** Fills a file with deliveries to a receiver that never answers. */
+/** Fills a database file with deliveries to a receiver that never answers. */
 const fill = Effect.fnUntraced(function* (file: string, receiver: string) {
   const created_by = { user_id: UserId.make("admin@example.com"), client_id: ClientId.make("c1") }
   yield* Effect.gen(function* () {
@@ -41,7 +41,7 @@ describe("doorhook told to stop while receivers hang", { concurrent: true }, () 
           const file = join(yield* temporaryFolder, "doors.db")
           const receiver = yield* startReceiver(() => new Promise(() => undefined))
           yield* fill(file, receiver.url)
-          // The schedule has no second attempt within the test.
+          // The schedule allows no second attempt during the test.
           const flags = yield* configured(file, { retry: { access_log: ["1h"] } })
           const { child, finished } = yield* startService(flags)
           yield* Effect.promise(() => receiver.until(({ length }) => length >= 5))
@@ -74,7 +74,7 @@ describe("doorhook told to stop while receivers hang", { concurrent: true }, () 
     )
   )
 
-  it.live("not by SIGHUP with a directory, which is read again", () =>
+  it.live("not by SIGHUP with a directory, which is reloaded", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const file = join(yield* temporaryFolder, "directory.json")
@@ -87,10 +87,10 @@ describe("doorhook told to stop while receivers hang", { concurrent: true }, () 
           file
         ])
         child.kill("SIGHUP")
-        yield* Effect.promise(() => printed(/^directory \S+directory\.json read again$/m))
+        yield* Effect.promise(() => printed(/^directory \S+directory\.json reloaded$/m))
         yield* write({ clients: "none" })
         child.kill("SIGHUP")
-        yield* Effect.promise(() => complained(/^directory: .*clients.*; the old one stays in force$/m))
+        yield* Effect.promise(() => complained(/^directory: .*clients.*; the earlier directory stays in use$/m))
         child.kill("SIGTERM")
         assert.strictEqual((yield* Effect.promise(() => finished)).code, 0)
       })

@@ -9,7 +9,7 @@ import type { Receiver } from "@doorhook/testkit/Receiver"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
 import { callApi } from "./ThirdParty.ts"
 
-/** The samples of `GET /metrics`, by name and labels as they are written there. */
+/** Returns the samples of `GET /metrics`, by name and labels as written there. */
 const metricsOf = (url: string): Effect.Effect<Readonly<Record<string, number>>> =>
   Effect.promise(async () => {
     const text = await (await fetch(`${url}/metrics`)).text()
@@ -30,7 +30,7 @@ const Readiness = Schema.Struct({
   outage: Schema.NullOr(Schema.Struct({ cause: Schema.String, since: Schema.String, detail: Schema.String }))
 })
 
-/** The answer of `GET /health/ready`. */
+/** Returns the response of `GET /health/ready`. */
 export const readinessOf = Effect.fnUntraced(function* (url: string) {
   const answer = yield* Effect.promise(() => fetch(`${url}/health/ready`))
   const body = yield* Schema.decodeUnknownEffect(Readiness)(yield* Effect.promise(() => answer.json()))
@@ -43,7 +43,7 @@ const Page = Schema.Struct({
 })
 type Listed = (typeof Page.Type)["deliveries"][number]
 
-/** All deliveries, page by page, like `doorhook deliveries list`. */
+/** Returns all deliveries, read page by page like `doorhook deliveries list`. */
 export const listDeliveries = Effect.fnUntraced(function* (url: string) {
   const all: Array<Listed> = []
   for (let after: string | null = ""; after !== null;) {
@@ -62,15 +62,15 @@ const idsOf = (receiver: Receiver): ReadonlySet<string> =>
 const active = ["pending", "delivering", "retrying"]
 
 /**
- * Waits until no delivery is under way. Checks that exactly the events that were answered with 202 are in the store and
- * were received. Also checks that no more requests were sent than are recorded or may have been interrupted. One
+ * Waits until no delivery is pending or being sent. Checks that exactly the events answered with 202 are in the store
+ * and were received. Also checks that no more requests were sent than are recorded or could have been interrupted. One
  * integration gets all events.
  */
 export const accountFor = Effect.fnUntraced(function* (options: {
   readonly url: string
   readonly load: Load
   readonly receiver: Receiver
-  /** The most requests that may have been sent without being recorded. */
+  /** Maximum number of requests that could have been sent without being recorded. */
   readonly cutOff: number
 }) {
   const { load, receiver, url } = options

@@ -1,5 +1,5 @@
 /**
- * The authorization code grant (RFC 6749 section 4.1) without a library, for tests that stop after one of its steps or use
+ * The authorization code grant (RFC 6749 section 4.1) without a library, for tests that stop between its steps or use
  * an arbitrary client.
  */
 
@@ -10,7 +10,7 @@ export interface Client {
   readonly client_secret?: string
 }
 
-/** The URL to which a client sends its user. */
+/** Returns the URL to which a client sends its user. */
 export const authorizeUrl = (
   url: string,
   { client_id, redirect_uri }: Client,
@@ -18,7 +18,7 @@ export const authorizeUrl = (
 ): string =>
   `${url}/oauth/authorize?${new URLSearchParams({ response_type: "code", client_id, redirect_uri, ...more }).toString()}`
 
-/** The code in the URL to which a user is redirected; empty if there is none. */
+/** Returns the code in the URL to which a user is redirected; empty if there is none. */
 export const codeIn = (answer: Response): string =>
   new URL(answer.headers.get("location") ?? "http://nowhere").searchParams.get("code") ?? ""
 

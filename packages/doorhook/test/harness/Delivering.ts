@@ -1,5 +1,5 @@
 /**
- * A service under load with one integration, and optional workers: the setup for tests of faults.
+ * The setup for tests of faults: a service under load with one integration, and optional workers.
  */
 import { Effect } from "effect"
 import { writeFile } from "node:fs/promises"
@@ -13,8 +13,8 @@ import { directory, tokensOf } from "./KnownDirectory.ts"
 import { createIntegration } from "./ThirdParty.ts"
 
 /**
- * Short times, so that deliveries of a dead process are sent again soon. The lease is the shortest that is allowed with
- * them. There are enough attempts for receivers that answer late on a busy machine.
+ * Short times, so that deliveries of a dead process are soon sent again. The lease is the shortest allowed with them.
+ * There are enough attempts for receivers that answer late on a busy machine.
  */
 const impatience = {
   ackTimeout: "1s",
@@ -34,7 +34,7 @@ export const configured = Effect.fnUntraced(function* (database: string, setting
 export const integrate = (url: string, receiver: string) =>
   Effect.promise(async () => createIntegration(url, (await tokensOf(url)).access_token, receiver))
 
-/** A service, an integration, and its receiver. */
+/** Starts a service, an integration, and its receiver. */
 export const startDelivering = Effect.fnUntraced(function* (
   flags: ReadonlyArray<string>,
   answer?: Parameters<typeof startReceiver>[0]

@@ -1,5 +1,5 @@
 /**
- * doorhook embedded in the test's own process.
+ * doorhook embedded in the test's process.
  */
 import { assert, it } from "@effect/vitest"
 import { createDoorhook, DoorhookError } from "doorhook"
@@ -26,7 +26,7 @@ export const directory: HostDirectory = {
   isTenant: () => false
 }
 
-/** A test on the real clock. `timeout` is in milliseconds, for tests that take longer. */
+/** Declares a test on the real clock. `timeout` is in milliseconds, for slow tests. */
 export const live = (name: string, body: Effect.Effect<void, unknown, Scope.Scope>, timeout?: number) =>
   it.live(name, () => Effect.scoped(body), timeout)
 
@@ -36,7 +36,7 @@ export const start = (options: Partial<Parameters<typeof createDoorhook>[0]> = {
     (doorhook) => Effect.promise(() => doorhook.close())
   )
 
-/** The host's own server, with doorhook mounted on it. */
+/** Starts the host's server, with doorhook mounted on it. */
 export const mount = (doorhook: Doorhook) => listening(createServer(doorhook.node))
 
 export const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } } as const

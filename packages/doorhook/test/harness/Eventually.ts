@@ -3,13 +3,13 @@
  */
 import { Effect, Schedule } from "effect"
 
-/** The time limit of a condition. One that takes longer never becomes true. */
+/** Time limit for a condition. After it, the condition counts as never true. */
 const patience = "2 minutes"
 
 /** Time limit for tests with such conditions, in milliseconds. */
 export const testPatience = 300_000
 
-/** Fails after the time limit. The message says what was expected and what is known. */
+/** Fails after the time limit, with a message that says what was expected and what is known. */
 export const within = <A, E, R>(
   what: string,
   coming: Effect.Effect<A, E, R>,
@@ -20,7 +20,7 @@ export const within = <A, E, R>(
     orElse: () => Effect.die(new Error(`${what}: not within ${patience}; ${known()}`))
   })
 
-/** Reads a value repeatedly until it satisfies a condition. Fails with the last value otherwise. */
+/** Reads a value repeatedly until it satisfies a condition, or fails with the last value. */
 export const eventually = <A, E, R>(
   what: string,
   read: Effect.Effect<A, E, R>,

@@ -1,5 +1,5 @@
 /**
- * The command within the test's process. Starting a process would take longer than most tests.
+ * Runs the command in the test's process, because starting a process would take longer than most tests.
  */
 import { ConfigProvider, Console, Effect, Fiber, Layer } from "effect"
 import type { Cause, Scope } from "effect"
@@ -47,7 +47,7 @@ const execute = (args: ReadonlyArray<string>, env: Readonly<Record<string, strin
     Effect.provideService(Console.Console, console)
   )
 
-/** Runs `doorhook` to its end, with these arguments and its own environment. */
+/** Runs `doorhook` with these arguments and a separate environment until it exits. */
 export const runHere = Effect.fnUntraced(function* (
   args: ReadonlyArray<string>,
   env: Readonly<Record<string, string>> = {}
@@ -61,7 +61,7 @@ export const runHere = Effect.fnUntraced(function* (
 export interface RunningHere {
   readonly stdout: () => string
   readonly stderr: () => string
-  /** Its output when it was ready. */
+  /** The output up to when the command was ready. */
   readonly ready: RegExpExecArray
 }
 

@@ -1,5 +1,5 @@
 /**
- * A host that publishes continuously and records the answers.
+ * A host that publishes continuously and records the responses.
  */
 import { Effect, Schema } from "effect"
 import type { Scope } from "effect"
@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
 import { callApi } from "./ThirdParty.ts"
 
-/** A publication that was not accepted, and its answer. */
+/** A refused publication, and its response. */
 interface Refusal {
   readonly status: number
   readonly retryAfter: string | null
@@ -15,32 +15,32 @@ interface Refusal {
 }
 
 export interface Load {
-  /** The ids of all events that were answered with 202. A test may add events that were accepted elsewhere. */
+  /** The ids of all events answered with 202. A test may add events that were accepted elsewhere. */
   readonly accepted: Set<string>
   readonly refused: ReadonlyArray<Refusal>
-  /** The event of each `data.id` that was accepted with an idempotency key. */
+  /** The accepted event for each `data.id` that was published with an idempotency key. */
   readonly keyed: ReadonlyMap<number, string>
-  /** The number of calls that were cut off after the connection was accepted. */
+  /** Number of calls cut off after the connection was accepted. */
   readonly brokenOff: () => number
-  /** The number of events in calls without an answer, because the service died. */
+  /** Number of events in calls without a response, because the service died. */
   readonly unanswered: () => number
-  /** The slowest answer, in milliseconds. */
+  /** Time of the slowest response, in milliseconds. */
   readonly slowest: () => number
   /** Resolves when this many more events are accepted. */
   readonly more: (count: number) => Promise<void>
   /** Resolves when this many more calls are refused. */
   readonly moreRefused: (count: number) => Promise<void>
-  /** Stops the load, and resolves when every call has its answer. */
+  /** Stops the load, and resolves when every call has its response. */
   readonly stop: () => Promise<void>
 }
 
 const callers = 4
 const eventsPerCall = 2
 
-/** The default pause between a caller's calls, in milliseconds. It makes a moderate load. */
+/** Default pause between a caller's calls, in milliseconds, for a moderate load. */
 const defaultRest = 40
 
-/** The time limit of an answer, in milliseconds. A call that takes longer hangs. */
+/** Time after which a call counts as hanging, in milliseconds. */
 const patience = 60_000
 
 const Accepted = Schema.Struct({ events: Schema.Array(Schema.Struct({ id: Schema.String })) })
@@ -48,17 +48,19 @@ const Accepted = Schema.Struct({ events: Schema.Array(Schema.Struct({ id: Schema
 const event = (id: number) => ({ resource_type: "access_log", action: "create", building_id: 1, data: { id } })
 
 interface LoadOptions {
-  /** Whether every other caller uses an idempotency key for each call, and repeats the call until it has two answers. */
+  /**
+   * Whether every second caller uses an idempotency key for each call, and repeats the call until it has two responses.
+   */
   readonly keys?: boolean
-  /** A caller's pause after an answer, in milliseconds. */
+  /** A caller's pause after a response, in milliseconds. */
   readonly rest?: number
 }
 
-/** Whether the connection was refused, so that nothing was sent. */
+/** Whether the connection was refused before anything was sent. */
 const isUnreached = (error: unknown): boolean =>
   error instanceof Error && Reflect.get(Object(error.cause), "code") === "ECONNREFUSED"
 
-/** Publishes access logs of building 1 from several callers until it is stopped. `url` is evaluated before each call. */
+/** Publishes access logs of building 1 from several callers until stopped. Calls `url` before each publication. */
 export const startLoad = (
   url: () => string,
   { keys = false, rest = defaultRest }: LoadOptions = {}
@@ -75,7 +77,7 @@ export const startLoad = (
       let next = 0
       const stopping = new AbortController()
 
-      /** Returns whether there was an answer. */
+      /** Returns whether there was a response. */
       const call = async (events: ReadonlyArray<ReturnType<typeof event>>, key: string | null): Promise<boolean> => {
         const began = performance.now()
         const headers = key === null ? {} : { "idempotency-key": key }
@@ -104,7 +106,7 @@ export const startLoad = (
         return answer !== "broken off" && answer !== "unreached"
       }
 
-      /** Repeats a call until it has two answers, or until the load has stopped. */
+      /** Repeats a call until it has two responses, or until the load has stopped. */
       const callTwice = async (events: ReadonlyArray<ReturnType<typeof event>>, key: string): Promise<void> => {
         for (let answers = 0; answers < 2;) {
           const last = stopping.signal.aborted

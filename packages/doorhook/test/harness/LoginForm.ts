@@ -1,5 +1,5 @@
 /**
- * A user of doorhook's login form or consent page, as a program that submits the form like a browser.
+ * Submits doorhook's login form or consent page like a user with a browser.
  */
 
 const unescape = (html = ""): string =>
@@ -10,7 +10,10 @@ const unescape = (html = ""): string =>
     .replaceAll("&gt;", ">")
     .replaceAll("&amp;", "&")
 
-/** The request that a browser sends for a form: its hidden fields and the given values. It can be sent repeatedly. */
+/**
+ * Returns the request that a browser sends for a form, with its hidden fields and the given values. It can be sent
+ * repeatedly.
+ */
 export const formOf = async (page: Response, base: string, cookie = "") => {
   const html = await page.text()
   const action = new URL(unescape(/<form[^>]*action="([^"]*)"/.exec(html)?.[1] ?? base), base)

@@ -1,10 +1,10 @@
 /**
- * A resource that all tests of a file share. It is acquired before the first test and released after the last.
+ * A resource that all tests of a file share, acquired before the first test and released after the last.
  */
 import { afterAll, beforeAll } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 
-/** Returns a getter for tests. Acquires nothing unless `wanted`, because all tests are skipped then. */
+/** Returns a getter for tests. Acquires nothing unless `wanted`, for files whose tests are all skipped. */
 export const shared = <A, E>(make: Effect.Effect<A, E, Scope.Scope>, wanted = true): (() => A) => {
   const scope = Scope.makeUnsafe()
   const begun: Array<A> = []

@@ -52,7 +52,7 @@ export const callApi = (
     ...(body === undefined ? {} : { body: JSON.stringify(body) })
   })
 
-/** The document of an integration. */
+/** Returns the request body of an integration. */
 export const integrationDocument = (url: string, types: ReadonlyArray<string> = ["call", "access_log"]) => ({
   data: {
     type: "integrations",
@@ -69,7 +69,10 @@ const Created = Schema.Struct({
   meta: Schema.Struct({ signing_secret: Schema.String })
 })
 
-/** Creates an integration of building 1, which must succeed. Returns its id, and the secret that only this answer has. */
+/**
+ * Creates an integration of building 1, which must succeed. Returns its id, and the secret that only this response
+ * contains.
+ */
 export const createIntegration = async (
   url: string,
   token: string,

@@ -1,5 +1,5 @@
 /**
- * Calls complete synchronously if the store and the directory do. A handler then needs no fiber.
+ * Calls complete synchronously, without a fiber, if the store and the directory do.
  */
 import {
   AuthorizationServer,
@@ -58,7 +58,7 @@ describe("at once", () => {
     ["memory", MemoryStore.layer],
     ["SQLite", SqliteStore.layer({ filename: ":memory:" })]
   ] as const) {
-    it.effect(`authenticate answers over ${name}, for tokens that are good and that are not`, () =>
+    it.effect(`authenticate answers over ${name}, for valid and invalid tokens`, () =>
       Effect.gen(function* () {
         const { authenticate } = yield* AuthorizationServer
         const { access_token } = yield* obtainTokens
@@ -71,7 +71,7 @@ describe("at once", () => {
     )
   }
 
-  it.effect("a refresh completes over memory, and so do refusals", () =>
+  it.effect("a refresh completes over memory, and so does a refusal", () =>
     Effect.gen(function* () {
       const { token } = yield* AuthorizationServer
       const { refresh_token } = yield* obtainTokens

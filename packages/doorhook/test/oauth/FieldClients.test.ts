@@ -1,6 +1,6 @@
 /**
- * Requests that existing programs send, but no library does. An SDK of apps refreshes in JSON with its old token in the
- * header, and requests unknown scopes. A script sends exactly the parameters of the document.
+ * Requests that existing programs send, but no library does. An app SDK refreshes in JSON with its old token in the
+ * header, and requests unknown scopes. A script sends exactly the parameters of the documentation.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
@@ -38,7 +38,7 @@ const inJson = (fields: object, headers: Readonly<Record<string, string>> = {}):
   body: JSON.stringify(fields)
 })
 
-/** The SDK of apps, with and without a secret. */
+/** The app SDK, with and without a secret. */
 const sdks = [
   ["with a secret", { client_id: "c1", client_secret: "s1" }, redirectUri, {}, {}],
   [
@@ -52,7 +52,7 @@ const sdks = [
 
 describe("an SDK of apps", () => {
   it.each(sdks)(
-    "%s logs in for more scopes than there are, and refreshes in JSON",
+    "%s logs in with undeclared scopes, and refreshes in JSON",
     async (_, client, uri, challenge, verifier) => {
       const { client_id } = client
       const callback = await visit(
@@ -71,7 +71,7 @@ describe("an SDK of apps", () => {
       const first = await token(
         inJson({ grant_type: "authorization_code", code, redirect_uri: uri, ...client, ...verifier })
       )
-      // Its interceptor adds the expired token to every request, also to this one.
+      // The SDK's interceptor adds the expired token to every request, this one included.
       const bearer = { authorization: `Bearer ${first.access_token}` }
       const fields = { grant_type: "refresh_token", refresh_token: first.refresh_token, ...client }
       const second = await token(inJson(fields, bearer))
@@ -84,8 +84,8 @@ describe("an SDK of apps", () => {
   )
 })
 
-describe("a script that follows the document", () => {
-  it("sends the client's secret in the authorize URL, and multipart forms", async () => {
+describe("a script that follows the documentation", () => {
+  it("can send the client's secret in the authorize URL, and multipart forms", async () => {
     const callback = await visit(authorize({ client_id: "c1", client_secret: "s1", redirect_uri: redirectUri }))
     const form = new FormData()
     const fields = {

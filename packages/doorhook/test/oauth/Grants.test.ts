@@ -31,7 +31,7 @@ const read = async (response: Response) => {
 
 type Tokens = Awaited<ReturnType<typeof read>>
 
-/** A client and a user who has granted it access, with the tokens. */
+/** Registers a client, and gets tokens for a user who grants it access. */
 const makeSession = async (url: string, client: Client, login: string) => {
   const challenge = { code_challenge: pkce.challenge, code_challenge_method: "S256" }
   const takeCode = async () => codeIn(await logIn(authorizeUrl(url, client, challenge), login, "right"))
@@ -39,7 +39,7 @@ const makeSession = async (url: string, client: Client, login: string) => {
   const tokens: Tokens = await redeem(await takeCode())
   assert.strictEqual(tokens.error, "")
   return {
-    /** Whether the access token is valid, and the answer to a refresh. */
+    /** Returns whether the access token is valid, and the response to a refresh. */
     state: async () => {
       const { status } = await callApi(url, tokens.access_token, "GET", "/v4/buildings")
       const { redirect_uri: _, ...credentials } = client
@@ -61,7 +61,7 @@ const ended = [401, "invalid_grant"]
 
 const play = (database: Effect.Effect<string, never, Scope.Scope>) => {
   live(
-    "end with their tokens at once, and other users' grants continue",
+    "end immediately with their tokens, and other users' grants continue",
     Effect.gen(function* () {
       const doorhook = yield* start({ database: yield* database })
       const { url } = yield* mount(doorhook)

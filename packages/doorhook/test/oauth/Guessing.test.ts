@@ -12,11 +12,11 @@ const url = "http://localhost"
 const attacker = { remoteAddress: "192.0.2.1" }
 const elsewhere = { remoteAddress: "192.0.2.2" }
 
-/** The login form, which can be sent repeatedly. */
+/** Returns the login form, which can be sent repeatedly. */
 const openForm = (doorhook: Doorhook) =>
   Effect.promise(async () => formOf(await doorhook.fetch(new Request(authorizeUrl(url, client))), url))
 
-/** An authenticated request to the token endpoint with an unknown code. */
+/** Makes an authenticated request to the token endpoint with an unknown code. */
 const tokenRequest = (client_id: string, client_secret: string): Request =>
   new Request(`${url}/oauth/token`, {
     method: "POST",
@@ -52,7 +52,7 @@ live(
       for (let n = 0; n < 20_050; n++) await ask(`made up ${n}`, "guess")
       for (let n = 0; n < 500; n++) await logIn(`made up ${n}`, "guess")
       await expectBlocked()
-      // The code is wrong, not the client.
+      // The code is wrong, but the client's credentials are right.
       assert.strictEqual(await ask(client.client_id, client.client_secret, elsewhere), 400)
       assert.strictEqual(await logIn("admin", "right", elsewhere), 303)
     })
@@ -60,7 +60,7 @@ live(
 )
 
 live(
-  "of two thousand guesses at one login from unknown addresses, five run at once and twenty wait",
+  "of two thousand guesses at one login from unknown addresses, five run concurrently and twenty wait",
   Effect.gen(function* () {
     let [asked, asking, most] = [0, 0, 0]
     let isHeld = false
@@ -86,7 +86,7 @@ live(
       const refused = Promise.withResolvers<void>()
       let refusals = 0
       const guesses = Array.from({ length: 2_000 }, async () => {
-        // The right password, so none has to wait after a failure.
+        // These use the right password, so none is delayed after a failure.
         const { headers, status } = await guess("right")
         if (status === 429 && ++refusals === 1_975) refused.resolve()
         return [status, headers.get("retry-after")].join(" ")
@@ -109,7 +109,7 @@ live(
 )
 
 live(
-  "wrong operator keys from unknown addresses do not delay the host's own calls, nor refuse the right key",
+  "wrong operator keys from unknown addresses neither delay the host's own calls nor block the right key",
   Effect.gen(function* () {
     const doorhook = yield* start()
     const ask = (key: string) =>

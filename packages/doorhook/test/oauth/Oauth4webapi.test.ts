@@ -1,5 +1,5 @@
 /**
- * oauth4webapi, which checks every answer strictly, for the whole life of a grant.
+ * oauth4webapi, which checks every response strictly, for the whole life of a grant.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as oauth from "oauth4webapi"
@@ -27,7 +27,7 @@ const discover = async (): Promise<oauth.AuthorizationServer> => {
   )
 }
 
-/** From login to tokens. */
+/** Logs in and gets tokens. */
 const takeTokens = async (
   server: oauth.AuthorizationServer,
   client: oauth.Client,
@@ -67,7 +67,7 @@ const clients = [
 ] as const
 
 describe("oauth4webapi", () => {
-  it.each(clients)("takes, uses, refreshes and revokes tokens with %s", async (_, client_id, authentication, uri) => {
+  it.each(clients)("gets, uses, refreshes and revokes tokens with %s", async (_, client_id, authentication, uri) => {
     const server = await discover()
     const client: oauth.Client = { client_id }
     const tokens = await takeTokens(server, client, authentication, uri)
@@ -104,7 +104,7 @@ describe("oauth4webapi", () => {
     await oauth.processRevocationResponse(revocation)
     assert.strictEqual(await apiStatus(service().url, refreshed.access_token), 401)
 
-    // The body says why a refresh fails. With a challenge, this library would ignore it.
+    // The body says why a refresh fails. This library ignores the body of a response with a challenge.
     const late = await oauth.refreshTokenGrantRequest(
       server,
       client,

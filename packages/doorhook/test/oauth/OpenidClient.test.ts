@@ -31,7 +31,7 @@ const clients = [
 ] as const
 
 describe("openid-client", () => {
-  it.each(clients)("takes, uses, refreshes, introspects and revokes tokens with %s", async (_, id, secret, uri) => {
+  it.each(clients)("gets, uses, refreshes, introspects and revokes tokens with %s", async (_, id, secret, uri) => {
     const config = await discover(id, secret)
     const pkceCodeVerifier = client.randomPKCECodeVerifier()
     const expectedState = client.randomState()

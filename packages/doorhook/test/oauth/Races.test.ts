@@ -1,6 +1,6 @@
 /**
- * Twenty concurrent requests, for every client and in every kind of store. One of them can exchange a code, and all can use
- * a refresh token.
+ * Twenty concurrent requests, for every client and every kind of store. One of them can exchange a code, and all can
+ * use a refresh token.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
@@ -29,14 +29,14 @@ const Answer = Schema.Struct({
   error: Schema.optionalKey(Schema.String)
 })
 
-/** A request to the token endpoint on its own or a shared connection. */
+/** Sends a request to the token endpoint, on a new or a shared connection. */
 const post = async (url: string, fields: Fields) => {
   const response = await fetch(`${url}/oauth/token`, { method: "POST", body: new URLSearchParams(fields) })
   const { access_token = "", error = "", refresh_token = "" } = Schema.decodeUnknownSync(Answer)(await response.json())
   return { status: response.status, access_token, error, refresh_token }
 }
 
-/** The parameters of a client for a new code. */
+/** Returns a client's parameters with a new code. */
 const exchangeOf = async (url: string, credentials: Fields, redirect_uri: string): Promise<Fields> => {
   const query = new URLSearchParams({
     client_id: credentials["client_id"] ?? "",
@@ -61,7 +61,7 @@ describe.each(["memory", "tokens.db"])("on %s", (database) => {
       return tokens
     }
 
-    it("gets tokens for one of twenty exchanges of a code, and the other exchanges revoke them", async () => {
+    it("gets tokens from one of twenty exchanges of a code, and the other exchanges revoke them", async () => {
       const exchange = await exchangeOf(service().url, credentials, uri)
       const answers = await all(() => post(service().url, exchange))
       const won = answers.filter(({ status }) => status === 200)
@@ -69,12 +69,12 @@ describe.each(["memory", "tokens.db"])("on %s", (database) => {
       for (const { error, status } of answers) {
         if (status !== 200) assert.deepStrictEqual([status, error], [400, "invalid_grant"])
       }
-      // The code was used twice, so it may have been stolen.
+      // The code was used twice, so it might have been stolen.
       assert.strictEqual(await apiStatus(service().url, won[0]?.access_token), 401)
       assert.strictEqual((await refreshWith(won[0]?.refresh_token ?? "")).error, "invalid_grant")
     })
 
-    it("gets twenty concurrent refreshes, and each answer keeps working", async () => {
+    it("can refresh twenty times concurrently, and each response stays valid", async () => {
       const { refresh_token } = await takeTokens()
       const answers = await all(() => refreshWith(refresh_token))
       for (const answer of answers) assert.strictEqual(answer.status, 200, answer.error)
@@ -88,10 +88,10 @@ describe.each(["memory", "tokens.db"])("on %s", (database) => {
       }
     })
 
-    // This does not hold for a client without a secret. The first use of a rotated token retires its predecessor
+    // Not true for a client without a secret. The first use of a rotated token retires its predecessor
     // (docs/decisions.md), so later workers count as thieves.
     if (credentials.client_id === "p1") return
-    it("is not locked out when each of its workers refreshes separately and uses its token at once", async () => {
+    it("is not locked out if each of its workers refreshes separately and uses its token immediately", async () => {
       const { refresh_token } = await takeTokens()
       const answers = await all(async () => {
         const answer = await refreshWith(refresh_token)

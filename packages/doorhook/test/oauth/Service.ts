@@ -1,5 +1,5 @@
 /**
- * The service for client programs that only have its address.
+ * Starts a service for client programs that only have its address.
  */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
@@ -13,10 +13,10 @@ export const redirectUri = "https://client.example/cb"
 export const appRedirectUri = "http://127.0.0.1:41234/cb"
 const admin = { login: "admin@example.com", password: "correct horse" } as const
 
-/** A secret that HTTP Basic carries correctly only with the encoding of RFC 6749. */
+/** A secret that needs the encoding of RFC 6749 in HTTP Basic. */
 export const oddSecret = "s:2 /+%é&="
 
-/** A secret that needs encoding, for libraries that accept only ASCII letters. */
+/** An ASCII secret that needs encoding, for libraries that accept only ASCII. */
 export const oddAsciiSecret = "s:2 /+%&=?"
 
 /** Some libraries drop the query of a redirect URI. */
@@ -54,7 +54,7 @@ export const visit = async (authorizeUrl: URL | string): Promise<URL> => {
   return new URL(answer.headers.get("location") ?? assert.fail(`${answer.status} ${await answer.text()}`))
 }
 
-/** The status of a call to the API with an access token. */
+/** Returns the status of an API call with an access token. */
 export const apiStatus = async (url: string, token: unknown): Promise<number> => {
   const response = await fetch(`${url}/v4/buildings/1/integrations`, {
     headers: { authorization: `Bearer ${String(token)}` }
@@ -63,7 +63,7 @@ export const apiStatus = async (url: string, token: unknown): Promise<number> =>
   return response.status
 }
 
-/** The reason of a rejected promise. */
+/** Returns the reason of a rejected promise. */
 export const rejection = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => assert.fail("it was not refused"),

@@ -1,6 +1,6 @@
 /**
- * simple-oauth2, whose default addresses are those of the document, for the whole life of a grant. It loses a refresh token
- * that is missing in an answer, and accepts only JSON as the answer to a revocation.
+ * simple-oauth2, whose default paths are those of the documentation, for the whole life of a grant. If a response has
+ * no refresh token, the library forgets the old one. It accepts only JSON as the response to a revocation.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Predicate } from "effect"
@@ -22,14 +22,14 @@ const ways = [
   ["Basic and JSON", { bodyFormat: "json" }]
 ] as const
 
-/** The error code in an error of the library. */
+/** Returns the error code in an error of the library. */
 const errorCode = (error: unknown): unknown => valueAt(error, "data", "payload", "error")
 
 const valueAt = (value: unknown, ...names: ReadonlyArray<string>): unknown =>
   names.reduce<unknown>((parent, name) => (Predicate.isObject(parent) ? Reflect.get(parent, name) : undefined), value)
 
 describe("simple-oauth2", () => {
-  it.each(ways)("takes, uses, refreshes and revokes tokens by %s", async (_, options) => {
+  it.each(ways)("gets, uses, refreshes and revokes tokens with %s", async (_, options) => {
     const client = { id: "c1", secret: "s1" }
     const grant = new AuthorizationCode({ client, auth: { tokenHost: service().url }, options })
     const address = grant.authorizeURL({

@@ -1,5 +1,5 @@
 /**
- * The parts of a library without types that the tests use.
+ * Types for the parts of simple-oauth2 that the tests use.
  */
 declare module "simple-oauth2" {
   type Fields = Readonly<Record<string, unknown>>

@@ -17,7 +17,7 @@ const read = (name: string): string => readFileSync(new URL(`../../../../docs/de
 const member = (value: unknown, name: string): unknown => Reflect.get(Object(value), name)
 const texts = (value: unknown): ReadonlyArray<string> => (Array.isArray(value) ? value.map(String) : [])
 
-/** The arguments of `doorhook` in a unit's command line. */
+/** Returns the arguments of `doorhook` in a unit's command line. */
 const argumentsIn = (unit: string, key: string): ReadonlyArray<string> =>
   (new RegExp(`^${key}=(.*)$`, "m").exec(unit)?.[1] ?? "").split("doorhook.js ")[1]?.split(" ") ?? []
 
@@ -33,7 +33,7 @@ const starts = Effect.fnUntraced(function* (args: ReadonlyArray<string>, ready: 
   yield* startHere([...here, ...port, ...database], ready)
 }, Effect.scoped)
 
-/** Runs a program that checks a file. Any output on standard error is a problem. */
+/** Runs a program that checks a file. Any output on standard error counts as a problem. */
 const check = (program: string, args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) => {
   const { status, stderr } = spawnSync(program, args, { encoding: "utf8", env: { ...process.env, ...env } })
   return { status, stderr }
@@ -41,16 +41,16 @@ const check = (program: string, args: ReadonlyArray<string>, env: Readonly<Recor
 
 const isThere = (program: string, ...args: ReadonlyArray<string>): boolean => spawnSync(program, args).status === 0
 
-/** Compose, as a plugin of docker or as a separate program. */
+/** Compose, as a docker plugin or as a separate program. */
 const composeProgram = [["docker", "compose"], ["docker-compose"]].find(([program = "", ...args]) =>
   isThere(program, ...args, "version")
 )
 
-describe("the files to deploy, read by their own programs", () => {
+describe("deployment files, read by their own programs", () => {
   for (const unit of ["doorhook.service", "doorhook-worker@.service"]) {
     it.live.runIf(isThere("systemd-analyze", "--version"))(`systemd accepts ${unit}`, () =>
       Effect.gen(function* () {
-        // Node.js may be installed elsewhere on this machine, and a missing program is an error.
+        // Node.js might be installed elsewhere on this machine, and a missing program would be an error.
         const here = join(yield* temporaryFolder, unit)
         writeFileSync(here, read(unit).replaceAll("/usr/bin/node", process.execPath))
         const answer = check("systemd-analyze", ["verify", "--man=no", "--recursive-errors=no", here])
@@ -65,7 +65,7 @@ describe("the files to deploy, read by their own programs", () => {
     return check(program, [...args, "--file", file, "config", "--quiet"], keys)
   }
 
-  it.runIf(composeProgram !== undefined)("compose accepts compose.yaml with its keys, and names a missing one", () => {
+  it.runIf(composeProgram !== undefined)("compose accepts compose.yaml with its keys, and names a missing key", () => {
     const keys = { POSTGRES_PASSWORD: "p", DOORHOOK_OPERATOR_KEY: "o", DOORHOOK_ENCRYPTION_KEY: "e" }
     assert.deepStrictEqual(config(keys), { status: 0, stderr: "" })
     for (const key of Object.keys(keys)) {
@@ -87,7 +87,7 @@ describe("to deploy", () => {
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"))
 
-  it("the compose file has PostgreSQL, a service and three workers, with time to stop", () => {
+  it("the compose file has PostgreSQL, a service and three workers, and gives them time to stop", () => {
     assert.hasAllKeys(services, ["postgres", "service", "worker"])
     assert.strictEqual(member(member(member(services, "worker"), "deploy"), "replicas"), 3)
     for (const name of ["service", "worker"]) {

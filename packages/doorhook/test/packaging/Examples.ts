@@ -1,6 +1,6 @@
 /**
- * The examples of the documentation, used like a reader would: copied, installed with the packed archives, compiled,
- * started, and used by a third party.
+ * Uses the examples of the documentation like a reader: copies them, installs the packed archives, compiles and starts
+ * them, and connects a third party.
  */
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { hashPassword } from "doorhook"
@@ -27,7 +27,10 @@ const run = promisify(execFile)
 const root = fileURLToPath(new URL("../../../..", import.meta.url))
 const examples = join(root, "docs/examples")
 
-/** Of the folders there, these are programs in other languages, and Next.js takes longer to install than all others to run. */
+/**
+ * Examples not tested here: programs in other languages, and Next.js, which takes longer to install than all others to
+ * run.
+ */
 const left = ["receivers", "next"]
 
 const folders = readdirSync(examples, { withFileTypes: true }).flatMap((entry) =>
@@ -43,7 +46,7 @@ interface Started {
   readonly stop: Effect.Effect<Finished>
 }
 
-/** One installation for all examples, which are its workspaces. `packed` has the archives. */
+/** Makes one installation with all examples as workspaces. `packed` contains the archives. */
 const install = async (packed: string, folder: string): Promise<void> => {
   for (const name of folders) {
     cpSync(join(examples, name), join(folder, name), {
@@ -56,7 +59,7 @@ const install = async (packed: string, folder: string): Promise<void> => {
   await run("npm", ["install", "--prefer-offline", "--no-audit", ...archives], { cwd: folder })
 }
 
-/** The output of a reader's compiler, with the strictest settings. */
+/** Returns the output of a reader's compiler with the strictest settings. */
 const checkTypes = async (folder: string): Promise<string> => {
   const compilerOptions = {
     target: "es2024",
@@ -74,7 +77,7 @@ const checkTypes = async (folder: string): Promise<string> => {
   return (await run(join(root, "node_modules/.bin/tsc"), ["-p", "."], { cwd: folder })).stdout
 }
 
-/** Tests of the examples with the archives in `packed`, installed into `folder`. */
+/** Tests the examples with the archives in `packed`, installed into `folder`. */
 export const describeExamples = (packed: string, folder: string, server: TestServer): void => {
   let isInstalled = false
 
@@ -120,7 +123,7 @@ export const describeExamples = (packed: string, folder: string, server: TestSer
     })
 
     example(
-      "Express and PostgreSQL logs in by its own session, and publishes in its own transaction",
+      "Express and PostgreSQL logs in with its own session, and publishes in its own transaction",
       Effect.gen(function* () {
         const started = yield* startOnPostgres("express-postgres")
         const { sql, url } = started
@@ -133,7 +136,7 @@ export const describeExamples = (packed: string, folder: string, server: TestSer
         assert.strictEqual(yield* post(`${url}/doors/12/open`, { cookie }), 404)
         const opened = post(`${url}/doors/11/open`, { cookie })
         assert.include(yield* receives(url, token, opened), '"access_point":{"id":11,"name":"Front door"}')
-        // An event that can't be published rolls the entry back too.
+        // An event that can't be published also rolls back the entry.
         yield* sql(closed)
         assert.strictEqual(yield* opened, 500)
         assert.deepStrictEqual(yield* sql("SELECT count(*)::int AS entries FROM entries"), [{ entries: 1 }])
@@ -155,7 +158,7 @@ export const describeExamples = (packed: string, folder: string, server: TestSer
     )
 
     example(
-      "Effect publishes in the transaction of its own tables",
+      "Effect publishes in a transaction with its own tables",
       Effect.gen(function* () {
         const { sql, stop, url } = yield* startOnPostgres("effect-postgres")
         const hash = yield* Effect.promise(() => hashPassword(ada.password, { ln: 10 }))
@@ -176,13 +179,13 @@ export const describeExamples = (packed: string, folder: string, server: TestSer
         yield* Effect.promise(() => run("npm", ["run", "--silent", "build"], { cwd: join(folder, "nest") }))
         const { stop, url } = yield* start("nest", { DATABASE: "memory" })
         yield* rings(url)
-        // Nest sends itself the signal again when all is closed.
+        // Nest sends itself the signal again after closing.
         assert.strictEqual((yield* stop).code, null)
       })
     )
 
     example(
-      "Hono reads its tables on SQLite, by the commands of the page",
+      "Hono reads its tables on SQLite, with the commands of the page",
       Effect.gen(function* () {
         const started = yield* start("hono", { DATA: yield* temporaryFolder })
         const { url } = started
@@ -194,7 +197,7 @@ export const describeExamples = (packed: string, folder: string, server: TestSer
         ])
         const fill = (text: string): string =>
           [...filled].reduce((before, [name, value]) => before.replaceAll(name, value), text)
-        /** Runs the block of the page that calls this path. */
+        /** Runs the page's block that calls this path. */
         const call = (path: string) =>
           Effect.promise(async () => {
             const block = commands.find((text) => text.includes(path)) ?? ""
@@ -222,7 +225,7 @@ const closed = "ALTER TABLE doorhook.events ADD CONSTRAINT closed CHECK (false) 
 const post = (url: string, headers: Readonly<Record<string, string>> = {}) =>
   Effect.promise(async () => (await fetch(url, { method: "POST", headers })).status)
 
-/** The body that the third party's integration gets for an event. */
+/** Returns the body that the third party's integration gets for an event. */
 const receives = Effect.fnUntraced(function* (url: string, token: string, happens: Effect.Effect<number>) {
   const receiver = yield* startReceiver()
   yield* Effect.promise(() => createIntegration(url, token, receiver.url))
@@ -231,7 +234,7 @@ const receives = Effect.fnUntraced(function* (url: string, token: string, happen
   return receiver.received[0]?.body ?? ""
 })
 
-/** A third party is authorized in doorhook's own form, and gets a call event. */
+/** Authorizes a third party in doorhook's form, which then gets a call event. */
 const rings = Effect.fnUntraced(function* (url: string) {
   const home = yield* Effect.promise(async () => (await fetch(`${url}/`)).text())
   assert.strictEqual(home, "North Tower")
@@ -246,7 +249,10 @@ const withSecrets = [
   "/?next=/oauth/authorize?client_secret=sentinel-5"
 ]
 
-/** Ends an example. Its request log must not contain a client secret or a portal link, and the guide must show how. */
+/**
+ * Ends an example. The example's request log must not contain a client secret or a portal link, and the guide must show
+ * how to prevent it.
+ */
 const endsWithoutSecrets = Effect.fnUntraced(function* ({ name, stop, url }: Started) {
   for (const path of withSecrets) {
     yield* Effect.promise(async () => (await fetch(url + path, { redirect: "manual" })).text())
@@ -272,7 +278,7 @@ const [, authorize = ""] = /^(http:\S+\/oauth\/authorize\S+)$/m.exec(page) ?? []
 
 const member = (json: string, name: string): string => new RegExp(`"${name}": ?"([^"]+)"`).exec(json)?.[1] ?? ""
 
-/** The code that a user copies after logging in. */
+/** Returns the code that a user copies after logging in. */
 const codeShownAt = async (url: string): Promise<string> => {
   const answer = await logIn(url, ada.login, ada.password)
   const location = answer.headers.get("location")

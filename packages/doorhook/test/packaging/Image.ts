@@ -1,5 +1,6 @@
 /**
- * The image file, without a container engine. Its steps run in folders in place of the image's, on the packed archives.
+ * Tests the image file without a container engine: runs its steps on the packed archives, in temporary folders instead
+ * of the image's.
  */
 import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -28,10 +29,10 @@ const allOf = (name: string): ReadonlyArray<string> =>
 
 const argumentsOf = (text = "[]") => Schema.decodeUnknownSync(Schema.Array(Schema.String))(JSON.parse(text))
 
-/** The steps that are already done for the archives in `packed`. */
+/** Steps that are already done for the archives in `packed`. */
 const isDone = (command: string): boolean => /^(npm ci|mkdir \/packed|npm run pack)/.test(command)
 
-/** Tests of the image with the archives in a folder. */
+/** Tests the image with the archives in a folder. */
 export const describeImage = (packed: string): void => {
   it.live("builds, runs, is healthy, and stops", (context) =>
     Effect.scoped(

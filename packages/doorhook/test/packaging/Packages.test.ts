@@ -51,7 +51,7 @@ const startService = Effect.fnUntraced(function* (
   return { ...running, url }
 })
 
-/** The number of threads of a process for files, name lookups and passwords. */
+/** Returns the number of threads of a process for files, name look-ups and passwords. */
 const poolSize = (pid: number | undefined): number =>
   readdirSync(`/proc/${pid}/task`).filter(
     (thread) => readFileSync(`/proc/${pid}/task/${thread}/comm`, "utf8") === "libuv-worker\n"
@@ -61,7 +61,7 @@ const poolSize = (pid: number | undefined): number =>
 const separate = { simulate: "@doorhook/simulator", conformance: "@doorhook/conformance" } as const
 
 describe("the packages", () => {
-  it("compile and run, as modules, by require and by the command", () => {
+  it("compile and run as ES modules, with require and as a command", () => {
     assert.match(printed, /types: ok\nNode.js \d+\.\d+\.\d+: ok\n$/)
   })
 
@@ -69,7 +69,7 @@ describe("the packages", () => {
     const { engines } = Schema.decodeUnknownSync(Manifest)(
       JSON.parse(readFileSync(join(folder, "node_modules/doorhook/package.json"), "utf8"))
     )
-    // Like Node.js 20, which lacks such modules and does not link their importers.
+    // Like Node.js 20, which lacks such modules and can't link modules that import them.
     const old = `import { registerHooks } from "node:module"
       registerHooks({ resolve: (specifier, context, next) => {
         if (specifier === "node:sqlite") throw new Error("No such built-in module: node:sqlite")
@@ -88,7 +88,7 @@ describe("the packages", () => {
     assert.strictEqual(stdout, needed.repeat(2))
   })
 
-  it("without a platform load no module of Node.js", async () => {
+  it("that are platform-independent load no Node.js modules", async () => {
     const program = `import { registerHooks } from "node:module"
       const loaded = []
       registerHooks({ resolve: (specifier, context, next) => {
@@ -146,7 +146,7 @@ describe("the installed command", () => {
   })
 
   live(
-    "ends quietly and with 0 when its reader closes the pipe",
+    "exits quietly with 0 when its reader closes the pipe",
     Effect.gen(function* () {
       const { url } = yield* startService(["--database", "memory", "--allow-target", "127.0.0.0/8"])
       const { id } = yield* integrate(url, "http://127.0.0.1:9/")
@@ -166,7 +166,7 @@ describe("the installed command", () => {
       const list = `"${process.execPath}" "${bin}" deliveries list --limit 1000 --url ${url}`
       const env = { ...process.env, DOORHOOK_OPERATOR_KEY: operatorKey, NO_COLOR: "1" }
       const listed = yield* Effect.promise(() => run("bash", ["-c", list], { env }))
-      // More than a pipe's buffer, so the command still writes when its reader has gone.
+      // More than a pipe's buffer, so the command is still writing when its reader has gone.
       assert.isAbove(listed.stdout.length, 65_536)
       for (const command of [list, list, `${list} --json`]) {
         const { stderr, stdout } = yield* Effect.promise(() =>
@@ -178,7 +178,7 @@ describe("the installed command", () => {
     })
   )
 
-  it.live.runIf(process.platform === "linux")("has 64 threads for names and files, or as many as configured", () =>
+  it.live.runIf(process.platform === "linux")("has 64 threads for names and files, or the configured number", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const { child } = yield* startService(["--database", "memory"])
@@ -190,7 +190,7 @@ describe("the installed command", () => {
   )
 })
 
-describe("the installed command without the packages that are installed separately", () => {
+describe("the installed command without separate packages", () => {
   let alone = ""
 
   beforeAll(() => {
@@ -218,7 +218,7 @@ describe("the installed command without the packages that are installed separate
     "says in one line what to install, for any arguments",
     Effect.gen(function* () {
       for (const [name, missing] of Object.entries(separate)) {
-        const said = `doorhook: ${name} is in a package of its own. Install it with: npm install ${missing}\n`
+        const said = `doorhook: ${name} is in a separate package. Install it with: npm install ${missing}\n`
         for (const args of [[name], [name, "run", "--seed", "7"], [name, "--help"], ["--log-level", "debug", name]]) {
           const { code, stderr, stdout } = yield* runAlone(...args)
           assert.deepStrictEqual({ code, stderr, stdout }, { code: 1, stderr: said, stdout: "" }, args.join(" "))
@@ -241,7 +241,7 @@ describe("the installed command without the packages that are installed separate
   )
 })
 
-describe("the suite as one file, on what Node.js 18 has", () => {
+describe("the suite as one file, with the features of Node.js 18", () => {
   const suite = "doorhook-conformance.cjs"
   let alone = ""
 
@@ -260,7 +260,7 @@ describe("the suite as one file, on what Node.js 18 has", () => {
     )
 
   live(
-    "names the licences of its packages",
+    "contains the licences of its packages",
     Effect.sync(() => {
       const text = readFileSync(join(alone, suite), "utf8")
       const licences = text.slice(text.lastIndexOf("/*"))
@@ -349,10 +349,10 @@ await describeOnPostgres("the installed command", (server) => {
 })
 
 describe("the README", () => {
-  it("has a program that runs as pasted", async () => {
+  it("has a program that runs when pasted", async () => {
     const [, pasted = ""] = /^```ts\n([^]*?)^```$/m.exec(readFileSync(join(root, "README.md"), "utf8")) ?? []
     const place = mkdtempSync(join(folder, "readme-"))
-    // It serves until it is stopped, and the test's machine may use its port.
+    // The program serves until stopped, and its port might be in use on this machine.
     const ends = "\nawait doorhook.close()\nconsole.log('published')\nprocess.exit()\n"
     writeFileSync(join(place, "app.ts"), pasted.replace("listen(4000)", "listen(0)") + ends)
     const { stdout } = await run(process.execPath, ["app.ts"], { cwd: place })
@@ -364,7 +364,7 @@ describe("the guide to embedding", () => {
   const guide = readFileSync(join(root, "docs/embed.md"), "utf8")
   const [, commands = ""] = /^```sh\n([^]*?)^```$/m.exec(guide) ?? []
 
-  it.live("installs doorhook by its first block", (context) =>
+  it.live("installs doorhook with its first block", (context) =>
     Effect.scoped(
       Effect.gen(function* () {
         const outside = yield* temporaryFolder
@@ -375,7 +375,7 @@ describe("the guide to embedding", () => {
         yield* Effect.promise(async () => {
           const installation = run("bash", ["-c", script], { cwd: root, env })
           if (!(await reachingRegistry("the guide to embedding", installation))) return context.skip()
-          // A link would lead back into the checkout.
+          // A link would point into the checkout.
           assert.isFalse(lstatSync(join(project, "node_modules/doorhook")).isSymbolicLink())
           const program = 'import { createDoorhook } from "doorhook"; console.log(typeof createDoorhook)'
           const imported = await run(process.execPath, ["--input-type=module", "--eval", program], { cwd: project })

@@ -1,5 +1,5 @@
 /**
- * The code in the guide for receivers.
+ * Tests the code in the guide for receivers.
  */
 import { afterEach, assert, beforeEach, describe, it, vi } from "@effect/vitest"
 import { Crypto, Signature } from "@doorhook/core"
@@ -34,7 +34,7 @@ const headersOf = async (timestamp: number, ...secrets: ReadonlyArray<string>) =
   )
 })
 
-describe("a receiver that verifies by hand", () => {
+describe("a receiver that verifies signatures itself", () => {
   beforeEach(() => void vi.useFakeTimers({ now: now * 1_000, toFake: ["Date"] }))
   afterEach(() => void vi.useRealTimers())
 

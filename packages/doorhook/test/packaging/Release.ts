@@ -1,5 +1,5 @@
 /**
- * A rehearsed release: the command for npm publishes all packages to a registry in a folder, and they are installed from
+ * Rehearses a release: the release command publishes all packages to a registry in a folder, and npm installs them from
  * there.
  */
 import { assert, it } from "@effect/vitest"
@@ -21,7 +21,7 @@ const { scripts } = Schema.decodeUnknownSync(Schema.Struct({ scripts: Schema.Rec
 /** npm's messages when it can't reach a registry. */
 const unreachable = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH/
 
-/** Whether an installation succeeded. Reports when there is no registry. */
+/** Whether an installation succeeded. Prints a note if there is no registry. */
 export const reachingRegistry = async (what: string, installation: Promise<unknown>): Promise<boolean> => {
   try {
     await installation
@@ -48,13 +48,13 @@ type Manifest = typeof Manifest.Type
 
 const manifestFiles = globSync(["packages/*/package.json", "{simulator,conformance}/package.json"], { cwd: root })
 
-/** The manifests of published packages below a folder. */
+/** Returns the manifests of published packages below a folder. */
 const releasedIn = (folder: string): ReadonlyArray<Manifest> =>
   manifestFiles
     .map((file) => Schema.decodeUnknownSync(Manifest)(JSON.parse(readFileSync(join(folder, file), "utf8"))))
     .filter((manifest) => manifest.private !== true)
 
-/** The versions of doorhook's own packages that a package depends on. */
+/** Returns the versions of doorhook's packages that a package depends on. */
 const ownVersions = ({ dependencies, devDependencies, peerDependencies }: Manifest): ReadonlyArray<string> =>
   Object.entries({ ...dependencies, ...devDependencies, ...peerDependencies }).flatMap(([name, version]) =>
     /^@?doorhook/.test(name) ? [version] : []
@@ -63,9 +63,9 @@ const ownVersions = ({ dependencies, devDependencies, peerDependencies }: Manife
 const filesIn = async (archive: string): Promise<ReadonlyArray<string>> =>
   (await run("tar", ["-tzf", archive])).stdout.trim().split("\n")
 
-/** Tests of a release of the built packages. */
+/** Tests a release of the built packages. */
 export const describeRelease = (): void => {
-  it.live("is published by its command, and installed by npm", (context) =>
+  it.live("is published with its command, and installed with npm", (context) =>
     Effect.scoped(
       Effect.gen(function* () {
         const folder = yield* temporaryFolder
@@ -83,7 +83,7 @@ export const describeRelease = (): void => {
 
         const released = releasedIn(root)
         const [{ version } = { version: "" }] = released
-        // Provenance can only be proved by a build service.
+        // Only a build service can prove provenance.
         const rehearsing = { ...env, npm_config_provenance: "false" }
         assert.match(scripts["release"] ?? "", /changeset publish$/)
         yield* Effect.promise(() => run(changeset, ["publish", "--no-git-tag"], { cwd: root, env: rehearsing }))

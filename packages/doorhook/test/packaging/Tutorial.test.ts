@@ -1,6 +1,6 @@
 /**
- * Runs the tutorial literally: its files, commands and answers. Only ports and the values that a reader fills in are
- * replaced.
+ * Runs the tutorial literally, with its files, commands and responses. Replaces only ports and the values that a reader
+ * fills in.
  */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
@@ -19,10 +19,10 @@ const page = readFileSync(new URL("../../../../docs/tutorial.md", import.meta.ur
 const blocksOf = (language: string): ReadonlyArray<string> =>
   [...page.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, "gm"))].map(([, text = ""]) => text)
 
-/** The block of commands that contains a text. */
+/** Returns the block of commands that contains a text. */
 const commandsWith = (part: string): string => blocksOf("sh").find((text) => text.includes(part)) ?? ""
 
-/** The arguments of the only `npx doorhook` line that contains a text. */
+/** Returns the arguments of the only `npx doorhook` line that contains a text. */
 const argumentsOf = (part: string): ReadonlyArray<string> =>
   (
     commandsWith(part)
@@ -36,7 +36,7 @@ const memberOf = (text: string, name: string): string => new RegExp(`"${name}": 
 
 describe("the tutorial", () => {
   live(
-    "leads from nothing to a webhook, and to a delayed one",
+    "leads from an empty folder to a webhook, and to a delayed one",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       writeFileSync(join(folder, "directory.json"), blocksOf("json")[0] ?? "")

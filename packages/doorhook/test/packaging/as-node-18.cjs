@@ -1,5 +1,5 @@
 /**
- * Takes away what Node.js 18 lacks: `node --require as-node-18.cjs FILE`.
+ * Removes features that Node.js 18 lacks: `node --require as-node-18.cjs FILE`.
  */
 const lacking = [
   [Array, "fromAsync"],

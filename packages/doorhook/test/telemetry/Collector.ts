@@ -4,17 +4,17 @@
 import type { Received } from "@doorhook/testkit/Receiver"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 
-/** Starts a collector on a free port. It stores exports, and their paths name their signals. */
+/** Starts a collector on a free port. It stores exports, whose paths name their signals. */
 export const startCollector = startReceiver(() => ({
   status: 200,
   headers: { "content-type": "application/json" },
   body: "{}"
 }))
 
-/** The signal of an export: traces, metrics or logs. */
+/** Returns the signal of an export: traces, metrics or logs. */
 export const signalOf = ({ path }: Received): string => path.split("/").at(-1) ?? ""
 
-/** All objects in a document that have a member, at any depth. */
+/** Returns all objects in a document with a certain member, at any depth. */
 export const objectsWith = (member: string, document: unknown): ReadonlyArray<Readonly<Record<string, unknown>>> => {
   if (typeof document !== "object" || document === null) return []
   const inner = Object.values(document).flatMap((value) => objectsWith(member, value))

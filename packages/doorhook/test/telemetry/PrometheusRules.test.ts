@@ -36,7 +36,7 @@ const page = read(new URL("operations.md", docs))
 /** Whether a program of Prometheus is installed. */
 const hasPromtool = spawnSync("promtool", ["--version"]).status === 0
 
-/** The error output of promtool; empty if it exits with 0. */
+/** Returns the error output of promtool; empty if it exits with 0. */
 const complaintOf = (...args: ReadonlyArray<string>): string => {
   const { status, stderr, stdout } = spawnSync("promtool", args, { encoding: "utf8" })
   return status === 0 ? "" : `${stdout}${stderr}`
@@ -72,7 +72,7 @@ describe("the rules for Prometheus", () => {
     assert.strictEqual(complaintOf("check", "rules", file), "")
   })
 
-  it.runIf(hasPromtool)("fire when something is wrong, and not otherwise", () => {
+  it.runIf(hasPromtool)("fire only when something is wrong", () => {
     const cases = fileURLToPath(new URL("prometheus-rules.test.yaml", import.meta.url))
     assert.strictEqual(complaintOf("test", "rules", cases), "")
   })

@@ -1,6 +1,6 @@
 /**
- * Telemetry of a complete flow: traces, metrics and logs over OTLP, and Prometheus. Every secret and every person in the
- * flow has a mark, which telemetry must not contain.
+ * Telemetry of a complete flow: traces, metrics and logs over OTLP, and Prometheus. Every secret and every person in
+ * the flow contains a marker, which must not appear in telemetry.
  */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
@@ -38,7 +38,7 @@ const namedMetrics = new Set(
   objectsWith("expr", [dashboard, rules]).flatMap(({ expr }) => String(expr).match(/doorhook_[a-z0-9_]+/g) ?? [])
 )
 
-/** The point of a gauge with a value. */
+/** Returns the point of a gauge with a certain value. */
 const pointIn = (metric: unknown, value: number): unknown =>
   objectsWith("asDouble", metric).find(({ asDouble }) => asDouble === value)
 
@@ -52,7 +52,7 @@ const attributesOf = (span: unknown): Record<string, string> =>
 
 describe("telemetry", () => {
   live(
-    "records what happens, links attempts to publications, and names no secret and no person",
+    "records publications and attempts, links them, and contains no secret and no person",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       writeFileSync(join(folder, "directory.json"), JSON.stringify(directory))
@@ -134,7 +134,7 @@ describe("telemetry", () => {
       assert.match(JSON.stringify(of("logs")), /given up/)
       assert.include(everything, '"doors"')
       assert.include(everything, "deployment.environment")
-      // Receivers must not get any of it.
+      // Receivers must not get any telemetry headers.
       assert.isUndefined(receiver.received[0]?.headers["traceparent"])
 
       assert.isAtLeast(namedMetrics.size, 15)
@@ -148,7 +148,7 @@ describe("telemetry", () => {
   )
 
   live(
-    "is sent, and stopping is no failure, with any flags before the command's name",
+    "is sent, and stopping is not a failure, with any flags before the command's name",
     Effect.gen(function* () {
       const collector = yield* startCollector
       const args = ["--log-level", "info", "serve", "--port", "0", "--database", "memory"]

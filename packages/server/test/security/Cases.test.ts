@@ -59,7 +59,7 @@ const cases: Readonly<Record<string, ReadonlyArray<NamedTest>>> = {
   A29: [[authorize, "names the client, its request and the user's destination, all escaped"]],
   A31: [[authorize, "is slowed down after ten failures"]],
   T1: [[token, "accepts a multipart form, as in the document"]],
-  T3: [["packages/doorhook/test/oauth/SimpleOauth2.test.ts", "takes, uses, refreshes and revokes tokens by %s"]],
+  T3: [["packages/doorhook/test/oauth/SimpleOauth2.test.ts", "gets, uses, refreshes and revokes tokens with %s"]],
   T5: [[token, "an empty form"]],
   T7: [[token, "no grant_type"]],
   T9: [[token, "refuses %s twice, in both kinds of form"]],
@@ -75,7 +75,7 @@ const cases: Readonly<Record<string, ReadonlyArray<NamedTest>>> = {
   T23: [[grants, "takes a code up to ten minutes after the login, not at ten minutes"]],
   T25: [
     [grants, "takes a code once: the second time ends everything that it had brought"],
-    [races, "gets tokens for one of twenty exchanges of a code, and the other exchanges revoke them"]
+    [races, "gets tokens from one of twenty exchanges of a code, and the other exchanges revoke them"]
   ],
   T27: [[grants, "refuses a code that is unknown, another client's, or bound to another redirect URI"]],
   T29: [[own, "T29: a redirect URI of the authorize step is required again"]],
@@ -96,7 +96,7 @@ const cases: Readonly<Record<string, ReadonlyArray<NamedTest>>> = {
   ],
   R5: [[own, "R5: a refresh may request only the granted scope"]],
   R7: [[grants, "of a client without a secret rotates; a lost answer can be asked for again within a minute"]],
-  R9: [[races, "gets twenty concurrent refreshes, and each answer keeps working"]],
+  R9: [[races, "can refresh twenty times concurrently, and each response stays valid"]],
   R11: [[grants, "is refused to a user who is gone, and so is the access token"]],
   R13: [[grants, "goes on after expired tokens were purged"]],
   V1: [[token, "ends an access token immediately, and answers any token with JSON"]],

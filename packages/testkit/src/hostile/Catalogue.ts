@@ -64,14 +64,14 @@ export const onHttp: ReadonlyArray<HostileReceiver> = [
   ...list({ endlessHeader, endlessHeaders }, invalid(/headers exceed 16 KiB/)),
   ...list({ endlessInterim }, invalid(/too many interim answers \(status 103\)/)),
   ...list({ continues, switchesProtocols }, invalid(/status 100 or 101/)),
-  ...list({ hasStatusZero }, invalid(/0 is no status/)),
+  ...list({ hasStatusZero }, invalid(/0 is not a status/)),
   ...list(
     { hasHugeLength, hasLengthAndChunks, hasTwoLengths },
     invalid(/not HTTP\/1\.1 \(contradictory content-length\)/)
   ),
   ...list(otherNotHttp, invalid(/not HTTP\/1\.1 \(.+\)$/)),
   ...list({ endsInHeaders, endsWithoutAnswer }, broken(/closed before the answer ended/)),
-  ...list(otherBreaks, broken(/broke before the answer ended \(\w+\)|closed at once/)),
+  ...list(otherBreaks, broken(/broke before the answer ended \(\w+\)|closed immediately/)),
   ...list({ answersEarlyAndResets }, { outcome: "bad_status", known: "at once" })
 ]
 
