@@ -1,5 +1,5 @@
 /**
- * The documentation as a site: `npm run docs`. A link that leads nowhere fails the build.
+ * Settings of the documentation site, which `npm run docs` builds. A dead link fails the build.
  */
 import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -7,7 +7,7 @@ import { defineConfig } from "vitepress"
 
 const docs = fileURLToPath(new URL("..", import.meta.url))
 
-/** Pages with their titles, of which those are listed that there are. */
+/** Sidebar items of the listed pages. Leaves out pages that don't exist. */
 const pages = (...listed: ReadonlyArray<readonly [text: string, page: string]>) =>
   listed.filter(([, page]) => existsSync(`${docs}${page}.md`)).map(([text, page]) => ({ text, link: `/${page}` }))
 
@@ -55,12 +55,7 @@ const sidebar = [
   },
   {
     text: "Rely on it",
-    items: pages(
-      ["Guarantees", "guarantees"],
-      ["Security", "security"],
-      ["Versions", "versioning"],
-      ["Migration", "migration"]
-    )
+    items: pages(["Guarantees", "guarantees"], ["Security", "security"], ["Versions", "versioning"])
   },
   {
     text: "Reference",

@@ -1,8 +1,8 @@
 /**
- * A backend written in Effect on PostgreSQL: users and entries in tables of its own, and an event that is published in the
- * transaction that stores its entry.
+ * A backend in Effect on PostgreSQL, with its own tables of users and entries. It publishes each event in the
+ * transaction that stores the entry.
  *
- * Every setting of doorhook comes from the environment. Its logs and spans go where the application's own go.
+ * doorhook takes all settings from the environment, and logs and traces through the application.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
@@ -18,7 +18,7 @@ import { createServer } from "node:http"
 
 const Database = PgClient.layerConfig({ url: Config.Redacted("DOORHOOK_DATABASE"), spanAttributes: Config.succeed({}) })
 
-/** The application's own tables, made at its start. */
+/** Creates the application's own tables. */
 const Tables = Layer.effectDiscard(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -33,7 +33,7 @@ const Tables = Layer.effectDiscard(
 
 const User = Schema.Struct({ id: Schema.String, password_hash: Schema.String })
 
-/** Users and what they administer, from the application's tables. */
+/** doorhook's directory, from the application's tables. */
 const AppDirectory = Layer.effect(
   Directory,
   Effect.gen(function* () {
@@ -67,7 +67,7 @@ const AppDirectory = Layer.effect(
   })
 )
 
-/** `POST /entries`: the entry and its event are stored together, or neither is. */
+/** `POST /entries`: stores the entry and publishes its event in one transaction. */
 const Entries = HttpRouter.add(
   "POST",
   "/entries",
@@ -98,7 +98,7 @@ const Server = Layer.unwrap(
   )
 )
 
-/** The line that says where it listens. */
+/** Logs the address of the server. */
 const Announce = Layer.effectDiscard(HttpServer.addressFormattedWith((url) => Console.log(`listening on ${url}`)))
 
 const App = Announce.pipe(

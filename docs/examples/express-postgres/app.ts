@@ -1,6 +1,6 @@
 /**
- * A backend on Express and PostgreSQL, with a login of its own, that gives third parties webhooks. An event is published in the
- * transaction that stores what happened.
+ * A backend on Express and PostgreSQL with its own login, which offers webhooks to third parties. It publishes an event
+ * in the transaction that stores the entry.
  */
 import { createDoorhook, publishIn, redactUrl, sqlDirectory } from "doorhook"
 import express from "express"
@@ -13,11 +13,11 @@ const publicUrl = process.env["PUBLIC_URL"] ?? `http://localhost:${port}`
 await prepare()
 
 const doorhook = await createDoorhook({
-  database: databaseUrl, // tables of its own in the schema doorhook
+  database: databaseUrl, // doorhook keeps its tables in the schema doorhook
   publicUrl,
-  operatorKey: process.env["DOORHOOK_OPERATOR_KEY"], // made and kept in the database when there is none
-  encryptionKey: process.env["DOORHOOK_ENCRYPTION_KEY"], // secrets are kept readable in the database without it
-  // Receivers on this machine: leave it out where receivers are on the internet.
+  operatorKey: process.env["DOORHOOK_OPERATOR_KEY"], // without it doorhook stores a generated key in the database
+  encryptionKey: process.env["DOORHOOK_ENCRYPTION_KEY"], // without it secrets are readable in the database
+  // Allows receivers on this machine. Leave it out in production.
   allowTargets: ["127.0.0.0/8"],
   directory: {
     ...sqlDirectory({ database: pool }),
@@ -27,7 +27,7 @@ const doorhook = await createDoorhook({
 
 const app = express()
 app.use((request, response, next) => {
-  // Without `redactUrl` the log would hold client secrets and portal links.
+  // `redactUrl` keeps client secrets and portal links out of the log.
   const line = `${request.method} ${redactUrl(request.originalUrl)}`
   response.on("finish", () => process.stdout.write(`${line} ${response.statusCode}\n`))
   next()
@@ -37,7 +37,7 @@ app.use(login(publicUrl))
 
 app.get("/", (_, response) => void response.send("North Tower"))
 
-/** What the backend does, and its receivers learn: stored and published together, or not at all. */
+/** Opens a door: stores the entry and publishes its event in one transaction. */
 app.post("/doors/:id/open", async (request, response) => {
   const user = await sessionOf(request.headers.cookie)
   if (user === null) return void response.status(401).json({ error: "Log in first." })
@@ -65,7 +65,7 @@ const server = app.listen(port, "127.0.0.1", () => {
   process.stdout.write(`listening on http://127.0.0.1:${port}\n`)
 })
 
-// Finish what is open, then end.
+// Finishes open requests and deliveries, then exits.
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => {
     server.close()

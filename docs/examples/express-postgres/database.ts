@@ -1,5 +1,5 @@
 /**
- * The backend's own tables on PostgreSQL, with one building and one administrator to begin with.
+ * The backend's own tables on PostgreSQL, with one building and one administrator.
  */
 import { hashPassword } from "doorhook"
 import pg from "pg"
@@ -7,10 +7,10 @@ import pg from "pg"
 export const databaseUrl = process.env["DATABASE_URL"] ?? "postgres://postgres@localhost:5432/postgres"
 
 export const pool = new pg.Pool({ connectionString: databaseUrl })
-// Of idle connections: without a listener they end the process.
+// Without a listener, errors of idle connections end the process.
 pool.on("error", ({ message }) => process.stderr.write(`${message}\n`))
 
-/** Makes the tables where they are missing. */
+/** Creates missing tables. */
 export const prepare = async (): Promise<void> => {
   await pool.query(`
     CREATE TABLE IF NOT EXISTS users (id bigint PRIMARY KEY, login text UNIQUE NOT NULL, password_hash text NOT NULL);
@@ -36,7 +36,7 @@ export const prepare = async (): Promise<void> => {
   `)
 }
 
-/** Commits what `work` did, or nothing of it. */
+/** Runs `work` in a transaction. */
 export const inTransaction = async <A>(work: (client: pg.PoolClient) => Promise<A>): Promise<A> => {
   const client = await pool.connect()
   try {
@@ -46,7 +46,7 @@ export const inTransaction = async <A>(work: (client: pg.PoolClient) => Promise<
     client.release()
     return done
   } catch (error) {
-    // The connection is closed, and with it the transaction.
+    // Closes the connection, which ends the transaction.
     client.release(true)
     throw error
   }

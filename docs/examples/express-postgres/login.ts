@@ -1,5 +1,5 @@
 /**
- * The backend's own login: a form, and a cookie that names a session in the database.
+ * The backend's own login: a form, and a cookie with the id of a session in the database.
  */
 import { verifyPassword } from "doorhook"
 import { Router, urlencoded } from "express"
@@ -11,7 +11,7 @@ export interface SessionUser {
   readonly name: string
 }
 
-/** Whose session the cookies of a request name; null for nobody's. */
+/** The user whose session is in the cookies, or null. */
 export const sessionOf = async (cookies = ""): Promise<SessionUser | null> => {
   const id = /(?:^|; )session=([0-9a-f]+)/.exec(cookies)?.[1]
   if (id === undefined) return null
@@ -43,7 +43,7 @@ export const login = (publicUrl: string): Router => {
     const session = randomBytes(16).toString("hex")
     await pool.query("INSERT INTO sessions VALUES ($1, $2)", [session, rows[0].id])
     response.cookie("session", session, { httpOnly: true, sameSite: "lax", secure: publicUrl.startsWith("https:") })
-    // Back to the page that sent the user here, if it is one of this site.
+    // Returns to the page that sent the user here, if it is on this site.
     response.redirect(303, String(returnTo).startsWith(`${publicUrl}/`) ? returnTo : "/")
   })
 

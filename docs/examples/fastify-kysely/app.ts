@@ -1,5 +1,6 @@
 /**
- * A backend on Fastify and Kysely that gives third parties webhooks. An event is published in Kysely's own transaction.
+ * A backend on Fastify and Kysely that offers webhooks to third parties. It publishes an event in a transaction of
+ * Kysely.
  */
 import { createDoorhook, publishIn, redactUrl } from "doorhook"
 import Fastify from "fastify"
@@ -12,16 +13,16 @@ const port = Number(process.env["PORT"] ?? 3000)
 await prepare()
 
 const doorhook = await createDoorhook({
-  database: databaseUrl, // tables of its own in the schema doorhook
+  database: databaseUrl, // doorhook keeps its tables in the schema doorhook
   publicUrl: process.env["PUBLIC_URL"] ?? `http://localhost:${port}`,
-  operatorKey: process.env["DOORHOOK_OPERATOR_KEY"], // made and kept in the database when there is none
-  encryptionKey: process.env["DOORHOOK_ENCRYPTION_KEY"], // secrets are kept readable in the database without it
-  // Receivers on this machine: leave it out where receivers are on the internet.
+  operatorKey: process.env["DOORHOOK_OPERATOR_KEY"], // without it doorhook stores a generated key in the database
+  encryptionKey: process.env["DOORHOOK_ENCRYPTION_KEY"], // without it secrets are readable in the database
+  // Allows receivers on this machine. Leave it out in production.
   allowTargets: ["127.0.0.0/8"],
   directory
 })
 
-// Without `redactUrl` the log would hold client secrets and portal links.
+// `redactUrl` keeps client secrets and portal links out of the log.
 const app = Fastify({
   logger: {
     serializers: {
@@ -32,7 +33,7 @@ const app = Fastify({
 await app.register(doorhook.fastify)
 app.get("/", () => "North Tower")
 
-/** Somebody rings: stored and published together, or not at all. */
+/** Rings: stores the ring and publishes its event in one transaction. */
 app.post("/rings", async (_, reply) => {
   const published = await db.transaction().execute(async (transaction) => {
     const ring = await transaction
@@ -48,7 +49,7 @@ app.post("/rings", async (_, reply) => {
   return reply.status(201).send(published)
 })
 
-// Requests first, then deliveries, then the database.
+// Closes the server, then doorhook, then the database.
 app.addHook("onClose", async () => {
   await doorhook.close()
   await db.destroy()

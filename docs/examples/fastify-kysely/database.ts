@@ -1,5 +1,5 @@
 /**
- * The backend's own tables, by Kysely, with one building and one administrator to begin with.
+ * The backend's own tables, with one building and one administrator.
  */
 import { hashPassword } from "doorhook"
 import type { Generated } from "kysely"
@@ -15,12 +15,12 @@ interface Tables {
 export const databaseUrl = process.env["DATABASE_URL"] ?? "postgres://postgres@localhost:5432/postgres"
 
 const pool = new pg.Pool({ connectionString: databaseUrl })
-// Of idle connections: without a listener they end the process.
+// Without a listener, errors of idle connections end the process.
 pool.on("error", ({ message }) => process.stderr.write(`${message}\n`))
 
 export const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
 
-/** Makes the tables where they are missing. */
+/** Creates missing tables. */
 export const prepare = async (): Promise<void> => {
   const { schema } = db
   await schema

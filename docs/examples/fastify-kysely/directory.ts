@@ -1,12 +1,12 @@
 /**
- * Users and buildings, for doorhook: a function for each question.
+ * doorhook's directory: functions that query users and buildings.
  */
 import { verifyPassword } from "doorhook"
 import type { HostDirectory } from "doorhook"
 import { db } from "./database.ts"
 
 export const directory: HostDirectory = {
-  client: () => null, // only clients that are registered by doorhook.clients.add
+  client: () => null, // only clients registered by doorhook.clients.add
   authenticate: async (login, password) => {
     const user = await db.selectFrom("users").selectAll().where("login", "=", login).executeTakeFirst()
     // An unknown login must take as long as a wrong password.

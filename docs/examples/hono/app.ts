@@ -1,6 +1,6 @@
 /**
- * A backend on Hono and SQLite that gives third parties webhooks: doorhook reads users and buildings from the backend's tables.
- * The same lines serve on Bun and Deno, whose servers take `app.fetch` too.
+ * A backend on Hono and SQLite that offers webhooks to third parties. doorhook reads users and buildings from the
+ * backend's tables. On Bun and Deno pass `app.fetch` to their servers.
  */
 import { serve } from "@hono/node-server"
 import { getConnInfo } from "@hono/node-server/conninfo"
@@ -14,27 +14,27 @@ const port = Number(process.env["PORT"] ?? 3000)
 
 const doorhook = await createDoorhook({
   database: join(data, "doorhook.db"),
-  // A web request does not say where the service is reached.
+  // Web requests do not contain the public address.
   publicUrl: process.env["PUBLIC_URL"] ?? `http://localhost:${port}`,
-  operatorKey: process.env["DOORHOOK_OPERATOR_KEY"], // made and kept in the database when there is none
-  encryptionKey: process.env["DOORHOOK_ENCRYPTION_KEY"], // secrets are kept readable in the database without it
-  // Receivers on this machine: leave it out where receivers are on the internet.
+  operatorKey: process.env["DOORHOOK_OPERATOR_KEY"], // without it doorhook stores a generated key in the database
+  encryptionKey: process.env["DOORHOOK_ENCRYPTION_KEY"], // without it secrets are readable in the database
+  // Allows receivers on this machine. Leave it out in production.
   allowTargets: ["127.0.0.0/8"],
   directory: sqlDirectory({ database })
 })
 
 const app = new Hono()
-// Without `redactUrl` the log would hold client secrets and portal links.
+// `redactUrl` keeps client secrets and portal links out of the log.
 app.use(logger((line) => process.stdout.write(`${redactUrl(line)}\n`)))
 app.use((context, next) =>
   doorhook.handles(context.req.raw)
-    ? // The address that a request comes from makes guessing passwords slow for that address alone.
+    ? // Failed logins are limited by this address.
       doorhook.fetch(context.req.raw, { remoteAddress: getConnInfo(context).remote.address })
     : next()
 )
 app.get("/", (context) => context.text("North Tower"))
 
-/** Somebody rings. SQLite files can't share a transaction: the key makes it safe to publish the same ring again. */
+/** Rings. Two SQLite files can't share a transaction, so the key makes it safe to publish the same ring again. */
 app.post("/rings", async (context) => {
   const { lastInsertRowid: id } = database.prepare("INSERT INTO rings (building_id) VALUES (1)").run()
   const published = await doorhook.publish(

@@ -1,12 +1,12 @@
 /**
- * The backend's own tables on SQLite, with one building and one administrator to begin with.
+ * The backend's own tables on SQLite, with one building and one administrator.
  */
 import { hashPassword } from "doorhook"
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 
-/** Where both databases are: this one, and doorhook's own. */
+/** Folder of this database and doorhook's own. */
 export const data = process.env["DATA"] ?? "data"
 
 mkdirSync(data, { recursive: true })

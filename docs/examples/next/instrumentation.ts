@@ -1,5 +1,5 @@
 /**
- * Starts doorhook with the server: deliveries that wait do not need a request to go on.
+ * Starts doorhook with the server, so waiting deliveries continue without a request.
  */
 export const register = async (): Promise<void> => {
   if (process.env["NEXT_RUNTIME"] !== "nodejs") return

@@ -1,2 +1,2 @@
-// Not bundled: doorhook runs from `node_modules`, as it is installed.
+// doorhook must not be bundled.
 export default { serverExternalPackages: ["doorhook"] }

@@ -1,5 +1,5 @@
 /**
- * What the backend itself does.
+ * The backend itself.
  */
 import { Controller, Get, Inject, Module, Post } from "@nestjs/common"
 import type { Doorhook, PublishResult } from "doorhook"
@@ -14,7 +14,7 @@ class BuildingController {
     return "North Tower"
   }
 
-  /** Somebody rings. */
+  /** Publishes a ring. */
   @Post("rings")
   ring(): Promise<PublishResult> {
     return this.doorhook.publish({

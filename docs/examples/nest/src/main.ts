@@ -1,5 +1,5 @@
 /**
- * A backend on NestJS that gives third parties webhooks.
+ * A backend on NestJS that offers webhooks to third parties.
  */
 import "reflect-metadata"
 import { NestFactory } from "@nestjs/core"
@@ -8,7 +8,7 @@ import { AppModule } from "./app.module.js"
 import { DOORHOOK } from "./doorhook.module.js"
 
 const app = await NestFactory.create(AppModule)
-// Before `listen`, which adds Nest's body parsers: doorhook reads its requests itself.
+// Before `listen`, which adds Nest's body parsers: doorhook reads bodies itself.
 app.use(app.get<Doorhook>(DOORHOOK).node)
 app.enableShutdownHooks()
 await app.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1")

@@ -39,7 +39,7 @@ function isEvent(body: Buffer): boolean {
 }
 
 const app = express()
-// The signature is over the bytes: no `express.json()` before it.
+// The signature covers the raw bytes, so don't use `express.json()` before it.
 app.post("/hook", express.raw({ type: () => true, limit: "1mb" }), ({ body, headers }, response) => {
   const id = headers["webhook-id"]
   if (!Buffer.isBuffer(body) || typeof id !== "string" || !isGenuine(headers, body))

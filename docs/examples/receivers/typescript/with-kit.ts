@@ -1,4 +1,4 @@
-// A webhook receiver with @doorhook/receiver, which verifies, drops duplicates and answers.
+// A webhook receiver with @doorhook/receiver, which verifies signatures, drops duplicates and answers.
 //
 //   PORT=9000 DATABASE=receiver.db WEBHOOK_SECRET=whsec_... node with-kit.ts
 import { createReceiver, sqliteStore } from "@doorhook/receiver"
@@ -15,7 +15,7 @@ const keep = database.prepare("INSERT INTO events VALUES (?, ?)")
 const receiver = createReceiver({
   secrets: [WEBHOOK_SECRET],
   store,
-  // In one transaction with the mark that the id is known. Another process works on `events` later.
+  // In one transaction with the id. Another process works on `events` later.
   record: (_, { body, id }) => void keep.run(id, body)
 })
 const server = createServer(receiver.node).listen(Number(PORT), "127.0.0.1")

@@ -1,5 +1,5 @@
 /**
- * Somebody rings: what the backend itself does.
+ * A route of the backend itself, which publishes a ring.
  */
 import { doorhook } from "../../lib/doorhook.ts"
 
