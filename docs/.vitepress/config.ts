@@ -55,7 +55,12 @@ const sidebar = [
   },
   {
     text: "Rely on it",
-    items: pages(["Guarantees", "guarantees"], ["Security", "security"], ["Versions", "versioning"])
+    items: pages(
+      ["Guarantees", "guarantees"],
+      ["Security", "security"],
+      ["Versions", "versioning"],
+      ["Migration", "migration"]
+    )
   },
   {
     text: "Reference",

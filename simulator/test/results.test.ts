@@ -285,14 +285,14 @@ describe("counts of events", () => {
     assert.match(planned(true), /^planned +0 events\n/)
   })
 
-  it("include requests held by --max-inflight and failed look-ups", () => {
+  it("include requests held by --max-inflight and failed lookups", () => {
     const measurements = measured((own) => {
       own.totals.held = 12
       Object.assign(own.sample, { wanted: 40, failed: 3, why: "status 429: slow down" })
     })
     const report = reportOf(measurements, { facts: { kind: "service" } })
     assert.match(summaryText(report), /^held +12 requests to publish waited for a place: 1,000 were open/m)
-    assert.match(summaryText(report), /^sampled +37 deliveries for request times; 3 more look-ups failed \(status 429/m)
+    assert.match(summaryText(report), /^sampled +37 deliveries for request times; 3 more lookups failed \(status 429/m)
     assert.include(htmlReport(report), "The load was not open then")
     assert.deepStrictEqual(report.sample, { wanted: 40, failed: 3, why: "status 429: slow down" })
   })

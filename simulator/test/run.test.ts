@@ -532,7 +532,7 @@ describe("tracking of a service's deliveries", () => {
     })
   )
 
-  it.effect("reports how many look-ups failed after retries, and why", () =>
+  it.effect("reports how many lookups failed after retries, and why", () =>
     Effect.gen(function* () {
       const measured = new Measurements()
       const tracker = new DeliveryTracker(service, measured, (at) => at)

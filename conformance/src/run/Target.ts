@@ -50,7 +50,7 @@ export const systemNames: Layer.Layer<NameResolver> = Layer.succeed(NameResolver
     Effect.tryPromise(() => lookup(host, { all: true })).pipe(
       Effect.map((found) => found.map(({ address }) => address)),
       Effect.timeout("5 seconds"),
-      // A failed look-up means no address.
+      // A failed lookup means no address.
       Effect.orElseSucceed(() => [])
     )
 })

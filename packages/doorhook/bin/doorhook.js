@@ -15,8 +15,8 @@ const youngGeneration = "--max-semi-space-size=16"
 // while it arrived would stay allocated until the next collection.
 const oldGeneration = "--heap-growing-percent=100"
 
-// Node.js uses four threads for files and name look-ups unless this is set before the first use. At most half of them
-// look up names, so two dead name servers would block all other look-ups. Set here because modules read it when they
+// Node.js uses four threads for files and name lookups unless this is set before the first use. At most half of them
+// look up names, so two dead name servers would block all other lookups. Set here because modules read it when they
 // load.
 process.env["UV_THREADPOOL_SIZE"] ??= "64"
 

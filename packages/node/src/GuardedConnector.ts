@@ -17,7 +17,7 @@ import { ofBlocked, ofConnecting, ofGone, ofHandshake, ofLookup } from "./Transp
 import type { TransportFailure } from "./TransportFailure.ts"
 
 /**
- * The stage of opening a connection. `queue` means a look-up that had to wait for others, and lasts until the addresses
+ * The stage of opening a connection. `queue` means a lookup that had to wait for others, and lasts until the addresses
  * are known.
  */
 export type Stage = "queue" | "name" | "proxy" | "tunnel" | "connection" | "handshake"
@@ -84,7 +84,7 @@ const judge = (
   return bad === undefined ? Effect.void : Effect.fail(ofBlocked(host, bad))
 }
 
-/** Makes a look-up function that always returns the checked addresses. */
+/** Makes a lookup function that always returns the checked addresses. */
 const pinned =
   (addresses: ReadonlyArray<string>): LookupFunction =>
   (_, options, callback) => {

@@ -9,14 +9,14 @@ import { RecentMap } from "@doorhook/core"
 import { Data } from "effect"
 import { lookup } from "node:dns/promises"
 
-/** The caller of a look-up. */
+/** The caller of a lookup. */
 export interface Asker {
-  /** The client whose limits apply to the look-up. */
+  /** The client whose limits apply to the lookup. */
   readonly client: string
-  /** Called once if the look-up has to wait for a place. */
+  /** Called once if the lookup has to wait for a place. */
   readonly onWait?: () => void
   /**
-   * Cancels a waiting look-up, unless another caller waits for it too. Without a signal, the look-up stays in the
+   * Cancels a waiting lookup, unless another caller waits for it too. Without a signal, the lookup stays in the
    * queue, so that a later caller can use its answer.
    */
   readonly signal?: AbortSignal
@@ -28,7 +28,7 @@ export type NameLookup = (name: string, asker: Asker) => Promise<ReadonlyArray<s
 /** The client already has the maximum number of waiting names. */
 export class QueueFull extends Data.TaggedError("QueueFull")<{ readonly message: string }> {}
 
-/** Limits on concurrent look-ups. */
+/** Limits on concurrent lookups. */
 export interface Places {
   readonly total: number
   /** Maximum for one client. */
@@ -37,16 +37,16 @@ export interface Places {
   readonly slow: number
 }
 
-/** Returns the limits for a thread pool. libuv uses half of the threads for look-ups. */
+/** Returns the limits for a thread pool. libuv uses half of the threads for lookups. */
 export const placesOf = (threads: number): Places => {
   const total = Math.max(1, Math.ceil(threads / 2))
   return { total, perClient: Math.max(1, Math.floor(total / 4)), slow: Math.max(1, Math.floor(total / 2)) }
 }
 
-/** Duration from which a look-up counts as long, in milliseconds: its name servers are dead or far away. */
+/** Duration from which a lookup counts as long, in milliseconds: its name servers are dead or far away. */
 const longLookUp = 1_000
 
-/** How long a client has lower priority after a long look-up, in milliseconds. */
+/** How long a client has lower priority after a long lookup, in milliseconds. */
 const probation = 60_000
 
 /** Maximum number of remembered names, and of remembered clients. */
@@ -56,13 +56,13 @@ const mostKnown = 10_000
 export const mostWaiting = 100
 
 /**
- * Maximum age of an earlier answer that is used instead of waiting for a look-up, in milliseconds. RFC 8767 allows
+ * Maximum age of an earlier answer that is used instead of waiting for a lookup, in milliseconds. RFC 8767 allows
  * stale answers for days when name servers can't be reached. Addresses from such answers are checked before connecting,
  * like all others.
  */
 const answerLife = 3_600_000
 
-/** The same for a failed look-up, but shorter, because the name might have been corrected. */
+/** The same for a failed lookup, but shorter, because the name might have been corrected. */
 const failureLife = 30_000
 
 /**
@@ -71,7 +71,7 @@ const failureLife = 30_000
  */
 type Slowness = "late" | "slow"
 
-/** The result of a look-up, and until when it may be reused. */
+/** The result of a lookup, and until when it may be reused. */
 interface Answer {
   readonly until: number
   readonly isFailure: boolean
@@ -81,23 +81,23 @@ interface Answer {
 /** Remembered facts about a name. */
 interface Known {
   readonly slowness: Slowness | null
-  /** Null before the end of the first look-up. */
+  /** Null before the end of the first lookup. */
   readonly answer: Answer | null
 }
 
 const unknown: Known = { slowness: null, answer: null }
 
-/** A running or waiting look-up. */
+/** A running or waiting lookup. */
 interface Look {
   readonly name: string
   readonly isSlow: boolean
   readonly ended: PromiseWithResolvers<ReadonlyArray<string>>
-  /** The clients whose queues contain the look-up. The first client with a free place starts it. */
+  /** The clients whose queues contain the lookup. The first client with a free place starts it. */
   readonly clients: Set<Client>
   isRunning: boolean
   /** Number of waiting callers that can cancel. */
   waiting: number
-  /** Whether to run the look-up even if all of them cancel. */
+  /** Whether to run the lookup even if all of them cancel. */
   isKept: boolean
 }
 
@@ -112,10 +112,10 @@ interface Client {
 const ignore = (): void => undefined
 
 /**
- * Shares concurrent look-ups of the same name, and divides the places among clients.
+ * Shares concurrent lookups of the same name, and divides the places among clients.
  *
- * A look-up waits if its client has no free place, or if the name is slow and the places for slow names are taken. A
- * free place goes to the next client in turn; clients with a long look-up in the last minute are last. If the look-up
+ * A lookup waits if its client has no free place, or if the name is slow and the places for slow names are taken. A
+ * free place goes to the next client in turn; clients with a long lookup in the last minute are last. If the lookup
  * of a name would have to wait and there is a recent answer, returns that answer and looks up the name in the
  * background.
  */
@@ -124,7 +124,7 @@ export const sharing = (ask: (name: string) => Promise<ReadonlyArray<string>>, p
   /** Until when each client has lower priority. */
   const onProbation = new RecentMap<string, number>(mostKnown)
   const looks = new Map<string, Look>()
-  /** Clients with running or waiting look-ups, in turn. */
+  /** Clients with running or waiting lookups, in turn. */
   const clients = new Map<string, Client>()
   const slowPerClient = Math.max(1, Math.floor(places.perClient / 2))
   let running = 0
@@ -212,7 +212,7 @@ export const sharing = (ask: (name: string) => Promise<ReadonlyArray<string>>, p
     )
   }
 
-  /** Finds the next look-up of a client that has a free place. */
+  /** Finds the next lookup of a client that has a free place. */
   const next = (isSlow: boolean, isOnProbation: boolean): readonly [Look, Client] | null => {
     const now = performance.now()
     for (const client of clients.values()) {
@@ -287,7 +287,7 @@ export const threads = Number(process.env["UV_THREADPOOL_SIZE"] ?? 4) || 4
 
 const places = placesOf(threads)
 
-/** Text for operators with the limits on look-ups in this process, and the setting that raises them. */
+/** Text for operators with the limits on lookups in this process, and the setting that raises them. */
 export const limits = `This process can look up ${places.total} names at the same time, ${places.perClient} per client; a larger UV_THREADPOOL_SIZE (now ${threads}) allows more`
 
 /** The system's resolver. */

@@ -5,7 +5,7 @@ import { NameResolver } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import * as NameLookup from "./NameLookup.ts"
 
-/** Resolves names with the given look-up. */
+/** Resolves names with the given lookup. */
 export const layerOf = (lookup: NameLookup.NameLookup): Layer.Layer<NameResolver> =>
   Layer.succeed(NameResolver, {
     addresses: (host, client) =>

@@ -20,7 +20,7 @@ export class AttemptFailure extends Data.TaggedError("AttemptFailure")<{
 /** Outbound connections failed because of the proxy or a lack of sockets. The receiver is not at fault. */
 export class EgressFailure extends Data.TaggedError("EgressFailure")<{ readonly message: string }> {}
 
-/** The look-up of the name waited too long because this process reached its limit. The receiver is not at fault. */
+/** The lookup of the name waited too long because this process reached its limit. The receiver is not at fault. */
 export class CongestionFailure extends Data.TaggedError("CongestionFailure")<{ readonly message: string }> {}
 
 export type TransportFailure = AttemptFailure | EgressFailure | CongestionFailure
@@ -63,7 +63,7 @@ export const ofLookup = (host: string, error: unknown): TransportFailure =>
     ? ofCongestion(host, error.message)
     : failure("dns", `no address was found for ${host}${bracketed(...codesOf(error))}`)
 
-/** The look-up of the name waited too long for others, or its queue was full. */
+/** The lookup of the name waited too long for others, or its queue was full. */
 export const ofCongestion = (host: string, why: string): CongestionFailure =>
   new CongestionFailure({ message: oneLine(`${host} could not be looked up in time: ${why}. ${limits}`) })
 

@@ -167,7 +167,7 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
   expire(): void {
     this.#giveUp(() => {
       const { stage } = this.#connection
-      // Once the name is resolved, the receiver is at fault, however long the look-up waited.
+      // Once the name is resolved, the receiver is at fault, however long the lookup waited.
       return stage === "queue"
         ? ofCongestion(this.#target.hostname, `it had to wait for others until the deadline of ${this.deadline} ms`)
         : ofTimeout(this.deadline, stage)

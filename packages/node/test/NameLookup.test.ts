@@ -1,5 +1,5 @@
 /**
- * Concurrent and waiting look-ups of names, with name servers that answer when told to.
+ * Concurrent and waiting lookups of names, with name servers that answer when told to.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { NameLookup } from "@doorhook/node"
@@ -28,9 +28,9 @@ const makeServers = (places: NameLookup.Places) => {
     await vi.advanceTimersByTimeAsync(0)
   }
   return {
-    /** Names with a look-up in progress. */
+    /** Names with a lookup in progress. */
     open: () => [...open.keys()],
-    /** Returns the names whose look-up has begun since the last call. */
+    /** Returns the names whose lookup has begun since the last call. */
     begun: () => asked.splice(0),
     look: (name: string, client = "client", asker: Partial<NameLookup.Asker> = {}) => {
       const answer = lookup(name, { client, ...asker })
@@ -48,7 +48,7 @@ const pools = [4, 64]
 const dead = (count: number, of = "dead"): ReadonlyArray<string> =>
   Array.from({ length: count }, (_, n) => `${of}${n}.example`)
 
-describe("look-ups of names", () => {
+describe("lookups of names", () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
@@ -100,7 +100,7 @@ describe("look-ups of names", () => {
               assert.isAtMost(own.length, places.perClient)
             }
           }
-          // All waiting look-ups get their turn.
+          // All waiting lookups get their turn.
           for (let name = servers.open()[0]; name !== undefined; name = servers.open()[0]) await servers.answer(name)
           await Promise.allSettled(asking.values())
         }
@@ -168,7 +168,7 @@ describe("look-ups of names", () => {
     assert.deepStrictEqual(servers.begun(), ["bad.example"])
   })
 
-  it("use an earlier answer instead of waiting if the last look-up failed", async () => {
+  it("use an earlier answer instead of waiting if the last lookup failed", async () => {
     const servers = makeServers(NameLookup.placesOf(4))
     const good = servers.look("good.example")
     await servers.answer("good.example")
@@ -241,7 +241,7 @@ describe("slow names", () => {
   const afterLongLookUps = async (times: number) => {
     const servers = makeServers(places)
     const names = dead(4)
-    // The answers are no longer recent, so each look-up runs again.
+    // The answers are no longer recent, so each lookup runs again.
     const lookAll = () => names.map((name) => servers.look(name, name))
     for (let time = 0; time < times; time++) {
       const looking = lookAll()

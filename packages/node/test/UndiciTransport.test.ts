@@ -27,7 +27,7 @@ const authority = makeAuthority()
 const [arrived, mayAnswer, answered, never] = [0, 1, 2, 3]
 
 /**
- * Makes a look-up with one place, which is occupied until `end` resolves. `waits` resolves when another look-up has to
+ * Makes a lookup with one place, which is occupied until `end` resolves. `waits` resolves when another lookup has to
  * wait.
  */
 const oneAtOnce = (end: Promise<unknown>) => {
@@ -272,7 +272,7 @@ describe("UndiciTransport", () => {
     const { lookup, waits } = oneAtOnce(end.promise)
     let requests = 0
     test(
-      "reports a sent but unanswered request as a timeout, even if its look-up had to wait",
+      "reports a sent but unanswered request as a timeout, even if its lookup had to wait",
       Effect.gen(function* () {
         const receiver = yield* serve((socket) => onRequest(socket, () => void requests++))
         void waits.then(end.resolve)
@@ -287,7 +287,7 @@ describe("UndiciTransport", () => {
   {
     const { lookup } = oneAtOnce(new Promise(() => undefined))
     test(
-      "does not blame the receiver if the look-up of its name had to wait until the deadline",
+      "does not blame the receiver if the lookup of its name had to wait until the deadline",
       Effect.gen(function* () {
         const results = yield* postToTwoNames(1, 100)
         assert.deepStrictEqual(results.map(outcomeOf), ["timeout", "busy"])

@@ -1,10 +1,10 @@
 /**
- * Simulates name look-ups on a thread pool: a fixed number run at a time, in order, and none is cancelled.
+ * Simulates name lookups on a thread pool: a fixed number run at a time, in order, and none is cancelled.
  */
 
 export interface LookUps {
   readonly ask: (name: string) => Promise<ReadonlyArray<string>>
-  /** The names whose look-up has begun, in order. */
+  /** The names whose lookup has begun, in order. */
   readonly begun: ReadonlyArray<string>
 }
 

@@ -192,7 +192,7 @@ const rowsOf = (report: RunReport, lastFailure: string | null): ReadonlyArray<Ro
     ...when(Object.keys(others).length > 0, "not acked", () => outcomesText(others, report.statuses)),
     ...when(sample !== null && sample.wanted > 0, "sampled", () => {
       const { failed = 0, wanted = 0, why = null } = sample ?? {}
-      return `${grouped(wanted - failed)} deliveries for request times${failed > 0 ? `; ${grouped(failed)} more look-ups failed (${why})` : ""}`
+      return `${grouped(wanted - failed)} deliveries for request times${failed > 0 ? `; ${grouped(failed)} more lookups failed (${why})` : ""}`
     }),
     ...time("ack"),
     ...time("delivery"),

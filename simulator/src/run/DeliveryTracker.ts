@@ -44,7 +44,7 @@ const usualMost = 1_000_000
 /** Number of deliveries whose attempts are looked up, evenly spread over all. */
 const sample = 1_000
 
-/** Maximum waits before a look-up is retried, in milliseconds. A service may limit its clients. */
+/** Maximum waits before a lookup is retried, in milliseconds. A service may limit its clients. */
 const lookUpAgain = [1_000, 5_000]
 
 /** Pause between two polls, in milliseconds. */

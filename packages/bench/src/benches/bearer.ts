@@ -155,7 +155,7 @@ export const benchmark: Benchmark = {
   summary:
     "authenticated reads of an integration a second, against bare node:http with the same bytes and a hand-written fastify server",
   compares:
-    "The built `doorhook serve` on SQLite serves reads of an integration: token check, permission, rate limit, read. 400 grants send them over 32 keep-alive connections, as fast as possible. The bare server returns the same headers and body without any look-up. The server on fastify and `node:sqlite` is written by hand for speed: prepared statements, users and clients in maps, the same limit and the same response. The requests come from another process on the same cores. Processor time per request is that of the server's process, without PostgreSQL's. Statements are counted twice: without and with those that begin and end a transaction.",
+    "The built `doorhook serve` on SQLite serves reads of an integration: token check, permission, rate limit, read. 400 grants send them over 32 keep-alive connections, as fast as possible. The bare server returns the same headers and body without any lookup. The server on fastify and `node:sqlite` is written by hand for speed: prepared statements, users and clients in maps, the same limit and the same response. The requests come from another process on the same cores. Processor time per request is that of the server's process, without PostgreSQL's. Statements are counted twice: without and with those that begin and end a transaction.",
   leavesOut: "Directories in a database, and lists of many integrations.",
   lines: {
     [name]: { ours, peer: bare, unit: "1/s", goal: { is: "at least", ratio: 0.4 } },

@@ -106,7 +106,7 @@ export const benchmark: Benchmark = {
   summary:
     "latency of a healthy integration while one client saves URLs whose names take 8 s to resolve, against without them",
   compares:
-    "On SQLite, an integration receives 50 access logs a second for 20 seconds. Each delivery uses a new connection to a name that resolves in 1 ms. The time is from publish to acknowledgement. One client requests ten new names a second that take 8 s each. Two look-ups run at a time, as with Node.js's four threads.",
+    "On SQLite, an integration receives 50 access logs a second for 20 seconds. Each delivery uses a new connection to a name that resolves in 1 ms. The time is from publish to acknowledgement. One client requests ten new names a second that take 8 s each. Two lookups run at a time, as with Node.js's four threads.",
   leavesOut: "The system's resolver (simulated by a queue of the same size), and the requests that save integrations.",
   lines: {
     [name]: {

@@ -440,7 +440,7 @@ describe("publishing and dispatching", () => {
     Effect.gen(function* () {
       const url = "https://crowded.example/"
       let isCrowded = true
-      const busy = Effect.delay(Effect.fail(new TransportBusy({ message: "its name waited for a look-up" })), 5_000)
+      const busy = Effect.delay(Effect.fail(new TransportBusy({ message: "its name waited for a lookup" })), 5_000)
       const { integration, publisher, store, world } = yield* setup((request) =>
         request.url === url && isCrowded ? busy : answer(200)
       )

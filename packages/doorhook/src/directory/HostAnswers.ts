@@ -88,7 +88,7 @@ export const askWhether = (
   question: () => Answer<unknown>
 ): Asked<boolean> => ask(operation, question, checkBoolean)
 
-/** Converts undefined to null, because a look-up in a list or map returns undefined for a missing item. */
+/** Converts undefined to null, because a lookup in a list or map returns undefined for a missing item. */
 export const found =
   (question: () => Answer<unknown>): (() => Answer<unknown>) =>
   () =>

@@ -45,7 +45,7 @@ const memoryOf = ({ ln, p, r }: Required<PasswordCost>): number => 128 * r * (2 
 
 /**
  * Number of hashes that this process computes at the same time: two, but at most a quarter of libuv's threads. Name
- * look-ups use at most half of the threads. So even with four threads, one stays free for syncs.
+ * lookups use at most half of the threads. So even with four threads, one stays free for syncs.
  */
 const maxHashing = Math.max(1, Math.min(2, Math.floor(NameLookup.threads / 4)))
 

@@ -122,7 +122,7 @@ const isTwice = ({ all, header }: Credentials): boolean =>
  */
 const scopeIn = (options: TokenOptions | null | undefined, declared: ReadonlyArray<string>): string | null => {
   const given = optionsOf(options, ["scope"])
-  // A scope that is given as undefined is probably a failed look-up. Ignoring it would leave the route unprotected.
+  // A scope that is given as undefined is probably a failed lookup. Ignoring it would leave the route unprotected.
   if (!("scope" in given)) return null
   const { scope } = given
   const known = [publicScope, ...declared]

@@ -73,7 +73,7 @@ const start = Effect.fnUntraced(function* () {
 
 describe("names that resolve slowly", () => {
   live(
-    "do not delay other clients, and look-ups that had to wait do not count against a receiver",
+    "do not delay other clients, and lookups that had to wait do not count against a receiver",
     Effect.gen(function* () {
       const { context, threads, url } = yield* start()
       const token = yield* tokenOf(url, client)
@@ -113,7 +113,7 @@ describe("names that resolve slowly", () => {
       )
       assert.deepStrictEqual(summaryOf(all), [
         ...Array.from({ length: 10 }, () => "delivered 1"),
-        // The look-up ran, but took longer than the deadline.
+        // The lookup ran, but took longer than the deadline.
         "exhausted 1",
         ...Array.from({ length: 29 }, () => "pending 0")
       ])

@@ -51,7 +51,7 @@ const startService = Effect.fnUntraced(function* (
   return { ...running, url }
 })
 
-/** Returns the number of threads of a process for files, name look-ups and passwords. */
+/** Returns the number of threads of a process for files, name lookups and passwords. */
 const poolSize = (pid: number | undefined): number =>
   readdirSync(`/proc/${pid}/task`).filter(
     (thread) => readFileSync(`/proc/${pid}/task/${thread}/comm`, "utf8") === "libuv-worker\n"

@@ -64,7 +64,7 @@ const latest = 12
  */
 const testsPerMinute = 5
 
-/** Longest wait for the outcome of a test, and the interval between look-ups, in milliseconds. */
+/** Longest wait for the outcome of a test, and the interval between lookups, in milliseconds. */
 const testPatience = 6_000
 const lookEvery = 100
 
@@ -345,7 +345,7 @@ ${form(visit, `${pathOf(visit, integration.id)}/overrides`, fields, "fields")}</
   }
 
   /**
-   * Waits a while for the outcome of a delivery. A failed look-up is only logged, because the delivery is already being
+   * Waits a while for the outcome of a delivery. A failed lookup is only logged, because the delivery is already being
    * sent.
    */
   const awaitOutcome = (id: DeliveryId) =>

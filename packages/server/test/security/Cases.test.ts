@@ -44,7 +44,7 @@ const cases: Readonly<Record<string, ReadonlyArray<NamedTest>>> = {
   A11: [[authorize, "get an error page if the client is not identified"]],
   A13: [
     [authorize, "redirects the browser with a code, the unchanged state, and the issuer"],
-    [checks, "keeps any state as it came"]
+    [checks, "returns any state unchanged"]
   ],
   A15: [[authorize, 'foo: "1", prompt: "login"']],
   A17: [[own, "A17: a challenge is 43 characters of base64url"]],
@@ -69,45 +69,50 @@ const cases: Readonly<Record<string, ReadonlyArray<NamedTest>>> = {
     ["packages/doorhook/test/oauth/Oauth4webapi.test.ts", "an odd id and secret by Basic"]
   ],
   T15: [[token, "refuses credentials in two places"]],
-  T17: [[grants, "takes Basic, form-encoded, beside a client_id of the body that agrees"]],
+  T17: [[grants, "accepts form-encoded Basic credentials together with the same client_id in the body"]],
   T19: [[token, "no secret"]],
   T21: [[token, "and ignores a Bearer header"]],
-  T23: [[grants, "takes a code up to ten minutes after the login, not at ten minutes"]],
+  T23: [[grants, "accepts a code for less than ten minutes after the login"]],
   T25: [
-    [grants, "takes a code once: the second time ends everything that it had brought"],
+    [grants, "accepts a code once: the second use revokes everything issued for it"],
     [races, "gets tokens from one of twenty exchanges of a code, and the other exchanges revoke them"]
   ],
   T27: [[grants, "refuses a code that is unknown, another client's, or bound to another redirect URI"]],
   T29: [[own, "T29: a redirect URI of the authorize step is required again"]],
-  T31: [["packages/core/test/oauth/AuthorizeRequest.test.ts", "accepts the vector of RFC 7636 appendix B"]],
-  T33: [[grants, "asks for the verifier of a challenge, and refuses one where there was no challenge"]],
-  T35: [[checks, "accepts no other verifier, the challenge itself included"]],
+  T31: [["packages/core/test/oauth/AuthorizeRequest.test.ts", "accepts the test vector of RFC 7636 appendix B"]],
+  T33: [[grants, "requires the verifier of a challenge, and refuses a verifier without a challenge"]],
+  T35: [[checks, "accepts no other verifier, not even the challenge itself"]],
   T37: [[own, "T37: a challenge method is ignored at the token endpoint"]],
   T39: [[token, "refuses bodies above 64 KiB and continues"]],
   T41: [[token, "a client is told whether to try again, and nothing internal"]],
   T43: [
-    [grants, "gives every exchange its own tokens"],
+    [grants, "returns different tokens for every exchange"],
     [token, "accepts a multipart form, as in the document"]
   ],
   R1: [[token, "refreshes with only the parameters of the document"]],
   R3: [
-    [grants, "refuses what is missing, unknown or another client's"],
-    [grants, "gives tokens of two kinds that can't stand in for each other"]
+    [grants, "refuses a token that is missing, unknown or another client's"],
+    [grants, "returns access and refresh tokens that can't replace each other"]
   ],
   R5: [[own, "R5: a refresh may request only the granted scope"]],
-  R7: [[grants, "of a client without a secret rotates; a lost answer can be asked for again within a minute"]],
+  R7: [
+    [
+      grants,
+      "by a client without a secret rotates the token, and can be repeated within a minute if the answer was lost"
+    ]
+  ],
   R9: [[races, "can refresh twenty times concurrently, and each response stays valid"]],
-  R11: [[grants, "is refused to a user who is gone, and so is the access token"]],
-  R13: [[grants, "goes on after expired tokens were purged"]],
+  R11: [[grants, "is refused if the user no longer exists, and so is the access token"]],
+  R13: [[grants, "works after expired tokens were purged"]],
   V1: [[token, "ends an access token immediately, and answers any token with JSON"]],
   V3: [
     [token, "ends an access token immediately, and answers any token with JSON"],
-    [introspection, "an unknown token is no error, twice neither"]
+    [introspection, "an unknown token is not an error, not even twice"]
   ],
   V5: [[token, "requires an authenticated client and a token"]],
   V7: [
-    [introspection, "says what a live token stands for, in whole seconds"],
-    [introspection, "says nothing but inactive of a token that is revoked, expired, another client's or unknown"]
+    [introspection, "describes an active token, with times in whole seconds"],
+    [introspection, "only reports inactive for a token that is revoked, expired, another client's or unknown"]
   ],
   B1: [[bearer, "are requested by a challenge, which has an error only if a token was sent"]],
   B3: [[grants, "works until exactly 86400 seconds after created_at"]],
