@@ -1,10 +1,14 @@
 /**
- * A separate project with faulty receivers. `entry.test.ts` runs it, one file at a time.
+ * A separate project with faulty receivers, run by `entry.test.ts`.
  */
 import { defineConfig } from "vitest/config"
 
 export default defineConfig({
-  resolve: { conditions: ["source"] },
-  ssr: { resolve: { conditions: ["source"] } },
-  test: { root: new URL(".", import.meta.url).pathname, include: ["*.case.ts"], testTimeout: 60_000 }
+  test: {
+    root: new URL(".", import.meta.url).pathname,
+    include: ["*.case.ts"],
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    execArgv: ["--conditions=source"],
+    testTimeout: 60_000
+  }
 })

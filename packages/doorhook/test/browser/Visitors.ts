@@ -19,11 +19,9 @@ export const hasBrowser = path !== null
 
 export const phone = { viewport: { width: 375, height: 720 }, isMobile: true, hasTouch: true } as const
 
-/** Views of pages: desktop and phone, light and dark. */
+/** Views of pages: both sizes and both colour schemes. Colours do not depend on the size. */
 export const looks = [
   ["light, on a desk", { colorScheme: "light" }],
-  ["dark, on a desk", { colorScheme: "dark" }],
-  ["light, on a phone", { colorScheme: "light", ...phone }],
   ["dark, on a phone", { colorScheme: "dark", ...phone }]
 ] as const satisfies ReadonlyArray<readonly [string, BrowserContextOptions]>
 

@@ -217,13 +217,20 @@ describe("the installed command without separate packages", () => {
   live(
     "says in one line what to install, for any arguments",
     Effect.gen(function* () {
-      for (const [name, missing] of Object.entries(separate)) {
-        const said = `doorhook: ${name} is in a separate package. Install it with: npm install ${missing}\n`
-        for (const args of [[name], [name, "run", "--seed", "7"], [name, "--help"], ["--log-level", "debug", name]]) {
-          const { code, stderr, stdout } = yield* runAlone(...args)
-          assert.deepStrictEqual({ code, stderr, stdout }, { code: 1, stderr: said, stdout: "" }, args.join(" "))
-        }
-      }
+      const calls = Object.entries(separate).flatMap(([name, missing]) =>
+        [[name], [name, "run", "--seed", "7"], [name, "--help"], ["--log-level", "debug", name]].map((args) => {
+          const stderr = `doorhook: ${name} is in a separate package. Install it with: npm install ${missing}\n`
+          return { args, stderr }
+        })
+      )
+      yield* Effect.forEach(
+        calls,
+        Effect.fnUntraced(function* ({ args, stderr }) {
+          const ended = yield* runAlone(...args)
+          assert.deepStrictEqual(ended, { code: 1, stderr, stdout: "" }, args.join(" "))
+        }),
+        { concurrency: 4 }
+      )
     })
   )
 
