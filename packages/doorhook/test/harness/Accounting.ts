@@ -115,7 +115,7 @@ export const assertClearRefusals = (load: Load): void => {
     assert.match(String(retryAfter), /^[0-9]+$/)
     assert.match(
       body,
-      /"code":"unavailable","title":"Temporarily unavailable","detail":"The (service|answer) [^"]{20,200}"/
+      /"code":"unavailable","title":"Temporarily unavailable","detail":"The (service|storage's answer) [^"]{20,200}"/
     )
     assert.notMatch(body, /SQL|\.ts|node:|\n/, "no inner detail")
   }
