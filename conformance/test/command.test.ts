@@ -131,7 +131,7 @@ describe("the command refuses with exit code 3 and one line", () => {
     [
       "the same URL twice",
       ["--url", "http://127.0.0.1:9/hook", "--url", "http://127.0.0.1:9/hook", "--profile", "tenant"],
-      /^--url was given twice with one URL: the tenant profile needs /
+      /^--url was given twice with the same URL: the tenant profile needs /
     ],
     [
       "an unknown probe in a dry run",
@@ -169,7 +169,7 @@ describe("the command refuses with exit code 3 and one line", () => {
       ["--url", "http://127.0.0.1:9/", "--spawn", "x", "--pause-cmd", "y", "--resume-cmd", "z"],
       /^--spawn starts and stops the receiver itself: leave out .*--pause-cmd and --resume-cmd$/
     ],
-    ["level 4", ["--url", "http://127.0.0.1:9/", "--level", "4"], /there is no such level/],
+    ["level 4", ["--url", "http://127.0.0.1:9/", "--level", "4"], /no such level/],
     [
       "an unknown report",
       ["--url", "http://127.0.0.1:9/", "--report", "pdf=x.pdf"],

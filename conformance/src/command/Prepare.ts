@@ -37,7 +37,7 @@ export const stopOnHangup: Effect.Effect<void, never, Scope.Scope> = Effect.asVo
   )
 )
 
-/** Returns the URL with port 0 replaced by `port`. */
+/** Returns the URL with `port` in place of port 0. */
 const atPort = (url: URL, port: number): URL => {
   const moved = new URL(url)
   if (moved.port === "0") moved.port = String(port)
@@ -144,8 +144,7 @@ export interface Prepared {
 }
 
 /**
- * Checks the flags, starts the receiver and probe that they ask for, and locks out other runs until the scope is
- * closed.
+ * Checks the flags, starts the receiver and the probe as they say, and locks out other runs until the scope is closed.
  */
 export const prepare = Effect.fnUntraced(function* (
   flags: TargetFlags

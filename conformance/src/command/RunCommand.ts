@@ -54,7 +54,7 @@ export const runAndReport = Effect.fnUntraced(function* (
   )
   const conclude = Effect.fnUntraced(function* (report: Report) {
     yield* progress.clear
-    // If the run never began, the command's error message says why.
+    // If the run never began, the command fails with an error message that says why.
     if (!neverBegan(report)) yield* Console.log(render(report))
     yield* Reports.write(requests, report)
     return report

@@ -1,6 +1,6 @@
 /**
- * A request of the suite and its result. An exchange extends core's `TransportResult`, so core's own rule can judge
- * it. In addition, it says how the answer ended.
+ * A request of the suite and its result. An exchange extends core's `TransportResult`, so core's own rule can judge it.
+ * It also says how the answer ended.
  */
 import type { TransportResult } from "@doorhook/core"
 import { AttemptOutcome, maxExcerptLength } from "@doorhook/core"
@@ -41,7 +41,7 @@ const Answered = Schema.TaggedStruct("Answered", {
   elapsed: Schema.Finite,
   stalled,
   ending: Ending,
-  /** Number of bytes received of the body. */
+  /** Number of body bytes received. */
   bytes: Schema.Int,
   /** The `location` header, null when there was none. */
   location: Schema.NullOr(Schema.String),
@@ -96,8 +96,8 @@ const isUnreadable = (error: unknown): boolean => {
 }
 
 /**
- * Returns the outcome of an error. Without a connection, every error that is not of the network or DNS counts as one of
- * TLS.
+ * Returns the outcome of an error. Without a connection, every error other than a network or DNS error counts as a TLS
+ * error.
  */
 const outcomeOf = (error: unknown, connected: boolean): Failure =>
   isUnreadable(error) ? "invalid_response" : (byCode[codeOf(error)] ?? (connected ? "connection_reset" : "tls"))
@@ -151,7 +151,8 @@ export const answeredOf = (
 })
 
 /**
- * Returns the time that the receiver certainly took, in milliseconds. Excludes time during which the suite was stalled.
+ * Returns the time that the receiver took at least, in milliseconds: without the time during which the suite was
+ * stalled.
  */
 export const leastElapsed = ({ elapsed, stalled = 0 }: Exchange): number => elapsed - stalled
 

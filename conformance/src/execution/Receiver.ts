@@ -27,13 +27,13 @@ const act = (hook: Effect.Effect<void, HookFailed> | null): Effect.Effect<void, 
 const actWhole = (hook: Effect.Effect<void, HookFailed> | null): Effect.Effect<void, TargetUnusable> =>
   Effect.uninterruptible(act(hook))
 
-/** The hook that ends the receiver. */
+/** The hook that stops the receiver. */
 type By = "kill" | "restart"
 
-/** What is recorded when the receiver was ended: `unended` if nothing showed its end. */
+/** What is recorded after the receiver was stopped: `unended` if nothing showed that it had stopped. */
 type Seen = Pick<Intervention, "unended">
 
-/** Ends the receiver, then runs `ended`, and waits until the receiver is gone. */
+/** Stops the receiver, then runs `ended`, and waits until the receiver is gone. */
 const end = (
   execution: Execution,
   by: By,
@@ -81,7 +81,7 @@ const start = Effect.fnUntraced(function* (
   const after = by === "kill" ? "killed" : "running"
   const begun = yield* Clock.currentTimeMillis
   const again = Effect.andThen(Effect.uninterruptible(hooks.restart ?? Effect.void), hooks.ready)
-  // The restart hook that ended the receiver has also started it.
+  // The restart hook that stopped the receiver has also started it.
   const first = by === "restart" ? hooks.ready : again
   let failed = yield* Effect.flip(first).pipe(Effect.orElseSucceed(() => null))
   let pause = betweenStarts.first
@@ -102,7 +102,7 @@ const start = Effect.fnUntraced(function* (
   noteIntervention(execution, op, what, from, seen)
 })
 
-/** Ends and starts the receiver. */
+/** Stops and starts the receiver. */
 export const restart = Effect.fnUntraced(function* (execution: Execution, _: OperationOf<"restart">, op: number) {
   const { hooks, now } = execution.setting
   yield* execution.connection.renew
@@ -131,7 +131,7 @@ export const killAmid = Effect.fnUntraced(function* (
   const { hooks, now, terms, urls } = execution.setting
   yield* execution.connection.renew
   const atOnce = Math.max(1, Math.min(workers, Math.floor(maxInFlight / copies)))
-  /** Completed at the moment from which the kill is timed. */
+  /** Completed at the moment from which `after` counts. */
   const counted = yield* Deferred.make<void>()
   const count = Deferred.succeed(counted, undefined)
   const cut = yield* Deferred.make<void>()
@@ -175,7 +175,7 @@ export const killAmid = Effect.fnUntraced(function* (
   const revive = Effect.suspend(() =>
     traffic.ending && by === "kill" ? Effect.ignore(actWhole(hooks.restart)) : Effect.void
   )
-  // If everything sent was refused, the kill takes place once all workers are done.
+  // If all attempts were refused, the kill takes place once all workers are done.
   yield* Effect.all([crash, Effect.andThen(allWorkers, count)], { concurrency: "unbounded" }).pipe(
     Effect.map(([one]) => one),
     // A kill command that failed may still have killed the receiver.
@@ -195,8 +195,8 @@ const isTaken = (exchange: Exchange | null): boolean =>
   exchange?._tag === "Answered" && exchange.status >= 200 && exchange.status <= 299
 
 /**
- * Pauses the receiver from before the first attempts until after their deadline. The second attempts are sent during
- * the pause, as a sender would send retries, so that the receiver handles both when it resumes.
+ * Pauses the receiver before the first attempts and resumes it after their deadline. The second attempts are sent
+ * during the pause, as a sender would send retries, so that the receiver handles both when it resumes.
  */
 export const pauseDuring = Effect.fnUntraced(function* (
   execution: Execution,

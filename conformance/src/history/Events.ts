@@ -18,9 +18,9 @@ export const EventTemplate = Schema.Struct({
   resource_type: Schema.String,
   action: Schema.String,
   data: Members,
-  /** Unknown members beside `data`. */
+  /** Unknown members next to `data`. */
   beside_data: Members,
-  /** Unknown members beside `event`. */
+  /** Unknown members next to `event`. */
   beside_event: Members,
   /** What is unusual about the event; empty for a plain one. */
   note: Schema.String
@@ -31,7 +31,7 @@ export type EventTemplate = typeof EventTemplate.Type
 export const bindingOf = ({ action, resource_type }: Pick<EventTemplate, "action" | "resource_type">): string =>
   `${resource_type}:${action}`
 
-/** Whether a binding can select the event (interface document, section 6.1). doorhook sends no other. */
+/** Whether a binding can select the event (interface document, section 6.1). doorhook sends no other events. */
 export const isKnownKind = ({ action, resource_type }: EventTemplate): boolean =>
   builtInTable.get(resource_type)?.actions.includes(action) ?? false
 
@@ -229,7 +229,7 @@ interface Identity {
   readonly otherType?: true
 }
 
-/** The ids that twins are made from, and one more fresh webhook-id. */
+/** The ids from which twins are made, and one more new webhook-id. */
 interface Fresh extends Identity {
   readonly other: string
 }
@@ -262,7 +262,7 @@ const plus =
     String(Number(dataId) + more)
 
 /**
- * Returns two numbers above 2^53: a multiple of four, and the next odd number, which is rounded down to it as a double.
+ * Returns two numbers above 2^53: a multiple of four, and the next odd number, which a double rounds down to the first.
  */
 const beyondDouble = (dataId: string): readonly [even: string, odd: string] => {
   const even = BigInt(2 ** 53 + 4 * (Number(dataId) % 1_000_000_000))
@@ -271,7 +271,7 @@ const beyondDouble = (dataId: string): readonly [even: string, odd: string] => {
 
 const pair = (words: string, make: TwinKindRow["make"]): TwinKindRow => ({ words, count: 2, make })
 
-/** Makes a kind of twins whose webhook-ids differ in one character. */
+/** Defines a kind of twins whose webhook-ids differ in one character. */
 const near = (words: string, at: number, twin: (dataId: string) => string): TwinKindRow =>
   pair(words, ({ dataId, webhookId }) => [
     { webhookId, dataId },

@@ -1,6 +1,6 @@
 /**
  * A history is a list of operations on a receiver, as plain JSON data. A case is a history with a title and a lane to
- * run in. The builders below make either in one line.
+ * run in. The functions below build operations and cases in one line.
  */
 import { Schema } from "effect"
 import { accessLog, bindingOf, call, templates } from "./Events.ts"
@@ -84,8 +84,8 @@ export const inBody = (percent: number): Cut => ({ in: "body", percent })
 export const inAnswer = (share: number): Cut => ({ in: "answer", share })
 
 /**
- * Returns the event to send instead of this one: the event itself if a binding selects it, or else, for a plain event,
- * the plain event of another binding. Null for an unusual event, which no other event can replace.
+ * Returns the event itself if one of the bindings selects it. Otherwise returns the plain event of a binding in place
+ * of a plain event, and null for an unusual event, which no other event can replace.
  */
 const substitute = (event: EventTemplate, bindings: ReadonlyArray<string>): EventTemplate | null => {
   if (bindings.includes(bindingOf(event))) return event
@@ -105,7 +105,7 @@ const adapted = (operation: Operation, bindings: ReadonlyArray<string>): Operati
 
 /**
  * Adapts a case to a receiver with these bindings; null if the case needs events that none of them selects. If no
- * bindings were declared (null), every case stays as it is, and events that no binding could select are a SHOULD.
+ * bindings were declared (null), returns the case unchanged; events that no binding could select are then a SHOULD.
  */
 export const forBindings = (one: Case, bindings: ReadonlyArray<string> | null): Case | null => {
   if (bindings === null) return one
@@ -120,7 +120,7 @@ const inLane =
   (title, ...ops) =>
     makeCase(lane, title, ...ops)
 
-/** Make cases in the lanes that most cases run in. */
+/** Functions that make cases in the lanes that most cases run in. */
 export const state = inLane("state")
 export const disturbed = inLane("disturbed")
 export const operated = inLane("operated")
