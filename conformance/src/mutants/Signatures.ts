@@ -40,7 +40,7 @@ export const checks =
     }
   })
 
-/** Verifies only the requests that `isLeftOut` does not select. */
+/** Verifies all requests except those that `isLeftOut` selects. */
 const leavesOut =
   (isLeftOut: (request: ReceivedRequest, body: Uint8Array, box: ReceiverState) => boolean): Change =>
   (correct, box) => ({
