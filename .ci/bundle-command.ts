@@ -40,7 +40,7 @@ const builtins: Plugin = {
   }
 }
 
-/** Replaces undici with the modules in use, without `fetch`, caches and mocks. */
+/** Replaces undici with the two modules in use, without `fetch`, caches and mocks. */
 const undici: Plugin = {
   name: "undici",
   resolveId: (id) => (id === "undici" ? "\0undici" : null),

@@ -137,7 +137,8 @@ const checkTypes = (): void => {
   })
   for (const line of stdout.split("\n").filter((text) => text !== "")) {
     const block = scripts[Number(/^block(\d+)\./.exec(line)?.[1])]
-    // The reader's own files don't exist here. Wrong imports in the sources are found by the type check.
+    // Examples import files of the reader, which don't exist here. Wrong imports in the sources are found by the type
+    // check.
     if (/Cannot find module '\.\.?\//.test(line)) continue
     if (block !== undefined) complain(block, line)
     else if (line.startsWith("host.d.ts")) problems.push(line)
@@ -201,7 +202,7 @@ for (const { from, to } of leads) {
   const text = readFileSync(join(root, from), "utf8")
   for (const page of pages) {
     const name = /^docs\/(.+)\.md$/.exec(page)?.[1] ?? "index"
-    if (name !== "index" && !text.includes(to(name))) problems.push(`${page}: ${from} does not link to it`)
+    if (name !== "index" && !text.includes(to(name))) problems.push(`${page}: ${from} does not link to this page`)
   }
 }
 

@@ -4,8 +4,8 @@
  *
  * Apart from doorhook's packages, a package may import only the dependencies in its own package.json. The command may
  * also import development dependencies, because everything it imports is bundled. No import may be for side effects
- * only: because of `"sideEffects": false` in each package.json, bundlers drop such imports, also when the command is
- * built.
+ * only: because of `"sideEffects": false` in each package.json, bundlers drop such imports. The command is bundled as
+ * well.
  */
 import { globSync, readFileSync } from "node:fs"
 import { builtinModules } from "node:module"
@@ -13,7 +13,7 @@ import { relative, sep } from "node:path"
 
 const root = new URL("..", import.meta.url).pathname
 
-/** The folder of each package, and which of our packages it may import. */
+/** Folder of each package, with the packages of doorhook that it may import. */
 const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   "packages/core": [],
   "packages/sql": ["@doorhook/core"],

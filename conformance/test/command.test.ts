@@ -106,7 +106,7 @@ describe("the command refuses with exit code 3 and one line", () => {
     [
       "level 3 without a hook",
       ["--url", "http://127.0.0.1:9/", "--level", "3", "--probe", "exec:true"],
-      /needs a way to end the receiver: --restart-cmd, --kill-cmd or --spawn/
+      /needs a way to stop the receiver: --restart-cmd, --kill-cmd or --spawn/
     ],
     [
       "an unknown probe",

@@ -149,7 +149,7 @@ const readLevel = ({ controlUrl, killCmd, level: asked, probe, restartCmd, spawn
     return refuse(`--level ${level} needs a probe: --probe http:URL, exec:CMD, log:FILE:REGEX or sink:PORT`)
   }
   return level === 3 && !hasHook && controlUrl === null
-    ? refuse("--level 3 needs a way to end the receiver: --restart-cmd, --kill-cmd or --spawn")
+    ? refuse("--level 3 needs a way to stop the receiver: --restart-cmd, --kill-cmd or --spawn")
     : Effect.succeed(level)
 }
 
@@ -175,7 +175,7 @@ const readSecret = ({ secret, secretFile }: TargetFlags): Reading<Redacted.Redac
       )
 }
 
-/** The URL of a flag other than `--url`. */
+/** Parses the URL of a flag other than `--url`. */
 const readUrl = (flag: string, given: string | null): Reading<URL | null> =>
   given === null
     ? Effect.succeed(null)
@@ -222,7 +222,7 @@ const flawOf = (flags: TargetFlags): string | null => {
     : null
 }
 
-/** Returns what a selected profile lacks; null if every profile has what it needs. */
+/** Returns the message about a selected profile that lacks a flag; null if no flag is missing. */
 const lackingFor = ({ options, secret, urls }: Checked): string | null => {
   const { advanceCmd, controlUrl, level, peakRate, profile: chosen } = options
   const probe = (profile: Profile): string | null =>

@@ -85,7 +85,7 @@ export const runConformance = Effect.fnUntraced(function* (flags: RunFlags) {
   yield* runAndReport({ given: { ...given, baseline, only, skip, trace }, means }, requests)
 }, Effect.scoped)
 
-/** Returns for each need whether a run would meet it, or the condition in words if that depends on the receiver. */
+/** Returns whether a run would meet each need. If that depends on the receiver, returns the condition in words. */
 const sightOf = ({ controlUrl, options, secret, urls }: Checked) => {
   const { advanceCmd, killCmd, level, pauseCmd, peakRate, probe, spawn } = options
   const offered = controlUrl === null ? false : "if the control URL offers it"

@@ -17,9 +17,9 @@ export type HttpRequest = typeof HttpRequest.Type
 /**
  * How an answer ended after its headers:
  *
- * - `complete`: as it should.
- * - `unfinished`: still open when the time was up.
- * - `cut_off`: the connection ended in the middle.
+ * - `complete`: with the whole body.
+ * - `unfinished`: the body had not ended when the time was up.
+ * - `cut_off`: the connection ended before the body did.
  * - `malformed`: not readable as HTTP, or longer than its `content-length`.
  */
 const Ending = Schema.Literals(["complete", "unfinished", "cut_off", "malformed"])
@@ -36,7 +36,7 @@ const Answered = Schema.TaggedStruct("Answered", {
   retry_after: Schema.NullOr(Schema.String),
   /** Start of the body. */
   excerpt: Schema.String,
-  /** Milliseconds from the start of the request to the headers of the answer, and to its end. */
+  /** Milliseconds from the start of the request to the headers of the answer, and to the end of the answer. */
   headers_elapsed: Schema.Finite,
   elapsed: Schema.Finite,
   stalled,
@@ -151,7 +151,7 @@ export const answeredOf = (
 })
 
 /**
- * Returns the time that the receiver took at least, in milliseconds: without the time during which the suite was
+ * Returns the minimum time that the receiver took, in milliseconds. Excludes the time during which the suite was
  * stalled.
  */
 export const leastElapsed = ({ elapsed, stalled = 0 }: Exchange): number => elapsed - stalled

@@ -1,6 +1,6 @@
 /**
- * What happened when a history was executed. Requirements are judged by this evidence: plain data in the order of
- * sending.
+ * What happened when a history was executed. Requirements are judged on this evidence, which is plain data in the order
+ * of sending.
  */
 import { Schema } from "effect"
 import { History } from "../history/History.ts"
@@ -91,7 +91,7 @@ export const Intervention = Schema.Struct({
   until: Schema.Finite,
   /** Set if the receiver did not start again: tries, duration and error. */
   down: Schema.optionalKey(Schema.String),
-  /** Set if nothing showed that the receiver had ended: names the hook and says what to check. */
+  /** Set if nothing showed that the receiver had stopped: names the hook and says what to check. */
   unended: Schema.optionalKey(Schema.String)
 })
 export type Intervention = typeof Intervention.Type
@@ -121,7 +121,7 @@ export const Trace = Schema.Struct({
   attempts: Schema.Array(Attempt),
   /**
    * Actions on the receiver between `began` and `ended`, by this history (`op` is the operation's index) or by others
-   * (`op` is null). Each may have caused a failure.
+   * (`op` is null). Each action may have caused a failure.
    */
   interventions: Schema.Array(Schema.Struct({ op: Schema.NullOr(Schema.Int), ...Intervention.fields })),
   /** Number of other events that the run sent between `began` and `ended`. */

@@ -123,8 +123,8 @@ const mostConnections = 200
 const slack = 2
 
 /**
- * Sends events at a rate. Each is sent when it is due and timed from that moment, so that a slow receiver can't slow
- * down the sender (no coordinated omission). Events that are late because the rate needs more connections than the
+ * Sends events at a rate. Each event is sent when it is due and timed from that moment, so that a slow receiver can't
+ * slow down the sender (no coordinated omission). Events that are late because the rate needs more connections than the
  * suite has are not the receiver's fault and are counted as held up.
  */
 export const load = Effect.fnUntraced(function* (
@@ -172,11 +172,11 @@ const share = 0.5
 
 /**
  * Sends several copies of one event so that all become complete at the same moment. This detects a receiver that checks
- * first and records later, even if only one turn of its event loop lies between the two.
+ * first and records later, even if it does both within one turn of its event loop.
  *
- * The copies are sent without their last bytes, and then all last bytes in one turn. A receiver could still finish the
- * first copy before it reads the next. Therefore some other events are sent just before, to keep the receiver busy
- * while the copies arrive.
+ * The copies are sent without their last bytes, and then all last bytes in one turn of the event loop. A receiver could
+ * still finish the first copy before it reads the next. Therefore some other events are sent just before, to keep the
+ * receiver busy while the copies arrive.
  *
  * Only the effects are judged. A receiver that accepts few connections may drop some that wait half sent, which says
  * nothing about how it handles copies.

@@ -97,8 +97,8 @@ const forge = Effect.fnUntraced(function* (
 })
 
 /**
- * Sends an event with a forged signature, in the form of request that the carrier names. This does not count as sending
- * the event.
+ * Sends an event with a forged signature, in the kind of request that its carrier describes. This does not count as
+ * sending the event.
  */
 export const forged = Effect.fnUntraced(function* (
   execution: Execution,

@@ -59,10 +59,10 @@ export interface Actor {
   /** Index of the event in the trace. */
   readonly event: number
   readonly created: CreatedEvent
-  /** Number of the latest attempt, and when it was signed in milliseconds since the epoch. */
+  /** Number of the latest attempt, and the time when it was signed, in milliseconds since the epoch. */
   attempt: number
   signedAt: number
-  /** Number of times the event was sent, without forged and malformed requests. */
+  /** Number of times the event was sent, not counting forged and malformed requests. */
   sent: number
   acknowledged: boolean
 }
@@ -152,7 +152,7 @@ export const createEvent = Effect.fnUntraced(function* (
   return actor
 })
 
-/** Finds the event of a reference; null if no event was sent yet. */
+/** Returns the event that a reference points to; null if no event was sent yet. */
 export const find = ({ actors }: Execution, ref: number): Actor | null => actors[ref % actors.length] ?? null
 
 /**
@@ -218,7 +218,7 @@ export const traceOf = (execution: Execution, history: History): Trace => {
   )
 }
 
-/** Adds to a trace the actions on the receiver by other histories that overlap it in time. */
+/** Adds to a trace the actions of other histories on the receiver that overlap it in time. */
 export const withInterventions = (trace: Trace, all: ReadonlyArray<Intervention>): Trace => {
   const own = trace.interventions.filter(({ op }) => op !== null)
   const isOwn = ({ by, from, what }: Intervention): boolean =>

@@ -16,7 +16,7 @@ import { sendOnce, TargetUnusable } from "./Send.ts"
 
 const unusable = ({ message }: HookFailed): TargetUnusable => new TargetUnusable({ message })
 
-/** Calls a hook. Does nothing without one: histories that need it are not executed. */
+/** Calls a hook. Does nothing without a hook: histories that need it are not executed then. */
 const act = (hook: Effect.Effect<void, HookFailed> | null): Effect.Effect<void, TargetUnusable> =>
   hook === null ? Effect.void : Effect.mapError(hook, unusable)
 
@@ -54,7 +54,8 @@ const end = (
   )
 
 /**
- * First and longest pause between tries to start a receiver, in milliseconds. The pauses double like a supervisor's.
+ * First and longest pause between tries to start a receiver, in milliseconds. Each pause is twice as long as the one
+ * before, as with a supervisor.
  */
 const betweenStarts = { first: 250, most: 8_000 }
 /** Minimum number of tries to start a receiver. */
@@ -119,7 +120,7 @@ const showsEnd = (exchange: Exchange): boolean =>
     : exchange.ending === "cut_off" || isProxyError(exchange.status)
 
 const workersPause = 4
-/** Maximum number of events around one kill, because the effects of each are read. */
+/** Maximum number of events around one kill. It is limited because the effects of each event are read. */
 const mostEvents = 64
 
 /** Kills the receiver while workers send new events, and starts it again. */
@@ -190,7 +191,7 @@ export const killAmid = Effect.fnUntraced(function* (
 /** Time that the receiver stays paused after the deadline of the first attempts, in milliseconds. */
 const afterDeadline = 1_000
 
-/** Whether the receiver itself accepted the event. A proxy that stops waiting answers with another status. */
+/** Whether the receiver itself accepted the event. A proxy that times out answers with another status. */
 const isTaken = (exchange: Exchange | null): boolean =>
   exchange?._tag === "Answered" && exchange.status >= 200 && exchange.status <= 299
 

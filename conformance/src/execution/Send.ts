@@ -18,7 +18,7 @@ import type { Actor, Execution } from "./Execution.ts"
 export class TargetUnusable extends Schema.TaggedError<TargetUnusable>()("TargetUnusable", {
   /** What was tried, the result, and what to do. */
   message: Schema.String,
-  /** Whether it is the receiver's own fault: it was killed and did not start again. The trace shows this as well. */
+  /** Whether the receiver itself is at fault: it was killed and did not start again. The trace shows this as well. */
   stayedDown: Schema.optionalKey(Schema.Boolean)
 }) {}
 

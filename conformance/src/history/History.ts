@@ -19,7 +19,7 @@ export type History = typeof History.Type
  *
  * - `timing`: alone, so that deadlines can be judged.
  * - `state`: in parallel with others.
- * - `disturbed`: in parallel with others, after the cases that a fault of the receiver would spoil.
+ * - `disturbed`: in parallel with others, after the cases that a fault found here would spoil.
  * - `blocking`: alone, because it may block the receiver for all others.
  * - `load`: alone.
  * - `operated`: alone; the receiver is stopped and started.
@@ -127,7 +127,7 @@ export const operated = inLane("operated")
 
 export const newLog = newEvent(accessLog)
 export const newCall = newEvent(call)
-/** Makes the operation that sends an event again as doorhook would retry it, with more variations. */
+/** Makes the operation that sends an event again as doorhook would retry it. `how` adds further variations. */
 export const retryOf = (ref: number, ...how: ReadonlyArray<Variation>): Operation => again(ref, [...retry, ...how])
 export const retryAll: Operation = { k: "again_all", how: retry }
 export const retryOpen: Operation = { k: "retry_open" }

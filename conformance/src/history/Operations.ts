@@ -314,14 +314,16 @@ const operations = {
       cost: () => ({ answers: 1, ms: 6_000 })
     }
   ),
-  /** A jump of the receiver's clock forward. */
+  /** A forward jump of the receiver's clock. */
   advance: kind(
     "advance",
     { ms: Schema.Int },
     ({ ms }) => `the receiver's clock is moved forward by ${Math.round(ms / 60_000)} minutes`,
     { movesClock: true }
   ),
-  /** Events at a multiple of the declared peak rate. The only operation with more than ten requests in flight. */
+  /**
+   * Events at a multiple of the declared peak rate. This is the only operation with more than ten requests in flight.
+   */
   load: kind(
     "load",
     { factor: Schema.Finite, ms: Schema.Int },
@@ -344,7 +346,7 @@ const rows: Readonly<Record<OperationKind, { readonly about: About<Operation> }>
 /** The traits of an operation. */
 const aboutOf = ({ k }: Operation): About<Operation> => rows[k].about
 
-/** Returns the number of events that an operation makes and later ones can refer to. */
+/** Returns the number of new events that later operations can refer to. */
 const eventsOf = (operation: Operation): number => aboutOf(operation).events?.(operation) ?? 0
 export const isByCurl = (operation: Operation): boolean => aboutOf(operation).byCurl === true
 export const endsReceiver = (operation: Operation): boolean => aboutOf(operation).endsReceiver === true
@@ -357,7 +359,7 @@ export const costOf = (operation: Operation): { readonly answers: number; readon
 export const strengthOf = (ops: ReadonlyArray<Operation>): Strength =>
   ops.some((operation) => aboutOf(operation).strength?.(operation) === "SHOULD") ? "SHOULD" : "MUST"
 
-/** Describes each operation of a history in words. Events have numbers if there are several. */
+/** Describes each operation of a history in words. Numbers the events if there are several. */
 export const inWords = (ops: ReadonlyArray<Operation>): ReadonlyArray<string> => {
   const total = ops.reduce((sum, operation) => sum + eventsOf(operation), 0)
   let sent = 0

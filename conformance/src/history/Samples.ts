@@ -28,7 +28,9 @@ import type { Operation } from "./Operations.ts"
 import { retry } from "./Variations.ts"
 import type { Variation } from "./Variations.ts"
 
-/** Length of the longest name sent for a MUST, in Unicode code points. It fits into a usual text column. */
+/**
+ * Length of the longest name sent for a MUST, in Unicode code points. Such a name fits into an ordinary text column.
+ */
 export const maxNameLength = 255
 
 /** Characters from every Unicode plane in use, and some characters of several code points. */
@@ -106,7 +108,7 @@ const longName = fc
   })
   .map((characters) => ({ text: characters.join(""), length: characters.length }))
 
-/** Unusual texts, each with what is unusual about it. */
+/** Unusual texts, each with a note on what is unusual. */
 const oddText: fc.Arbitrary<readonly [text: string, what: string]> = fc.oneof(
   fc.constant(["", "empty"] as const),
   grapheme(24).map((text) => [text, "in any script"] as const),

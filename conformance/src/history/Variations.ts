@@ -1,6 +1,6 @@
 /**
  * Three tables of ways in which a request can differ from a plain one. Variations are genuine requests that a network,
- * a proxy or a later version of the sender might produce. Forgeries are attacks, or detect mistakes of verifiers.
+ * a proxy or a later version of the sender might produce. Forgeries are attacks, or detect mistakes in verifiers.
  * Malformations have a body that is not an event.
  */
 import { Signature } from "@doorhook/core"
@@ -17,7 +17,7 @@ export interface Form {
   /** Number of pieces of the body, and the pause between them in milliseconds. */
   readonly pieces: number
   readonly pause: number
-  /** Sends the body after `100 Continue`, or after waiting for it for a second. */
+  /** Sends the body after `100 Continue`, or after waiting a second for it. */
   readonly expect: boolean
   readonly headerCase: "lower" | "upper" | "title"
   /** Sends `connection: close`, over a new connection. */
@@ -57,7 +57,7 @@ export interface VariationKind {
 
 const wrong = "v1,MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDA="
 
-/** Error of a timestamp that must still be accepted, as a share of the tolerance (`--tolerance`). */
+/** Largest error of a timestamp that a receiver must accept, as a share of the tolerance (`--tolerance`). */
 export const withinTolerance = 0.8
 
 /** Returns another event with the same ids. */
@@ -205,12 +205,12 @@ export const keyOf = (
 type How = Omit<ForgeryKind, "words" | "strength">
 const must = (words: string, how: How): ForgeryKind => ({ words, strength: "MUST", ...how })
 /**
- * Makes a forgery that is a SHOULD: only the owner of the secret could send it, or the interface document sets no limit
- * for it.
+ * Makes a forgery whose refusal is only a SHOULD: either only the owner of the secret could send it, or the interface
+ * document sets no limit for it.
  */
 const should = (words: string, how: How): ForgeryKind => ({ words, strength: "SHOULD", ...how })
 
-/** Returns the index of the base64 in a signature, after the version and a comma. */
+/** Returns the index of the base64 part of a signature, after the version and a comma. */
 const startOf = (signature: string): number => signature.indexOf(",") + 1
 const macOf = (signature: string): string => signature.slice(startOf(signature))
 
@@ -252,7 +252,7 @@ export const forgeries = {
   last_byte: must("with a signature whose last byte is wrong", {
     signature: (good) => flip(good, lastFullCharacter(good))
   }),
-  other_case: must("with the good signature in the other case", {
+  other_case: must("with upper and lower case swapped in the good signature", {
     signature: (good) => good.slice(0, startOf(good)) + inOtherCase(macOf(good))
   }),
   version_0: must("with the good signature under version v0", { signature: (good) => `v0,${macOf(good)}` }),
@@ -282,7 +282,7 @@ export const forgeries = {
   future: should("signed twice the tolerance in the future", { signed: later(2) }),
   past_soon: should("signed a little more than the tolerance ago", { signed: later(-1.1) }),
   future_soon: should("signed a little more than the tolerance in the future", { signed: later(1.1) }),
-  no_number: must("signed, with a timestamp that is no number", { header: [names.timestamp, "now"] })
+  no_number: must("signed, with a timestamp that is not a number", { header: [names.timestamp, "now"] })
 } satisfies Readonly<Record<string, ForgeryKind>>
 
 export type Forgery = keyof typeof forgeries

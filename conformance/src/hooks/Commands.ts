@@ -30,7 +30,7 @@ export const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void =
   }
 }
 
-/** Whether any process of the shell's group is left. If none is, the system may soon reuse the group's number. */
+/** Whether any process of the shell's group is left. If none is left, the system may soon reuse the group's number. */
 export const hasProcesses = ({ pid }: ChildProcess): boolean => {
   if (pid === undefined) return false
   try {
@@ -68,7 +68,7 @@ export const runHook = (name: string, command: string, env: Environment = {}): E
   )
 }
 
-/** The commands by their hook; null if not given. */
+/** Commands by hook; null if not given. */
 export type HookCommands = Readonly<Record<"restart" | "kill" | "pause" | "resume" | "advance", string | null>>
 
 export const commandHooks = (commands: HookCommands, url: URL, readyUrl: URL | null): Hooks => {

@@ -1,6 +1,6 @@
 /**
- * The hooks with which the suite operates a receiver. Hooks are commands and code of users and may have no effect. So
- * this module also checks from outside whether the receiver is ready after a start, or gone after a stop.
+ * The hooks with which the suite operates a receiver. Hooks are the users' commands and code, and may have no effect.
+ * So this module also checks from outside whether the receiver is ready after a start, or gone after a stop.
  */
 import { Deferred, Effect, Fiber, Option, Schedule, Schema } from "effect"
 import type { Scope } from "effect"
@@ -58,7 +58,7 @@ const startPatience = 30_000
  * Time limit for a killed receiver to release its port, in milliseconds. The shell may end before the receiver does.
  */
 const longestEnd = 5_000
-/** How long the port may still accept connections after the killed process lost its own, in milliseconds. */
+/** How long a port may still accept connections after the killed process's connections were closed, in milliseconds. */
 const longestPort = 250
 /** Timeout of a try, pause between tries, and pause between requests that check for a proxy, in milliseconds. */
 const tryTimeout = 2_000
@@ -78,7 +78,7 @@ const answers = (url: URL): Effect.Effect<void, Error> =>
 const byHooks = {
   what: "The receiver was not ready again",
   advice:
-    "Does the hook start it in the background? --restart-cmd must end and start it; --ready-url shows when it is ready."
+    "Does the hook start it in the background? --restart-cmd must stop and start it; --ready-url shows when it is ready."
 }
 
 /**

@@ -44,7 +44,7 @@ export const freePort: Effect.Effect<number> = Effect.gen(function* () {
 /** Matches the error of a receiver whose port another process took while it was down. */
 const portTaken = /EADDRINUSE|address (?:is )?already in use|address in use/i
 
-/** Maximum number of characters of standard error to keep, the last ones. */
+/** Number of characters to keep from the end of standard error. */
 const mostComplaint = 2_000
 
 /** Longest wait for the rest of standard error after the process ended, in milliseconds. */
@@ -93,7 +93,7 @@ export const spawned = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Hooks, HookFailed, Scope.Scope> {
   if (yield* acceptsConnections(url)) {
     return yield* new HookFailed({
-      message: `--spawn: something already listens at ${url.origin}, perhaps left by a killed run, and would be tested instead. End it, or use any free port: port 0 in --url, and --port-env.`
+      message: `--spawn: something already listens at ${url.origin}, perhaps left by a killed run, and would be tested instead. Stop it, or use any free port: port 0 in --url, and --port-env.`
     })
   }
   let child: ChildProcess | null = null

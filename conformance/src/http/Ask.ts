@@ -33,7 +33,10 @@ export const accepts = (url: URL): Effect.Effect<void, Error> =>
  */
 const keptIdle = 20
 
-/** Makes a pool of connections for many requests to one server. They are closed once no request follows. */
+/**
+ * Makes a pool of connections for many requests to one server. The connections are closed when no further request
+ * follows.
+ */
 export const keptConnections = ({ protocol }: URL, maxSockets: number): AgentPlain => {
   const Agent = protocol === "https:" ? AgentTls : AgentPlain
   return new Agent({ keepAlive: true, timeout: keptIdle, maxSockets })

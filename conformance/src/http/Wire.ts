@@ -28,11 +28,11 @@ export interface Sending extends Form {
    */
   readonly limit: number
   /**
-   * Hangs up after this many bytes of the body, or this many milliseconds after the whole body. With `stalls`, sends no
-   * more but stays connected. Null waits for the answer.
+   * Hangs up after this many bytes of the body, or this many milliseconds after the end of the body. With `stalls`,
+   * sends no more but stays connected. Null waits for the answer.
    */
   readonly cut: { readonly bytes: number; readonly stalls: boolean } | { readonly after: number } | null
-  /** Holds the last byte back at a barrier; null sends it immediately. */
+  /** Holds back the last byte at a barrier; null sends it immediately. */
   readonly held: { readonly barrier: Barrier; readonly place: number } | null
 }
 
@@ -352,7 +352,7 @@ export const open = Effect.fnUntraced(function* (url: URL): Effect.fn.Return<Con
 /** Longest wait of the first request for the others, in milliseconds. A receiver may not accept all connections. */
 const patience = 500
 
-/** Pause before the last bytes are written, in milliseconds. In it, the receiver reads what was sent. */
+/** Pause that lets the receiver read what was sent before the last bytes are written, in milliseconds. */
 const lull = 8
 
 /** Longest time that a request is held, in milliseconds. */

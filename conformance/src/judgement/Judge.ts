@@ -61,7 +61,7 @@ const unacknowledged = (attempt: Attempt, trace: Trace): Symptom | null =>
       ? "duplicate_refused"
       : "unacknowledged"
 
-/** Judges an attempt whose answer must be one of `good`. The finding starts with `said`. */
+/** Judges an attempt whose answer must be of a kind in `good`. The text of the finding starts with `said`. */
 const answeredWell = (
   attempt: Attempt,
   index: number,
@@ -118,7 +118,9 @@ export const exactStatus: Judge = (trace, { rule }) =>
       : fail(index, exchangeInWords(exchange))
   })
 
-/** Judges the time of an answer. If it is too close to the deadline to judge, the finding ends with `near`. */
+/**
+ * Judges the time of an answer. If it is too close to the deadline to judge, the text of the finding ends with `near`.
+ */
 const timed = (exchange: Exchange, time: Timeliness, index: number, near: string): Finding | "good" => {
   if (time === "in_time") return "good"
   const observed = exchangeInWords(exchange)

@@ -71,9 +71,7 @@ type Answered = Extract<Exchange, { readonly _tag: "Answered" }>
 /** How a time compares with the deadline. */
 export type Timeliness = "in_time" | "borderline" | "late"
 
-/**
- * Compares a time with the deadline. An answer is not late because of time during which the suite itself was stalled.
- */
+/** Compares a time with the deadline. Time during which the suite itself was stalled does not make an answer late. */
 const timeliness = ({ stalled = 0 }: Answered, isInTime: (deadline: number) => boolean, terms: Terms): Timeliness =>
   isInTime(certainlyInTime(terms)) ? "in_time" : isInTime(patienceOf(terms) + stalled) ? "borderline" : "late"
 

@@ -40,7 +40,7 @@ export type Finding =
       /** Index of the attempt that could not be decided; null if there was none to judge. */
       readonly attempt: number | null
       readonly observed: string
-      /** Whether nothing in the trace concerns the requirement. Then other findings decide. */
+      /** Whether nothing in the trace concerns the requirement. If so, other findings decide. */
       readonly empty: boolean
     }
   | {

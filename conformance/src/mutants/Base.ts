@@ -40,7 +40,7 @@ export interface ReceiverState {
   readonly once: (key: string, delivery: Delivery, request: ReceivedRequest, stored?: string) => Promise<boolean>
 }
 
-/** Parts of the server around the kit's receiver. */
+/** Replaceable parts of the server around the kit's receiver. */
 interface ServerParts {
   /** Runs before the server listens. */
   readonly start: () => void | Promise<void>
@@ -77,7 +77,7 @@ export const incoming = (source: unknown): IncomingMessage => {
 export const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => void setTimeout(resolve, milliseconds))
 
-/** Returns the path in a probe request, which may contain the whole URL. */
+/** Returns the path of the endpoint in a probe request, which may give its whole URL. */
 const scopeAsked = (given: string | null): string | null =>
   given === null || given.startsWith("/") ? given : new URL(given).pathname
 
@@ -258,8 +258,8 @@ export const turnsAway =
 export const unavailable = (): Refusal => new Refusal(503, "busy", { headers: { "retry-after": "1" } })
 
 /**
- * Calls `otherwise` for an event that arrives while `most` others are being processed, which takes some milliseconds
- * each.
+ * Calls `otherwise` for an event that arrives while `most` others are being processed. Processing an event takes some
+ * milliseconds.
  */
 export const besideOthers =
   (most: number, otherwise: (box: ReceiverState, key: string) => boolean): Change =>

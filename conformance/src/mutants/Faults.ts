@@ -172,7 +172,9 @@ export const killOf = (fault: Fault, { durationMs, endedBecause, requirements }:
   }
 }
 
-/** Returns the weaknesses of the suite: receivers that it did not detect, and requirements that detected none. */
+/**
+ * Returns the weaknesses of the suite: receivers that it did not detect, and requirements that detected no receiver.
+ */
 export const weaknesses = (kills: ReadonlyArray<Kill>, requirements: ReadonlyArray<string>): ReadonlyArray<string> => [
   ...kills.flatMap(({ fault: { found, name, requirement }, isKilled, observed, others }) => {
     const instead = others.length === 0 ? "" : `, but failed ${others.join(", ")}`
@@ -180,7 +182,7 @@ export const weaknesses = (kills: ReadonlyArray<Kill>, requirements: ReadonlyArr
   }),
   ...requirements
     .filter((id) => !kills.some(({ fault, isKilled }) => isKilled && fault.requirement === id))
-    .map((id) => `${id} fails no faulty receiver of its own`)
+    .map((id) => `${id} fails no faulty receiver written for it`)
 ]
 
 /** Describes a result in one line. */

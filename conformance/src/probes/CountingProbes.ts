@@ -29,7 +29,7 @@ const replaced = (file: string): ProbeUnusable =>
 /** Maximum number of bytes to read at a time. */
 const mostAtOnce = 1_048_576
 
-/** Number of bytes, the last ones read, that are compared to recognise an overwritten log. */
+/** How many of the bytes read last are compared to recognise an overwritten log. */
 const mostKnown = 256
 
 /** Counts matches by id as the log grows. Reads only whole lines, because the last may be incomplete. */
@@ -46,7 +46,9 @@ class Tail {
     this.#pattern = pattern
   }
 
-  /** Opens the file. Null if only its folder exists, because a receiver may create the log at its first effect. */
+  /**
+   * Opens the file. Returns null if only the folder exists, because a receiver may create the log at its first effect.
+   */
   async #open(): Promise<FileHandle | null> {
     try {
       return await open(this.#file, "r")
@@ -192,8 +194,8 @@ class Mentions {
 
   /**
    * Adds a request. Each webhook-id in it counts once, as a whole word. Numbers count only in a request without
-   * webhook-ids, because events of two types may have the same number. A request whose key is known already does not
-   * count.
+   * webhook-ids, because events of two types may have the same number. A request with a key that was seen before does
+   * not count.
    */
   add(text: string, key: string | null): void {
     if (key !== null && this.#keys.has(key)) return

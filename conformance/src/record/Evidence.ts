@@ -168,7 +168,7 @@ interface Memory {
 
 /**
  * Longest time, and largest number of other events, after which a duplicate was recognised; null if no late duplicate
- * was.
+ * was recognised.
  */
 export const memoryOf = ({ runs, terms }: Pick<Evidence, "runs" | "terms">): Memory | null => {
   const known = { seconds: -1, ids: 0 }

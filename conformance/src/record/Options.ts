@@ -69,7 +69,7 @@ export const rows = {
     "i-own-this-target",
     Schema.Boolean,
     false,
-    "Confirms that the receiver is yours, and allows one outside this machine and private networks"
+    "Confirms that the receiver is yours, and allows a receiver outside this machine and private networks"
   ),
   binding: setting(
     "binding",
@@ -120,7 +120,7 @@ export const rows = {
   maxTime: duration(
     "max-time",
     defaultMaxTime,
-    "How long the whole run may take; 2m by default. A shorter run shortens its waits"
+    "How long the whole run may take; 2m by default. In a shorter run, waits are shorter"
   ),
   /** Events a second. */
   peakRate: setting(
@@ -183,7 +183,7 @@ export const Options = Schema.Struct({
     rows,
     Struct.lambda<SchemaOf>(({ schema }) => schema)
   ),
-  /** Whether requests are signed. The secret itself is one of the means. */
+  /** Whether requests are signed. `Means` contains the secret itself. */
   signed: Schema.Boolean
 })
 export type Options = typeof Options.Type

@@ -139,7 +139,7 @@ export interface Assessment {
 const isLate = (finding: Finding): boolean => finding.verdict === "FAIL" && finding.timing
 
 /**
- * Whether a late answer may not be the receiver's fault, because other requests were in flight or the suite was
+ * Whether a late answer might not be the receiver's fault, because other requests were in flight or the suite was
  * stalled.
  */
 const isDisturbed = ({ alone, trace }: CaseRun, attempt: number): boolean =>
@@ -206,7 +206,7 @@ export interface Outcome {
   } | null
   readonly confirmed: Confirmed | null
   readonly cases: { readonly directed: number; readonly directedDone: number; readonly randomDone: number }
-  /** Cases that were cut short, and how much of them was done. */
+  /** Cases that were cut short, and how much of each was done. */
   readonly cutShort: ReadonlyArray<string>
   /** Whether the requirement is undecided only for lack of time. */
   readonly lacksTime: boolean

@@ -29,8 +29,8 @@ export const exitCodeOf = (report: Pick<Report, "ended" | "verdict">): number =>
   isUnusable(report) ? exitCodes.unusable : exitCodeByVerdict[report.verdict]
 
 /**
- * Returns the verdict of a run. Known failures do not fail it; a stale baseline does. A run that was broken off can't
- * pass.
+ * Returns the verdict of a run. Known failures do not fail the run, but a stale baseline does. A run that was stopped
+ * early can't pass.
  */
 export const verdictOf = (
   requirements: ReadonlyArray<ReportedRequirement>,

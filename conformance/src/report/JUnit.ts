@@ -118,7 +118,7 @@ Exit code ${exitCode}.${undecided}</error>`
       errors: 1,
       skipped: 0,
       time: 0,
-      cases: [caseOf("RUN", "The run comes to a verdict", 0, error)]
+      cases: [caseOf("RUN", "The run reaches a verdict", 0, error)]
     }
   ]
 }

@@ -348,7 +348,7 @@ const onSecret = ({ options, runs }: Evidence): ReadonlyArray<string> => {
   if (options.signed) {
     return statuses.size === 1 && (status === 401 || status === 403)
       ? [
-          `Every event was answered with ${status}, although it was signed. The receiver may verify a body that was parsed and serialized again instead of the bytes that arrived, have another secret, or have a wrong clock.`
+          `Every event was answered with ${status}, although it was signed. Perhaps the receiver verifies a body that was parsed and serialized again instead of the bytes that arrived, or has another secret or a wrong clock.`
         ]
       : []
   }

@@ -207,11 +207,11 @@ const redacted = "(left out)"
 
 const secretName = /signature|authorization|cookie|secret|token|api-?key|password/i
 
-/** Returns headers with values that may be secrets replaced. */
+/** Returns headers with placeholders for values that may be secrets. */
 export const safeHeaders = (headers: Readonly<Record<string, string>>): ReadonlyArray<readonly [string, string]> =>
   Object.entries(headers).map(([name, value]) => [name, secretName.test(name) ? redacted : value])
 
-/** Returns a text with signing secrets and signatures replaced. */
+/** Returns a text with placeholders for signing secrets and signatures. */
 export const safeText = (text: string): string =>
   text
     .replaceAll(/(whs(?:ec|k)_)[A-Za-z0-9+/=]{8,}/g, `$1${redacted}`)

@@ -44,7 +44,7 @@ const large = noted(withUnknown(accessLog, ["transcript", string("All quiet. ".r
 export const largeEvent: Case = makeCase("timing", "a large event", newEvent(large))
 
 /**
- * Length of the quiet time, in milliseconds. Receivers close idle connections after whole seconds. A time between two
+ * Length of the quiet time, in milliseconds. Receivers close idle connections after whole seconds. A time between whole
  * seconds avoids using a connection at the moment it closes.
  */
 const quiet = 3_600
@@ -88,7 +88,7 @@ const samples = single("timing", "events of a day", ordinary, 8)
 const inTimeShare = 0.999
 
 /**
- * Requires that no event is refused or broken off, and that 99.9 % are answered in time, counted from when they were
+ * Requires that no event is refused or broken off, and that 99.9 % are answered in time, each counted from when it was
  * due.
  */
 const underLoad = (trace: Trace, terms: Terms): Finding => {
@@ -104,14 +104,17 @@ const underLoad = (trace: Trace, terms: Terms): Finding => {
   const first = [...late, ...borderline][0]?.index ?? null
   const heldUp = trace.shortfalls.reduce((sum, { done, of, what }) => sum + (what === "connections" ? of - done : 0), 0)
   if (late.length - heldUp > allowed)
-    return fail(first, `${late.length} of ${loaded.length} answers came too late`, { timing: true })
+    return fail(first, `${late.length} of ${loaded.length} answers arrived too late`, { timing: true })
   if (heldUp > allowed)
     return inconclusive(
       first,
       `${heldUp} of ${loaded.length} events were sent too late, because all of the suite's connections were busy, so this rate can't be judged`
     )
   return late.length + borderline.length > allowed
-    ? inconclusive(first, `${late.length + borderline.length} of ${loaded.length} answers came at the deadline`)
+    ? inconclusive(
+        first,
+        `${late.length + borderline.length} of ${loaded.length} answers arrived too close to the deadline to judge`
+      )
     : pass(loaded.map(({ index }) => index))
 }
 

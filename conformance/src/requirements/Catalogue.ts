@@ -131,7 +131,7 @@ export const whyNothing = (asked: SelectionOptions): string => {
   }
   const wants = outOfReach(asked)
   if (wants.length === 0) {
-    return `Nothing was tested: no requirement is called ${entriesOf(only).join(" or ")}. There are ${ids()}.`
+    return `Nothing was tested: no requirement is called ${entriesOf(only).join(" or ")}. The ids are ${ids()}.`
   }
   return `Nothing was tested: this run does not include what --only names. It needs more: ${wants.join(", ")}.`
 }

@@ -77,7 +77,7 @@ const moreUnknownMembers: ReadonlyArray<Case> = each(
   ],
   [
     withUnknown(accessLog, ["Name", string("Door 2")], ["ID", "1"]),
-    "unknown members whose names differ from known ones in case alone"
+    "unknown members whose names differ from known ones only in case"
   ],
   [
     withUnknown(accessLog, ["event", object([["resource_type", string("call")]])], ["data", "{}"]),
@@ -91,7 +91,10 @@ const dangerousMembers: ReadonlyArray<Case> = each(
   [withUnknown(call, ["constructor", object([["prototype", "{}"]])]), "an unknown member called constructor"]
 )
 
-/** Events of unknown types and actions. No binding selects them, so doorhook never sends them today: a SHOULD. */
+/**
+ * Events of unknown types and actions. Acknowledging them is a SHOULD: no binding selects them, so doorhook never sends
+ * them today.
+ */
 const unknownKinds: ReadonlyArray<Case> = each(
   [{ ...accessLog, resource_type: "intercom_status" }, "an unknown resource type"],
   [{ ...accessLog, resource_type: "door.forced:v2/alarm" }, "an unknown resource type with other characters"],
@@ -105,7 +108,7 @@ const unknownKinds: ReadonlyArray<Case> = each(
 ).map((one) => ({
   ...one,
   because:
-    "No binding selects such an event today. But an event of a later kind, or one sent by mistake, would be retried for days. Acknowledge what you do not handle."
+    "No binding selects such an event today. But an event of a kind added later, or one sent by mistake, would be retried for days. Acknowledge events that you do not handle."
 }))
 
 const named = (name: string): EventTemplate => withMember(accessLog, "name", name)
@@ -228,7 +231,7 @@ const oddValues: ReadonlyArray<Case> = [
 const limit =
   "The interface does not promise such values. But a receiver that refuses such a value gets the event again for days, and a receiver that silently changes it stores something else."
 
-/** Values at the limits of JSON and doubles: a SHOULD. */
+/** Values at the limits of JSON and doubles. Accepting them is a SHOULD. */
 const limits: ReadonlyArray<Case> = only("SHOULD", [
   values(
     "an access point beyond 2^53",
