@@ -2,7 +2,7 @@
  * `conformance replay`: repeats a stored history, or all of one requirement.
  *
  * - FIXED: the history used to fail alone and now passes often enough. Its file is deleted.
- * - FAILS: the history failed once more. The file stays.
+ * - FAILS: the history failed again. The file stays.
  * - OPEN: anything else. The file stays.
  */
 import { CommandFailure } from "@doorhook/core"

@@ -172,7 +172,7 @@ const share = 0.5
 
 /**
  * Sends several copies of one event so that all become complete at the same moment. This detects a receiver that checks
- * first and records later, even if it does both within one turn of its event loop.
+ * first and records later, even if only one turn of its event loop lies between the two steps.
  *
  * The copies are sent without their last bytes, and then all last bytes in one turn of the event loop. A receiver could
  * still finish the first copy before it reads the next. Therefore some other events are sent just before, to keep the

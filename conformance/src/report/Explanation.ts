@@ -121,7 +121,7 @@ export const claimOf = (report: Report): string => {
   return `${[levels[level], ...profiles].join(" + ")}${bindings === undefined ? "" : ` for ${bindings.join(" and ")}`}${gaps === "" ? "" : ` (${gaps})`}`
 }
 
-/** Returns the claim. Unless R-DUP-06 tested it, adds how long the receiver was seen to remember ids. */
+/** Returns the claim. Adds how long the receiver was seen to remember ids, unless R-DUP-06 tested that. */
 const claimWithHorizon = (report: Report): string => {
   const { level, memory, requirements, verdict } = report
   const isTested = requirements.some((one) => one.id === "R-DUP-06" && one.verdict === "PASS")

@@ -75,8 +75,8 @@ const at = (event: EventTemplate, time: string, what: string): Case =>
  * clock.
  */
 const timeCases: ReadonlyArray<Case> = [
-  at(accessLog, "2026-03-02T08:00:00Z", "timed to a whole second"),
-  at(call, "2026-03-02T08:00:00.5Z", "timed to half a second"),
+  at(accessLog, "2026-03-02T08:00:00Z", "timed to the second"),
+  at(call, "2026-03-02T08:00:00.5Z", "timed to a tenth of a second"),
   at(accessLog, "2026-03-02T08:00:00.123456Z", "timed to the microsecond"),
   at(call, "2026-03-02T08:00:00+00:00", "with UTC written as +00:00"),
   at(accessLog, "2016-02-29T23:59:59.999Z", "from ten years ago"),
