@@ -40,7 +40,7 @@ const builtins: Plugin = {
   }
 }
 
-/** Replaces undici with the modules in use, without `fetch`, caches and mocks. */
+/** Replaces undici with the two modules in use, without `fetch`, caches and mocks. */
 const undici: Plugin = {
   name: "undici",
   resolveId: (id) => (id === "undici" ? "\0undici" : null),
@@ -73,10 +73,7 @@ const licences: Plugin = {
 
 const suite = join(root, "conformance/dist")
 
-/**
- * The programs in the single file: the command, and the bundled receivers, which it starts as processes from the same
- * file.
- */
+/** Programs in the single file. The command starts the bundled receivers as processes from the same file. */
 const programs = {
   command: join(root, "packages/doorhook/dist/command/conformance.js"),
   receiver: join(suite, "mutants/main.js")

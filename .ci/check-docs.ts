@@ -54,7 +54,7 @@ const attempt = (block: Block, parsing: () => unknown): void => {
 for (const block of of("json")) attempt(block, () => JSON.parse(block.text))
 for (const block of of("yaml")) attempt(block, () => parse(block.text))
 
-/** Declarations of the host's own code that the examples use, which keep each example short. */
+/** Declarations of host code that the examples use, so that each example stays short. */
 const host = `import type { Doorhook, DoorhookOptions, HostClient } from "doorhook"
 import type { Express } from "express"
 import type { FastifyInstance } from "fastify"
@@ -95,7 +95,7 @@ declare global {
 }
 `
 
-/** Returns a block as a module. Some blocks show a single function of the directory. */
+/** Returns a block as a module. A block that shows a single function of the directory is wrapped in an object. */
 const asModule = (text: string): string =>
   /^(session|authenticate|client|administers|isTenant): /.test(text)
     ? `import type { HostDirectory } from "doorhook"\nexport const directory: Partial<HostDirectory> = {\n${text}}\n`
@@ -137,7 +137,8 @@ const checkTypes = (): void => {
   })
   for (const line of stdout.split("\n").filter((text) => text !== "")) {
     const block = scripts[Number(/^block(\d+)\./.exec(line)?.[1])]
-    // Files that the reader has are missing here. The type check finds errors in the sources.
+    // Examples import files of the reader, which don't exist here. Wrong imports in the sources are found by the type
+    // check.
     if (/Cannot find module '\.\.?\//.test(line)) continue
     if (block !== undefined) complain(block, line)
     else if (line.startsWith("host.d.ts")) problems.push(line)
@@ -201,7 +202,7 @@ for (const { from, to } of leads) {
   const text = readFileSync(join(root, from), "utf8")
   for (const page of pages) {
     const name = /^docs\/(.+)\.md$/.exec(page)?.[1] ?? "index"
-    if (name !== "index" && !text.includes(to(name))) problems.push(`${page}: ${from} does not link to it`)
+    if (name !== "index" && !text.includes(to(name))) problems.push(`${page}: ${from} does not link to this page`)
   }
 }
 

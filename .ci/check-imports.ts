@@ -3,8 +3,9 @@
  * circular imports.
  *
  * Apart from doorhook's packages, a package may import only the dependencies in its own package.json. The command may
- * also import development dependencies, because everything it imports is bundled. No import is for side effects only:
- * with `"sideEffects": false` in each package.json, bundlers drop it, including the one that builds the command.
+ * also import development dependencies, because everything it imports is bundled. No import may be for side effects
+ * only: because of `"sideEffects": false` in each package.json, bundlers drop such imports. The command is bundled as
+ * well.
  */
 import { globSync, readFileSync } from "node:fs"
 import { builtinModules } from "node:module"
@@ -12,7 +13,7 @@ import { relative, sep } from "node:path"
 
 const root = new URL("..", import.meta.url).pathname
 
-/** The folder of each package, and which of our packages it may import. */
+/** Folder of each package, with the packages of doorhook that it may import. */
 const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   "packages/core": [],
   "packages/sql": ["@doorhook/core"],
@@ -72,10 +73,10 @@ const dependenciesOf = (folder: string, kinds: ReadonlyArray<string>): ReadonlyS
   return new Set(kinds.flatMap((key) => Object.keys(manifest[key] ?? {})))
 }
 
-/** The fields of package.json whose packages are installed with a package. */
+/** Fields of package.json that list the packages installed with a package. */
 const installed = ["dependencies", "peerDependencies", "optionalDependencies"]
 
-/** The folder whose imports `.ci/bundle-command.ts` joins into a few files. */
+/** Folder of the command, which `.ci/bundle-command.ts` bundles with everything it imports. */
 const command = "packages/doorhook/src/command/"
 
 const problems: Array<string> = []

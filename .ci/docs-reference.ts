@@ -83,7 +83,7 @@ const writeSettings = (): void => {
   write(
     "settings",
     "Settings",
-    "Named as in `createDoorhook` and in the JSON file of `--config`. Flags override the environment, and the environment overrides the file. In the environment, separate lists with commas, write retry schedules like `access_log=5s,30s;call=1s`, and use `true` or `yes`, `false` or `no`. There, `resourceTypes`, `scopes`, `appearance` and `texts` are JSON. Durations are written `300ms`, `5s`, `2m`, `1h`, `3d`.",
+    "Settings have the same names in `createDoorhook` and in the JSON file of `--config`. Flags override the environment, and the environment overrides the file. In the environment, separate lists with commas, write retry schedules like `access_log=5s,30s;call=1s`, and use `true` or `yes`, `false` or `no`. There, `resourceTypes`, `scopes`, `appearance` and `texts` are JSON. Durations are written `300ms`, `5s`, `2m`, `1h`, `3d`.",
     table(
       ["setting", "flag", "variable", "meaning", "default"],
       [...fieldsIn(`${config}/EngineConfig.ts`), ...fieldsIn(`${config}/SurfaceConfig.ts`)].map(
@@ -153,7 +153,7 @@ const operatorOperations: ReadonlyArray<{
   statsOperations
 ].flatMap((operations) => Object.values(operations))
 
-/** The method of a doorhook for an operation, like `deliveries.list`; empty if there is none. */
+/** Returns the method of `Doorhook` for an operation, like `deliveries.list`; empty if there is none. */
 const callOf = (doorhook: object, name: string): string =>
   [name, name.split(".").at(-1) ?? ""].find(
     (path) => typeof path.split(".").reduce<unknown>((value, part) => member(value, part), doorhook) === "function"

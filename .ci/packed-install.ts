@@ -146,7 +146,7 @@ const typed: Readonly<Record<string, string>> = {
 
 const program = "node_modules/doorhook/bin/doorhook.js"
 
-/** Checks that the command serves, and finds the script of its pages, a file beside the bundle. */
+/** Checks that the command serves requests and finds the script of its pages, a file beside the bundle. */
 const serves = async (node: ReadonlyArray<string>, folder: string): Promise<void> => {
   const [command, ...args] = [...node, join(folder, program)]
   const child = spawn(command, [...args, "serve", "--port", "0", "--database", "memory"], {
@@ -173,7 +173,7 @@ const findsOut = (node: ReadonlyArray<string>, folder: string): void => {
   run(command, [...args, "conformance", "mutants", "--only", "buffer-in-memory", "--narrow"], folder)
 }
 
-/** Checks the suite as one file, the only part that runs on older versions of Node.js. */
+/** Checks the single-file suite, the only part that runs on older versions of Node.js. */
 const standsAlone = ([command = "", ...args]: ReadonlyArray<string>, folder: string): void => {
   const file = join(folder, "node_modules/@doorhook/conformance/dist/doorhook-conformance.cjs")
   const spawned = [

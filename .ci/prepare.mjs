@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url"
 
 const compiler = fileURLToPath(new URL("../node_modules/typescript/bin/tsc", import.meta.url))
 
-// Not found if only runtime dependencies were installed.
+// The compiler is missing if only runtime dependencies were installed.
 if (existsSync(compiler)) {
   const root = fileURLToPath(new URL("..", import.meta.url))
   const { status } = spawnSync(process.execPath, [compiler, "-b"], { cwd: root, stdio: "inherit" })

@@ -18,7 +18,7 @@ const { positionals, values } = parseArgs({
 })
 const [folder = "registry"] = positionals
 
-/** The body of a request from `npm publish`. The stored document has all versions of a package. */
+/** Body of a request from `npm publish`, or the stored document with all versions of a package. */
 interface Document {
   readonly name: string
   readonly "dist-tags": Readonly<Record<string, string>>

@@ -38,7 +38,7 @@ const bandsPlace = ["<!-- bands: made from simulator/src/validate/bands.json -->
 const part = (value: unknown, ...keys: ReadonlyArray<string>): unknown =>
   keys.reduce((inner, key) => (Predicate.hasProperty(inner, key) ? inner[key] : undefined), value)
 
-/** Whether the people of a flow ring: visitors, couriers, guests and trades. */
+/** Whether the people of a flow must ring to get in, like visitors, couriers, guests and trades. */
 const isOutsiders = (flow: unknown): boolean => part(flow, "properties", "ring_out") !== undefined
 
 /** Returns a key of a schema or, if it has none, of one of its conditions. */
@@ -77,7 +77,7 @@ const table = (title: string, intro: string, schema: unknown): string =>
     ...rowsOf(schema)
   ].join("\n")
 
-/** Returns each text with the names of its flows, or the text alone if all flows have the same. */
+/** Returns each text with the names of its flows, or only the text if all flows share one. */
 const grouped = (texts: ReadonlyArray<readonly [flow: string, text: string]>): string => {
   const groups = [...Map.groupBy(texts, ([, text]) => text)]
   const [first] = groups

@@ -7,7 +7,7 @@ import { build } from "rolldown"
 
 const root = new URL("..", import.meta.url).pathname
 
-/** Vitest calls it once before a run. */
+/** Vitest calls this function once before a run. */
 export const setup = async (): Promise<void> => {
   await build({
     cwd: root,

@@ -47,7 +47,7 @@ export default defineConfig({
     // imported from their sources.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     execArgv: ["--conditions=source"],
-    // A compile cache for this process and those that tests start. It halves their start-up time.
+    // A compile cache for this process and the processes that tests start. It halves their start-up time.
     env: { NODE_COMPILE_CACHE: new URL("../node_modules/.cache/node", import.meta.url).pathname },
     // More workers than cores, because tests often wait for processes, leases and databases.
     maxWorkers: 4,

@@ -1,5 +1,5 @@
 /**
- * How the single-file suite is called, without npm. `.ci/bundle-command.ts` replaces `Program.ts` with this module.
+ * How to call the suite as a single file. `.ci/bundle-command.ts` replaces `Program.ts` with this module.
  */
 import { Shell } from "@doorhook/core"
 import { relative, sep } from "node:path"

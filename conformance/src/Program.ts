@@ -1,5 +1,5 @@
 /**
- * How the suite and the bundled receivers are called. `OneFile.ts` replaces this module in the single-file suite.
+ * How to call the suite and start the bundled receivers. `OneFile.ts` replaces this module in the single-file suite.
  */
 import { fileURLToPath } from "node:url"
 
@@ -17,6 +17,6 @@ const here = import.meta.url
 export const program: Program = {
   name: "conformance",
   called: "npx doorhook conformance",
-  // TypeScript when the suite runs from sources, JavaScript when it was built.
+  // A TypeScript file when the suite runs from its sources, a JavaScript file when it was built.
   receiver: [fileURLToPath(new URL(`mutants/main${here.endsWith(".ts") ? ".ts" : ".js"}`, here))]
 }

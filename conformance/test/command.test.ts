@@ -106,7 +106,7 @@ describe("the command refuses with exit code 3 and one line", () => {
     [
       "level 3 without a hook",
       ["--url", "http://127.0.0.1:9/", "--level", "3", "--probe", "exec:true"],
-      /needs a way to end the receiver: --restart-cmd, --kill-cmd or --spawn/
+      /needs a way to stop the receiver: --restart-cmd, --kill-cmd or --spawn/
     ],
     [
       "an unknown probe",
@@ -131,7 +131,7 @@ describe("the command refuses with exit code 3 and one line", () => {
     [
       "the same URL twice",
       ["--url", "http://127.0.0.1:9/hook", "--url", "http://127.0.0.1:9/hook", "--profile", "tenant"],
-      /^--url was given twice with one URL: the tenant profile needs /
+      /^--url was given twice with the same URL: the tenant profile needs /
     ],
     [
       "an unknown probe in a dry run",
@@ -148,7 +148,7 @@ describe("the command refuses with exit code 3 and one line", () => {
     ),
     ["an empty command to spawn", ["--url", "http://127.0.0.1:9/", "--spawn", ""], /^--spawn: the command is missing$/],
     ["a sink without a port", ["--url", "http://127.0.0.1:9/", "--level", "2", "--probe", "sink:x"], /sink:PORT/],
-    ["an unknown profile", ["--url", "http://127.0.0.1:9/", "--profile", "fast"], /no such profile; there are signed/],
+    ["an unknown profile", ["--url", "http://127.0.0.1:9/", "--profile", "fast"], /no such profile; use signed/],
     ["signed without a secret", ["--url", "http://127.0.0.1:9/", "--profile", "signed"], /needs the receiver's secret/],
     ["load without a rate", ["--url", "http://127.0.0.1:9/", "--profile", "load"], /needs --peak-rate/],
     ["clock without a hook", ["--url", "http://127.0.0.1:9/", "--profile", "clock"], /needs --advance-cmd/],
@@ -169,7 +169,7 @@ describe("the command refuses with exit code 3 and one line", () => {
       ["--url", "http://127.0.0.1:9/", "--spawn", "x", "--pause-cmd", "y", "--resume-cmd", "z"],
       /^--spawn starts and stops the receiver itself: leave out .*--pause-cmd and --resume-cmd$/
     ],
-    ["level 4", ["--url", "http://127.0.0.1:9/", "--level", "4"], /there is no such level/],
+    ["level 4", ["--url", "http://127.0.0.1:9/", "--level", "4"], /no such level/],
     [
       "an unknown report",
       ["--url", "http://127.0.0.1:9/", "--report", "pdf=x.pdf"],
@@ -286,7 +286,7 @@ describe("run", () => {
       const signed = yield* conformance(...one, "--secret", "whsec_dGhlIHNlY3JldCBvZiB0aGUgcmVjZWl2ZXI=")
       assert.include(
         signed.output,
-        "Note: Every event was answered with 401, although it was signed. The receiver may verify"
+        "Note: Every event was answered with 401, although it was signed. Perhaps the receiver verifies"
       )
       const failed = yield* receiver(({ index }, response) => answer(response, index === 0 ? 401 : 500))
       const failing = yield* conformance("run", "--url", failed.url, "--only", "R-ACK-01,R-DUP-01")
@@ -555,7 +555,7 @@ describe("list and explain", () => {
     Effect.gen(function* () {
       const { exitCode, message } = yield* conformance("explain", "R-DUP-99")
       assert.strictEqual(exitCode, 3)
-      assert.match(message, /no such requirement; there are R-ACK-01/)
+      assert.match(message, /no such requirement; the ids are R-ACK-01/)
     })
   )
 })

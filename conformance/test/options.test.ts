@@ -97,10 +97,7 @@ describe("a setting", () => {
 
 describe("the command refuses", () => {
   const refusals: ReadonlyArray<readonly [flags: ReadonlyArray<string>, says: string]> = [
-    [
-      ["--binding", "visit:create"],
-      "--binding visit:create: there is no such binding; there are access_log:create and call:create"
-    ],
+    [["--binding", "visit:create"], "--binding visit:create: no such binding; use access_log:create or call:create"],
     [["--tolerance", "0s"], "--tolerance must be more than 0s"]
   ]
   it.live.each(refusals)("%s", ([flags, says]) =>

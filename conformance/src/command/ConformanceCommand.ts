@@ -156,7 +156,7 @@ const mutants = Command.make(
     )
 ).pipe(
   Command.withDescription(
-    "Tests the suite itself: runs it against receivers with known faults. Exits with 1 if a receiver does not fail the requirement that it breaks, or if no receiver fails a requirement."
+    "Tests the suite itself: runs it against receivers with known faults. Exits with 1 if a receiver does not fail the requirement that it breaks, or if a requirement detects no faulty receiver."
   )
 )
 

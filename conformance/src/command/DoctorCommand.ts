@@ -36,7 +36,7 @@ const acknowledgesNothing = ({ secret, urls: [url] }: Means): CommandFailure =>
     message: `No event was acknowledged, so the probe could not be tried. \`${program.called} run --url ${UrlPolicy.shownUrl(url)} --only R-ACK-01\` shows the answers.${secret === null ? ` If the receiver checks signatures, give its secret: --secret SECRET, or ${secretVariable}.` : ""}`
   })
 
-/** Returns the highest level that the means allow. */
+/** Returns the highest level that a run with these means can test. */
 const levelOf = ({ hooks, probe }: Means): Level =>
   probe === null ? 1 : hooks.restart === null && hooks.kill === null ? 2 : 3
 

@@ -127,7 +127,7 @@ const readProfiles = (given: ReadonlyArray<string>): Reading<ReadonlyArray<Profi
   const unknown = words.find((word) => !isProfile(word))
   return unknown === undefined
     ? Effect.succeed([...new Set(words.filter(isProfile))])
-    : refuse(`--profile ${unknown}: there is no such profile; there are ${Object.keys(profiles).join(", ")}`)
+    : refuse(`--profile ${unknown}: no such profile; use ${Object.keys(profiles).join(", ")}`)
 }
 
 const readBindings = (given: ReadonlyArray<string>): Reading<ReadonlyArray<string> | null> => {
@@ -135,7 +135,7 @@ const readBindings = (given: ReadonlyArray<string>): Reading<ReadonlyArray<strin
   const known = Object.keys(templates)
   const unknown = words.find((word) => !known.includes(word))
   if (unknown !== undefined) {
-    return refuse(`--binding ${unknown}: there is no such binding; there are ${known.join(" and ")}`)
+    return refuse(`--binding ${unknown}: no such binding; use ${known.join(" or ")}`)
   }
   return Effect.succeed(words.length === 0 ? null : known.filter((binding) => words.includes(binding)))
 }
@@ -144,12 +144,12 @@ const readLevel = ({ controlUrl, killCmd, level: asked, probe, restartCmd, spawn
   const hasHook = [killCmd, restartCmd, spawn].some((command) => command !== null)
   if (asked === null) return Effect.succeed(probe === null ? 1 : hasHook ? 3 : 2)
   const level = levels.find((one) => one === asked)
-  if (level === undefined) return refuse(`--level ${asked}: there is no such level; there are 1, 2 and 3`)
+  if (level === undefined) return refuse(`--level ${asked}: no such level; use 1, 2 or 3`)
   if (level >= 2 && probe === null) {
     return refuse(`--level ${level} needs a probe: --probe http:URL, exec:CMD, log:FILE:REGEX or sink:PORT`)
   }
   return level === 3 && !hasHook && controlUrl === null
-    ? refuse("--level 3 needs a way to end the receiver: --restart-cmd, --kill-cmd or --spawn")
+    ? refuse("--level 3 needs a way to stop the receiver: --restart-cmd, --kill-cmd or --spawn")
     : Effect.succeed(level)
 }
 
@@ -175,7 +175,7 @@ const readSecret = ({ secret, secretFile }: TargetFlags): Reading<Redacted.Redac
       )
 }
 
-/** The URL of a flag other than `--url`. */
+/** Parses the URL of a flag other than `--url`. */
 const readUrl = (flag: string, given: string | null): Reading<URL | null> =>
   given === null
     ? Effect.succeed(null)
@@ -188,12 +188,12 @@ const readUrls = Effect.fnUntraced(function* (given: ReadonlyArray<string>) {
   if (url === undefined) return yield* CommandFailure.usage("--url is missing: the URL that events are posted to")
   if (others.length > 1) {
     return yield* CommandFailure.usage(
-      `--url was given ${given.length} times: the tenant profile compares two, so give two, and run again for others`
+      `--url was given ${given.length} times: the tenant profile compares exactly two; test others in another run`
     )
   }
   if (others.some(({ href }) => href === url.href)) {
     return yield* CommandFailure.usage(
-      "--url was given twice with one URL: the tenant profile needs the receiver's URL for another integration"
+      "--url was given twice with the same URL: the tenant profile needs the receiver's URL for another integration"
     )
   }
   const urls: Checked["urls"] = [url, ...others]
@@ -213,7 +213,8 @@ const flawOf = (flags: TargetFlags): string | null => {
   if (spawn !== null && [restartCmd, killCmd, pauseCmd].some((command) => command !== null)) {
     return "--spawn starts and stops the receiver itself: leave out --restart-cmd, --kill-cmd, --pause-cmd and --resume-cmd"
   }
-  if (flags.deadline < leastDeadline) return `--deadline must be at least ${leastDeadline}ms: less can't be timed`
+  if (flags.deadline < leastDeadline)
+    return `--deadline must be at least ${leastDeadline}ms: shorter deadlines can't be measured`
   const none = (["maxTime", "settle", "tolerance"] as const).find((name) => flags[name] <= 0)
   if (none !== undefined) return `--${rows[none].flag} must be more than 0s`
   return seed !== null && (seed < 0 || seed >= seedLimit)
@@ -221,7 +222,7 @@ const flawOf = (flags: TargetFlags): string | null => {
     : null
 }
 
-/** Returns what a selected profile lacks; null if every profile has what it needs. */
+/** Returns the message about a selected profile that lacks a flag; null if no flag is missing. */
 const lackingFor = ({ options, secret, urls }: Checked): string | null => {
   const { advanceCmd, controlUrl, level, peakRate, profile: chosen } = options
   const probe = (profile: Profile): string | null =>
@@ -314,6 +315,6 @@ export const readBaseline = (content: string | null): Reading<ReadonlyArray<stri
   return unknown === undefined
     ? Effect.succeed([...new Set(known)])
     : refuse(
-        `--baseline: ${unknown} is no requirement. The file must list ids, on lines or as a JSON list, or be the JSON report of an earlier run; there are ${ids()}`
+        `--baseline: ${unknown} is no requirement. The file must list ids, on lines or as a JSON list, or be the JSON report of an earlier run; the ids are ${ids()}`
       )
 }

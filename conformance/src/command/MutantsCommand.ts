@@ -23,8 +23,8 @@ const isMeant =
     matches(name, pattern) || matches(requirement, pattern)
 
 /**
- * Runs the suite against faulty receivers. Fails if one of them does not fail the requirement that it breaks, or if
- * none of them fails a requirement.
+ * Runs the suite against faulty receivers. Fails if a receiver does not fail the requirement that it breaks, or if a
+ * requirement detects no faulty receiver.
  */
 export const runMutants = Effect.fnUntraced(function* ({ jobs, maxTime, narrow, only, seed }: MutantsFlags) {
   const patterns = entriesOf(only)

@@ -53,12 +53,12 @@ const explanationOf = (requirement: Requirement): string => {
 export const explainRequirement = Effect.fnUntraced(function* (id: string) {
   const requirement = find(id)
   if (requirement === undefined) {
-    return yield* CommandFailure.usage(`explain ${id}: there is no such requirement; there are ${ids()}`)
+    return yield* CommandFailure.usage(`explain ${id}: no such requirement; the ids are ${ids()}`)
   }
   yield* Console.log(explanationOf(requirement))
 })
 
-/** Reads a JSON file by a schema. The error message says that the file is no `what`. */
+/** Reads a JSON file by a schema. `what` names the expected content in the error message. */
 const read = Effect.fnUntraced(function* <A>(command: string, file: string, schema: Schema.Decoder<A>, what: string) {
   const fs = yield* FileSystem.FileSystem
   const text = yield* fs

@@ -37,7 +37,7 @@ export const stopOnHangup: Effect.Effect<void, never, Scope.Scope> = Effect.asVo
   )
 )
 
-/** Returns the URL with port 0 replaced by `port`. */
+/** Returns the URL with `port` in place of port 0. */
 const atPort = (url: URL, port: number): URL => {
   const moved = new URL(url)
   if (moved.port === "0") moved.port = String(port)
@@ -124,7 +124,7 @@ const makeHooks = Effect.fnUntraced(function* ({
   }
 })
 
-/** Checks the flags, and that the suite may send to the target. Sends and starts nothing. */
+/** Checks the flags, and whether the suite may send to the target. Sends and starts nothing. */
 export const checkTarget = Effect.fnUntraced(function* (flags: TargetFlags) {
   const checked = yield* checkFlags(flags)
   const startProbe = yield* Effect.fromResult(readProbe(checked.options.probe))
@@ -144,7 +144,7 @@ export interface Prepared {
 }
 
 /**
- * Checks the flags, starts the receiver and probe that they ask for, and locks out other runs until the scope is
+ * Checks the flags, starts the receiver and the probe that they name, and locks out other runs until the scope is
  * closed.
  */
 export const prepare = Effect.fnUntraced(function* (
@@ -159,7 +159,7 @@ export const prepare = Effect.fnUntraced(function* (
   const { level, profile } = checked.options
   if (level === 3 && hooks.restart === null && hooks.kill === null) {
     return yield* CommandFailure.usage(
-      "--level 3 needs a way to end the receiver: the control URL offers neither restart nor kill"
+      "--level 3 needs a way to stop the receiver: the control URL offers neither restart nor kill"
     )
   }
   if (profile.includes("clock") && hooks.advance === null) {

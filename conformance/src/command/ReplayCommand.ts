@@ -1,8 +1,8 @@
 /**
  * `conformance replay`: repeats a stored history, or all of one requirement.
  *
- * - FIXED: a history that failed alone before now passes often enough. Its file is deleted.
- * - FAILS: it failed once. The file stays.
+ * - FIXED: the history used to fail alone and now passes often enough. Its file is deleted.
+ * - FAILS: the history failed again. The file stays.
  * - OPEN: anything else. The file stays.
  */
 import { CommandFailure } from "@doorhook/core"
@@ -75,12 +75,10 @@ const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Opt
   const given = givenBy(options, means)
   const able = planFor(one, violates, options, new Set([...given, "digest" as const]))
   if (able === null) {
-    return yield* CommandFailure.usage(`the history is about ${violates}, which is no requirement of this version`)
+    return yield* CommandFailure.usage(`the history is about ${violates}, which is not a requirement of this version`)
   }
   if (able.missing !== null) {
-    return yield* CommandFailure.usage(
-      `${violates} can't be replayed without what the run had: ${needs[able.missing].toGive}`
-    )
+    return yield* CommandFailure.usage(`${violates} can't be replayed with these flags: ${needs[able.missing].toGive}`)
   }
   const { acknowledges, calibration, terms, tryOut } = yield* Effect.mapError(prepareReceiver(options, means), unusable)
   const plan = planFor(one, violates, options, sightOf({ given, calibration })) ?? able
@@ -106,7 +104,7 @@ const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Opt
   const times = stored.reproduced === null ? 1 : repeatsFor(stored.reproduced)
   for (let passed = 0; passed < times; passed++) {
     if ((yield* Clock.currentTimeMillis) >= until) {
-      return open(`it fails only sometimes, and there was time for ${passed} of ${times} tries (--max-time)`)
+      return open(`it fails only sometimes, and --max-time allowed only ${passed} of ${times} tries`)
     }
     const { cutShort, observed, verdict } = yield* tryOnce
     if (verdict === "FAIL" || verdict === "WARN") return { replayed: "FAILS", observed } as const
@@ -129,7 +127,7 @@ const replayAlone = Effect.fnUntraced(function* (stored: StoredCase, flags: Repl
   return yield* replayCase(stored, options, means).pipe(
     Effect.timeoutOrElse({
       duration: options.maxTime,
-      orElse: () => Effect.succeed(open("the time was up before it was finished (--max-time)"))
+      orElse: () => Effect.succeed(open("--max-time was up before the replay was finished"))
     }),
     Effect.provide(services)
   )
@@ -179,7 +177,7 @@ export const runReplay = (flags: ReplayFlags) =>
       const requirement = find(flags.what)
       if (requirement === undefined) {
         return yield* CommandFailure.usage(
-          `replay ${flags.what}: no such file, stored history (in ${flags.cases}) or requirement; there are ${ids()}`
+          `replay ${flags.what}: no such file, stored history (in ${flags.cases}) or requirement; the ids are ${ids()}`
         )
       }
       const { given, means } = yield* prepare(flags)

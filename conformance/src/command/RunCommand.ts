@@ -54,7 +54,7 @@ export const runAndReport = Effect.fnUntraced(function* (
   )
   const conclude = Effect.fnUntraced(function* (report: Report) {
     yield* progress.clear
-    // If the run never began, the command's error message says why.
+    // If the run never began, the command fails with an error message that says why.
     if (!neverBegan(report)) yield* Console.log(render(report))
     yield* Reports.write(requests, report)
     return report
@@ -85,7 +85,7 @@ export const runConformance = Effect.fnUntraced(function* (flags: RunFlags) {
   yield* runAndReport({ given: { ...given, baseline, only, skip, trace }, means }, requests)
 }, Effect.scoped)
 
-/** Returns for each need whether a run would meet it, or the condition in words if that depends on the receiver. */
+/** Returns whether a run would meet each need. If that depends on the receiver, returns the condition in words. */
 const sightOf = ({ controlUrl, options, secret, urls }: Checked) => {
   const { advanceCmd, killCmd, level, pauseCmd, peakRate, probe, spawn } = options
   const offered = controlUrl === null ? false : "if the control URL offers it"

@@ -1,6 +1,6 @@
 /**
- * A request of the suite and its result. An exchange extends core's `TransportResult`, so core's own rule can judge
- * it. In addition, it says how the answer ended.
+ * A request of the suite and its result. An exchange extends core's `TransportResult`, so core's own rule can judge it.
+ * It also says how the answer ended.
  */
 import type { TransportResult } from "@doorhook/core"
 import { AttemptOutcome, maxExcerptLength } from "@doorhook/core"
@@ -17,9 +17,9 @@ export type HttpRequest = typeof HttpRequest.Type
 /**
  * How an answer ended after its headers:
  *
- * - `complete`: as it should.
- * - `unfinished`: still open when the time was up.
- * - `cut_off`: the connection ended in the middle.
+ * - `complete`: with the whole body.
+ * - `unfinished`: the body had not ended when the time was up.
+ * - `cut_off`: the connection ended before the body did.
  * - `malformed`: not readable as HTTP, or longer than its `content-length`.
  */
 const Ending = Schema.Literals(["complete", "unfinished", "cut_off", "malformed"])
@@ -36,12 +36,12 @@ const Answered = Schema.TaggedStruct("Answered", {
   retry_after: Schema.NullOr(Schema.String),
   /** Start of the body. */
   excerpt: Schema.String,
-  /** Milliseconds from the start of the request to the headers of the answer, and to its end. */
+  /** Milliseconds from the start of the request to the headers of the answer, and to the end of the answer. */
   headers_elapsed: Schema.Finite,
   elapsed: Schema.Finite,
   stalled,
   ending: Ending,
-  /** Number of bytes received of the body. */
+  /** Number of body bytes received. */
   bytes: Schema.Int,
   /** The `location` header, null when there was none. */
   location: Schema.NullOr(Schema.String),
@@ -96,8 +96,8 @@ const isUnreadable = (error: unknown): boolean => {
 }
 
 /**
- * Returns the outcome of an error. Without a connection, every error that is not of the network or DNS counts as one of
- * TLS.
+ * Returns the outcome of an error. Without a connection, every error other than a network or DNS error counts as a TLS
+ * error.
  */
 const outcomeOf = (error: unknown, connected: boolean): Failure =>
   isUnreadable(error) ? "invalid_response" : (byCode[codeOf(error)] ?? (connected ? "connection_reset" : "tls"))
@@ -151,7 +151,8 @@ export const answeredOf = (
 })
 
 /**
- * Returns the time that the receiver certainly took, in milliseconds. Excludes time during which the suite was stalled.
+ * Returns the minimum time that the receiver took, in milliseconds. Excludes the time during which the suite was
+ * stalled.
  */
 export const leastElapsed = ({ elapsed, stalled = 0 }: Exchange): number => elapsed - stalled
 

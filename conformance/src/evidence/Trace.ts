@@ -1,6 +1,6 @@
 /**
- * What happened when a history was executed. Requirements are judged by this evidence: plain data in the order of
- * sending.
+ * What happened when a history was executed. Requirements are judged on this evidence, which is plain data in the order
+ * of sending.
  */
 import { Schema } from "effect"
 import { History } from "../history/History.ts"
@@ -13,7 +13,8 @@ import { Exchange, HttpRequest } from "./Exchange.ts"
  * - `cut`: the suite hung up before an answer could arrive.
  * - `amid`: sent while the receiver was being stopped.
  * - `forged`, `malformed`, `method`: not an event that a receiver should act on.
- * - `load`: one of many attempts that are judged together. At a rate, timed from when it was due.
+ * - `load`: one of many attempts that are judged together. If they are sent at a rate, each is timed from when it was
+ *   due.
  */
 const AttemptKind = Schema.Literals(["delivery", "cut", "amid", "forged", "malformed", "method", "load"])
 export type AttemptKind = typeof AttemptKind.Type
@@ -27,27 +28,27 @@ export const Attempt = Schema.Struct({
   event: Schema.Int,
   /** The value of `doorhook-attempt`. */
   number: Schema.Int,
-  /** Whether nothing of the event had been sent before. Copies sent at the same time can all be first attempts. */
+  /** Whether no part of the event had been sent before. Copies sent at the same time can all be first attempts. */
   first: Schema.Boolean,
   /** Whether copies of the same event were sent at the same time. */
   raced: Schema.Boolean,
   /** Whether more retries of the same series follow, so that a refusal is not final. */
   provisional: Schema.Boolean,
-  /** Highest number of requests of the suite in flight during this one, itself included. */
+  /** Highest number of the suite's requests in flight during this attempt, itself included. */
   inFlight: Schema.Int,
   /**
-   * Whether it was refused with 429 or 503 while other requests were in flight. Such a request is sent again alone, and
-   * the new attempt counts instead.
+   * Whether the attempt was refused with 429 or 503 while other requests were in flight. The request is then sent again
+   * alone, and that attempt counts instead.
    */
   crowded: Schema.Boolean,
   webhook_id: Schema.String,
   endpoint: Schema.String,
   request: HttpRequest,
-  /** Whether its connection had carried a request before. */
+  /** Whether the connection had carried a request before. */
   reused: Schema.Boolean,
-  /** What the answer leaked: the secret, or the correct signature of a forged request; null if nothing. */
+  /** What the answer leaked: the secret, or the correct signature of a forged request; null if it leaked nothing. */
   leaked: Schema.NullOr(Schema.Literals(["signature", "secret"])),
-  /** When it began, in milliseconds since the history began, by a monotonic clock. */
+  /** When the attempt began, in milliseconds since the history began, by a monotonic clock. */
   started: Schema.Finite,
   exchange: Exchange
 })
@@ -59,13 +60,13 @@ export const SentEvent = Schema.Struct({
   resourceType: Schema.String,
   /** Raw JSON text of `data.id`. */
   dataId: Schema.String,
-  /** Whether a binding can select its kind, so that a receiver must act on it. */
+  /** Whether a binding can select this kind of event. If so, a receiver must act on the event. */
   documented: Schema.Boolean,
-  /** `sha256:HEX` of the RFC 8785 form of its data. */
+  /** `sha256:HEX` of the RFC 8785 form of the event's data. */
   digest: Schema.String,
   /** The same digest with all digits of numbers kept; missing if doubles can store all the numbers. */
   exactDigest: Schema.optionalKey(Schema.String),
-  /** Whether it is one of many events of which the probe is read for a sample only. */
+  /** Whether this is one of many events of which only a sample is looked up in the probe. */
   bulk: Schema.Boolean
 })
 export type SentEvent = typeof SentEvent.Type
@@ -83,14 +84,14 @@ export type Effects = typeof Effects.Type
 /** An action on the receiver itself. Times in milliseconds since the run began. */
 export const Intervention = Schema.Struct({
   what: Schema.Literals(["killed", "restarted", "paused", "clock_moved"]),
-  /** Title of the case that did it. */
+  /** Title of the case that acted. */
   by: Schema.String,
   from: Schema.Finite,
   /** When the receiver was ready again. */
   until: Schema.Finite,
   /** Set if the receiver did not start again: tries, duration and error. */
   down: Schema.optionalKey(Schema.String),
-  /** Set if nothing showed that the receiver had ended: names the hook and says what to check. */
+  /** Set if nothing showed that the receiver had stopped: names the hook and says what to check. */
   unended: Schema.optionalKey(Schema.String)
 })
 export type Intervention = typeof Intervention.Type
@@ -100,8 +101,9 @@ export const Shortfall = Schema.Struct({
   op: Schema.Int,
   what: Schema.Literals(["events", "wait", "load", "steps", "connections"]),
   /**
-   * How much was done, and of how much: milliseconds for a wait or a load. For `connections`: events. The events not
-   * counted as done were answered late only because all connections of the suite were busy when they were due.
+   * How much was done, and how much was planned: milliseconds for a wait or a load, otherwise a count. `connections`
+   * counts events: an event is not done if its answer was late only because all connections of the suite were busy when
+   * the event was due.
    */
   done: Schema.Finite,
   of: Schema.Finite
@@ -118,18 +120,18 @@ export const Trace = Schema.Struct({
   events: Schema.Array(SentEvent),
   attempts: Schema.Array(Attempt),
   /**
-   * Actions on the receiver between `began` and `ended`, by this history (`op` is the operation's place) or by others (null).
-   * Each may have caused a failure.
+   * Actions on the receiver between `began` and `ended`, by this history (`op` is the operation's index) or by others
+   * (`op` is null). Each action may have caused a failure.
    */
   interventions: Schema.Array(Schema.Struct({ op: Schema.NullOr(Schema.Int), ...Intervention.fields })),
-  /** How many other events the run sent between `began` and `ended`. */
+  /** Number of other events that the run sent between `began` and `ended`. */
   otherEvents: Schema.Int,
   shortfalls: Schema.Array(Shortfall),
   /** Effects in the order of `events`; null for an event that was not read. Empty without a probe. */
   effects: SeenEffects,
   /** The effects at the receiver's other URL; empty unless something was sent there. */
   effectsElsewhere: SeenEffects,
-  /** How the probe identifies events, as its calibration showed. */
+  /** How the probe identifies events, according to its calibration. */
   sight: Schema.Struct({
     /** The probe identifies events by `data.id` alone: it counts events with the same `data.id` together. */
     byDataId: Schema.Boolean,

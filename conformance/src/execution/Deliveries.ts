@@ -36,7 +36,7 @@ export const race = Effect.fnUntraced(function* (
 const growing = [50, 100, 200, 400, 800, 1_600]
 const leastLast = 2_500
 const allGrowing = growing.reduce((sum, pause) => sum + pause, 0)
-/** Least pause between the deadline of an attempt and the last retry, in milliseconds. */
+/** Minimum pause between the deadline of an attempt and the last retry, in milliseconds. */
 const afterDeadline = 500
 
 /** Pauses between retries, in milliseconds. Together they are longer than the deadline of an attempt. */
@@ -46,8 +46,8 @@ export const pausesFor = (terms: Terms): ReadonlyArray<number> => [
 ]
 
 /**
- * Sends an event until it is acknowledged. While an earlier attempt still runs, a receiver may refuse the event. So
- * only a refusal of the last retry counts, which is sent after the deadline of all earlier attempts.
+ * Sends an event until it is acknowledged. A receiver may refuse the event while it still handles an earlier attempt.
+ * So only a refusal of the last retry counts, which is sent after the deadline of all earlier attempts.
  */
 export const retryUntil = Effect.fnUntraced(function* (
   execution: Execution,
@@ -85,7 +85,7 @@ export const retryOpen = Effect.fnUntraced(function* (
   yield* atOnce(execution, Math.min(retriesAtOnce, open.length), worker)
 })
 
-/** Creates a filler event with texts of its own, so that storing it with another event's data is detected. */
+/** Creates a filler event with unique texts, to detect a receiver that stores it with another event's data. */
 const createFiller = (execution: Execution, index: number) => {
   const kinds = plainEvents(execution.setting.bindings)
   const named = withMember(kinds[index % kinds.length] ?? accessLog, "name", string(`Guest ${index + 1}`))
@@ -119,12 +119,12 @@ export const fill = Effect.fnUntraced(function* (execution: Execution, { count }
 
 /** Maximum number of connections for a load. */
 const mostConnections = 200
-/** Up to this multiple of its usual answer time, a receiver may still be keeping up. */
+/** A receiver whose answers take up to this multiple of their usual time may still be keeping up. */
 const slack = 2
 
 /**
- * Sends events at a rate. Each is sent when it is due and timed from that moment, so that a slow receiver can't slow
- * down the sender (no coordinated omission). Events that are late because the rate needs more connections than the
+ * Sends events at a rate. Each event is sent when it is due and timed from that moment, so that a slow receiver can't
+ * slow down the sender (no coordinated omission). Events that are late because the rate needs more connections than the
  * suite has are not the receiver's fault and are counted as held up.
  */
 export const load = Effect.fnUntraced(function* (
@@ -162,7 +162,8 @@ export const load = Effect.fnUntraced(function* (
 })
 
 /**
- * Number of events sent ahead of the copies of a volley. Without them, three of four races miss; with four, one of ten.
+ * Number of events sent ahead of the copies of a volley. Without such events, three of four volleys miss the fault that
+ * they test for; with four events, one of ten does.
  */
 const ahead = 4
 
@@ -170,12 +171,12 @@ const ahead = 4
 const share = 0.5
 
 /**
- * Sends several copies of one event that become complete at the same moment. This detects a receiver that checks first
- * and records later, even if only one turn of its event loop lies between the two.
+ * Sends several copies of one event so that all become complete at the same moment. This detects a receiver that checks
+ * first and records later, even if only one turn of its event loop lies between the two steps.
  *
- * The copies are sent without their last bytes, and then all last bytes in one turn. A receiver could still finish the
- * first copy before it reads the next. Therefore some other events are sent just before, which keep it busy while the
- * copies arrive.
+ * The copies are sent without their last bytes, and then all last bytes in one turn of the event loop. A receiver could
+ * still finish the first copy before it reads the next. Therefore some other events are sent just before, to keep the
+ * receiver busy while the copies arrive.
  *
  * Only the effects are judged. A receiver that accepts few connections may drop some that wait half sent, which says
  * nothing about how it handles copies.
@@ -218,7 +219,8 @@ export const volleys = Effect.fnUntraced(function* (
 })
 
 /**
- * Maximum number of ids to try. Some 80,000 usually contain a pair with equal 32 bits, so this many almost always do.
+ * Maximum number of ids to try. About 80,000 ids usually contain a pair with equal 32-bit hashes, so this many almost
+ * always do.
  */
 const candidates = 400_000
 const candidatesAtOnce = 1_000
@@ -281,7 +283,7 @@ const createColliding = Effect.fnUntraced(function* (execution: Execution, templ
   return actors
 })
 
-/** Creates events that differ only in what the kind says. */
+/** Creates events that are nearly equal in the way that the kind names. */
 export const createTwins = Effect.fnUntraced(function* (execution: Execution, template: EventTemplate, kind: TwinKind) {
   const { make } = twins[kind]
   if (make === null) return yield* createColliding(execution, template)

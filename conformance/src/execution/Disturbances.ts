@@ -37,7 +37,7 @@ export const cut = Effect.fnUntraced(function* (
   yield* sendRequest(execution, actor, request, { cut: place }, { op, kind: "cut" })
 })
 
-/** Creates an event of the most usual kind. */
+/** Creates an event of the most common kind. */
 const createUsual = (execution: Execution, bulk = false) =>
   createEvent(execution, plainEvents(execution.setting.bindings)[0] ?? accessLog, { bulk, referable: false })
 
@@ -97,7 +97,8 @@ const forge = Effect.fnUntraced(function* (
 })
 
 /**
- * Sends an event with a forged signature in the way that the carrier says. This does not count as sending the event.
+ * Sends an event with a forged signature, in the kind of request that its carrier describes. This does not count as
+ * sending the event.
  */
 export const forged = Effect.fnUntraced(function* (
   execution: Execution,

@@ -22,7 +22,7 @@ export interface Setting {
   /** The receiver's URLs; most events go to the first. */
   readonly urls: readonly [URL, ...ReadonlyArray<URL>]
   readonly secret: Redacted.Redacted<string> | null
-  /** The receiver's declared bindings, which filler events follow; null if none were declared. */
+  /** The receiver's declared bindings, which decide the kinds of filler events; null if none were declared. */
   readonly bindings: ReadonlyArray<string> | null
   readonly terms: Terms
   readonly hooks: Hooks
@@ -32,7 +32,7 @@ export interface Setting {
   readonly sent: { count: number }
   /** Milliseconds since the run began, by a monotonic clock. */
   readonly now: () => number
-  /** States of the receiver from which hooks have already started it in this run. */
+  /** States from which hooks have already started the receiver in this run. */
   readonly startedAfter: Set<"killed" | "running">
   /** How far the receiver's clock was moved forward, in milliseconds. Timestamps follow it. */
   readonly clock: { ahead: number }
@@ -41,7 +41,7 @@ export interface Setting {
   readonly typical: () => number
   /** Factor for all waiting times. */
   readonly pace: number
-  /** Events a second; 0 if none was declared. */
+  /** The declared peak rate, in events a second; 0 if none was declared. */
   readonly peakRate: number
 }
 
@@ -54,15 +54,15 @@ export interface CaseContext {
   readonly fillerTime: number
 }
 
-/** An event of the history, with the stamp of its latest attempt. */
+/** An event of the history, with the number and time of its latest attempt. */
 export interface Actor {
   /** Index of the event in the trace. */
   readonly event: number
   readonly created: CreatedEvent
-  /** Number of the latest attempt, and when it was signed in milliseconds since the epoch. */
+  /** Number of the latest attempt, and the time when it was signed, in milliseconds since the epoch. */
   attempt: number
   signedAt: number
-  /** Number of times the event was sent, without forged and malformed requests. */
+  /** Number of times the event was sent, not counting forged and malformed requests. */
   sent: number
   acknowledged: boolean
 }
@@ -75,7 +75,7 @@ export interface Execution {
   readonly sentBefore: number
   /** The history's own connection. */
   readonly connection: Connection
-  /** Lasts as long as the history. */
+  /** Scope that is closed when the history ends. */
   readonly scope: Scope.Scope
   /** Events that later operations can refer to. */
   readonly actors: Array<Actor>
@@ -116,7 +116,7 @@ export const begin = Effect.fnUntraced(function* (
 export const stampTime = ({ setting }: Execution): Effect.Effect<number> =>
   Effect.map(Clock.currentTimeMillis, (milliseconds) => milliseconds + setting.clock.ahead)
 
-/** `bulk` marks one of many events of which the probe is read for a sample only. */
+/** `bulk` marks one of many events of which only a sample is looked up in the probe. */
 interface CreateOptions extends EventValues {
   readonly bulk?: boolean
   readonly referable?: boolean
@@ -152,12 +152,12 @@ export const createEvent = Effect.fnUntraced(function* (
   return actor
 })
 
-/** Finds the event of a reference; null if no event was sent yet. */
+/** Returns the event that a reference points to; null if no event was sent yet. */
 export const find = ({ actors }: Execution, ref: number): Actor | null => actors[ref % actors.length] ?? null
 
 /**
- * Runs an effect in parallel with the history, until the history ends at the latest. Ignores its failure, because the
- * following requests show whether the receiver can't be reached.
+ * Runs an effect in parallel with the history, until the history ends at the latest. Ignores failures of the effect,
+ * because later requests show whether the receiver can still be reached.
  */
 export const forkBeside = <E, R>(
   execution: Execution,
@@ -172,7 +172,7 @@ export const forkBeside = <E, R>(
     )
   })
 
-/** Marks the latest attempt of an event as one that more retries follow. */
+/** Marks the latest attempt of an event as provisional: more retries follow. */
 export const markProvisional = ({ attempts }: Execution, { event }: Actor): void => {
   const place = attempts.findLastIndex((attempt) => attempt.event === event)
   const last = attempts[place]
@@ -218,7 +218,7 @@ export const traceOf = (execution: Execution, history: History): Trace => {
   )
 }
 
-/** Adds to a trace the actions on the receiver by other histories that overlap it in time. */
+/** Adds to a trace the actions of other histories on the receiver that overlap it in time. */
 export const withInterventions = (trace: Trace, all: ReadonlyArray<Intervention>): Trace => {
   const own = trace.interventions.filter(({ op }) => op !== null)
   const isOwn = ({ by, from, what }: Intervention): boolean =>
@@ -246,9 +246,12 @@ export class Slots extends Context.Service<
     readonly take: (slots: number) => <A, E, R>(send: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
     /** Sends with no other request in flight. Deadlocks inside `take`. */
     readonly alone: <A, E, R>(send: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-    /** Whether one more refused request may be sent again alone. Counts the call. */
+    /** Whether another refused request may still be sent again alone. Each call uses up one such repeat. */
     readonly mayRepeat: () => boolean
-    /** Counts a request as in flight. `atOnce` returns the most requests in flight since it began, itself included. */
+    /**
+     * Counts a request as in flight. `atOnce` returns the highest number of requests in flight since this one began,
+     * itself included.
+     */
     readonly counted: <A, E, R>(send: (atOnce: () => number) => Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   }
 >()("@doorhook/conformance/execution/Execution/Slots") {
@@ -256,8 +259,7 @@ export class Slots extends Context.Service<
     Slots,
     Effect.gen(function* () {
       const semaphore = yield* Semaphore.make(maxInFlight)
-      // A semaphore serves small requests before large ones. Thanks to the queue, a request for all slots gets its
-      // turn.
+      // A semaphore prefers calls that take few permits. This queue ensures that a call for all slots gets its turn.
       const row = yield* Semaphore.make(1)
       const underWay = new Set<{ atOnce: number }>()
       let repeats = 0

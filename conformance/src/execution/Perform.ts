@@ -50,7 +50,7 @@ const sendEach = (
   op: number
 ): Doing => Effect.forEach(actors, (actor) => send(execution, actor, how, { op }), { discard: true })
 
-/** Waits for a time that the run's pace may shorten, and records by how much. */
+/** Waits for a time that the run's pace may shorten, and records how much was cut. */
 const wait = (execution: Execution, { ms }: { readonly ms: number }, op: number): Effect.Effect<void> =>
   Effect.suspend(() => {
     const done = ms * execution.setting.pace
@@ -115,8 +115,7 @@ export interface Executed {
 }
 
 /**
- * Number of single attempts without an answer in time after which a history ends early, because more would show nothing
- * new.
+ * After this many single attempts without an answer in time, a history ends early, because more would show nothing new.
  */
 const lateUntilGivenUp = 3
 

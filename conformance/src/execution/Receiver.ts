@@ -16,7 +16,7 @@ import { sendOnce, TargetUnusable } from "./Send.ts"
 
 const unusable = ({ message }: HookFailed): TargetUnusable => new TargetUnusable({ message })
 
-/** Calls a hook. Does nothing without one: histories that need it are not executed. */
+/** Calls a hook. Does nothing without a hook: histories that need it are not executed then. */
 const act = (hook: Effect.Effect<void, HookFailed> | null): Effect.Effect<void, TargetUnusable> =>
   hook === null ? Effect.void : Effect.mapError(hook, unusable)
 
@@ -27,13 +27,13 @@ const act = (hook: Effect.Effect<void, HookFailed> | null): Effect.Effect<void, 
 const actWhole = (hook: Effect.Effect<void, HookFailed> | null): Effect.Effect<void, TargetUnusable> =>
   Effect.uninterruptible(act(hook))
 
-/** The hook that ends the receiver. */
+/** The hook that stops the receiver. */
 type By = "kill" | "restart"
 
-/** What is recorded when the receiver was ended: `unended` if nothing showed its end. */
+/** What is recorded after the receiver was stopped: `unended` if nothing showed that it had stopped. */
 type Seen = Pick<Intervention, "unended">
 
-/** Ends the receiver, then runs `ended`, and waits until the receiver is gone. */
+/** Stops the receiver, then runs `ended`, and waits until the receiver is gone. */
 const end = (
   execution: Execution,
   by: By,
@@ -54,7 +54,8 @@ const end = (
   )
 
 /**
- * First and longest pause between tries to start a receiver, in milliseconds. The pauses double like a supervisor's.
+ * First and longest pause between tries to start a receiver, in milliseconds. Each pause is twice as long as the one
+ * before, as with a supervisor.
  */
 const betweenStarts = { first: 250, most: 8_000 }
 /** Minimum number of tries to start a receiver. */
@@ -81,7 +82,7 @@ const start = Effect.fnUntraced(function* (
   const after = by === "kill" ? "killed" : "running"
   const begun = yield* Clock.currentTimeMillis
   const again = Effect.andThen(Effect.uninterruptible(hooks.restart ?? Effect.void), hooks.ready)
-  // The restart hook that ended the receiver has also started it.
+  // The restart hook that stopped the receiver has also started it.
   const first = by === "restart" ? hooks.ready : again
   let failed = yield* Effect.flip(first).pipe(Effect.orElseSucceed(() => null))
   let pause = betweenStarts.first
@@ -102,7 +103,7 @@ const start = Effect.fnUntraced(function* (
   noteIntervention(execution, op, what, from, seen)
 })
 
-/** Ends and starts the receiver. */
+/** Stops and starts the receiver. */
 export const restart = Effect.fnUntraced(function* (execution: Execution, _: OperationOf<"restart">, op: number) {
   const { hooks, now } = execution.setting
   yield* execution.connection.renew
@@ -119,7 +120,7 @@ const showsEnd = (exchange: Exchange): boolean =>
     : exchange.ending === "cut_off" || isProxyError(exchange.status)
 
 const workersPause = 4
-/** Maximum number of events around one kill, because the effects of each are read. */
+/** Maximum number of events around one kill. It is limited because the effects of each event are read. */
 const mostEvents = 64
 
 /** Kills the receiver while workers send new events, and starts it again. */
@@ -131,7 +132,7 @@ export const killAmid = Effect.fnUntraced(function* (
   const { hooks, now, terms, urls } = execution.setting
   yield* execution.connection.renew
   const atOnce = Math.max(1, Math.min(workers, Math.floor(maxInFlight / copies)))
-  /** Completed at the moment from which the kill is timed. */
+  /** Completed at the moment from which `after` counts. */
   const counted = yield* Deferred.make<void>()
   const count = Deferred.succeed(counted, undefined)
   const cut = yield* Deferred.make<void>()
@@ -175,7 +176,7 @@ export const killAmid = Effect.fnUntraced(function* (
   const revive = Effect.suspend(() =>
     traffic.ending && by === "kill" ? Effect.ignore(actWhole(hooks.restart)) : Effect.void
   )
-  // If everything sent was refused, the kill takes place once all workers are done.
+  // If all attempts were refused, the kill takes place once all workers are done.
   yield* Effect.all([crash, Effect.andThen(allWorkers, count)], { concurrency: "unbounded" }).pipe(
     Effect.map(([one]) => one),
     // A kill command that failed may still have killed the receiver.
@@ -190,13 +191,13 @@ export const killAmid = Effect.fnUntraced(function* (
 /** Time that the receiver stays paused after the deadline of the first attempts, in milliseconds. */
 const afterDeadline = 1_000
 
-/** Whether the receiver itself accepted the event. A proxy that stops waiting answers with another status. */
+/** Whether the receiver itself accepted the event. A proxy that times out answers with another status. */
 const isTaken = (exchange: Exchange | null): boolean =>
   exchange?._tag === "Answered" && exchange.status >= 200 && exchange.status <= 299
 
 /**
- * Pauses the receiver from before the first attempts until after their deadline. The second attempts are sent during
- * the pause, as a sender would send retries, so that the receiver handles both when it resumes.
+ * Pauses the receiver before the first attempts and resumes it after their deadline. The second attempts are sent
+ * during the pause, as a sender would send retries, so that the receiver handles both when it resumes.
  */
 export const pauseDuring = Effect.fnUntraced(function* (
   execution: Execution,

@@ -18,7 +18,7 @@ import type { Actor, Execution } from "./Execution.ts"
 export class TargetUnusable extends Schema.TaggedError<TargetUnusable>()("TargetUnusable", {
   /** What was tried, the result, and what to do. */
   message: Schema.String,
-  /** Whether it is the receiver's own fault: it was killed and did not start again. The trace shows this as well. */
+  /** Whether the receiver itself is at fault: it was killed and did not start again. The trace shows this as well. */
   stayedDown: Schema.optionalKey(Schema.Boolean)
 }) {}
 
@@ -29,10 +29,10 @@ export interface AttemptOptions {
   readonly op: number
   readonly kind?: AttemptKind
   readonly raced?: boolean
-  /** Whether the attempt counts as a first one; by default, only the first does. */
+  /** Whether this counts as a first attempt of its event; by default, only the first one does. */
   readonly first?: boolean
   readonly endpoint?: URL
-  /** Milliseconds that the attempt was made after it was due. */
+  /** How late the attempt was sent, in milliseconds after it was due. */
   readonly overdue?: number
   /** Sends only once, even if the receiver accepts no connection. */
   readonly once?: true
@@ -68,8 +68,8 @@ export const requestOf = (
   ).pipe(Effect.map((headers) => ({ method: "POST", headers: withHeaders(headers, how), body })))
 
 /**
- * Returns the timestamp of the next attempt. Those of retries differ by a second or more, to detect receivers that use
- * the timestamp in their deduplication key.
+ * Returns the timestamp of the next attempt. The timestamps of retries differ by a second or more, to detect receivers
+ * that use the timestamp in their deduplication key.
  */
 const nextSignedAt = (
   { sent, signedAt }: Actor,
@@ -86,7 +86,7 @@ const nextSignedAt = (
   return stamps.includes("now") ? Math.max(now, Math.min(signedAt + 1_000, now + 1_500)) : signedAt
 }
 
-/** Makes the request of an event's next attempt. By default, the first is plain and the others are retries. */
+/** Makes the request of an event's next attempt. By default, the first request is plain and the others are retries. */
 export const prepare = Effect.fnUntraced(function* (
   execution: Execution,
   actor: Actor,
@@ -98,7 +98,7 @@ export const prepare = Effect.fnUntraced(function* (
   return yield* requestOf(execution, actor, variedBody(actor.created.filled, how), how)
 })
 
-/** Returns an exchange timed from when it was due. */
+/** Returns the exchange with its times counted from when it was due. */
 const overdueBy = (exchange: Exchange, overdue: number): Exchange =>
   exchange._tag === "Answered"
     ? { ...exchange, elapsed: exchange.elapsed + overdue, headers_elapsed: exchange.headers_elapsed + overdue }
@@ -154,7 +154,7 @@ interface Transmission {
   readonly request: (alone: boolean) => Effect.Effect<HttpRequest, never, Crypto>
   readonly sending: Partial<Sending>
   readonly about: AttemptOptions
-  /** Whether the receiver may legitimately have closed the connection by now, so that a reset is not its fault. */
+  /** Whether the receiver may legitimately have closed the connection by now. A reset is then not its fault. */
   readonly mayBeStale: boolean
 }
 
@@ -184,7 +184,7 @@ const sendOver = (
           if (!isUnreached(exchanged.exchange)) break
           if (pause !== null) yield* Effect.sleep(pause)
           else if (setting.hooks.startsIt) {
-            // If the suite has started the receiver itself, waits until it is ready or fails with the reason why it
+            // If the suite has started the receiver itself, waits until it is ready. Fails with the reason if it has
             // ended.
             yield* Effect.mapError(setting.hooks.ready, ({ message }) => new TargetUnusable({ message }))
           } else return yield* unusable(about.endpoint ?? setting.urls[0], exchanged.exchange)
@@ -213,7 +213,8 @@ const transmit = Effect.fnUntraced(function* (execution: Execution, over: Connec
 })
 
 /**
- * Sends over a new connection. Closes the idle one first, because a receiver may serve only one connection at a time.
+ * Sends over a new connection. Closes the history's idle connection first, because a receiver may serve only one at a
+ * time.
  */
 const overItsOwn = (execution: Execution, one: Transmission): Sent =>
   Effect.scopedWith((own) =>
@@ -230,9 +231,9 @@ const untilClosed = 40
 /**
  * Sends an event with variations, by default over the history's own connection.
  *
- * If it is refused with 429 or 503 while other requests are in flight, it is sent again alone, and only that attempt
- * counts. This does not apply to copies sent at the same time. If a kept connection is reset without an answer, the
- * event is sent again over a new one, as a sender would do: the first request is recorded as `cut`, and the second
+ * If the event is refused with 429 or 503 while other requests are in flight, it is sent again alone, and only that
+ * attempt counts. This does not apply to copies sent at the same time. If a kept connection is reset without an answer,
+ * the event is sent again over a new one, as a sender would do: the first request is recorded as `cut`, and the second
  * counts.
  */
 export const send = Effect.fnUntraced(function* (
@@ -246,7 +247,7 @@ export const send = Effect.fnUntraced(function* (
   const connections = how.map((one) => variationOf(one).connection)
   if (connections.includes("new")) yield* over.renew
   const kept = connections.includes("kept")
-  // Long enough to notice if the receiver closes the connection.
+  // Long enough to notice that the receiver closes the connection.
   if (kept) yield* Effect.sleep(untilClosed)
   const one: Transmission = {
     actor,
@@ -300,8 +301,8 @@ export const sendOnce = (
   )
 
 /**
- * Runs several senders at the same time, each with a new connection. Closes the idle one first, because a receiver may
- * serve few connections.
+ * Runs several senders at the same time, each with a new connection. Closes the history's idle connection first,
+ * because a receiver may serve few connections.
  */
 export const atOnce = Effect.fnUntraced(function* <E, R>(
   { connection, setting }: Execution,

@@ -18,9 +18,9 @@ export const EventTemplate = Schema.Struct({
   resource_type: Schema.String,
   action: Schema.String,
   data: Members,
-  /** Unknown members beside `data`. */
+  /** Unknown members next to `data`. */
   beside_data: Members,
-  /** Unknown members beside `event`. */
+  /** Unknown members next to `event`. */
   beside_event: Members,
   /** What is unusual about the event; empty for a plain one. */
   note: Schema.String
@@ -31,7 +31,7 @@ export type EventTemplate = typeof EventTemplate.Type
 export const bindingOf = ({ action, resource_type }: Pick<EventTemplate, "action" | "resource_type">): string =>
   `${resource_type}:${action}`
 
-/** Whether a binding can select the event (interface document, section 6.1). doorhook sends no other. */
+/** Whether a binding can select the event (interface document, section 6.1). doorhook sends no other events. */
 export const isKnownKind = ({ action, resource_type }: EventTemplate): boolean =>
   builtInTable.get(resource_type)?.actions.includes(action) ?? false
 
@@ -100,7 +100,7 @@ export const noted = (event: EventTemplate, note: string): EventTemplate => ({
   note: event.note === "" ? note : `${event.note}, ${note}`
 })
 
-/** Replaces the value of one member of the data by this raw JSON text. */
+/** Replaces the value of one member of the data with this raw JSON text. */
 export const withMember = (event: EventTemplate, name: string, value: string): EventTemplate => ({
   ...event,
   data: event.data.map((member) => (member[0] === name ? [name, value] : member))
@@ -124,7 +124,7 @@ export const templates: Readonly<Record<string, EventTemplate>> = {
   [bindingOf(call)]: call
 }
 
-/** Returns plain events for these bindings in a usual mix: more doors than calls. */
+/** Returns plain events for these bindings in a typical mix, with more door events than calls. */
 export const plainEvents = (bindings: ReadonlyArray<string> | null): ReadonlyArray<EventTemplate> => {
   const usual = [accessLog, accessLog, call, accessLog]
   const bound = usual.filter((event) => bindings === null || bindings.includes(bindingOf(event)))
@@ -145,7 +145,7 @@ export interface CreatedEvent {
   readonly exactDigest: string | null
 }
 
-/** Values to use instead of fresh ones. */
+/** Values to use instead of new ones. */
 export interface EventValues {
   readonly webhookId?: string
   readonly dataId?: string
@@ -229,7 +229,7 @@ interface Identity {
   readonly otherType?: true
 }
 
-/** The ids that twins are made from, and one more fresh webhook-id. */
+/** The ids from which twins are made, and one more new webhook-id. */
 interface Fresh extends Identity {
   readonly other: string
 }
@@ -262,7 +262,7 @@ const plus =
     String(Number(dataId) + more)
 
 /**
- * Returns two numbers above 2^53: a multiple of four, and the next odd number, which is rounded down to it as a double.
+ * Returns two numbers above 2^53: a multiple of four, and the next odd number, which a double rounds down to the first.
  */
 const beyondDouble = (dataId: string): readonly [even: string, odd: string] => {
   const even = BigInt(2 ** 53 + 4 * (Number(dataId) % 1_000_000_000))
@@ -271,7 +271,7 @@ const beyondDouble = (dataId: string): readonly [even: string, odd: string] => {
 
 const pair = (words: string, make: TwinKindRow["make"]): TwinKindRow => ({ words, count: 2, make })
 
-/** Makes a kind of twins whose webhook-ids differ in one character. */
+/** Defines a kind of twins whose webhook-ids differ in one character. */
 const near = (words: string, at: number, twin: (dataId: string) => string): TwinKindRow =>
   pair(words, ({ dataId, webhookId }) => [
     { webhookId, dataId },
@@ -282,7 +282,7 @@ const billion = 1_000_000_000
 
 /**
  * Events whose ids are nearly equal. A receiver may drop duplicates by `webhook-id` or by `resource_type` with
- * `data.id`, so both differ in the same manner, unless a kind says otherwise.
+ * `data.id`, so both ids differ in the same way, unless a kind says otherwise.
  */
 export const twins = {
   everything_else_equal: near("equal content and different ids", -4, plus(1)),
@@ -291,13 +291,16 @@ export const twins = {
     plus(Number(dataId) < billion ? billion : -billion)(dataId)
   ),
   middle_character: near("ids that differ in the middle", start + 12, plus(10_000_000)),
-  letter_case: pair("ids that differ in the case of a letter, data.id beyond 2^53 by one", ({ dataId, webhookId }) => {
-    const [even, odd] = beyondDouble(dataId)
-    return [
-      { webhookId, dataId: even },
-      { webhookId: changeCase(webhookId), dataId: odd }
-    ]
-  }),
+  letter_case: pair(
+    "ids that differ in the case of a letter, and values of data.id beyond 2^53 that differ by one",
+    ({ dataId, webhookId }) => {
+      const [even, odd] = beyondDouble(dataId)
+      return [
+        { webhookId, dataId: even },
+        { webhookId: changeCase(webhookId), dataId: odd }
+      ]
+    }
+  ),
   beyond_double: pair("data.id 2^53 and 2^53 + 1", ({ dataId, webhookId }) => {
     const [even, odd] = beyondDouble(dataId)
     return [
@@ -306,7 +309,7 @@ export const twins = {
     ]
   }),
   beyond_32_bits: near("values of data.id that differ by 2^32", -3, plus(2 ** 32)),
-  prefix: pair("one id a prefix of the other", ({ dataId, webhookId }) => [
+  prefix: pair("an id that is a prefix of the other", ({ dataId, webhookId }) => [
     { webhookId, dataId },
     { webhookId: `${webhookId}0`, dataId: `${dataId}0` }
   ]),

@@ -1,6 +1,6 @@
 /**
  * A history is a list of operations on a receiver, as plain JSON data. A case is a history with a title and a lane to
- * run in. The builders below make either in one line.
+ * run in. The functions below build operations and cases in one line.
  */
 import { Schema } from "effect"
 import { accessLog, bindingOf, call, templates } from "./Events.ts"
@@ -19,7 +19,7 @@ export type History = typeof History.Type
  *
  * - `timing`: alone, so that deadlines can be judged.
  * - `state`: in parallel with others.
- * - `disturbed`: in parallel with others, after the cases that a fault of the receiver would spoil.
+ * - `disturbed`: in parallel with others, after the cases that a fault found here would spoil.
  * - `blocking`: alone, because it may block the receiver for all others.
  * - `load`: alone.
  * - `operated`: alone; the receiver is stopped and started.
@@ -84,8 +84,8 @@ export const inBody = (percent: number): Cut => ({ in: "body", percent })
 export const inAnswer = (share: number): Cut => ({ in: "answer", share })
 
 /**
- * Returns the event to send instead of this one: the event itself if a binding selects it, or else, for a plain event,
- * the plain event of another binding. Null for an unusual event, which no other event can replace.
+ * Returns the event itself if one of the bindings selects it. Otherwise returns the plain event of a binding in place
+ * of a plain event, and null for an unusual event, which no other event can replace.
  */
 const substitute = (event: EventTemplate, bindings: ReadonlyArray<string>): EventTemplate | null => {
   if (bindings.includes(bindingOf(event))) return event
@@ -105,7 +105,7 @@ const adapted = (operation: Operation, bindings: ReadonlyArray<string>): Operati
 
 /**
  * Adapts a case to a receiver with these bindings; null if the case needs events that none of them selects. If no
- * bindings were declared (null), every case stays as it is, and events that no binding could select are a SHOULD.
+ * bindings were declared (null), returns the case unchanged; events that no binding could select are then a SHOULD.
  */
 export const forBindings = (one: Case, bindings: ReadonlyArray<string> | null): Case | null => {
   if (bindings === null) return one
@@ -120,14 +120,14 @@ const inLane =
   (title, ...ops) =>
     makeCase(lane, title, ...ops)
 
-/** Make cases in the lanes that most cases run in. */
+/** Functions that make cases in the lanes that most cases run in. */
 export const state = inLane("state")
 export const disturbed = inLane("disturbed")
 export const operated = inLane("operated")
 
 export const newLog = newEvent(accessLog)
 export const newCall = newEvent(call)
-/** Makes the operation that sends an event again as doorhook would retry it, with more variations. */
+/** Makes the operation that sends an event again as doorhook would retry it. `how` adds further variations. */
 export const retryOf = (ref: number, ...how: ReadonlyArray<Variation>): Operation => again(ref, [...retry, ...how])
 export const retryAll: Operation = { k: "again_all", how: retry }
 export const retryOpen: Operation = { k: "retry_open" }

@@ -1,6 +1,6 @@
 /**
- * JSON as text, to keep numbers that doubles would round. Also its canonical form (RFC 8785), whose digest a probe
- * returns for stored data. Doesn't import Effect, because the bundled receivers load this module at each start.
+ * JSON as text, to keep numbers that doubles would round. Also the canonical form of JSON (RFC 8785), whose digest a
+ * probe returns for stored data. Doesn't import Effect, because the bundled receivers load this module at each start.
  */
 import { createHash } from "node:crypto"
 
@@ -97,8 +97,8 @@ const mark = "\u0000number "
 const marked = /"\\u0000number ([^"]*)"/g
 
 /**
- * Returns the canonical form of a JSON text with all digits of its numbers; null if doubles, as in RFC 8785, keep them
- * all.
+ * Returns the canonical form of a JSON text with all digits of its numbers; null if doubles, which RFC 8785 uses, keep
+ * all digits.
  */
 const exactCanonical = (text: string): string | null => {
   let longer = false
@@ -147,7 +147,7 @@ const sha256 = (text: string): string => `sha256:${hashOf("sha256", text)}`
 /** Returns `sha256:HEX` of the canonical form of a JSON text, in which numbers are IEEE doubles. */
 export const digestOf = (text: string): string => sha256(canonical(JSON.parse(text)))
 
-/** Returns the same digest with all digits of numbers kept; null if doubles can store all the numbers. */
+/** Returns the digest of a JSON text with all digits of its numbers; null if doubles can store all the numbers. */
 export const exactDigestOf = (text: string): string | null => {
   const exact = exactCanonical(text)
   return exact === null ? null : sha256(exact)

@@ -1,10 +1,10 @@
 /**
- * Operations: what a history can do to a receiver. Each has one row here with its schema, words and traits, and one in
- * `execution/Perform.ts` that carries it out.
+ * Operations: what a history can do to a receiver. Each operation has one row here with its schema, words and traits,
+ * and one function in `execution/Perform.ts` that carries it out.
  *
- * A history contains no ids and refers to events by their index. Ids are made when it runs, so that a history can run
- * many times against one receiver without producing duplicates. References are taken modulo the number of events sent
- * so far, so that every part of a history is a valid history.
+ * A history contains no ids and refers to events by their index. Ids are made when the history runs, so it can run many
+ * times against one receiver without producing duplicates. An index counts modulo the number of events sent so far, so
+ * every part of a history is a valid history.
  */
 import { Schema } from "effect"
 import { EventTemplate, isKnownKind, TwinKind, twins } from "./Events.ts"
@@ -44,20 +44,23 @@ interface Names {
   readonly known: (ref: number) => string
 }
 
-/** Traits that only some kinds have. Methods rather than properties, so that one table can have rows of all kinds. */
+/**
+ * Traits that only some kinds of operations have. They are methods rather than properties, so that one table can have
+ * rows of all kinds.
+ */
 interface More<Op> {
-  /** Number of events it makes that later operations can refer to; 0 by default. */
+  /** Number of new events that later operations can refer to; 0 by default. */
   events?(operation: Op): number
   /** Whether a sequence of curl commands can do the same. */
   readonly byCurl?: true
-  /** Whether it ends the receiver, and with it everything that the receiver has only in memory. */
+  /** Whether the operation stops the receiver, so that everything that is only in its memory is lost. */
   readonly endsReceiver?: true
   readonly movesClock?: true
-  /** Whether it consists only of ordinary events and retries. */
+  /** Whether the operation consists only of ordinary events and retries. */
   isPlain?(operation: Op): boolean
-  /** SHOULD if a receiver that fails because of it breaks no MUST; MUST by default. */
+  /** SHOULD if a receiver that fails because of the operation breaks no MUST; MUST by default. */
   strength?(operation: Op): Strength
-  /** Minimum duration: the number of answers in sequence, and additional milliseconds. */
+  /** Minimum duration: `answers` usual answer times, plus `ms` milliseconds. */
   cost?(operation: Op): { readonly answers: number; readonly ms: number }
 }
 
@@ -118,7 +121,7 @@ const operations = {
     isPlain: ({ how }) => isRetry(how),
     strength: ({ how }) => ofHow(how)
   }),
-  /** An earlier event, sent again until it is acknowledged: a few times at most, with growing pauses. */
+  /** An earlier event, sent again until it is acknowledged, a few times at most, with growing pauses. */
   retry: kind("retry", { ref: Ref }, ({ ref }, { known }) => `${known(ref)} again, until it is acknowledged`, {
     byCurl: true
   }),
@@ -133,14 +136,14 @@ const operations = {
     isPlain: ({ how }) => isRetry(how),
     cost: () => ({ answers: 4, ms: 0 })
   }),
-  /** Several copies of a new event, sent at the same time: ten at most. */
+  /** Several copies of a new event, at most ten, sent at the same time. */
   race_new: kind(
     "race_new",
     { event: EventTemplate, copies: Count },
     ({ copies, event }, { made }) => `${described(event)}${made}, ${copies} times at once`,
     { events: one }
   ),
-  /** Several copies of an earlier event, sent at the same time: ten at most. */
+  /** Several copies of an earlier event, at most ten, sent at the same time. */
   race_again: kind(
     "race_again",
     { ref: Ref, copies: Count },
@@ -298,8 +301,8 @@ const operations = {
     }
   ),
   /**
-   * A pause of the receiver from before the first attempts until after their deadline. Second attempts are sent during
-   * the pause.
+   * A pause of the receiver that begins before the first attempts and ends after their deadline. Second attempts are
+   * sent during the pause.
    */
   pause_during: kind(
     "pause_during",
@@ -311,14 +314,16 @@ const operations = {
       cost: () => ({ answers: 1, ms: 6_000 })
     }
   ),
-  /** A jump of the receiver's clock forward. */
+  /** A forward jump of the receiver's clock. */
   advance: kind(
     "advance",
     { ms: Schema.Int },
     ({ ms }) => `the receiver's clock is moved forward by ${Math.round(ms / 60_000)} minutes`,
     { movesClock: true }
   ),
-  /** Events at a multiple of the declared peak rate. The only operation with more than ten requests in flight. */
+  /**
+   * Events at a multiple of the declared peak rate. This is the only operation with more than ten requests in flight.
+   */
   load: kind(
     "load",
     { factor: Schema.Finite, ms: Schema.Int },
@@ -341,7 +346,7 @@ const rows: Readonly<Record<OperationKind, { readonly about: About<Operation> }>
 /** The traits of an operation. */
 const aboutOf = ({ k }: Operation): About<Operation> => rows[k].about
 
-/** Returns the number of events that an operation makes and later ones can refer to. */
+/** Returns the number of new events that later operations can refer to. */
 const eventsOf = (operation: Operation): number => aboutOf(operation).events?.(operation) ?? 0
 export const isByCurl = (operation: Operation): boolean => aboutOf(operation).byCurl === true
 export const endsReceiver = (operation: Operation): boolean => aboutOf(operation).endsReceiver === true
@@ -350,11 +355,11 @@ export const isPlain = (operation: Operation): boolean => aboutOf(operation).isP
 export const costOf = (operation: Operation): { readonly answers: number; readonly ms: number } =>
   aboutOf(operation).cost?.(operation) ?? { answers: 1, ms: 0 }
 
-/** Returns SHOULD if one of the operations is a SHOULD. Such operations have cases of their own. */
+/** Returns SHOULD if one of the operations is a SHOULD. Such operations have separate cases. */
 export const strengthOf = (ops: ReadonlyArray<Operation>): Strength =>
   ops.some((operation) => aboutOf(operation).strength?.(operation) === "SHOULD") ? "SHOULD" : "MUST"
 
-/** Describes each operation of a history in words. Events have numbers if there are several. */
+/** Describes each operation of a history in words. Numbers the events if there are several. */
 export const inWords = (ops: ReadonlyArray<Operation>): ReadonlyArray<string> => {
   const total = ops.reduce((sum, operation) => sum + eventsOf(operation), 0)
   let sent = 0

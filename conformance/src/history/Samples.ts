@@ -1,6 +1,6 @@
 /**
  * Random events and cases, drawn from a seed to find what the hand-written cases miss. The same seed gives the same
- * cases, whichever requirements are selected. fast-check replays a failing case by its path and shrinks both operations
+ * cases for any selection of requirements. fast-check replays a failing case by its path and shrinks both operations
  * and values.
  *
  * Numbers are generated as text. A receiver may have good reasons to refuse control characters and lone surrogates in
@@ -28,10 +28,12 @@ import type { Operation } from "./Operations.ts"
 import { retry } from "./Variations.ts"
 import type { Variation } from "./Variations.ts"
 
-/** Length of the longest name sent for a MUST, in Unicode code points. It fits into a usual text column. */
+/**
+ * Length of the longest name sent for a MUST, in Unicode code points. Such a name fits into an ordinary text column.
+ */
 export const maxNameLength = 255
 
-/** Characters of every Unicode plane that has any, and some that consist of several code points. */
+/** Characters from every Unicode plane in use, and some characters of several code points. */
 export const everyPlane =
   "\u4e2d \u{10348}\u{1f511} \u{20000} \u{30000} \u{e0100} \u{f0000} \u{10fffd} \u{1f469}\u200d\u{1f469}\u200d\u{1f467} \u{1f1fa}\u{1f1f3}"
 
@@ -43,7 +45,7 @@ export const unseen = "Dana\u2028Whitfield\u2029Unit\ufeff12\u00a0B\u200bguest"
 
 export const rightToLeft = "محمد الأحمد (שרה כהן)"
 
-/** Whole numbers of up to this many digits, of all lengths. */
+/** Whole numbers of one to `maxLength` digits. */
 const digits = (maxLength: number): fc.Arbitrary<string> =>
   fc
     .tuple(
@@ -106,7 +108,7 @@ const longName = fc
   })
   .map((characters) => ({ text: characters.join(""), length: characters.length }))
 
-/** Unusual texts, each with what is unusual about it. */
+/** Unusual texts, each with a note on what is unusual. */
 const oddText: fc.Arbitrary<readonly [text: string, what: string]> = fc.oneof(
   fc.constant(["", "empty"] as const),
   grapheme(24).map((text) => [text, "in any script"] as const),
@@ -179,7 +181,7 @@ const unknownLeaf = fc.oneof(
 const membersOf = (value: fc.Arbitrary<string>, minLength: number): fc.Arbitrary<ReadonlyArray<Member>> =>
   fc.uniqueArray(fc.tuple(unknownName, value), { minLength, maxLength: 3, selector: ([name]) => name })
 
-/** Any JSON value, up to this many levels deep. */
+/** Any JSON value, up to `depth` levels deep. */
 const unknownValue = (depth: number): fc.Arbitrary<string> =>
   depth === 0
     ? unknownLeaf
@@ -215,7 +217,7 @@ export interface Samples {
 
 export const noSamples: Samples = { arbitrary: fc.constant(makeCase("state", "nothing")), runs: 0 }
 
-/** A case drawn from a seed. `fc.check` finds it by its `path`. */
+/** A case drawn from a seed. `fc.check` generates it again from its `path`. */
 export interface Drawn extends Case {
   readonly path: string
 }
@@ -262,7 +264,7 @@ export const duplicates = (title: string, runs: number): Samples => ({
   runs
 })
 
-/** Only kinds of events that a binding can select, because any other would make the whole history a SHOULD. */
+/** Events of kinds that a binding can select. An event of any other kind would make the whole history a SHOULD. */
 const events = fc.oneof(
   { weight: 4, arbitrary: ordinary },
   { weight: 1, arbitrary: odd },

@@ -1,6 +1,6 @@
 /**
- * Ways in which a request can differ from a plain one, in three tables. Variations are genuine requests, as a network,
- * a proxy or a later version of the sender might change them. Forgeries are attacks, or detect mistakes of verifiers.
+ * Three tables of ways in which a request can differ from a plain one. Variations are genuine requests that a network,
+ * a proxy or a later version of the sender might produce. Forgeries are attacks, or detect mistakes in verifiers.
  * Malformations have a body that is not an event.
  */
 import { Signature } from "@doorhook/core"
@@ -17,7 +17,7 @@ export interface Form {
   /** Number of pieces of the body, and the pause between them in milliseconds. */
   readonly pieces: number
   readonly pause: number
-  /** Sends the body after `100 Continue`, or after a second without it. */
+  /** Sends the body after `100 Continue`, or after waiting a second for it. */
   readonly expect: boolean
   readonly headerCase: "lower" | "upper" | "title"
   /** Sends `connection: close`, over a new connection. */
@@ -37,11 +37,13 @@ export const plainForm: Form = {
 export interface VariationKind {
   readonly words: string
   readonly form?: Partial<Form>
-  /** Uses a new connection, or the same one after a pause in which the receiver may close it. */
+  /** Uses a new connection, or the same one after a pause that lets the receiver close it. */
   readonly connection?: "new" | "kept"
   /** Increases the attempt number by one. */
   readonly nextAttempt?: true
-  /** Makes a new timestamp and signature: for now, or off by milliseconds or by a share of the tolerance. */
+  /**
+   * Makes a new timestamp and signature: for the current time, or off by milliseconds or by a share of the tolerance.
+   */
   readonly stamp?: "now" | { readonly off: number } | { readonly offInTolerance: 1 | -1 }
   /** Replaces the event but keeps its ids; `text` replaces the text of its body. */
   readonly event?: (event: EventTemplate) => EventTemplate
@@ -55,7 +57,7 @@ export interface VariationKind {
 
 const wrong = "v1,MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDA="
 
-/** How far off a timestamp may be and must still be accepted, as a share of the tolerance (`--tolerance`). */
+/** Largest error of a timestamp that a receiver must accept, as a share of the tolerance (`--tolerance`). */
 export const withinTolerance = 0.8
 
 /** Returns another event with the same ids. */
@@ -147,15 +149,15 @@ export const variedBody = (event: EventTemplate, how: ReadonlyArray<Variation>):
   return rows.reduce((body, row) => row.text?.(body) ?? body, bodyOf(varied))
 }
 
-/** A breach of a MUST gives FAIL, of a SHOULD WARN. */
+/** A breach of a MUST gives FAIL, a breach of a SHOULD gives WARN. */
 export type Strength = "MUST" | "SHOULD"
 
-/** The content to sign, with times in milliseconds, and the key if it is not the receiver's. */
+/** The content to sign, with its time in milliseconds, and the key if it is not the receiver's. */
 export interface Signed {
   readonly id: string
   readonly signedAt: number
   readonly body: string
-  /** A wrong key: a stranger's, one of zeros, or the public key used as a secret. */
+  /** A wrong key: a stranger's key, a key of zeros, or the public key used as a secret. */
   readonly by?: "stranger" | "nobody" | "public"
 }
 
@@ -203,19 +205,22 @@ export const keyOf = (
 type How = Omit<ForgeryKind, "words" | "strength">
 const must = (words: string, how: How): ForgeryKind => ({ words, strength: "MUST", ...how })
 /**
- * Makes a forgery that is a SHOULD: only the owner of the secret could send it, or the interface document sets no limit
- * for it.
+ * Makes a forgery whose refusal is only a SHOULD: either only the owner of the secret could send it, or the interface
+ * document sets no limit for it.
  */
 const should = (words: string, how: How): ForgeryKind => ({ words, strength: "SHOULD", ...how })
 
-/** Returns the index of the base64 in a signature, after the version and a comma. */
+/** Returns the index of the base64 part of a signature, after the version and a comma. */
 const startOf = (signature: string): number => signature.indexOf(",") + 1
 const macOf = (signature: string): string => signature.slice(startOf(signature))
 
-/** Returns the index of the last character whose bits all count. Decoders ignore some bits of the one before `=`. */
+/**
+ * Returns the index of the last character whose bits are all significant. Decoders ignore some bits of the character
+ * before `=`.
+ */
 const lastFullCharacter = (signature: string): number => signature.replace(/=+$/, "").length - 2
 
-/** Replaces the version of a signature by that of the other kind of key. */
+/** Replaces the version of a signature with the version for the other kind of key. */
 const underOtherVersion = (good: string): string => `${good.startsWith("v1a,") ? "v1" : "v1a"},${macOf(good)}`
 
 /** Replaces one base64 character so that the decoded bytes differ. */
@@ -224,7 +229,7 @@ const flip = (text: string, at: number): string =>
 
 const otherId = (id: string): string => `${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`
 
-/** Moves the time of signing by this multiple of the tolerance. */
+/** Moves the time of signing by `tolerances` times the tolerance. */
 const later =
   (tolerances: number): NonNullable<ForgeryKind["signed"]> =>
   ({ signedAt }, tolerance) => ({ signedAt: signedAt + tolerances * tolerance })
@@ -247,7 +252,7 @@ export const forgeries = {
   last_byte: must("with a signature whose last byte is wrong", {
     signature: (good) => flip(good, lastFullCharacter(good))
   }),
-  other_case: must("with the good signature in the other case", {
+  other_case: must("with upper and lower case swapped in the good signature", {
     signature: (good) => good.slice(0, startOf(good)) + inOtherCase(macOf(good))
   }),
   version_0: must("with the good signature under version v0", { signature: (good) => `v0,${macOf(good)}` }),
@@ -277,7 +282,7 @@ export const forgeries = {
   future: should("signed twice the tolerance in the future", { signed: later(2) }),
   past_soon: should("signed a little more than the tolerance ago", { signed: later(-1.1) }),
   future_soon: should("signed a little more than the tolerance in the future", { signed: later(1.1) }),
-  no_number: must("signed, with a timestamp that is no number", { header: [names.timestamp, "now"] })
+  no_number: must("signed, with a timestamp that is not a number", { header: [names.timestamp, "now"] })
 } satisfies Readonly<Record<string, ForgeryKind>>
 
 export type Forgery = keyof typeof forgeries
@@ -286,7 +291,7 @@ export const forgeryOf = (kind: Forgery): ForgeryKind => forgeries[kind]
 export const forgeryInWords = (kind: Forgery): string => forgeries[kind].words
 
 interface CarrierKind {
-  /** Words that follow those of a forgery. */
+  /** Words to append to the description of a forgery. */
   readonly words: string
   /** How the request is sent. */
   readonly form?: Partial<Form>
@@ -299,7 +304,7 @@ interface CarrierKind {
 }
 
 /**
- * Ways to send a forged request. A receiver may verify only the requests that reach its raw-body hook, use its route or
+ * Ways to send a forged request. Some receivers verify only requests that reach their raw-body hook, use one route or
  * spell the headers in one way.
  */
 export const carriers = {

@@ -1,5 +1,5 @@
 /**
- * Hooks that users provide: shell commands, the receiver's control URL, and functions of a test.
+ * Hooks that users provide: shell commands, the receiver's control URL, and functions in a test.
  */
 import { Effect, Schema, Struct } from "effect"
 import { spawn } from "node:child_process"
@@ -30,7 +30,7 @@ export const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void =
   }
 }
 
-/** Whether any process of the shell's group is left. If none is, the system may soon reuse the group's number. */
+/** Whether any process of the shell's group is left. If none is left, the system may soon reuse the group's number. */
 export const hasProcesses = ({ pid }: ChildProcess): boolean => {
   if (pid === undefined) return false
   try {
@@ -42,7 +42,7 @@ export const hasProcesses = ({ pid }: ChildProcess): boolean => {
 
 /**
  * Runs a command until it ends. If it takes too long or is interrupted, kills it with all processes that it started.
- * Processes that a finished command left in the background keep running. Their output is ignored, so that a receiver
+ * Processes that a finished command left in the background keep running. All output is discarded, so that a receiver
  * never blocks on it.
  */
 export const runHook = (name: string, command: string, env: Environment = {}): Effect.Effect<void, HookFailed> => {
@@ -60,12 +60,15 @@ export const runHook = (name: string, command: string, env: Environment = {}): E
     Effect.timeoutOrElse({
       duration: hookPatience,
       orElse: () =>
-        failed(`did not end within ${hookPatience / 1_000} s`, "It must end, and run what it starts in the background.")
+        failed(
+          `did not end within ${hookPatience / 1_000} s`,
+          "The command must end, and leave what it starts in the background."
+        )
     })
   )
 }
 
-/** The commands; null if not given. */
+/** Commands by hook; null if not given. */
 export type HookCommands = Readonly<Record<"restart" | "kill" | "pause" | "resume" | "advance", string | null>>
 
 export const commandHooks = (commands: HookCommands, url: URL, readyUrl: URL | null): Hooks => {
@@ -116,18 +119,18 @@ const post = (url: URL): Effect.Effect<void, HookFailed> =>
     })
   )
 
-/** Timeout of the request for the list of offered operations, in milliseconds. */
+/** Timeout of the request for the operations that the control URL offers, in milliseconds. */
 const offerPatience = 2_000
 
 /**
- * Asks which operations the receiver offers besides `double`: `GET {control}` returns `{"ops": ["restart", "kill",
- * ...]}`.
+ * Returns the operations that the receiver offers besides `double`: `GET {control}` returns `{"ops": ["restart",
+ * "kill", ...]}`.
  */
 const offered = (control: URL): Effect.Effect<ReadonlyArray<string>> =>
   ask(control, "GET", offerPatience).pipe(
     Effect.flatMap(({ body, status }) => Schema.decodeEffect(Offer)(status === 200 ? body : `{"ops":[]}`)),
     Effect.map(({ ops }) => ops),
-    // A receiver that offers only `double`, which is required, need not answer.
+    // A receiver that offers only the required `double` need not answer.
     Effect.orElseSucceed(() => [])
   )
 
@@ -159,8 +162,8 @@ export const withControl = Effect.fnUntraced(function* (hooks: Hooks, control: U
 })
 
 /**
- * Makes a hook from a function of a test; null without one. Fails if the function does not settle in time, because an
- * interrupted run waits for its hooks.
+ * Makes a hook from a function in a test; null without one. The hook fails if the function does not settle in time,
+ * because an interrupted run waits for its hooks.
  */
 export const functionHook = <Arguments extends ReadonlyArray<unknown>>(
   name: string,

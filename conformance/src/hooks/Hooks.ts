@@ -1,6 +1,6 @@
 /**
- * The hooks by which the suite operates a receiver. Hooks are commands and code of users and may have no effect, so
- * this module also checks from outside whether the receiver is ready after a start, or gone after an end.
+ * The hooks with which the suite operates a receiver. Hooks are the users' commands and code, and may have no effect.
+ * So this module also checks from outside whether the receiver is ready after a start, or gone after a stop.
  */
 import { Deferred, Effect, Fiber, Option, Schedule, Schema } from "effect"
 import type { Scope } from "effect"
@@ -18,7 +18,7 @@ export class HookFailed extends Schema.TaggedError<HookFailed>()("HookFailed", {
 type Act = Effect.Effect<void, HookFailed>
 
 export interface Hooks {
-  /** Ends the receiver if it is running, and starts it. */
+  /** Stops the receiver if it is running, and starts it. */
   readonly restart: Act | null
   /** Kills the receiver (SIGKILL) and does not start it. */
   readonly kill: Act | null
@@ -31,7 +31,9 @@ export interface Hooks {
   readonly double: ((webhookId: string) => Act) | null
   /** Waits until the receiver is ready again after a restart. */
   readonly ready: Act
-  /** Whether the hooks have already started the receiver, so that it is at fault if it does not start again. */
+  /**
+   * Whether the hooks have already started the receiver. If so, the receiver is at fault if it does not start again.
+   */
   readonly startsIt: boolean
   /** The hooks' names in reports. */
   readonly names: Readonly<Record<string, string>>
@@ -53,12 +55,12 @@ export const noHooks: Hooks = {
 /** Time limit for a receiver to start, in milliseconds. */
 const startPatience = 30_000
 /**
- * Time limit for a killed receiver to release its port, in milliseconds. Its shell may end before the receiver does.
+ * Time limit for a killed receiver to release its port, in milliseconds. The shell may end before the receiver does.
  */
 const longestEnd = 5_000
-/** How long the port may still accept connections after those of the killed process were closed, in milliseconds. */
+/** How long a port may still accept connections after the killed process's connections were closed, in milliseconds. */
 const longestPort = 250
-/** Timeout of a try, pause between tries, and pause between requests that a proxy may answer, in milliseconds. */
+/** Timeout of a try, pause between tries, and pause between requests that check for a proxy, in milliseconds. */
 const tryTimeout = 2_000
 export const retryInterval = 20
 const betweenQuestions = 50
@@ -72,11 +74,11 @@ const answers = (url: URL): Effect.Effect<void, Error> =>
     status < 200 || status > 299 ? Effect.fail(new Error(`it answered status ${status}`)) : Effect.void
   )
 
-/** Message about a receiver that was not ready after a restart by hooks. */
+/** Words of the error about a receiver that was not ready after hooks restarted it. */
 const byHooks = {
   what: "The receiver was not ready again",
   advice:
-    "Does the hook start it in the background? --restart-cmd must end and start it; --ready-url shows when it is ready."
+    "Does the hook start it in the background? --restart-cmd must stop and start it; --ready-url shows when it is ready."
 }
 
 /**
@@ -108,8 +110,8 @@ const within = (gone: Effect.Effect<unknown>): Effect.Effect<boolean> =>
   Effect.map(Effect.timeoutOption(gone, longestEnd), Option.isSome)
 
 /**
- * Waits until nothing accepts connections at `url` any more, for `longestEnd` at most, and returns whether that
- * happened. If not, another process has the port.
+ * Waits until nothing accepts connections at `url` any more, for `longestEnd` at most. Returns whether that happened;
+ * if not, another process has the port.
  */
 export const awaitGone = (url: URL): Effect.Effect<boolean> => within(refused(url))
 
@@ -126,14 +128,14 @@ const answeredFor = (url: URL): Effect.Effect<unknown> =>
   )
 
 /**
- * Watches a receiver that is about to be ended. Any of these shows its end:
+ * Watches a receiver that is about to be stopped. Any of these shows that it stopped:
  *
  * - An open connection breaks, even if a supervisor replaces the process immediately.
  * - New connections are refused.
  * - A proxy answers instead of the receiver.
  * - `cut`: a request was cut off.
  *
- * Returns an effect that waits for any of them, for `longestEnd` at most, and returns whether it happened. A killed
+ * Returns an effect that waits for any of them, for `longestEnd` at most, and returns whether one happened. A killed
  * process may still accept connections for some moments and must not be mistaken for its successor.
  */
 export const watchEnd = Effect.fnUntraced(function* (
@@ -154,12 +156,13 @@ export const watchEnd = Effect.fnUntraced(function* (
     (socket) => Effect.sync(() => socket.destroy())
   )
   yield* Effect.raceFirst(Deferred.await(opened), Deferred.await(closed)).pipe(Effect.timeoutOption(tryTimeout))
-  // The port may accept connections for some moments longer. Later ones reach the next process of a supervisor.
+  // The dead process's port may accept connections for some moments longer. Later connections reach the supervisor's
+  // next process.
   const replaced = Effect.raceAllFirst([Deferred.await(closed), cut, answeredFor(url)]).pipe(
     Effect.andThen(Effect.sleep(longestPort))
   )
   const gone = yield* Effect.raceFirst(refused(url), replaced).pipe(
-    // A receiver that ends gracefully waits for its connections to close.
+    // A receiver that stops gracefully waits for its connections to close.
     Effect.andThen(Effect.sync(() => kept.destroy())),
     Effect.forkScoped
   )

@@ -1,6 +1,6 @@
 /**
- * A receiver that the suite starts itself (`--spawn`), on request at a free port. The suite can kill, pause and restart
- * it without further commands.
+ * A receiver that the suite starts itself (`--spawn`), at a free port if requested. The suite can kill, pause and
+ * restart it without further commands.
  */
 import { Effect, Schedule } from "effect"
 import type { Scope } from "effect"
@@ -13,14 +13,14 @@ import { awaitGone, awaitReady, retryInterval, HookFailed, acceptsConnections, n
 import type { Hooks } from "./Hooks.ts"
 
 /**
- * Range of ports. Systems don't use them for outgoing connections, which could otherwise take the port of a stopped
- * receiver.
+ * Range of ports. Systems don't use these ports for outgoing connections, which could otherwise take the port of a
+ * stopped receiver.
  */
 const ports = { from: 10_100, to: 30_000 }
-/** Number of tries in that range before any free port is taken. */
+/** Number of tries in that range before `freePort` takes any free port. */
 const mostTries = 100
 
-/** Returns the port (any free one for 0) if it is free, else null. */
+/** Returns the port if it is free, else null. Returns any free port for 0. */
 const ifFree = (port: number): Effect.Effect<number | null> =>
   Effect.callback((resume) => {
     const server = createServer()
@@ -32,7 +32,7 @@ const ifFree = (port: number): Effect.Effect<number | null> =>
     })
   })
 
-/** Finds a port of this machine that is free now. */
+/** Finds a free port of this machine. */
 export const freePort: Effect.Effect<number> = Effect.gen(function* () {
   for (let tries = 0; tries < mostTries; tries++) {
     const port = yield* ifFree(randomInt(ports.from, ports.to))
@@ -44,7 +44,7 @@ export const freePort: Effect.Effect<number> = Effect.gen(function* () {
 /** Matches the error of a receiver whose port another process took while it was down. */
 const portTaken = /EADDRINUSE|address (?:is )?already in use|address in use/i
 
-/** Number of characters of standard error to keep. */
+/** Number of characters to keep from the end of standard error. */
 const mostComplaint = 2_000
 
 /** Longest wait for the rest of standard error after the process ended, in milliseconds. */
@@ -78,7 +78,7 @@ const endOf = (shell: ChildProcess): Effect.Effect<void> => {
   )
 }
 
-/** Makes the error for a port that another process has: requests would not reach the started receiver. */
+/** Makes the error for a port that another process uses, so that requests would not reach the started receiver. */
 const outlived = ({ origin }: URL): HookFailed =>
   new HookFailed({
     message: `--spawn: something at ${origin} still accepts connections after SIGKILL. Does a container or a service run it? Then leave --spawn out, and give --kill-cmd and --restart-cmd.`
@@ -93,7 +93,7 @@ export const spawned = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Hooks, HookFailed, Scope.Scope> {
   if (yield* acceptsConnections(url)) {
     return yield* new HookFailed({
-      message: `--spawn: something already listens at ${url.origin}, perhaps left by a killed run, and would be tested instead. End it, or use any free port: port 0 in --url, and --port-env.`
+      message: `--spawn: something already listens at ${url.origin}, perhaps left by a killed run, and would be tested instead. Stop it, or use any free port: port 0 in --url, and --port-env.`
     })
   }
   let child: ChildProcess | null = null
@@ -130,7 +130,7 @@ export const spawned = Effect.fnUntraced(function* (
 
   const failed = (): HookFailed => {
     const lines = complaint.trim().split("\n")
-    // The last line is the version with Node.js, a stack frame with others.
+    // The last line names the version for Node.js, and a stack frame for other platforms.
     const why = lines.findLast((line) => /^\w*(?:error|exception)\b/i.test(line)) ?? lines.at(-1) ?? ""
     return new HookFailed({
       message: `--spawn ended${exit}: ${command}${why === "" ? "" : ` (${why})`}`,

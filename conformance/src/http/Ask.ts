@@ -1,6 +1,6 @@
 /**
  * Requests that are not part of the test: to the probe, the control URL and the ready URL. Also connections that only
- * check whether something listens.
+ * check whether something is listening.
  */
 import { UrlPolicy } from "@doorhook/core"
 import { Effect } from "effect"
@@ -28,12 +28,15 @@ export const accepts = (url: URL): Effect.Effect<void, Error> =>
   })
 
 /**
- * How long an idle connection is kept, in milliseconds. A receiver that serves one connection must become free for the
- * test.
+ * How long an idle connection is kept, in milliseconds. A receiver that serves only one connection must become free for
+ * the test.
  */
 const keptIdle = 20
 
-/** Makes a pool of connections for many requests to one server. They are closed once no request follows. */
+/**
+ * Makes a pool of connections for many requests to one server. The connections are closed when no further request
+ * follows.
+ */
 export const keptConnections = ({ protocol }: URL, maxSockets: number): AgentPlain => {
   const Agent = protocol === "https:" ? AgentTls : AgentPlain
   return new Agent({ keepAlive: true, timeout: keptIdle, maxSockets })

@@ -1,7 +1,7 @@
 /**
  * The suite's HTTP client, on node:http and node:https: one connection at a time, kept alive or not.
  *
- * It notices what a sender can ignore: an answer that never ends, bytes after the end of an answer, and whether a
+ * It notices what a sender may ignore: an answer that never ends, bytes after the end of an answer, and whether a
  * broken connection had been used before. It can change the case of header names and send bodies piece by piece. It
  * does not follow redirects and never repeats a request.
  */
@@ -23,16 +23,16 @@ import { portOf } from "./Ask.ts"
 /** How one request is sent. */
 export interface Sending extends Form {
   /**
-   * Longest wait for the end of the answer, in milliseconds. Pauses of the form, and the time during which the suite
+   * Longest wait for the end of the answer, in milliseconds. Pauses in the request, and time during which the suite
    * itself was stalled, are added.
    */
   readonly limit: number
   /**
-   * Hangs up after this many bytes of the body, or this many milliseconds after the whole body. With `stalls`, stays
-   * connected and sends no more. Null waits for the answer.
+   * Hangs up after this many bytes of the body, or this many milliseconds after the end of the body. With `stalls`,
+   * sends no more but stays connected. Null waits for the answer.
    */
   readonly cut: { readonly bytes: number; readonly stalls: boolean } | { readonly after: number } | null
-  /** Holds the last byte back at a barrier; null sends it immediately. */
+  /** Holds back the last byte at a barrier; null sends it immediately. */
   readonly held: { readonly barrier: Barrier; readonly place: number } | null
 }
 
@@ -88,8 +88,8 @@ const piecesOf = (body: Buffer, count: number): ReadonlyArray<Buffer> => {
 }
 
 /**
- * Time that the suite itself may take to send a request, in milliseconds. Pauses count twice: timers are late on a busy
- * machine.
+ * Time that the suite itself may take to send a request, in milliseconds. Pauses count twice, because timers are late
+ * on a busy machine.
  */
 const ownTimeOf = ({ expect, pause, pieces }: Form): number =>
   2 * (pieces - 1) * pause + (expect ? continuePatience : 0)
@@ -128,12 +128,12 @@ const connectTo = (url: URL): Line => {
     line.strayed = true
     socket.destroy()
   })
-  // Between requests there is no other listener for errors.
+  // Between requests, this is the only listener for errors.
   socket.on("error", () => undefined)
   return line
 }
 
-/** What was received of an answer so far. */
+/** The part of an answer that has arrived so far. */
 interface Sighting {
   answer: Answer | null
   readonly chunks: Array<Buffer>
@@ -192,7 +192,7 @@ const begin = (
   const whole = cut !== null && "bytes" in cut ? body.subarray(0, cut.bytes) : body
   const pieces = piecesOf(whole, sending.pieces)
   const takesItsTime = ownTimeOf(sending) > 0
-  /** Restarts the receiver's time, which counts from the last byte. */
+  /** Restarts the watch, because the receiver's time counts from the last byte. */
   const countFromHere = (): void => {
     if (sight.answer === null) watch.restart()
   }
@@ -220,7 +220,7 @@ const begin = (
     } else if (!breaksOff) {
       finish(piece)
     } else if (!cut.stalls) {
-      // Writing only headers does not show that they were sent: the connection may not be open yet.
+      // The callback of a write does not show that the headers were sent: the connection may not be open yet.
       whenConnected(() => later(untilGivenUp, giveUp))
     }
   }
@@ -244,7 +244,8 @@ const begin = (
       const at = elapsed()
       finished = true
       line.busy = false
-      // Bytes after the end arrive in the same read, but break the connection some turns of the event loop later.
+      // Bytes after the end of the answer arrive in the same read, but break the connection only some turns of the
+      // event loop later.
       afterTurns(3, () => {
         const keeps = outgoing.shouldKeepAlive && !socket.destroyed && outgoing.writableFinished
         const doubled = outgoing.shouldKeepAlive && socket.destroyed && !socket.readableEnded
@@ -348,10 +349,10 @@ export const open = Effect.fnUntraced(function* (url: URL): Effect.fn.Return<Con
   return { send, renew }
 })
 
-/** Longest wait of the first request for the others, in milliseconds. A receiver may not accept all of them. */
+/** Longest wait of the first request for the others, in milliseconds. A receiver may not accept all connections. */
 const patience = 500
 
-/** Pause before the last bytes are written, in milliseconds, in which the receiver reads what was sent. */
+/** Pause that lets the receiver read what was sent before the last bytes are written, in milliseconds. */
 const lull = 8
 
 /** Longest time that a request is held, in milliseconds. */
@@ -362,7 +363,7 @@ const longestHold = patience + lull
  * the event loop, so that only the receiver decides their order.
  */
 export interface Barrier {
-  /** Registers a request and a function that continues it. Requests continue in the order of their places. */
+  /** Registers a request and the function that continues it. Requests continue in the order of `place`. */
   readonly arrive: (place: number, goOn: () => void) => void
 }
 
@@ -390,7 +391,7 @@ export const makeBarrier = (count: number): Barrier => {
   }
 }
 
-/** Interval of the checks, and how late a check may be without counting as a stall, in milliseconds. */
+/** Interval of the checks for stalls, and how late a check may be without counting as a stall, in milliseconds. */
 const tick = 50
 const mostLate = 50
 

@@ -1,5 +1,5 @@
 /**
- * Building blocks for judging requirements: pure functions from a trace and the terms of a run to a finding.
+ * Building blocks for judging requirements: pure functions that turn a trace and the terms of a run into a finding.
  */
 import { Acknowledgement } from "@doorhook/core"
 import type { Exchange } from "../evidence/Exchange.ts"
@@ -27,8 +27,8 @@ type JudgeAttempt = (attempt: Attempt, index: number) => Finding | "good" | null
 
 /**
  * Judges attempt by attempt. One breach breaks the requirement for the trace; otherwise one undecided attempt leaves it
- * undecided. A wrong answer takes precedence over a late one, which may be an accident. Of a crowded attempt, only the
- * repeat is judged.
+ * undecided. A wrong answer takes precedence over a late one, which may be an accident. If an attempt was crowded, only
+ * its repeat is judged.
  */
 export const eachAttempt = (trace: Trace, none: string, judge: JudgeAttempt): Finding => {
   const good: Array<number> = []
@@ -51,7 +51,8 @@ const earlierThan = (attempt: Attempt, { attempts }: Trace): ReadonlyArray<Attem
   attempts.filter(({ crowded, event, op }) => event === attempt.event && op < attempt.op && !crowded)
 
 /**
- * Returns the symptom of an attempt that was not acknowledged. It depends on whether the whole event was sent before.
+ * Returns the symptom of an attempt that was not acknowledged, which depends on whether the whole event was sent
+ * before.
  */
 const unacknowledged = (attempt: Attempt, trace: Trace): Symptom | null =>
   attempt.raced || attempt.kind !== "delivery"
@@ -60,7 +61,7 @@ const unacknowledged = (attempt: Attempt, trace: Trace): Symptom | null =>
       ? "duplicate_refused"
       : "unacknowledged"
 
-/** Judges an attempt whose answer must be one of `good`. The finding starts with `said`. */
+/** Judges an attempt whose answer must be of a kind in `good`. The text of the finding starts with `said`. */
 const answeredWell = (
   attempt: Attempt,
   index: number,
@@ -103,12 +104,12 @@ export const uncrowded: Judge = (trace) => {
         {
           strength: "SHOULD",
           because:
-            "The sender has up to ten requests in flight to a receiver. A request that is refused because of that is sent again later, so events arrive late in a busy hour."
+            "The sender has up to ten requests in flight to a receiver. A request that is refused for this reason is sent again later, so events arrive late in a busy hour."
         }
       )
 }
 
-/** Requires that every answer has a status that acknowledges. A redirect is an answer like any other. */
+/** Requires that every answer has a status that acknowledges. Redirects are judged like other answers. */
 export const exactStatus: Judge = (trace, { rule }) =>
   eachAttempt(trace, "there was no answer, so no status to judge", ({ exchange, kind }, index) => {
     if (kind !== "delivery" || exchange._tag === "Failed") return null
@@ -117,7 +118,9 @@ export const exactStatus: Judge = (trace, { rule }) =>
       : fail(index, exchangeInWords(exchange))
   })
 
-/** Judges the time of an answer. If it is too close to the deadline to judge, the finding ends with `near`. */
+/**
+ * Judges the time of an answer. If it is too close to the deadline to judge, the text of the finding ends with `near`.
+ */
 const timed = (exchange: Exchange, time: Timeliness, index: number, near: string): Finding | "good" => {
   if (time === "in_time") return "good"
   const observed = exchangeInWords(exchange)
@@ -149,29 +152,35 @@ export const completeAnswers: Judge = (trace, terms) =>
     if (exchange.ending === "cut_off" || exchange.ending === "malformed") return fail(index, observed)
     // `statusInTime` already judges a late answer.
     if (statusTime(exchange, terms) === "late") return null
-    const near = `, the body's end ${terms.guard} ms or less from the deadline`
+    const near = `, and the body ended within ${terms.guard} ms of the deadline, which is too close to measure`
     return timed(exchange, bodyTime(exchange, terms), index, near)
   })
 
-/** One event of a trace: whether it was acknowledged, what that requires, and the effects that the probe counted. */
+/**
+ * One event of a trace: whether it was acknowledged, the effects that it must have, and the effects that the probe
+ * counted.
+ */
 export interface EventStory {
   /** Index of the event in the trace. */
   readonly event: number
   readonly sent: SentEvent
-  /** Its attempts, with their indexes in the trace. */
+  /** Attempts of the event, with their indexes in the trace. */
   readonly attempts: ReadonlyArray<readonly [index: number, attempt: Attempt]>
   /** `acknowledged` requires one effect; `open` allows one or none; `never` allows none. */
   readonly state: "acknowledged" | "open" | "never"
-  /** Events whose `data.id` is the same double as this one's. A probe may count effects of this event for them. */
+  /**
+   * Indexes of events whose `data.id` is the same double as this event's. A probe may count this event's effects for
+   * them.
+   */
   readonly alike: ReadonlyArray<number>
   /** Effects at the latest reading, including those of `alike`; null if nothing was read. */
   readonly last: number | null
-  /** Most effects at any reading. */
+  /** Highest number of effects at any reading. */
   readonly most: number | null
   /** Expected number of effects: one for each event or URL that the probe can't distinguish from this one. */
   readonly shared: number
   /**
-   * Whether an acknowledgement requires an effect. Not for events that may be ignored, or that share their `data.id`.
+   * Whether an acknowledgement requires an effect: false for events that may be ignored, or that share their `data.id`.
    */
   readonly owed: boolean
 }
@@ -179,7 +188,7 @@ export interface EventStory {
 /** Whether a receiver should act on the request. */
 const isGenuine = ({ kind }: Attempt): boolean => kind !== "forged" && kind !== "malformed" && kind !== "method"
 
-/** Whether the whole request was sent. A receiver can't act on one whose sender hung up in the body. */
+/** Whether the whole request was sent. A receiver can't act on a request whose sender hung up during the body. */
 const wentOut = (attempt: Attempt, { history }: Trace): boolean => {
   if (attempt.kind !== "cut") return isGenuine(attempt)
   const operation = history.ops[attempt.op]
@@ -222,7 +231,8 @@ export const storiesOf = (trace: Trace, terms: Terms): ReadonlyArray<EventStory>
   // Receivers may round long numbers to doubles, for example when they log them.
   const shownBy = (sent: SentEvent): number | string => (byNumber(sent) ? Number(sent.dataId) : sent.webhookId)
   const sharers = groupBy(trace.events.entries(), ([, sent]) => shownBy(sent))
-  // A probe that ignores case counts events together whose ids differ only in case, so the effects of each are unknown.
+  // A probe that ignores case adds up the effects of events whose ids differ only in case, so the effects of each are
+  // unknown.
   const folded = trace.sight.foldsCase
     ? groupBy(new Set(trace.events.map(({ webhookId }) => webhookId)), (id) => id.toLowerCase())
     : null
@@ -304,8 +314,8 @@ export const eachEvent = (
 }
 
 /**
- * Whether the receiver may still be working on an earlier attempt and may refuse another: one timed out, none was
- * acknowledged.
+ * Whether the receiver may refuse an attempt because it may still be working on an earlier one: one timed out, and none
+ * was acknowledged.
  */
 const mayStillRun = (earlier: ReadonlyArray<Attempt>, terms: Terms): boolean => {
   const answers = earlier.flatMap(({ exchange, kind }) => (kind === "delivery" ? [classify(exchange, terms)] : []))
@@ -427,9 +437,9 @@ const isRounded = ({ data, digest }: Effects, sent: SentEvent, body: string): bo
 }
 
 /**
- * Requires that the stored data is what the first attempt sent. Judged only if that attempt was acknowledged, because
- * otherwise a later one may have been stored. Undocumented members may be missing. Rounding a number to a double breaks
- * a SHOULD.
+ * Requires that the stored data is what the first attempt sent. Judges only events whose first attempt was
+ * acknowledged, because otherwise a later one may have been stored. Undocumented members may be missing. Rounding a
+ * number to a double breaks a SHOULD.
  */
 export const storedAsSent: Judge = (trace, terms) => {
   const mayLack = hasUnknown(trace.history)
@@ -459,7 +469,7 @@ export const storedAsSent: Judge = (trace, terms) => {
   return rounded === null ? found : both(found, rounded)
 }
 
-/** Requires that the receiver starts again after every end. Undecided if nothing showed that it ended. */
+/** Requires that the receiver starts again after every stop. Undecided if nothing showed that it stopped. */
 export const startsAgain: Judge = ({ interventions }) => {
   const own = interventions.filter(({ op }) => op !== null)
   const down = own.find((one) => one.down !== undefined)?.down
@@ -471,7 +481,7 @@ export const startsAgain: Judge = ({ interventions }) => {
   }
   const unended = own.find((one) => one.unended !== undefined)?.unended
   return unended === undefined
-    ? nothing("the receiver started again whenever it was ended")
+    ? nothing("the receiver started again whenever it was stopped")
     : inconclusive(null, unended)
 }
 
@@ -482,6 +492,6 @@ export const leaksNothing: Judge = (trace) => {
   if (attempt === undefined) return nothing("no answer leaked anything")
   const what = attempt.leaked === "secret" ? "the secret" : "the correct signature"
   return fail(index, `${exchangeInWords(attempt.exchange)}: the answer contains ${what}`, {
-    because: "A forger can read it in the answer and send the request again with a correct signature."
+    because: "A forger can read it in the answer, and send the request again with a correct signature."
   })
 }

@@ -1,6 +1,6 @@
 /**
- * The terms of a run, and the meaning of an exchange under them. Core's rule decides which answers acknowledge an
- * event. The suite is stricter in one point: the body must also end within the deadline.
+ * The terms of a run, such as the deadline, and how an exchange counts under them. Core's rule decides which answers
+ * acknowledge an event. The suite is stricter in one point: the body must also end within the deadline.
  */
 import { Acknowledgement, DurationText } from "@doorhook/core"
 import { Schema } from "effect"
@@ -15,14 +15,14 @@ export const Terms = Schema.Struct({
   /** Measuring error of the suite, in milliseconds. Answers this close to the deadline are not judged. */
   guard: Schema.Finite,
   rule: Schema.Literals(["200", "2xx"]),
-  /** Which deduplication key is stressed; with `both` the two vary together. */
+  /** Which deduplication key is stressed; with `both`, the two keys vary together. */
   dedupKey: DedupKey,
   /** How far in the past or the future a signature's timestamp may be, in milliseconds (`--tolerance`). */
   tolerance: Schema.Finite
 })
 export type Terms = typeof Terms.Type
 
-/** Chosen by doorhook, because Standard Webhooks names no number. */
+/** Default tolerance, in milliseconds. Chosen by doorhook, because Standard Webhooks names no number. */
 export const defaultTolerance = 300_000
 
 /** The terms of the interface document, with a usual measuring error. */
@@ -41,24 +41,24 @@ export const statusInWords = ({ rule }: Terms): string => (rule === "200" ? "sta
 export const inWords = (terms: Terms): string => `${statusInWords(terms)} within ${DurationText.format(terms.deadline)}`
 
 /**
- * Returns the time up to which an answer is certainly in time. On a busy machine the guard may be as long as the
- * deadline. Even then the suite can only notice answers too late and never too early, so the limit is at least three
+ * Returns the time within which an answer certainly meets the deadline, in milliseconds. On a busy machine the guard
+ * may be as long as the deadline. But the suite never notices an answer too early, so the result is at least three
  * quarters of the deadline.
  */
 export const certainlyInTime = ({ deadline, guard }: Terms): number => deadline - Math.min(guard, deadline / 4)
 
-/** Returns how long the suite waits for an answer before the answer counts as late. */
+/** Returns how long the suite waits for an answer before it counts as late, in milliseconds. */
 export const patienceOf = ({ deadline, guard }: Terms): number => deadline + guard
 
 export type AnswerKind =
   | "acknowledged"
-  /** Too close to the deadline to judge, or after it while the suite itself was stalled. */
+  /** Too close to the deadline to judge, or after the deadline while the suite itself was stalled. */
   | "borderline"
   /** An answer with a status that does not acknowledge. */
   | "refused"
   /** No status in time. */
   | "late"
-  /** An acknowledging status in time, but not the end of the body. */
+  /** An acknowledging status in time, but the body did not end in time. */
   | "unfinished"
   /** The connection or the answer broke. */
   | "broken"
@@ -71,9 +71,7 @@ type Answered = Extract<Exchange, { readonly _tag: "Answered" }>
 /** How a time compares with the deadline. */
 export type Timeliness = "in_time" | "borderline" | "late"
 
-/**
- * Compares a time with the deadline. An answer is not late because of time during which the suite itself was stalled.
- */
+/** Compares a time with the deadline. Time during which the suite itself was stalled does not make an answer late. */
 const timeliness = ({ stalled = 0 }: Answered, isInTime: (deadline: number) => boolean, terms: Terms): Timeliness =>
   isInTime(certainlyInTime(terms)) ? "in_time" : isInTime(patienceOf(terms) + stalled) ? "borderline" : "late"
 

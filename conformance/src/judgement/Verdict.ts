@@ -25,12 +25,14 @@ export type Finding =
       /** Index in the trace of the event concerned; null if none is. */
       readonly event: number | null
       readonly observed: string
-      /** Whether it depends on a measured time. A late answer is proof only if another answer is also late. */
+      /**
+       * Whether the finding depends on a measured time. A late answer is proof only if another answer is late as well.
+       */
       readonly timing: boolean
       /** SHOULD if this breach is weaker than the requirement. */
       readonly strength: Strength
       readonly symptom: Symptom | null
-      /** The consequence; null to use that of the case or the requirement. */
+      /** The consequence; null to use the consequence of the case or the requirement. */
       readonly because: string | null
     }
   | {
@@ -38,7 +40,7 @@ export type Finding =
       /** Index of the attempt that could not be decided; null if there was none to judge. */
       readonly attempt: number | null
       readonly observed: string
-      /** Whether nothing in the trace concerns the requirement. Other findings then decide. */
+      /** Whether nothing in the trace concerns the requirement. If so, other findings decide. */
       readonly empty: boolean
     }
   | {
@@ -89,7 +91,7 @@ export const thrown = (cause: unknown): Finding => ({
   observed: `the suite's own judgement failed (${cause instanceof Error ? cause.message : String(cause)}): please report it, with the evidence of --trace FILE`
 })
 
-/** Rank of a breach: a MUST before a SHOULD, and proof before what may be an accident. */
+/** Returns the rank of a breach: a MUST before a SHOULD, and proof before a possible accident. */
 const weight = ({ strength, timing }: Failed): number => (strength === "MUST" ? 0 : 2) + (timing ? 1 : 0)
 
 /**

@@ -1,7 +1,7 @@
 /**
  * Base of the faulty receivers: an HTTP server with `@doorhook/receiver`, in which a change replaces some parts. It
- * serves the hook at `/hook` and below, a probe and a control URL. Also the changes that several faulty receivers
- * share, and the ledger.
+ * serves the hook at `/hook` and below, a probe and a control URL. This module also has the ledger, and changes that
+ * several faulty receivers share.
  */
 import {
   createReceiver,
@@ -40,7 +40,7 @@ export interface ReceiverState {
   readonly once: (key: string, delivery: Delivery, request: ReceivedRequest, stored?: string) => Promise<boolean>
 }
 
-/** Parts of the server around the kit's receiver. */
+/** Replaceable parts of the server around the kit's receiver. */
 interface ServerParts {
   /** Runs before the server listens. */
   readonly start: () => void | Promise<void>
@@ -53,7 +53,7 @@ interface ServerParts {
 
 type Parts = ReceiverParts & ServerParts
 
-/** Difference of a receiver from the correct one: returns the parts to replace. */
+/** A change to the correct receiver: returns the parts to replace. */
 export type Change = (correct: Parts, box: ReceiverState) => Partial<Parts>
 
 export const plain = (status: number, body = "", headers: Readonly<Record<string, string>> = {}): Answer => ({
@@ -77,7 +77,7 @@ export const incoming = (source: unknown): IncomingMessage => {
 export const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => void setTimeout(resolve, milliseconds))
 
-/** Returns the path in a probe request, which may contain the whole URL. */
+/** Returns the path of the endpoint in a probe request, which may give its whole URL. */
 const scopeAsked = (given: string | null): string | null =>
   given === null || given.startsWith("/") ? given : new URL(given).pathname
 
@@ -148,7 +148,7 @@ export const startServer = async ({ change, database, port, secret }: ServerOpti
     secrets: secret === null ? "allow_unsigned" : [secret],
     store,
     now,
-    // Parts may be slow on purpose. With the usual limit, the kit would answer for them.
+    // Changed parts may be slow on purpose. With the default limit, the kit would answer before they do.
     answerWithinMs: 3_600_000,
     onProblem: () => undefined,
     parts: (standard) => {
@@ -204,10 +204,10 @@ export interface Rows {
 }
 
 type Row = readonly [
-  /** What it does wrong, in one sentence. */
+  /** What the receiver does wrong, in one sentence. */
   does: string,
   change: Change,
-  /** How to test it, where that differs from its requirement. */
+  /** Level, profile and verdict, where they differ from those of the requirement. */
   tried?: { readonly level?: Level; readonly profile?: Profile; readonly found?: "FAIL" | "WARN" }
 ]
 
@@ -257,7 +257,10 @@ export const turnsAway =
 
 export const unavailable = (): Refusal => new Refusal(503, "busy", { headers: { "retry-after": "1" } })
 
-/** Calls `otherwise` for an event that arrives while `most` others are being processed. Each takes some milliseconds. */
+/**
+ * Calls `otherwise` for an event that arrives while `most` others are being processed. Processing an event takes some
+ * milliseconds.
+ */
 export const besideOthers =
   (most: number, otherwise: (box: ReceiverState, key: string) => boolean): Change =>
   (correct, box) => {
@@ -273,7 +276,10 @@ export const besideOthers =
     }
   }
 
-/** Calls `otherwise` for a copy that arrives while the first is being processed, which takes this many milliseconds. */
+/**
+ * Calls `otherwise` for a copy that arrives while the first is being processed. Processing takes this many
+ * milliseconds.
+ */
 export const besideItself =
   (milliseconds: number, otherwise: () => Promise<boolean>): Change =>
   (correct) => {
@@ -323,7 +329,7 @@ interface Ledger {
   readonly isKnown: (key: string) => boolean
   /** Marks the key; returns whether it was not marked before. */
   readonly mark: (key: string, at: number) => boolean
-  /** Deletes the marks that meet an SQL condition, with `?` for each value. */
+  /** Deletes the marks that meet an SQL condition, which has a `?` for each value. */
   readonly forget: (condition: string, ...values: ReadonlyArray<string | number>) => void
   readonly act: (effect: StoredEffect) => void
   /** Counts the effects of an event in one scope, or in all scopes for null. */
@@ -339,7 +345,7 @@ const schema = `
 CREATE TABLE IF NOT EXISTS effects (id TEXT NOT NULL, scope TEXT NOT NULL, stored TEXT NOT NULL) STRICT;
 CREATE INDEX IF NOT EXISTS effects_by_id ON effects (id, scope);`
 
-/** Opens a database file, or one in memory with `:memory:`. */
+/** Opens a database file, or a database in memory for `:memory:`. */
 const openLedger = (file: string): Ledger => {
   const database = new DatabaseSync(file)
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 3000;")

@@ -25,7 +25,7 @@ const forgetsAfter =
     }
   })
 
-/** Does something more after an event was stored or dropped as a duplicate. */
+/** Does additional work after an event was stored or dropped as a duplicate. */
 const afterwards =
   (more: (box: ReceiverState, isNew: boolean, delivery: Delivery, request: ReceivedRequest) => void): Change =>
   (correct, box) => ({
@@ -177,7 +177,7 @@ const takenForOne: Rows = {
     ],
     "id-without-type": ["Treats an access log and a call with the same data.id as duplicates.", knownBy(dataId)],
     "numeric-ids": [
-      "Stores ids in an untyped column, which turns those that look like numbers into numbers.",
+      "Stores ids in an untyped column, which turns ids that look like numbers into numbers.",
       knownBy(({ id }) => (/^\d+$/.test(id) ? String(Number(id)) : id))
     ],
     "letters-and-digits": [

@@ -1,5 +1,5 @@
 /**
- * The faulty receivers by requirement, running the suite against them, and the result: which requirement detects which
+ * Lists the faulty receivers by requirement, runs the suite against them, and reports which requirement detects which
  * receiver.
  */
 import { Shell } from "@doorhook/core"
@@ -25,13 +25,13 @@ import { rows } from "./Rows.ts"
 export interface Fault {
   readonly name: string
   readonly requirement: Requirement["id"]
-  /** What it does wrong, in one sentence. */
+  /** What the receiver does wrong, in one sentence. */
   readonly does: string
   readonly change: Change
-  /** The lowest level that detects it. */
+  /** The lowest level that detects the fault. */
   readonly level: Level
   readonly profile: Profile | null
-  /** Expected verdict: `WARN` if it breaks a SHOULD. */
+  /** Expected verdict: `WARN` if the fault breaks a SHOULD. */
   readonly found: "FAIL" | "WARN"
 }
 
@@ -42,7 +42,10 @@ export const faults: ReadonlyArray<Fault> = requirements.flatMap(({ id, level, p
   })
 )
 
-/** How long the suite tries to start a receiver again, in milliseconds. All start in less than a second. */
+/**
+ * How long the suite tries to start a receiver again, in milliseconds. Every bundled receiver starts in less than a
+ * second.
+ */
 const comeback = 10_000
 
 /** Secret of the bundled receivers. It protects nothing. */
@@ -147,11 +150,11 @@ export const tryRight = (
 /** The result of one faulty receiver. */
 export interface Kill {
   readonly fault: Fault
-  /** Whether its requirement gave the expected verdict. */
+  /** Whether the fault's requirement gave the expected verdict. */
   readonly isKilled: boolean
-  /** Other requirements that it broke. */
+  /** Other requirements that the receiver broke. */
   readonly others: ReadonlyArray<string>
-  /** What its requirement observed. */
+  /** What the fault's requirement observed. */
   readonly observed: string
   /** Milliseconds. */
   readonly took: number
@@ -169,7 +172,9 @@ export const killOf = (fault: Fault, { durationMs, endedBecause, requirements }:
   }
 }
 
-/** Returns the weaknesses of the suite: receivers that it did not detect, and requirements that detected none. */
+/**
+ * Returns the weaknesses of the suite: receivers that it did not detect, and requirements that detected no receiver.
+ */
 export const weaknesses = (kills: ReadonlyArray<Kill>, requirements: ReadonlyArray<string>): ReadonlyArray<string> => [
   ...kills.flatMap(({ fault: { found, name, requirement }, isKilled, observed, others }) => {
     const instead = others.length === 0 ? "" : `, but failed ${others.join(", ")}`
@@ -177,7 +182,7 @@ export const weaknesses = (kills: ReadonlyArray<Kill>, requirements: ReadonlyArr
   }),
   ...requirements
     .filter((id) => !kills.some(({ fault, isKilled }) => isKilled && fault.requirement === id))
-    .map((id) => `${id} fails no faulty receiver of its own`)
+    .map((id) => `${id} fails no faulty receiver written for it`)
 ]
 
 /** Describes a result in one line. */

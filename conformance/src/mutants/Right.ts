@@ -12,7 +12,7 @@ import { checks, isSigned } from "./Signatures.ts"
 
 export interface RightReceiver {
   readonly name: string
-  /** What it does. */
+  /** What the receiver does. */
   readonly does: string
   readonly change: Change
   /** Settings that its author would declare. */
@@ -44,7 +44,7 @@ const slow =
   (milliseconds: number): Change =>
   () => ({ acknowledge: () => pause(milliseconds).then(() => acknowledged) })
 
-/** Writes a time in another zone, as a database column might. */
+/** Writes a time in another zone, as a database might. */
 const inZone = (time: unknown): string =>
   new Date(String(time)).toLocaleString("sv-SE", { timeZone: "Asia/Kolkata", timeZoneName: "longOffset" })
 

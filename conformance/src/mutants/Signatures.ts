@@ -29,7 +29,7 @@ const signatureOf = ({ body, id, key, timestamp }: Signed): string =>
 
 export const isSigned = (signed: Signed): boolean => signed.signatures.split(" ").includes(signatureOf(signed))
 
-/** Verifies with `isGenuine`, and timestamps with these tolerances in seconds. */
+/** Verifies signatures with `isGenuine`, and timestamps with these tolerances, in seconds. */
 export const checks =
   (isGenuine: (signed: Signed) => boolean, past = 300, future = past): Change =>
   (_, box) => ({
@@ -40,7 +40,7 @@ export const checks =
     }
   })
 
-/** Verifies only the requests that `isLeftOut` does not select. */
+/** Verifies all requests except those that `isLeftOut` selects. */
 const leavesOut =
   (isLeftOut: (request: ReceivedRequest, body: Uint8Array, box: ReceiverState) => boolean): Change =>
   (correct, box) => ({
@@ -117,7 +117,7 @@ export const signatureRows: Rows = {
       checks((signed) => isSigned(signed) || isSigned({ ...signed, key: Buffer.from("") }))
     ],
     "known-before-checked": [
-      "Answers 200 to an id that it knows before it checks the signature.",
+      "Answers 200 to a known id before it checks the signature.",
       leavesOut((request, _, box) => isKnown(box, request))
     ],
     "wrong-answered-200": [
@@ -209,7 +209,7 @@ export const signatureRows: Rows = {
   },
   "R-SIG-07": {
     "first-signature-kept": [
-      "Refuses a known id with another signature than before.",
+      "Refuses a known id with a different signature than before.",
       refusesUnlike((_, { headers }) => headers["webhook-signature"], Object.is)
     ],
     "half-a-minute-apart": [

@@ -11,7 +11,7 @@ const { DATABASE = ":memory:", FAULT = "", PORT = "0", SECRET = "" } = process.e
 const wrong = Object.values(rows).find((named) => FAULT in named)?.[FAULT]?.[1]
 const change = wrong ?? rightReceivers.find(({ name }) => name === FAULT)?.change
 if (FAULT !== "" && change === undefined) {
-  process.stderr.write(`FAULT=${FAULT}: there is no such receiver; leave it empty for the plain one\n`)
+  process.stderr.write(`FAULT=${FAULT}: there is no such receiver; leave FAULT empty for the correct one\n`)
   process.exitCode = 3
 } else {
   // No top-level `await`, because the single-file suite is a CommonJS module.

@@ -20,7 +20,7 @@ const unusable = (file: string, what: string): ProbeUnusable =>
     message: `The log ${file} can't be read: ${what}. Start the receiver so that it logs to this file, or correct --probe.`
   })
 
-/** Makes the error for a log that was overwritten, whose earlier lines may be lost. */
+/** Makes the error for a log that was overwritten: its earlier lines may be lost. */
 const replaced = (file: string): ProbeUnusable =>
   new ProbeUnusable({
     message: `The log ${file} was overwritten during the run, so earlier lines may be lost. It must only grow: let the receiver append to it (>> instead of >), and don't rotate it during a run.`
@@ -29,7 +29,7 @@ const replaced = (file: string): ProbeUnusable =>
 /** Maximum number of bytes to read at a time. */
 const mostAtOnce = 1_048_576
 
-/** Number of bytes read last by which a log is recognised as the same. */
+/** How many of the bytes read last are compared to recognise an overwritten log. */
 const mostKnown = 256
 
 /** Counts matches by id as the log grows. Reads only whole lines, because the last may be incomplete. */
@@ -46,7 +46,9 @@ class Tail {
     this.#pattern = pattern
   }
 
-  /** Opens the file. Null if only its folder exists, because a receiver may create the log at its first effect. */
+  /**
+   * Opens the file. Returns null if only the folder exists, because a receiver may create the log at its first effect.
+   */
   async #open(): Promise<FileHandle | null> {
     try {
       return await open(this.#file, "r")
@@ -112,7 +114,10 @@ interface Log {
   readonly pattern: RegExp
 }
 
-/** Parses `FILE:REGEX`. Either may contain colons: an existing file is preferred, otherwise the shortest name. */
+/**
+ * Parses `FILE:REGEX`. Both parts may contain colons. Prefers a split that names an existing file, otherwise the
+ * shortest file name.
+ */
 export const parseLog = (text: string): Result.Result<Log, CommandFailure> => {
   const colons = Array.from(text.matchAll(/:/g), ({ index }) => index).filter(
     (at) => at > 0 && at < text.length - 1 && !(at === 1 && /^[A-Za-z]:[\\/]/.test(text))
@@ -179,7 +184,7 @@ const keyOf = ({ headers }: IncomingMessage): string | null => {
 }
 
 const isEventId = new RegExp(`^${eventIdPrefix}[0-9A-Za-z]{1,80}$`)
-/** The form of `data.id`. */
+/** Matches a `data.id`. */
 const isNumber = /^\d{1,20}$/
 
 /** Counts the requests that mention an id. Stores no bodies, because a receiver may send many. */
@@ -189,7 +194,8 @@ class Mentions {
 
   /**
    * Adds a request. Each webhook-id in it counts once, as a whole word. Numbers count only in a request without
-   * webhook-ids, because events of two types may have the same number. A request with a known key is not counted again.
+   * webhook-ids, because events of two types may have the same number. A request with a key that was seen before does
+   * not count.
    */
   add(text: string, key: string | null): void {
     if (key !== null && this.#keys.has(key)) return

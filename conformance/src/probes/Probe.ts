@@ -1,6 +1,6 @@
 /**
  * The interface through which the suite observes what a receiver did: how often the effect of an event was committed.
- * Also the probes that read one event at a time: a command and a URL.
+ * Also the two probes that read one event at a time: a command and a URL.
  */
 import { Effect, Predicate, Schedule, Schema } from "effect"
 import { spawn } from "node:child_process"
@@ -36,7 +36,7 @@ export interface ProbeReading {
   readonly data: string | null
 }
 
-/** The probe returned no usable answer, so it is unknown what the receiver did. */
+/** The probe returned no usable answer, so the receiver's effects are unknown. */
 export class ProbeUnusable extends Schema.TaggedError<ProbeUnusable>()("ProbeUnusable", {
   /** The request, its result, and what to do. */
   message: Schema.String
@@ -56,7 +56,8 @@ const fieldOf = (given: unknown, name: string): unknown =>
   Predicate.hasProperty(given, name) ? given[name] : undefined
 
 /**
- * Checks a probe's answer. Digests get lower case, because the case of hex digits has no meaning (RFC 4648, section 8).
+ * Checks a probe's answer. Converts digests to lower case, because the case of hex digits has no meaning (RFC 4648,
+ * section 8).
  */
 export const readReading = (
   given: unknown,
@@ -173,8 +174,8 @@ const httpPatience = 10_000
 /** Maximum number of requests at the same time. */
 const concurrency = 8
 /**
- * Retries of a request, for about three seconds: a receiver may not listen yet after a start, and its end closes
- * connections.
+ * Retries of a request, for about three seconds: a receiver that starts may not listen yet, and a receiver that stops
+ * closes its connections.
  */
 const whileStarting = { schedule: Schedule.exponential(50), times: 6 }
 

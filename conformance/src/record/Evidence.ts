@@ -21,14 +21,14 @@ export const suite = `doorhook-conformance/${version}`
 export const CaseRun = Schema.Struct({
   title: Schema.String,
   lane: Schema.Literals(lanes),
-  /** Whether it ran alone, so that measured times count. */
+  /** Whether the case ran alone. Only then do measured times count. */
   alone: Schema.Boolean,
   trace: Trace,
-  /** Whether it was executed to the end. False if the receiver became unreachable before. */
+  /** Whether the case was executed to the end. False if the receiver became unreachable before the end. */
   whole: Schema.Boolean,
-  /** Whether its effects were read. Also true without a probe. */
+  /** Whether the effects of the case were read. Also true without a probe. */
   settled: Schema.Boolean,
-  /** Traces of further executions of the same case, each of them alone. */
+  /** Traces of further executions of the same case, which ran alone. */
   repeats: Schema.Array(Trace)
 })
 export type CaseRun = typeof CaseRun.Type
@@ -43,7 +43,7 @@ export const ProbeCalibration = Schema.Struct({
   neverSent: Control,
   one: Control,
   two: Control,
-  /** Reading after the receiver had to record one more effect; null without a control URL. */
+  /** Reading after the receiver was made to record one more effect; null without a control URL. */
   double: Schema.NullOr(Control),
   digest: Schema.Boolean,
   byDataId: Schema.Boolean,
@@ -55,7 +55,7 @@ export const ProbeCalibration = Schema.Struct({
 })
 export type ProbeCalibration = typeof ProbeCalibration.Type
 
-/** How often a failed history was executed again, each time alone, and how often it failed. */
+/** How often a failed history was executed again, alone each time, and how often it failed. */
 export const Confirmed = Schema.Struct({ tried: Schema.Int, failed: Schema.Int })
 export type Confirmed = typeof Confirmed.Type
 
@@ -65,7 +65,8 @@ export const Refinement = Schema.Struct({
   confirmed: Confirmed,
   /**
    * Trace of the shortest history that still failed, which represents the failure. If the failure needs actions of
-   * other histories on the receiver, it includes them as operations. Null if no history failed again when it ran alone.
+   * other histories on the receiver, the trace includes them as operations. Null if no history failed again when it ran
+   * alone.
    */
   reproduced: Schema.NullOr(Trace)
 })
@@ -84,13 +85,13 @@ export const Evidence = Schema.Struct({
   /** The settings, without the values of queries in URLs. */
   options: Options,
   terms: Terms,
-  /** Needs that are met, except for the digest. */
+  /** Needs that the run meets, except for the digest. */
   given: Schema.Array(Schema.String),
   /** Names of the hooks in reports. */
   hooks: Schema.Record(Schema.String, Schema.String),
   /** Whether a command can repeat the run. False for a run inside a test. */
   repeatable: Schema.Boolean,
-  /** 99th percentile of the time of an exchange with an echo server in the suite's own process, in milliseconds. */
+  /** 99th percentile of the duration of an exchange with an echo server in the suite's own process, in milliseconds. */
   echo: Schema.Finite,
   /** ISO 8601, UTC. */
   startedAt: Schema.String,
@@ -116,7 +117,7 @@ export const withoutSignature = (headers: Readonly<Record<string, string>>): Rea
   )
 
 /**
- * Makes a function that removes the values of queries from endpoints. Adds a number to those that would otherwise be
+ * Makes a function that removes the values of queries from endpoints. Adds numbers to endpoints that would then be
  * equal.
  */
 const shownEndpoints = (): ((endpoint: string) => string) => {
@@ -166,16 +167,16 @@ interface Memory {
 }
 
 /**
- * Longest time, and largest number of other events, after which a duplicate was recognised; null if no late one was
- * sent.
+ * Longest time, and largest number of other events, after which a duplicate was recognised; null if no late duplicate
+ * was recognised.
  */
 export const memoryOf = ({ runs, terms }: Pick<Evidence, "runs" | "terms">): Memory | null => {
   const known = { seconds: -1, ids: 0 }
   for (const { lane, settled, trace } of runs) {
-    // In the other lanes, duplicates follow soon.
+    // In the other lanes, duplicates follow too soon to count.
     if (!settled || (lane !== "aged" && lane !== "last")) continue
     const hasWaited = trace.history.ops.some(({ k }) => k === "age")
-    // A map keeps the last value of a key, which in reverse order is the place of the first attempt.
+    // A map keeps the last value of a key. In reverse order, that is the place of the first attempt.
     const beginnings = new Map(trace.attempts.map(({ event }, index) => [event, index] as const).toReversed())
     const placesOfNew = [...beginnings.values()]
     for (const { attempts, last, most, shared, state } of storiesOf(trace, terms)) {
@@ -195,8 +196,8 @@ export const memoryInWords = ({ ids, seconds }: Memory): string =>
   `ids were remembered for ${seconds} s and ${ids.toLocaleString("en-US")} other events`
 
 /**
- * Number of characters at either end of an id that identify it, by a time and a random number. A receiver may wrongly
- * change the case of ids or truncate them. Such ids are not a sign of another sender.
+ * Number of characters at either end of an id that identify it: they encode a time and a random number. A receiver may
+ * wrongly change the case of ids or truncate them. Such ids are not a sign of another sender.
  */
 const identifying = 16
 

@@ -1,8 +1,9 @@
 /**
- * The settings of a run, one row for each. The rows determine their schema and defaults, the flags of the commands, and
- * the command that repeats a run.
+ * The settings of a run, one row for each. The rows determine the schema and the defaults of the settings, the flags of
+ * the commands, and the command that repeats a run.
  *
- * Settings are plain data without secrets. `Means` has the probe, the hooks and the secret that are made from them.
+ * Settings are plain data without secrets. `Means` contains the probe, the hooks and the secret that are made from
+ * them.
  */
 import { Acknowledgement, DurationText, Shell, UrlPolicy } from "@doorhook/core"
 import { Effect, Schema, Struct } from "effect"
@@ -16,10 +17,10 @@ import { profiles } from "../requirements/Requirement.ts"
 
 export const levels = [1, 2, 3] as const
 
-/** Default time of a run, in milliseconds. A shorter run shortens its waits. */
+/** Default time of a run, in milliseconds. In a shorter run, waits are shorter. */
 export const defaultMaxTime = 120_000
 export const defaultSettle = 10_000
-/** Shortest deadline that the suite can time, in milliseconds. */
+/** Shortest deadline that the suite can measure, in milliseconds. */
 export const leastDeadline = 200
 /** Seeds have up to 31 bits. */
 export const seedLimit = 2 ** 31
@@ -33,9 +34,9 @@ interface Setting<S extends Schema.Top> {
   /** The default. */
   readonly usual: S["Type"]
   readonly metavar: string | undefined
-  /** Form of its value in the flag, if it differs from the setting's. */
+  /** Form of the value in the flag, if it differs from the form in the settings. */
   readonly unit: "duration" | "rate" | null
-  /** Whether the command that repeats a history needs it. */
+  /** Whether the command that repeats a history needs the flag. */
   readonly repeats: boolean
 }
 
@@ -57,7 +58,7 @@ const texts = (flag: string, metavar: string, help: string, repeats = true) =>
 const duration = (flag: string, usual: number, help: string) =>
   setting(flag, Schema.Finite, usual, help, { unit: "duration" })
 
-/** URLs and commands are as given; null if not given. */
+/** All settings. URLs and commands are as given; null if not given. */
 export const rows = {
   url: texts(
     "url",
@@ -68,7 +69,7 @@ export const rows = {
     "i-own-this-target",
     Schema.Boolean,
     false,
-    "Confirms that the receiver is yours, and allows one outside this machine and private networks"
+    "Confirms that the receiver is yours, and allows a receiver outside this machine and private networks"
   ),
   binding: setting(
     "binding",
@@ -83,7 +84,7 @@ export const rows = {
     "Starts the receiver. The suite then kills, restarts and pauses it without the commands below"
   ),
   portEnv: text("port-env", "NAME", "The variable in which a spawned receiver finds the port of --url"),
-  restartCmd: text("restart-cmd", "CMD", "Ends the receiver if it runs, and starts it in the background"),
+  restartCmd: text("restart-cmd", "CMD", "Stops the receiver if it runs, and starts it in the background"),
   killCmd: text("kill-cmd", "CMD", "Kills the receiver immediately (SIGKILL)"),
   readyUrl: text("ready-url", "URL", "Answers 2xx once the receiver is ready; without it, an open port is enough"),
   pauseCmd: text("pause-cmd", "CMD", "Pauses the receiver (SIGSTOP)"),
@@ -119,7 +120,7 @@ export const rows = {
   maxTime: duration(
     "max-time",
     defaultMaxTime,
-    "How long the whole run may take; 2m by default. A shorter run shortens its waits"
+    "How long the whole run may take; 2m by default. In a shorter run, waits are shorter"
   ),
   /** Events a second. */
   peakRate: setting(
@@ -182,7 +183,7 @@ export const Options = Schema.Struct({
     rows,
     Struct.lambda<SchemaOf>(({ schema }) => schema)
   ),
-  /** Whether requests are signed. The secret itself is one of the means. */
+  /** Whether requests are signed. `Means` contains the secret itself. */
   signed: Schema.Boolean
 })
 export type Options = typeof Options.Type
@@ -210,7 +211,7 @@ export interface Means {
   readonly progress: (what: string) => Effect.Effect<void>
   /** How long the suite tries to start a killed receiver again, in milliseconds. */
   readonly comeback: number
-  /** Factor for waiting times, 1 at most; null to use the run's share of two minutes. */
+  /** Factor for waiting times, at most 1; null for the run's time divided by two minutes. */
   readonly pace: number | null
   /** Whether a command can repeat the run. False for a run inside a test. */
   readonly repeatable: boolean
@@ -256,7 +257,7 @@ export const repeatCommand = (options: Options, what: string): string => {
   const said = shown(options)
   const words = Struct.keys(rows).flatMap((name) => {
     if (!rows[name].repeats) return []
-    // With a probe, the default level is higher, so the level is written.
+    // With a probe, the default level is not 1, so the command always states the level.
     const isSaid = name === "url" || name === "seed" || (name === "level" && said.probe !== null)
     return !isSaid && JSON.stringify(said[name]) === JSON.stringify(defaults[name]) ? [] : wordsOf(name, said[name])
   })

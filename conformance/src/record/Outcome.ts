@@ -1,6 +1,6 @@
 /**
  * Pure functions that make verdicts from evidence. A plan says what a run has to do for a requirement; an outcome is
- * its verdict. A run computes verdicts repeatedly, so that it can stop when everything is decided.
+ * the verdict on the requirement. A run computes verdicts repeatedly, and stops when everything is decided.
  */
 import type { Shortfall, Trace } from "../evidence/Trace.ts"
 import { forBindings, keyOf } from "../history/History.ts"
@@ -32,7 +32,7 @@ export interface Plan {
   readonly missing: Need | null
   /** An unmet need without which the requirement can't pass; null if there is none. */
   readonly unproven: Need | null
-  /** The bindings if they select none of the events that the requirement needs, else null. */
+  /** The bindings, if they select none of the events that the requirement needs; else null. */
   readonly unsent: ReadonlyArray<string> | null
 }
 
@@ -130,16 +130,17 @@ const weakened = (finding: Finding, strength: Strength): Finding =>
 /** Finding for a requirement on the run of a case and its repeats. */
 export interface Assessment {
   readonly finding: Finding
-  /** The trace of the finding: of the run or of a repeat. */
+  /** The trace that led to the finding, from the run or from a repeat. */
   readonly trace: Trace
-  /** Whether the finding may be an accident: the case must be repeated, and no other case has confirmed it. */
+  /** Whether the finding may be an accident. If so, no other case has confirmed it, and the case must be repeated. */
   readonly suspect: boolean
 }
 
 const isLate = (finding: Finding): boolean => finding.verdict === "FAIL" && finding.timing
 
 /**
- * Whether times may not be the receiver's fault, because other requests were in flight or the suite itself was stalled.
+ * Whether a late answer might not be the receiver's fault, because other requests were in flight or the suite was
+ * stalled.
  */
 const isDisturbed = ({ alone, trace }: CaseRun, attempt: number): boolean =>
   !alone || trace.attempts[attempt]?.exchange.stalled !== undefined
@@ -154,9 +155,9 @@ const mayBeAccident = (finding: Finding, run: CaseRun): boolean =>
 /**
  * Judges one run of a case for one requirement.
  *
- * The strength of a breach is the weakest of four: those of the requirement, the case, the operations (`strengthOf`)
- * and the finding. A late answer counts as an accident until a repeat, or another case that ran alone, confirms it. It
- * is dropped only if other requests were in flight and a repeat passes alone.
+ * The strength of a breach is the weakest of four strengths: of the requirement, the case, the operations
+ * (`strengthOf`) and the finding. A late answer counts as an accident until a repeat, or another case that ran alone,
+ * confirms it. The late answer is dropped only if other requests were in flight and a repeat passes alone.
  */
 export const assess = (plan: Plan, run: CaseRun, others: ReadonlyArray<CaseRun>, terms: Terms): Assessment => {
   const { requirement } = plan
@@ -168,7 +169,8 @@ export const assess = (plan: Plan, run: CaseRun, others: ReadonlyArray<CaseRun>,
   for (const trace of run.repeats) {
     const repeated = of(trace)
     if (repeated.verdict === "FAIL") return { finding: repeated, trace, suspect: false }
-    // Times don't count while other histories run or the suite is stalled, so a case that then passes alone has passed.
+    // Times measured while other histories run or the suite is stalled don't count. If the case then passes alone, it
+    // has passed.
     if ((!run.alone || finding.verdict === "INCONCLUSIVE") && repeated.verdict === "PASS")
       return { finding: repeated, trace, suspect: false }
   }
@@ -204,7 +206,7 @@ export interface Outcome {
   } | null
   readonly confirmed: Confirmed | null
   readonly cases: { readonly directed: number; readonly directedDone: number; readonly randomDone: number }
-  /** Cases that were cut short, and how much of them was done. */
+  /** Cases that were cut short, and how much of each was done. */
   readonly cutShort: ReadonlyArray<string>
   /** Whether the requirement is undecided only for lack of time. */
   readonly lacksTime: boolean
@@ -311,7 +313,7 @@ const isOrdinary = ({ attempts, began, history, interventions }: Trace): boolean
   return history.ops.every(isPlain) && interventions.every(({ from }) => from > over + soon)
 }
 
-/** Returns the failure that is easiest to explain: with ordinary events, short, and with few variations. */
+/** Returns the failure that is easiest to explain: preferably with ordinary events, short, and with few variations. */
 const shortest = (assessed: ReadonlyArray<Assessed>): Assessed | undefined =>
   assessed.toSorted(
     ({ trace: a }, { trace: b }) =>
@@ -321,17 +323,20 @@ const shortest = (assessed: ReadonlyArray<Assessed>): Assessed | undefined =>
       variationsIn(a.history) - variationsIn(b.history)
   )[0]
 
-/** Returns the consequence of a finding: its own, or else its case's, or else the requirement's for the symptom. */
+/**
+ * Returns the consequence of a finding: from the finding, else from its case, else from the requirement for the
+ * symptom.
+ */
 const becauseOf = (finding: Finding, { because, becauses }: Requirement, own: Case | undefined): string => {
   const [said, symptom] = finding.verdict === "FAIL" ? [finding.because, finding.symptom] : [null, null]
   return said ?? own?.because ?? (symptom === null ? because : (becauses[symptom] ?? because))
 }
 
-/** Whether the receiver may be gone. A probe is often part of the receiver, so its failure counts. */
+/** Whether the receiver may be gone. A probe is often part of the receiver, so a failed probe counts as well. */
 const isGone = ({ how }: Ended): boolean =>
   how === "target_unusable" || how === "probe_unusable" || how === "stayed_down"
 
-/** Makes a failure undecided if its connection broke, which may have happened because the receiver was dying. */
+/** Makes a failure undecided if its connection broke, perhaps because the receiver was dying. */
 const sparingDeath = (one: Assessed): Assessed => {
   const { finding, trace } = one
   if (finding.verdict !== "FAIL" || finding.attempt === null) return one
@@ -425,7 +430,7 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   if (strong !== undefined) return broken(strong, requirement.strength === "MUST" ? "FAIL" : "WARN")
   const thrownAt = assessed.find(({ finding }) => finding.verdict === "ERROR")
   if (thrownAt !== undefined) return decided(thrownAt, "ERROR")
-  // An undecided case that is weaker does not leave the requirement undecided.
+  // An undecided case that is weaker than the requirement does not leave the requirement undecided.
   const counted = assessed.filter(({ run }) => strengthFor(plan, run.trace.history) === requirement.strength)
   const saysSomething = (one: Assessed): boolean => isFailed(one) || one.finding.verdict === "PASS"
   const open =

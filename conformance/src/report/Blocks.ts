@@ -64,7 +64,7 @@ const attemptBlock = (
   }
 }
 
-/** Most attempts shown per step. The JSON report and the HTTP archive contain more. */
+/** Maximum number of attempts shown per step. The JSON report and the HTTP archive contain more. */
 const mostAttempts = 6
 
 const stepBlocks = (requirement: ReportedRequirement): ReadonlyArray<StepBlock> => {
@@ -86,7 +86,7 @@ const stepBlocks = (requirement: ReportedRequirement): ReadonlyArray<StepBlock> 
   })
 }
 
-/** Most events whose effects are listed, and most differing members of stored data. */
+/** Maximum number of events whose effects are listed, and of differing members of stored data. */
 const mostEffects = 5
 const mostMembers = 8
 
@@ -111,7 +111,7 @@ export const notableEffects = ({ effects }: Pick<ReportedRequirement, "effects">
   ].map((one) => oneLine(one, 300))
 }
 
-/** Returns the differing members of the first event that was stored differently than it was sent. */
+/** Returns the differing members of the first event that was not stored as it was sent. */
 const differencesIn = ({ effects, history }: ReportedRequirement): ReadonlyArray<Difference> => {
   const sent = history.flatMap(({ attempts }) => attempts)
   for (const { stored, webhookId } of effects) {
@@ -149,8 +149,8 @@ const effectBlocks = (requirement: ReportedRequirement): ReadonlyArray<Block> =>
 }
 
 /**
- * Says how often the history failed again when repeated. A failure that does not recur is usually a race, but still
- * proof.
+ * Says how often the history failed again when repeated. A failure that does not recur is usually a race, but it still
+ * counts as proof.
  */
 export const confirmedInWords = ({ failed, tried }: NonNullable<ReportedRequirement["confirmed"]>): string => {
   const done = `${times(tried)}${tried === 1 ? "" : ", one at a time"}: it`
@@ -218,7 +218,7 @@ const shown = (value: unknown): string => {
 /** Number of characters shown before the first difference of two long texts; twice as many are shown from there on. */
 const around = 20
 
-/** Renders two texts. Long ones are cut to the part around the first difference, with their lengths. */
+/** Renders two texts. Cuts long texts to the part around the first difference, and adds their lengths. */
 const shownTexts = (sent: string, stored: string): Omit<Difference, "path"> => {
   const [before, after] = [Array.from(sent), Array.from(stored)]
   if (Math.max(before.length, after.length) <= 4 * around) return { sent: shown(sent), stored: shown(stored) }

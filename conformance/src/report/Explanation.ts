@@ -1,7 +1,7 @@
 /**
  * Puts a report into words: the conclusion (exit code, headline, claim and its gaps), the failures with root causes
- * first, a line for each requirement, and the notes. All reports for people are laid out from this. The command itself
- * sets the exit codes 3 (wrong usage) and 130 (interrupted).
+ * first, a line for each requirement, and the notes. All reports for people lay out this explanation. The command
+ * itself sets the exit codes 3 (wrong usage) and 130 (interrupted).
  */
 import { Array as Arrays } from "effect"
 import { verdicts } from "../judgement/Verdict.ts"
@@ -29,8 +29,8 @@ export const exitCodeOf = (report: Pick<Report, "ended" | "verdict">): number =>
   isUnusable(report) ? exitCodes.unusable : exitCodeByVerdict[report.verdict]
 
 /**
- * Returns the verdict of a run. Known failures do not fail it; a stale baseline does. A run that was broken off can't
- * pass.
+ * Returns the verdict of a run. Known failures do not fail the run, but a stale baseline does. A run that was stopped
+ * early can't pass.
  */
 export const verdictOf = (
   requirements: ReadonlyArray<ReportedRequirement>,
@@ -44,7 +44,7 @@ export const verdictOf = (
     : "pass"
 }
 
-/** Whether nothing could be sent, so that one reason explains every untested requirement. */
+/** Whether nothing could be sent. One reason then explains every untested requirement. */
 export const neverBegan = (report: Report): boolean => report.attempts === 0 && isUnusable(report)
 
 /** Whether a requirement fails the run. Known failures do not. */
@@ -121,7 +121,7 @@ export const claimOf = (report: Report): string => {
   return `${[levels[level], ...profiles].join(" + ")}${bindings === undefined ? "" : ` for ${bindings.join(" and ")}`}${gaps === "" ? "" : ` (${gaps})`}`
 }
 
-/** Returns the claim, with how long ids were seen to be remembered unless R-DUP-06 tested that. */
+/** Returns the claim. Adds how long the receiver was seen to remember ids, unless R-DUP-06 tested that. */
 const claimWithHorizon = (report: Report): string => {
   const { level, memory, requirements, verdict } = report
   const isTested = requirements.some((one) => one.id === "R-DUP-06" && one.verdict === "PASS")
@@ -168,7 +168,7 @@ export interface Explanation {
   readonly claim: string
   /** Number of requirements with each verdict, such as `12 PASS, 1 FAIL`. */
   readonly counts: string
-  /** How an incomplete run ended, and why; empty for a complete one. */
+  /** How an incomplete run ended, and why; empty for a complete run. */
   readonly ending: string
   readonly explained: ReadonlyArray<Explained>
   readonly summary: ReadonlyArray<Summary>
@@ -186,7 +186,10 @@ export const explainRequirement = (requirement: ReportedRequirement): Explained 
 
 const order: ReadonlyArray<Verdict> = ["FAIL", "ERROR", "WARN", "INCONCLUSIVE", "NOT_OBSERVABLE"]
 
-/** Maps the id of a requirement to the cause it is shown under. A cause is at least as severe; there are no cycles. */
+/**
+ * Maps the id of a requirement to the id of the cause under which it is shown. A cause is at least as severe. There are
+ * no cycles.
+ */
 const parentsOf = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyMap<string, string> => {
   const byId = new Map(requirements.map((one) => [one.id, one]))
   const parents = new Map<string, string>()
@@ -206,7 +209,7 @@ const parentsOf = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyMa
   return parents
 }
 
-/** Returns why a requirement is open, without its number of cases done, which differs between requirements. */
+/** Returns why a requirement is open, without the number of cases done, which differs between requirements. */
 const reasonOf = ({ observed }: ReportedRequirement): string =>
   observed.replace(/[:,]? (?:with )?\d+ of \d+ cases done$/, "")
 

@@ -132,7 +132,7 @@ const headOf = (report: Report, { claim, counts, ending, headline, notes }: Expl
     ${[...(ending === "" ? [] : [ending]), ...notes].map((note) => html`<p class="note">${note}</p>`)}`
 }
 
-/** Most characters of a body that are shown. */
+/** Maximum number of characters of a body to show. */
 const longestBody = 600
 
 const attemptOf = ({ attempt, decides, got, sent }: StepBlock["attempts"][number]): Html.Html => {

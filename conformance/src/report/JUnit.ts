@@ -1,7 +1,7 @@
 /**
  * The report as JUnit XML for Jenkins (junit-10.xsd), GitHub and GitLab: a suite for each family, a case for each
- * requirement. An undecided requirement is reported as skipped with its reason, so that no build takes it for passed.
- * CI systems look only at cases: if a run did not pass and no case shows it, an extra case reports an error.
+ * requirement. An undecided requirement is reported as skipped with its reason, so that it does not count as passed. CI
+ * systems look only at cases: if a run did not pass and no case shows it, an extra case reports an error.
  */
 import { Html } from "@doorhook/core"
 import { oneLine } from "./Blocks.ts"
@@ -45,7 +45,7 @@ const resultOf = ({ cutShort, known, verdict }: ReportedRequirement): Result => 
     case "ERROR":
       return "error"
     case "WARN":
-      // A broken SHOULD must not fail a build.
+      // The breach of a SHOULD must not fail a build.
       return "system-out"
     case "INCONCLUSIVE":
     case "NOT_OBSERVABLE":
@@ -118,7 +118,7 @@ Exit code ${exitCode}.${undecided}</error>`
       errors: 1,
       skipped: 0,
       time: 0,
-      cases: [caseOf("RUN", "The run comes to a verdict", 0, error)]
+      cases: [caseOf("RUN", "The run reaches a verdict", 0, error)]
     }
   ]
 }

@@ -19,7 +19,7 @@ import { verdictOf } from "./Explanation.ts"
 import type { Calibration, Report, ReportedRequirement, TimingLane } from "./Report.ts"
 import { curlCommand, decidedBy, effectsOf, round, stepsOf } from "./Steps.ts"
 
-/** Files of stored histories by requirement id, and why any could not be stored. */
+/** Files of stored histories by requirement id, and the problem if histories could not be stored. */
 export interface StoredFiles {
   readonly files: ReadonlyMap<string, string>
   readonly problem: string | null
@@ -118,7 +118,7 @@ const howOf = ({ calibration, hooks, options }: Seen): Readonly<Record<Need, str
   rate: `${options.peakRate ?? 0} events a second`
 })
 
-/** Lists what the suite could and could not see and do in a run, with what allowed it or would allow it. */
+/** Lists what the suite could or could not see and do in a run, and what made it possible or would do so. */
 export const observabilityOf = (evidence: Seen): Report["observability"] => {
   const { hooks, repeatable } = evidence
   const sight = sightOf(evidence)
@@ -220,7 +220,7 @@ const isSymptomOf = ({ decisive: found }: Outcome, { decisive, requirement: { id
 }
 
 /**
- * Returns the kinds of unusual operations in the decisive history. All operations that end the receiver count as one
+ * Returns the kinds of unusual operations in the decisive history. All operations that stop the receiver count as one
  * kind.
  */
 const specialsOf = ({ decisive }: Outcome): ReadonlyArray<string> =>
@@ -229,8 +229,8 @@ const specialsOf = ({ decisive }: Outcome): ReadonlyArray<string> =>
     : decisive.trace.history.ops.filter((op) => !isPlain(op)).map((op) => (endsReceiver(op) ? "end" : op.k))
 
 /**
- * Whether a requirement that examines all runs failed on a history that breaks the cause as well and shares a kind of
- * unusual operation with it.
+ * Whether a requirement that examines all runs failed on a history that also breaks the cause's requirement and shares
+ * a kind of unusual operation with the cause's history.
  */
 const isOfKind = (outcome: Outcome, cause: Outcome): boolean => {
   const { decisive, requirement } = outcome
@@ -249,7 +249,10 @@ const isOfKind = (outcome: Outcome, cause: Outcome): boolean => {
   )
 }
 
-/** Whether the cause is presupposed, and failed on ordinary events, on the same history, or with the same symptom. */
+/**
+ * Whether the requirement presupposes the cause, which failed on ordinary events, on the same history, or with the same
+ * symptom.
+ */
 const isPresupposed = ({ decisive, requirement }: Outcome, cause: Outcome): boolean =>
   requirement.presupposes.includes(cause.requirement.id) &&
   decisive !== null &&
@@ -322,8 +325,8 @@ const onTime = (outcomes: ReadonlyArray<Outcome>, { maxTime }: Options): Readonl
 }
 
 /**
- * Notes requirements in --only that need another level or profile. If --only names no others, the run fails with that
- * message.
+ * Notes requirements in --only that need another level or profile. Returns no note if --only names no others, because
+ * the run then fails with this message.
  */
 const onSelection = (options: Options): ReadonlyArray<string> => {
   const wants = outOfReach(options)
@@ -345,7 +348,7 @@ const onSecret = ({ options, runs }: Evidence): ReadonlyArray<string> => {
   if (options.signed) {
     return statuses.size === 1 && (status === 401 || status === 403)
       ? [
-          `Every event was answered with ${status}, although it was signed. The receiver may verify a body that was parsed and serialized again instead of the bytes that arrived, have another secret, or have a wrong clock.`
+          `Every event was answered with ${status}, although it was signed. Perhaps the receiver verifies a body that was parsed and serialized again instead of the bytes that arrived, or has another secret or a wrong clock.`
         ]
       : []
   }
@@ -357,7 +360,7 @@ const onSecret = ({ options, runs }: Evidence): ReadonlyArray<string> => {
 }
 
 /**
- * Notes how long ids were seen to be remembered, since a run may be too short to show that the receiver forgets them
+ * Notes how long the receiver was seen to remember ids. A run may be too short to show that the receiver forgets them
  * too soon.
  */
 const onMemory = (evidence: Evidence, outcomes: ReadonlyArray<Outcome>): ReadonlyArray<string> => {

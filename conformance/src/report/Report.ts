@@ -17,7 +17,7 @@ const ReportedAttempt = Schema.Struct({
   /** The answer, or how the attempt failed, in words. */
   got: Schema.String,
   webhookId: Schema.String,
-  /** Start of the attempt, from the start of the history. */
+  /** Time from the start of the history to the start of the attempt. */
   startedMs: Schema.Finite,
   connection: Schema.Literals(["new", "reused"]),
   status: Schema.NullOr(Schema.Int),
@@ -46,7 +46,7 @@ export type ReportedAttempt = typeof ReportedAttempt.Type
 
 /** One operation of the history, in words and as data, and its attempts. */
 const Step = Schema.Struct({
-  /** The operation in words, with the actions of other cases on the receiver in that time. */
+  /** The operation in words, with the actions of other cases on the receiver during the operation. */
   did: Schema.String,
   op: Operation,
   attempts: Schema.Array(ReportedAttempt),
@@ -85,7 +85,7 @@ const ReportedRequirement = Schema.Struct({
   because: Schema.String,
   expected: Schema.String,
   observed: Schema.String,
-  /** The history that decided the verdict; empty if the requirement passed. */
+  /** The steps of the history that decided the verdict; empty if the requirement passed. */
   history: Schema.Array(Step),
   /** When the history began, ISO 8601, UTC; missing without a history. */
   historyStartedAt: Schema.optionalKey(Schema.String),
@@ -114,7 +114,7 @@ export type ReportedRequirement = typeof ReportedRequirement.Type
 
 /** Measurements taken before the first case. */
 const Calibration = Schema.Struct({
-  /** 99th percentile of the time that an exchange with an echo server in the suite's own process takes. */
+  /** 99th percentile of the duration of an exchange with an echo server in the suite's own process. */
   echoP99Ms: Schema.Finite,
   guardMs: Schema.Int,
   /** Null without a probe. */
@@ -138,7 +138,7 @@ const Calibration = Schema.Struct({
 })
 export type Calibration = typeof Calibration.Type
 
-/** Something that the suite could or could not see or do in this run, and what allowed it or would allow it. */
+/** Something that the suite could or could not see or do in this run, and what made it possible or would do so. */
 const Observation = Schema.Struct({
   what: Schema.String,
   available: Schema.Boolean,
@@ -171,13 +171,14 @@ export const Report = Schema.Struct({
   durationMs: Schema.Finite,
   maxTimeMs: Schema.Int,
   settleMs: Schema.Int,
-  /** Which deduplication key was stressed; `both` if the two vary together. */
+  /** Which deduplication key was stressed; `both` if the two keys vary together. */
   dedupKey: DedupKey,
   calibration: Calibration,
   observability: Schema.Array(Observation),
   timing: TimingLane,
   /**
-   * Longest time and most other ids after which the receiver still recognised an event; missing if neither was seen.
+   * Longest time and highest number of other ids after which the receiver still recognised an event; missing if the run
+   * did not show it.
    */
   memory: Schema.optionalKey(Schema.Struct({ seconds: Schema.Int, ids: Schema.Int })),
   /** Ids in the baseline, and which of these passed; null without a baseline. */
@@ -206,11 +207,11 @@ const redacted = "(left out)"
 
 const secretName = /signature|authorization|cookie|secret|token|api-?key|password/i
 
-/** Returns headers with values that may be secrets replaced. */
+/** Returns headers with placeholders for values that may be secrets. */
 export const safeHeaders = (headers: Readonly<Record<string, string>>): ReadonlyArray<readonly [string, string]> =>
   Object.entries(headers).map(([name, value]) => [name, secretName.test(name) ? redacted : value])
 
-/** Returns a text with signing secrets and signatures replaced. */
+/** Returns a text with placeholders for signing secrets and signatures. */
 export const safeText = (text: string): string =>
   text
     .replaceAll(/(whs(?:ec|k)_)[A-Za-z0-9+/=]{8,}/g, `$1${redacted}`)

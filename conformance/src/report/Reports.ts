@@ -132,8 +132,8 @@ export const parse = (texts: ReadonlyArray<string>): Result.Result<ReadonlyArray
   Result.all(texts.flatMap((text) => text.split(/,(?=[a-z]+=)/)).map(parseOne))
 
 /**
- * Checks before a run that the reports and the files `beside` can be written, all to different files and over none of
- * `read`.
+ * Checks before a run that the reports and the files in `beside` can be written. All must be different files, and none
+ * may be in `read`.
  */
 export const check = (
   requests: ReadonlyArray<Request>,

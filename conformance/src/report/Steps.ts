@@ -1,6 +1,6 @@
 /**
- * A trace as a report shows it: the operations with their attempts, the actions of other cases on the receiver in that
- * time, the effects, and a curl command that repeats the requests.
+ * Shows a trace in a report: the operations with their attempts, the actions of other cases on the receiver during
+ * them, the effects, and a curl command that repeats the requests.
  */
 import { Shell, Signature, UrlPolicy } from "@doorhook/core"
 import type { HttpRequest } from "../evidence/Exchange.ts"
@@ -19,7 +19,7 @@ import type { ReportedAttempt, ReportedEffects, ReportedRequirement, Step } from
 const longestExcerpt = 1_000
 /** Length of the reported part of a request's body, in characters. */
 const longestBody = 4_096
-/** Most attempts of a step that are reported. */
+/** Maximum number of attempts to report for a step. */
 const mostAttempts = 40
 
 export const round = (value: number): number => Math.round(value * 1_000) / 1_000
@@ -80,7 +80,8 @@ const chosen = (trace: Trace, op: number, decisive: Attempt | undefined): Readon
     .filter(({ event }, place) => place < mostAttempts || event === decisive?.event)
 
 /**
- * Returns the step that ran at a time. Prefers a step without attempts between the attempts before and after that time.
+ * Returns the index of the step that ran at a time. Prefers a step without attempts if there is one between the
+ * attempts before and after that time.
  */
 const stepAt = ({ attempts, history: { ops } }: Trace, at: number): number => {
   const before = Math.max(-1, ...attempts.filter(({ started }) => started <= at).map(({ op }) => op))

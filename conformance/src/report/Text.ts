@@ -37,7 +37,7 @@ const blockLines = (block: Block): ReadonlyArray<string> => {
   }
 }
 
-/** Describes a follower in short: what was observed, and how to repeat it. */
+/** Describes a follower briefly: what was observed, and how to repeat it. */
 const followerLines = ({ blocks, followers, headline, ids, verdict }: Explained): ReadonlyArray<string> => [
   `    ${verdict}  ${ids.join(", ")}: ${headline}`,
   ...blocks
@@ -65,7 +65,7 @@ export const opening = (
     ""
   ].join("\n")
 
-/** The report as text. If nothing could be sent, one line says why. */
+/** Returns the report as text. If nothing could be sent, returns one line that says why. */
 export const render = (report: Report): string => {
   const { claim, counts, ending, explained, headline, notes, summary } = explanationOf(report)
   if (neverBegan(report)) return ending
@@ -86,7 +86,7 @@ export const render = (report: Report): string => {
     ...notes.map((note) => `Note: ${note}`),
     ...(notes.length === 0 ? [] : [""]),
     ...(ending === "" ? [] : [ending]),
-    // If the run did not pass, the command says why when it fails.
+    // If the run did not pass, the command's error message says why.
     ...(report.verdict === "pass" ? [`${headline}: ${claim}.`] : []),
     `${counts}; ${report.attempts} attempts, deadline ${deadlineInWords(report)}.`
   ].join("\n")

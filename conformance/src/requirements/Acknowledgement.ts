@@ -36,7 +36,7 @@ export const ordinaryCases: ReadonlyArray<Case> = [
   )
 ]
 
-/** Enough events, ten at once, to hit a rare fault. */
+/** Enough events, ten at a time, to trigger a rare fault. */
 export const manyEvents: Case = makeCase("state", "many ordinary events, ten at once", { k: "filler", count: 300 })
 
 const large = noted(withUnknown(accessLog, ["transcript", string("All quiet. ".repeat(9_000))]), "99 kB")
@@ -44,8 +44,8 @@ const large = noted(withUnknown(accessLog, ["transcript", string("All quiet. ".r
 export const largeEvent: Case = makeCase("timing", "a large event", newEvent(large))
 
 /**
- * The quiet time, in milliseconds. Receivers close idle connections after whole seconds. A time in between avoids using
- * a connection at the moment it closes.
+ * Length of the quiet time, in milliseconds. Receivers close idle connections after whole seconds. A time between whole
+ * seconds avoids using a connection at the moment it closes.
  */
 const quiet = 3_600
 
@@ -60,7 +60,7 @@ export const quietCase: Case = makeCase(
   again(0, retry)
 )
 
-/** Cases whose answers may take longer than those to the simplest events. */
+/** Cases whose answers may take longer than answers to the simplest events. */
 const slowerCases: ReadonlyArray<Case> = [
   makeCase("timing", "a duplicate", newEvent(accessLog), again(0, retry)),
   largeEvent,
@@ -75,12 +75,12 @@ const at = (event: EventTemplate, time: string, what: string): Case =>
  * clock.
  */
 const timeCases: ReadonlyArray<Case> = [
-  at(accessLog, "2026-03-02T08:00:00Z", "of a whole second"),
-  at(call, "2026-03-02T08:00:00.5Z", "of half a second"),
+  at(accessLog, "2026-03-02T08:00:00Z", "timed to the second"),
+  at(call, "2026-03-02T08:00:00.5Z", "timed to a tenth of a second"),
   at(accessLog, "2026-03-02T08:00:00.123456Z", "timed to the microsecond"),
-  at(call, "2026-03-02T08:00:00+00:00", "whose UTC is written +00:00"),
-  at(accessLog, "2016-02-29T23:59:59.999Z", "of ten years ago"),
-  at(call, "2031-01-01T00:00:00Z", "of years ahead")
+  at(call, "2026-03-02T08:00:00+00:00", "with UTC written as +00:00"),
+  at(accessLog, "2016-02-29T23:59:59.999Z", "from ten years ago"),
+  at(call, "2031-01-01T00:00:00Z", "from years in the future")
 ]
 
 const samples = single("timing", "events of a day", ordinary, 8)
@@ -88,7 +88,7 @@ const samples = single("timing", "events of a day", ordinary, 8)
 const inTimeShare = 0.999
 
 /**
- * Requires that no event is refused or broken off, and that 99.9 % are answered in time, counted from when they were
+ * Requires that no event is refused or broken off, and that 99.9 % are answered in time, each counted from when it was
  * due.
  */
 const underLoad = (trace: Trace, terms: Terms): Finding => {
@@ -104,14 +104,17 @@ const underLoad = (trace: Trace, terms: Terms): Finding => {
   const first = [...late, ...borderline][0]?.index ?? null
   const heldUp = trace.shortfalls.reduce((sum, { done, of, what }) => sum + (what === "connections" ? of - done : 0), 0)
   if (late.length - heldUp > allowed)
-    return fail(first, `${late.length} of ${loaded.length} answers came too late`, { timing: true })
+    return fail(first, `${late.length} of ${loaded.length} answers arrived too late`, { timing: true })
   if (heldUp > allowed)
     return inconclusive(
       first,
       `${heldUp} of ${loaded.length} events were sent too late, because all of the suite's connections were busy, so this rate can't be judged`
     )
   return late.length + borderline.length > allowed
-    ? inconclusive(first, `${late.length + borderline.length} of ${loaded.length} answers came at the deadline`)
+    ? inconclusive(
+        first,
+        `${late.length + borderline.length} of ${loaded.length} answers arrived too close to the deadline to judge`
+      )
     : pass(loaded.map(({ index }) => index))
 }
 
@@ -140,7 +143,7 @@ export const ackRequirements: ReadonlyArray<Requirement> = [
     judge: exactStatus
   }),
   requirement("R-ACK-03", 1, {
-    statement: "The answer comes within 5 seconds of the start of the request, connecting included.",
+    statement: "The answer arrives within 5 seconds of the start of the request, including the time to connect.",
     source: "interface document, section 6, rule 3, and section 8",
     because:
       "A later answer does not count: the event is sent again although it was handled. Put the work into a queue and answer immediately.",
@@ -151,10 +154,10 @@ export const ackRequirements: ReadonlyArray<Requirement> = [
     judge: statusInTime
   }),
   requirement("R-ACK-04", 1, {
-    statement: "The answer is complete: its body ends within the deadline and is as long as it says.",
+    statement: "The answer is complete: its body ends within the deadline and has the announced length.",
     source: "interface document, section 6, rule 3; RFC 9112, sections 6.3 and 8",
     because:
-      "An answer without an end keeps a connection of the sender busy. A wrong length corrupts the next answer on it.",
+      "An answer that never ends keeps a connection of the sender busy. A wrong length corrupts the next answer on the connection.",
     expected: ({ deadline }) =>
       `every answer ends within ${DurationText.format(deadline)}, with as many bytes as announced`,
     presumesAcknowledgement: false,
@@ -168,7 +171,7 @@ export const ackRequirements: ReadonlyArray<Requirement> = [
       "At the declared peak rate every event is acknowledged, 99.9 % of them within 5 seconds of when they were due.",
     source: "interface document, section 6, rule 3, and section 8",
     because:
-      "After an outage of a controller, or when a shift begins, many events come at once. A receiver that falls behind gets each event several times, and falls behind further.",
+      "After an outage of a controller, or when a shift begins, many events arrive at once. A receiver that falls behind gets each event several times, and falls behind further.",
     expected: (terms) =>
       `every event at the peak rate is answered with ${inWords(terms)}, counted from when it was due`,
     needs: ["rate"],

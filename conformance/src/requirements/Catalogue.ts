@@ -1,5 +1,5 @@
 /**
- * Every requirement of this version, and which of them a run tests.
+ * All requirements of this version, and the selection of those that a run tests.
  */
 import { didYouMean } from "@doorhook/core"
 import { ackRequirements } from "./Acknowledgement.ts"
@@ -40,7 +40,7 @@ export interface Selection {
   readonly selected: ReadonlyArray<Requirement>
   /** Selected, but left out by `--skip`. */
   readonly skipped: ReadonlyArray<Requirement>
-  /** Not selected because their profile is not, but reported as not observable. */
+  /** Not selected because their profile was not requested; reported as not observable. */
   readonly listed: ReadonlyArray<Requirement>
 }
 
@@ -62,7 +62,8 @@ export interface SelectionOptions {
 }
 
 /**
- * Selects the requirements up to the level that need no profile or a given one, limited to `only` and without `skip`.
+ * Selects the requirements of this level or lower that need no profile or a given one. Keeps only those in `only`, if
+ * any are named, and leaves out those in `skip`.
  */
 export const select = ({ level, only, profile: profiles, skip }: SelectionOptions): Selection => {
   const wanted = entriesOf(only)
@@ -86,14 +87,14 @@ export const select = ({ level, only, profile: profiles, skip }: SelectionOption
 /** Returns the message about an unknown entry, with a suggestion. */
 const unmatched = (entry: string): string => {
   const meant = /[^\w*-]/.test(entry)
-    ? "; only * is a wildcard, as in R-ACK-*, and commas separate several"
+    ? "; only * is a wildcard, as in R-ACK-*, and commas separate ids"
     : didYouMean(entry, entry.includes("*") ? [] : allIds)
   return `${entry} is no requirement${meant === "" ? `; there are ${ids()}` : meant}`
 }
 
 /**
  * Returns a message about an entry that matches no requirement of this version, at any level and in any profile; null
- * if all match. A run that ignored such an entry would pass without testing what was asked for.
+ * if all match. A run that ignored such an entry would pass without testing what it names.
  */
 export const selectionFlaw = ({ only, skip }: Pick<SelectionOptions, "only" | "skip">): string | null => {
   const wrongIn = (texts: ReadonlyArray<string>): string | undefined =>
@@ -111,7 +112,7 @@ const lackingFor = ({ level, profile: profiles }: SelectionOptions, { level: lea
     ...(profile !== null && !profiles.includes(profile) ? [`--profile ${profile}`] : [])
   ].join(" ")
 
-/** Lists requirements that `only` names but the run does not test, each with the flags that it needs. */
+/** Lists requirements that `only` names but the run does not test, each with the missing flags. */
 export const outOfReach = (asked: SelectionOptions): ReadonlyArray<string> => {
   const { selected, skipped } = select(asked)
   const has = [...selected, ...skipped]
@@ -130,7 +131,7 @@ export const whyNothing = (asked: SelectionOptions): string => {
   }
   const wants = outOfReach(asked)
   if (wants.length === 0) {
-    return `Nothing was tested: no requirement is called ${entriesOf(only).join(" or ")}. There are ${ids()}.`
+    return `Nothing was tested: no requirement is called ${entriesOf(only).join(" or ")}. The ids are ${ids()}.`
   }
   return `Nothing was tested: this run does not include what --only names. It needs more: ${wants.join(", ")}.`
 }

@@ -77,7 +77,7 @@ const moreUnknownMembers: ReadonlyArray<Case> = each(
   ],
   [
     withUnknown(accessLog, ["Name", string("Door 2")], ["ID", "1"]),
-    "unknown members whose names differ from known ones in case alone"
+    "unknown members whose names differ from known ones only in case"
   ],
   [
     withUnknown(accessLog, ["event", object([["resource_type", string("call")]])], ["data", "{}"]),
@@ -91,7 +91,10 @@ const dangerousMembers: ReadonlyArray<Case> = each(
   [withUnknown(call, ["constructor", object([["prototype", "{}"]])]), "an unknown member called constructor"]
 )
 
-/** Events of unknown types and actions. No binding selects them, so doorhook never sends them today: a SHOULD. */
+/**
+ * Events of unknown types and actions. Acknowledging them is a SHOULD: no binding selects them, so doorhook never sends
+ * them today.
+ */
 const unknownKinds: ReadonlyArray<Case> = each(
   [{ ...accessLog, resource_type: "intercom_status" }, "an unknown resource type"],
   [{ ...accessLog, resource_type: "door.forced:v2/alarm" }, "an unknown resource type with other characters"],
@@ -105,7 +108,7 @@ const unknownKinds: ReadonlyArray<Case> = each(
 ).map((one) => ({
   ...one,
   because:
-    "No binding selects such an event today. But an event of a later kind, or one sent by mistake, would be retried for days. Acknowledge what you do not handle."
+    "No binding selects such an event today. But an event of a kind added later, or one sent by mistake, would be retried for days. Acknowledge events that you do not handle."
 }))
 
 const named = (name: string): EventTemplate => withMember(accessLog, "name", name)
@@ -122,15 +125,15 @@ const callWith = (member: "unit" | "panel", id: string, labelled: "label" | "nam
   )
 
 /**
- * Makes a case of events with unusual values of one kind. They are sent one by one with nothing else in flight, so that
- * only the value can cause a failure.
+ * Makes a case of events with unusual values of one kind. The events are sent one by one with nothing else in flight,
+ * so that only the value can cause a failure.
  */
 const values = (title: string, because: string, ...events: ReadonlyArray<Unusual>): Case => ({
   ...makeCase("timing", title, ...events.map(([event, note]) => newEvent(noted(event, note)))),
   because
 })
 
-const people = "People have names in every script. Each such event would be refused for days, or stored wrong."
+const people = "People have names in every script. Each such event would be refused for days, or stored incorrectly."
 
 const oddValues: ReadonlyArray<Case> = [
   values(
@@ -149,7 +152,7 @@ const oddValues: ReadonlyArray<Case> = [
   values(
     "names of any script",
     people,
-    [named(string(rightToLeft)), "a name right to left"],
+    [named(string(rightToLeft)), "a right-to-left name"],
     [named(string(everyPlane)), "a name with characters of every Unicode plane"],
     [named(string("Zoe\u0308 Garci\u0301a")), "a name with combining accents"],
     [named(string("Zo\u00eb Garc\u00eda")), "the same name with composed accents"],
@@ -174,11 +177,11 @@ const oddValues: ReadonlyArray<Case> = [
     [named(string("1234567890123456789012345")), "a name of 25 digits"],
     [named(string("null")), "a name that reads null"],
     [named(string("true")), "a name that reads true"],
-    [named(string("  Dana   Whitfield ")), "a name with spaces before, inside and behind"]
+    [named(string("  Dana   Whitfield ")), "a name with leading, inner and trailing spaces"]
   ),
   values(
     "long texts",
-    "Names and image URLs can be longer than a column made for the usual ones. Each such event would be refused for days, or cut.",
+    "Names and image URLs can be longer than a database column that fits the usual ones. Each such event would be refused for days, or its texts cut.",
     [named(string("n".repeat(maxNameLength))), `a name of ${maxNameLength} characters`],
     [named(string("\u{1f511}".repeat(maxNameLength))), `a name of ${maxNameLength} characters of four bytes`],
     [
@@ -207,15 +210,15 @@ const oddValues: ReadonlyArray<Case> = [
     [callWith("panel", "311", "name", everyPlane), "a panel's name with characters of every Unicode plane"]
   ),
   values(
-    "values of the future",
+    "values that the interface does not list",
     "The interface lists only examples of these values, and hosts have others. Each such event would be refused for days.",
-    [withMember(accessLog, "entry_method", string("face_recognition_v2")), "an entry_method of the future"],
+    [withMember(accessLog, "entry_method", string("face_recognition_v2")), "another entry_method"],
     [withMember(accessLog, "release_status", string("Denied: anti-passback")), "another release_status"]
   ),
   values(
-    "values of calls of the future",
+    "values of calls that the interface does not list",
     "The interface lists only examples of these values, and hosts have others. Each such event would be refused for days.",
-    [withMember(call, "notification_type", string("maintenance_request")), "a notification_type of the future"],
+    [withMember(call, "notification_type", string("maintenance_request")), "another notification_type"],
     [withMember(call, "status", string("forwarded_to_concierge")), "another status"]
   ),
   {
@@ -226,9 +229,9 @@ const oddValues: ReadonlyArray<Case> = [
 ]
 
 const limit =
-  "The interface does not promise such values. But a receiver that refuses one gets the event for days, and one that changes it silently stores something else."
+  "The interface does not promise such values. But a receiver that refuses such a value gets the event again for days, and a receiver that silently changes it stores something else."
 
-/** Values at the limits of JSON and doubles: a SHOULD. */
+/** Values at the limits of JSON and doubles. Accepting them is a SHOULD. */
 const limits: ReadonlyArray<Case> = only("SHOULD", [
   values(
     "an access point beyond 2^53",
@@ -240,7 +243,7 @@ const limits: ReadonlyArray<Case> = only("SHOULD", [
   values("a name with U+0000, escaped", limit, [named('"Dana\\u0000Whitfield"'), "a name with U+0000, escaped"]),
   values(
     "times in other forms of ISO 8601",
-    "The same moment in another form is a different string. What is later shown, exported or compared is not what the controller sent.",
+    "The same moment in another form is a different string. So what is later shown, exported or compared is not what the controller sent.",
     ...["2026-03-02T08:00:00Z", "2026-03-02T08:00:00.123456Z", "2026-03-02T08:00:00+00:00"].map((time): Unusual => [
       withMember(accessLog, "logged_at", string(time)),
       `logged_at ${time}`
@@ -262,11 +265,11 @@ export const contentRequirements: ReadonlyArray<Requirement> = [
     source:
       "interface document, section 2.3: the shape of data depends on the resource type, and lists are not complete; types and actions: section 6.1",
     because:
-      "Hosts add members. A receiver that refuses unknown members stops working on the day that happens. It may ignore them.",
+      "Hosts may add members to events at any time. A receiver that refuses unknown members then stops working. It may ignore such members.",
     expected: (terms) => `an event with unknown content is answered with ${inWords(terms)}`,
     given: unknownMembers,
     further: [...moreUnknownMembers, ...unknownKinds, ...only("SHOULD", dangerousMembers)],
-    sampled: single("state", "events with something unknown", unknown, 10),
+    sampled: single("state", "events with unknown content", unknown, 10),
     judge: firstAttempts
   }),
   requirement("R-FWD-02", 1, {

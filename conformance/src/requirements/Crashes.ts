@@ -54,7 +54,7 @@ const crashes: ReadonlyArray<Case> = [
 ]
 const crashesFurther: ReadonlyArray<Case> = [crash(5, 8), crash(90, 4), crash(40, 5, accessLog, 2)]
 
-/** A graceful restart must lose no more than a crash does, but may stop a worker that still has a queue. */
+/** A graceful restart must not lose more than a crash. But it may stop a worker that still has a queue. */
 const restartAfterAnswers = operated("restarted right after acknowledgements", newLog, newCall, newLog, restart)
 
 const endings = ({ interventions }: Trace) =>
@@ -71,7 +71,7 @@ const before = ({ attempts }: EventStory, trace: Trace): EventStory["attempts"] 
 const wasAcknowledged = (story: EventStory, trace: Trace, terms: Terms): boolean =>
   before(story, trace).some(([, { exchange }]) => classify(exchange, terms) === "acknowledged")
 
-/** Requires exactly one effect, after a stop, of each event that was acknowledged before it. */
+/** Requires that each event that was acknowledged before a stop has exactly one effect after it. */
 const acknowledgedSurvives = (trace: Trace, terms: Terms): Finding =>
   eachEvent(trace, terms, "nothing was acknowledged before the receiver was stopped", (story) => {
     if (story.last === null || !story.owed || !wasAcknowledged(story, trace, terms)) return null
@@ -99,9 +99,9 @@ export const crashRequirements: ReadonlyArray<Requirement> = [
       "An event that was acknowledged before a crash or restart has its effect afterwards, without being sent again.",
     source: "interface document, section 6, rules 3 and 5",
     because:
-      "After an acknowledgement the sender owes no retry. What a receiver keeps only in memory when it answers 200 is lost with the process.",
+      "After an acknowledgement, the sender does not send the event again. What a receiver keeps only in memory when it answers 200 is lost with the process.",
     becauses: {
-      doubled: "A job that leaves its queue some time after the work is done is done again after a crash in between.",
+      doubled: "If a job leaves its queue some time after its work is done, a crash in between repeats the work.",
       doubled_at_once: symptoms.doubled_at_once
     },
     expected: () => "one effect for every event that was acknowledged before the receiver was stopped",
