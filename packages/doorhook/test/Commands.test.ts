@@ -380,13 +380,14 @@ describe("doorhook clients", () => {
       assert.deepStrictEqual(yield* run("clients", "remove", "beta"), {
         code: 1,
         stdout: "",
-        stderr: "doorhook: No client beta was registered with the service. The directory's clients are managed there.\n"
+        stderr:
+          "doorhook: No client beta was registered with the service. Manage the directory's clients in the directory.\n"
       })
       const wrong = yield* run("clients", "add", "--name", "x", "--redirect-uri", "http://evil.example/")
       assert.deepStrictEqual([wrong.code, wrong.stdout], [3, ""])
       assert.match(wrong.stderr, /^doorhook: --redirect-uri must be .*\n$/)
       assert.notStrictEqual((yield* run("clients", "add", "--name", "x")).code, 0)
-      assert.match((yield* run("clients", "rotate", "c1")).stderr, /The directory's clients are managed there/)
+      assert.match((yield* run("clients", "rotate", "c1")).stderr, /Manage the directory's clients in the directory/)
     })
   )
 })

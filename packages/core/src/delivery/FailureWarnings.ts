@@ -1,7 +1,6 @@
 /**
- * Warnings about failing integrations that become due by time alone, without a new attempt. Operators must also be
- * warned about an integration with one event a week before it is disabled. `model/FailureState` decides when warnings
- * are due.
+ * Sends warnings about failing integrations that become due with time, without a new attempt. Even an integration that
+ * gets one event a week must cause a warning before it is disabled. `model/FailureState` decides when warnings are due.
  */
 import { Clock, Effect } from "effect"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"

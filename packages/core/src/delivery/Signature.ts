@@ -26,7 +26,7 @@ const secretPrefix = "whsec_"
 const privateKeyPrefix = "whsk_"
 const publicKeyPrefix = "whpk_"
 
-/** Bytes of an Ed25519 private key (RFC 8032 section 5.1.5). */
+/** Length of an Ed25519 private key in bytes (RFC 8032 section 5.1.5). */
 const privateKeyBytes = 32
 
 const encoder = new TextEncoder()

@@ -14,8 +14,8 @@ export interface AuthorizationSettingsShape {
   readonly refreshRequiresSecret: boolean
   /**
    * Which clients get a new refresh token with each refresh. The default is `public`, because a client without a secret
-   * can't prove that it owns the token (RFC 9700 section 2.2.2). A client with a secret then keeps its token, which
-   * does not expire.
+   * can't prove that it owns the token (RFC 9700 section 2.2.2). With `public`, a client with a secret keeps its token,
+   * which does not expire.
    */
   readonly refreshRotation: "never" | "public" | "always"
   /**

@@ -198,7 +198,7 @@ export const makeFindClient =
     })
   }
 
-/** Maximum number of warnings remembered per directory. The oldest are forgotten first. */
+/** Maximum number of warnings remembered per directory. The oldest warnings are forgotten first. */
 const maxWarnings = 1_000
 
 const warned = new WeakMap<Directory["Service"], RecentMap<string, true>>()

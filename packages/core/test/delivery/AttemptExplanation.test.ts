@@ -35,7 +35,7 @@ const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Parti
   [
     "bad_status",
     { status: 404 },
-    "The receiver answered 404: nothing is there at the integration's URL. Check the URL."
+    "The receiver answered 404: there is nothing at the integration's URL. Check the URL."
   ],
   [
     "bad_status",
@@ -70,7 +70,7 @@ const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Parti
     { detail: "ECONNREFUSED" },
     "The receiver could not be reached (ECONNREFUSED). Check that it runs and can be reached from here."
   ],
-  ["connection_reset", {}, "The connection to the receiver broke. Check its log, or that of a proxy before it."],
+  ["connection_reset", {}, "The connection to the receiver broke. Check its log and that of any proxy in front of it."],
   ["dns", {}, "The name in the integration's URL has no address. Check the URL and the name's DNS entries."],
   [
     "tls",

@@ -118,7 +118,7 @@ describe("options", () => {
         [{ operatorKey: "key\n" }, "operatorKey: a header can't carry it"],
         [{ ackTimeout: "0s" }, "ackTimeout: must be more than 0"],
         [{ pollInterval: "0s" }, "pollInterval: must be more than 0"],
-        [{ lease: "1s" }, "lease: must be more than ackTimeout (5s) and 5s to record how it ended, not 1s"],
+        [{ lease: "1s" }, "lease: must be more than ackTimeout (5s) and 5s to record the result, not 1s"],
         [{ ackTimeout: "20s", lease: "25s" }, "lease: must be more than ackTimeout (20s)"],
         [{ ackTimeout: "30d" }, "ackTimeout: must be at most 1h, not 30d"],
         [{ lease: "2d" }, "lease: must be at most 1d, not 2d"],
