@@ -219,7 +219,7 @@ describe("doorhook deliveries", () => {
       )
       assert.match(
         yield* run("integrations", "set", "1", "--retry", "ring=5s").pipe(Effect.map((ended) => ended.stderr)),
-        /^doorhook: --retry ring is no resource type; there are call and access_log\.\n$/
+        /^doorhook: --retry ring is not a resource type; use call or access_log\.\n$/
       )
       assert.match(yield* printed(enable), /^1: enabled$/m)
       assert.match(yield* printed(recover), /^1 delivery since \d{4}-\S+Z will be sent; see .*: npx doorhook \S+ list /)

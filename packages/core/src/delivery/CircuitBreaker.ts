@@ -15,10 +15,7 @@ import type { UserId } from "../model/Ids.ts"
 /** How long to delay a delivery whose attempt was prevented by something other than its receiver, in milliseconds. */
 export const retryLater = 5_000
 
-/**
- * Extra delay, in milliseconds, for users for whom the directory failed. Other users' deliveries are then claimed
- * first.
- */
+/** Extra delay in milliseconds if the directory failed for the user. Other users' deliveries are then claimed first. */
 const afterOthers = 100
 
 /** Maximum number of trials without a pause, each for a different user. */
@@ -53,7 +50,8 @@ export class CircuitBreaker {
   /** Start of each current outage. */
   private readonly begun = new Map<BreakerCause, number>()
   /**
-   * Users whose last directory request failed. The value tells whether the log has reported it as limited to the user.
+   * Users whose last directory request failed. The value is true once the log has reported the failure as limited to
+   * the user.
    */
   private readonly unanswered = new Map<UserId, boolean>()
   /** The user of the last successful directory request; null after a first failure for another user. */
@@ -100,7 +98,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * Whether published deliveries of a user may be held for a trial without a pause. Otherwise they wait in the store.
+   * Whether a user's published deliveries may be held in memory, to be tried without a pause. Otherwise they wait in
+   * the store.
    */
   mayHold(user: UserId): boolean {
     // A trial may hang. Deliveries of users with earlier failures would pile up behind it and then have to be released

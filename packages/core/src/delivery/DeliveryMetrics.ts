@@ -11,7 +11,7 @@ import { ResourceTypes } from "../model/ResourceType.ts"
 import type { Settlement } from "../ports/DeliveryStore.ts"
 
 /**
- * Makes counters with the same name. Each attribute set gets its own metric object: with a shared one, every update
+ * Makes counters with the same name. Each attribute set gets its own metric object. With a shared object, every update
  * would look up the series again.
  */
 const counters = (id: string, description: string) => (attributes: Metric.Metric.AttributeSet) =>

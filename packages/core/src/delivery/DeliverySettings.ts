@@ -156,7 +156,7 @@ const problemsOf = (settings: DeliverySettingsShape): ReadonlyArray<Problem> => 
     ...unless(
       lease > ackTimeout + settleBudget || ackTimeout > longestAckTimeout,
       "lease",
-      `must be more than ackTimeout (${attempt}) and ${settle} to record the result, not ${DurationText.format(lease)}`
+      `must be more than ackTimeout (${attempt}) plus ${settle} to record the result, not ${DurationText.format(lease)}`
     ),
     ...tooLong("lease", lease, longestHold)
   ]

@@ -109,7 +109,7 @@ const maxUnsettled = 16
 /** Maximum number of failing integrations that the status lists. */
 const worstShown = 20
 
-/** Early retries per claim for each place of an integration that catches up at full speed. */
+/** Maximum number of early retries per claim, for each place of an integration that catches up. */
 const earlyPerPlace = 4
 
 const makeWorkerName = Effect.gen(function* () {
@@ -212,7 +212,7 @@ const makeDispatcher: Effect.Effect<
 
   // Recording: outcomes and releases, in batches.
 
-  /** Opens to start the recording of the collected batches. */
+  /** Opened to start recording the collected batches. */
   const recordNow = yield* Latch.make(false)
   const recordedAll = yield* Latch.make(true)
   let isRecordTimed = false

@@ -16,7 +16,7 @@ export type { Action, Explained } from "./SuggestedActions.ts"
 export { actions } from "./SuggestedActions.ts"
 export { explainAttempt }
 
-/** Why a delivery is in its state, and what comes next or can be done. */
+/** Why a delivery is in its state, and what happens next or can be done. */
 export interface Explanation extends Suggestion {
   readonly why: Sentences
 }

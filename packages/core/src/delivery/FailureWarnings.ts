@@ -1,6 +1,7 @@
 /**
- * Sends warnings about failing integrations that become due with time, without a new attempt. Even an integration that
- * gets one event a week must cause a warning before it is disabled. `model/FailureState` decides when warnings are due.
+ * Sends the warnings about failing integrations that are due because time has passed, not because of a new attempt.
+ * Even an integration with one event a week must cause a warning before it is disabled. `model/FailureState` decides
+ * when warnings are due.
  */
 import { Clock, Effect } from "effect"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"

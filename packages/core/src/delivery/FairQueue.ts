@@ -13,8 +13,9 @@
  * - an eighth of the queue;
  * - an equal share, once half of the common room is used;
  * - what its places need, if the integration is slow;
- * - what its places can send soon, if other workers share the store. Further deliveries wait in the store and are
- *   claimed in turn.
+ * - what its places can send soon, if other workers share the store.
+ *
+ * Further deliveries wait in the store and are claimed in turn.
  *
  * An integration with a rate limit (`requests_per_second`) gets no turn until its next request may start.
  *
@@ -512,7 +513,7 @@ export class FairQueue {
     this.openTotal++
     if (line.isSlow) this.openSlow++
     if (isRetryLane(lane)) this.openRetries++
-    // Moves to the end of the turns.
+    // Moves the line to the end of its turns.
     ;(line.isSlow ? this.slowTurns : this.turns)[lane].delete(line)
     line.isOffered[lane] = false
     this.offer(line)

@@ -71,7 +71,7 @@ const failingNotification = (about: About, failing_since: number, disableAfter: 
   disables_at: failing_since + disableAfter
 })
 
-/** A warning that becomes due with time, without a new attempt. */
+/** A warning that is due because time has passed, not because of a new attempt. */
 export interface Warning {
   readonly failing: FailureState
   readonly notification: IntegrationNotification

@@ -41,24 +41,24 @@ const catchUpAfter = minute
 export interface FailureStreak {
   readonly integration_id: IntegrationId
   readonly failures: number
-  /** Start of the first of them. */
+  /** Start of the first failed attempt. */
   readonly since: number
 }
 
 /** An integration whose waiting retries are sent early. */
 export interface CatchingUp {
   readonly integration_id: IntegrationId
-  /** When this began. */
+  /** When this process began to send its retries early. */
   readonly since: number
 }
 
-/** The failures of an integration that the log reports. */
+/** The current failures of an integration, for the log. */
 interface FailureRun {
   /** Consecutive failed attempts. */
   failures: number
-  /** Start of the first of them. */
+  /** Start of the first failed attempt. */
   since: number
-  /** Whether the log has reported them. */
+  /** Whether these failures have been logged. */
   isLogged: boolean
   /** When the log last reported this integration. */
   loggedAt: number
@@ -66,7 +66,7 @@ interface FailureRun {
   cause: string
   /** Number of consecutive attempts that ended with this cause. */
   sameCause: number
-  /** When the log last named each cause, most recent last. */
+  /** When each cause was last logged, most recent last. */
   readonly loggedCauses: Map<string, number>
 }
 

@@ -69,7 +69,7 @@ export class Membership {
     return this.#until !== null && this.#until <= now
   }
 
-  /** Notes a lost answer of the store. */
+  /** Notes that an answer from the store was lost. */
   noteLostAnswer(now: number): void {
     this.#lostAt = now
   }

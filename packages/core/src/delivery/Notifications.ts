@@ -36,8 +36,8 @@ export class Notifications extends Context.Service<
   Notifications,
   {
     /**
-     * Reports stored notifications. `seen` adds the last attempts of their integrations. Does not wait for the
-     * listener.
+     * Reports stored notifications. `seen` has the last attempts of their integrations, for the text. Does not wait for
+     * the listener.
      */
     readonly notify: (
       notifications: ReadonlyArray<Notification>,

@@ -1,7 +1,7 @@
 /**
  * Deletes expired data: old events with their settled deliveries, tokens, codes and idempotency keys.
  *
- * It deletes small batches with pauses, so that deliveries don't wait. Several workers of one store may run it at the
+ * It deletes small batches with pauses, so that deliveries don't wait. Several workers of one store may delete at the
  * same time.
  *
  * Ages are measured by the wall clock. If it jumps ahead of the monotonic clock, for example because it was set wrong,

@@ -218,7 +218,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     land(flight, null)
   }
 
-  /** Continues after an asynchronous answer of the directory. */
+  /** Continues after an asynchronous answer from the directory. */
   const answeredLate = (flight: Flight, answer: AccessAnswer): void => {
     const { delivery } = flight
     const at = now()
@@ -381,7 +381,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
       const settlement = settleExpired(delivery)
       host.record({ delivery, settlement, worker: membership.worker, countsForHealth: false })
     }
-    // A new round begins once all queued deliveries belong to users who failed in this one.
+    // A new round begins once all queued deliveries belong to users whose trials failed in this one.
     if (breaker.hasTrial || queue.queued === 0) return
     const hasOthers = queue.some((held) => !breaker.hasFailed(ownerOf(held)))
     if (!hasOthers && breaker.pausedUntil(at) === null) breaker.startRound()

@@ -1,5 +1,5 @@
 /**
- * The Ed25519 key that the service signs requests with. Receivers verify the requests with its public key and need no
+ * The Ed25519 key that the service signs requests with. Receivers verify requests with the public key and need no
  * secret.
  *
  * Each database has one key. It is created at the first start that needs it, and stored like other secrets. If the

@@ -3,8 +3,8 @@
  * the receiver (`whsec_`). Ed25519: `v1a,` and base64, with a private key (`whsk_`) whose public key (`whpk_`)
  * receivers have.
  *
- * Several secrets give several signatures, separated by spaces. During a rotation, a receiver with either secret can
- * verify the request.
+ * With several secrets, there are several signatures, separated by spaces. During a rotation, a receiver with either
+ * secret can verify the request.
  */
 import { Effect, Redacted, Result } from "effect"
 import { Base64 } from "effect/encoding"

@@ -26,7 +26,7 @@ export interface QueueEntry {
    * recorded.
    */
   readonly worker: string | null
-  /** 1: the next attempt is a resend. 2: a resend was requested during an attempt and follows it. */
+  /** 1: the next attempt is a resend. 2: a resend was requested during the attempt and will follow it. */
   readonly resend: 0 | 1 | 2
 }
 

@@ -216,7 +216,7 @@ const undeclaredIn = (value: unknown, types: ResourceTypeTable): ReadonlyArray<P
   return Object.keys(retry).flatMap((name) =>
     types.has(name)
       ? []
-      : [{ pointer: `/overrides/retry/${name}`, detail: `is no resource type; there are ${namesIn(types, "and")}` }]
+      : [{ pointer: `/overrides/retry/${name}`, detail: `is not a resource type; use ${namesIn(types, "or")}` }]
   )
 }
 

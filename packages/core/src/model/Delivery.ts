@@ -70,7 +70,7 @@ export type AttemptOutcome = typeof AttemptOutcome.Type
 /** Maximum length of the stored beginning of an answer's body, in characters. */
 export const maxExcerptLength = 16 * 1024
 
-/** One HTTP request, or its refusal by the address guard. */
+/** One HTTP request, sent or refused by the address guard. */
 export const Attempt = Schema.Struct({
   /** 1 for the first attempt. Sent as the `doorhook-attempt` header. */
   number: Schema.Int,

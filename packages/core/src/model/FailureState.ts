@@ -39,7 +39,7 @@ export interface AttemptResults {
   readonly retry_after: number | null
 }
 
-/** Consequences for the integration. */
+/** What a batch of attempts means for the integration. */
 export interface FailureDecision {
   /** The new failure state; null if the integration does not fail. */
   readonly failing: FailureState | null

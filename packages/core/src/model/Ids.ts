@@ -2,7 +2,8 @@
  * Identifiers, branded so that they can't be confused.
  *
  * Buildings, tenants, integrations and deliveries have numbers, assigned by the host or a store. Events have strings,
- * because their ids must be globally unique. Users and clients have strings, because their ids come from outside.
+ * because their ids must be globally unique. Users and clients have strings, because their ids are chosen outside
+ * doorhook.
  */
 import { Brand, Option, Predicate, Schema, SchemaGetter } from "effect"
 import { nameOf } from "./InvalidInput.ts"

@@ -1,6 +1,6 @@
 /**
- * Files named by flags. Explains why a file can't be read or written, and checks before a long job that its result can
- * be written.
+ * Files named by command-line flags. Explains why a file can't be read or written, and checks before a long job that
+ * its result can be written.
  */
 import type { PlatformError } from "effect"
 import { Effect, FileSystem, Option, Path, Predicate } from "effect"

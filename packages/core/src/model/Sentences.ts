@@ -15,8 +15,8 @@ export const sentences = {
     "The receiver answered {status}, but too late: after {millis} ms. It should answer first and process the event afterwards.",
   attempt_status: "The receiver answered {status}.",
   attempt_2xx:
-    "The receiver answered {status}: only 200 acknowledges. Let the receiver answer 200, or let any 2xx acknowledge for this integration (its setting acknowledge: 2xx).",
-  attempt_2xx_owner: "The receiver answered {status}: only 200 acknowledges. Let the receiver answer 200.",
+    "The receiver answered {status}: only 200 acknowledges. Change the receiver to answer 200, or accept any 2xx for this integration (setting acknowledge: 2xx).",
+  attempt_2xx_owner: "The receiver answered {status}: only 200 acknowledges. Change the receiver to answer 200.",
   attempt_3xx:
     "The receiver answered {status}: a redirect, and redirects are not followed. Change the integration's URL to the final address.",
   attempt_4xx: "The receiver answered {status}: it does not accept the request.",
@@ -75,14 +75,14 @@ export const sentences = {
   delivery_disabled: "The integration was disabled before the delivery was acknowledged.",
   delivery_right_lost: "The user who created the integration no longer has a right to these events.",
 
-  // What comes next, and what helps
+  // What happens next, and what helps
   remedy_first: "Its first attempt is due at {time}.",
   remedy_first_soon: "Its first attempt is due soon.",
   remedy_attempt: "Attempt {n} is due at {time}.",
   remedy_attempt_soon: "Attempt {n} is due soon.",
   remedy_attempt_asked:
     "Attempt {n} is due at {time}, {wait} after that answer: its Retry-After is respected, up to {most}.",
-  remedy_under_way: "If its process ends before the outcome is recorded, another attempt is made.",
+  remedy_under_way: "If the sending process ends before the outcome is recorded, another attempt is made.",
   remedy_arrived: "Nothing to do: the delivery was acknowledged.",
   remedy_nothing: "Nothing is sent.",
   remedy_nothing_more: "Nothing more is sent.",

@@ -62,7 +62,7 @@ export class AuthorizationServer extends Context.Service<
       attempt: LoginAttempt
     ) => Effect.Effect<LoginResult, StoreError | DirectoryError>
 
-    /** Logs a user in to doorhook's own pages. Its failures and those of `login` are counted together. */
+    /** Logs a user in to doorhook's own pages. Failures of `signIn` and `login` are counted together. */
     readonly signIn: (attempt: LoginAttempt) => Effect.Effect<SignInResult, DirectoryError>
 
     /** Whether a signed-in user still exists. */

@@ -1,5 +1,5 @@
 /**
- * Settings of the authorization server that are stricter or more lenient than the defaults.
+ * Settings that make the authorization server stricter or more lenient.
  */
 import { Context, Effect, JsonPointer, Layer, Result } from "effect"
 import type { Problem } from "../model/InvalidInput.ts"
@@ -25,7 +25,7 @@ export interface AuthorizationSettingsShape {
   readonly scopes: Readonly<Record<string, string>>
   /** Whether an undeclared scope is refused as an error or left out of the grant. */
   readonly unknownScope: "refuse" | "ignore"
-  /** Maximum number of valid access tokens per grant. Issuing another one ends the oldest. */
+  /** Maximum number of valid access tokens per grant. Issuing another one invalidates the oldest. */
   readonly accessTokensPerGrant: number
   /**
    * Maximum number of tokens that this process issues to a client per minute; null for no limit. For a client without a

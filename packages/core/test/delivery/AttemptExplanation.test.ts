@@ -10,7 +10,7 @@ const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Parti
   [
     "bad_status",
     { status: 204 },
-    "The receiver answered 204: only 200 acknowledges. Let the receiver answer 200, or let any 2xx acknowledge for this integration (its setting acknowledge: 2xx)."
+    "The receiver answered 204: only 200 acknowledges. Change the receiver to answer 200, or accept any 2xx for this integration (setting acknowledge: 2xx)."
   ],
   [
     "bad_status",
@@ -87,7 +87,11 @@ const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Parti
 
 describe("an attempt, explained to an owner", () => {
   it.each([
-    ["bad_status", { status: 204 }, "The receiver answered 204: only 200 acknowledges. Let the receiver answer 200."],
+    [
+      "bad_status",
+      { status: 204 },
+      "The receiver answered 204: only 200 acknowledges. Change the receiver to answer 200."
+    ],
     [
       "bad_status",
       { status: 429, detail: "asked to wait 1m (Retry-After)" },

@@ -59,13 +59,13 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
     "delivering",
     { last: null },
     "An attempt is under way.",
-    "If its process ends before the outcome is recorded, another attempt is made."
+    "If the sending process ends before the outcome is recorded, another attempt is made."
   ],
   [
     "delivering",
     {},
     `${failedWords} An attempt is under way.`,
-    "If its process ends before the outcome is recorded, another attempt is made."
+    "If the sending process ends before the outcome is recorded, another attempt is made."
   ],
   ["retrying", { next_attempt_at: due }, failedWords, "Attempt 4 is due at 2026-03-02T07:01:02.000Z."],
   [
