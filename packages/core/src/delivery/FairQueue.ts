@@ -19,7 +19,7 @@
  *
  * An integration with a rate limit (`requests_per_second`) gets no turn until its next request may start.
  *
- * Plain state without timers, I/O or failures.
+ * Plain state without timers or I/O; never fails.
  */
 import type { Lane, LeasedDelivery } from "../model/Delivery.ts"
 import { isRetryLane, isUrgentLane, lanes, placesFor } from "../model/Delivery.ts"

@@ -5,7 +5,7 @@
  * If the store's answer to a call is lost, the call may have leased deliveries to this worker. The next heartbeat then
  * lists all held deliveries, and the store releases the others. Deliveries of publications in progress are exempt.
  *
- * Plain state without timers, I/O or failures. All times are in milliseconds since the epoch.
+ * Plain state without timers or I/O; never fails. All times are in milliseconds since the epoch.
  */
 import type { DeliveryId } from "../model/Ids.ts"
 import type { Heartbeat, Membership as Answer } from "../ports/DeliveryStore.ts"

@@ -2,7 +2,7 @@
  * Results to be stored: outcomes of attempts, and released deliveries. They are collected in batches; each batch is
  * recorded in one transaction.
  *
- * Plain state without timers, I/O or failures.
+ * Plain state without timers or I/O; never fails.
  */
 import type { DeliveryId } from "../model/Ids.ts"
 import type { LeasedDelivery } from "../model/Delivery.ts"

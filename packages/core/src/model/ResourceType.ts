@@ -121,7 +121,7 @@ export const ResourceTypeDeclaration = Schema.Struct({
   retry: Schema.optional(Schema.Array(Schema.String)),
   /** How long an event may be sent after its publication, like `10m`. Default: no limit. */
   lifetime: Schema.optional(Schema.String),
-  /** Deliveries of priority `high`, as `call` has, are sent before those of `normal`. Default: `normal`. */
+  /** Deliveries with priority `high`, such as those of `call`, are sent first. Default: `normal`. */
   priority: Schema.optional(Schema.Literals(["high", "normal"]))
 })
 export type ResourceTypeDeclaration = typeof ResourceTypeDeclaration.Type
