@@ -184,12 +184,12 @@ describe("the command refuses with exit code 3 and one line", () => {
     [
       "two reports in one file",
       ["--url", "http://127.0.0.1:9/", "--report", "json=both.json,html=./both.json"],
-      /^--report html=\.\/both\.json: expected another file than that of --report json=both\.json$/
+      /^--report html=\.\/both\.json: must not be the same file as --report json=both\.json$/
     ],
     [
       "a trace in the file of a report",
       ["--url", "http://127.0.0.1:9/", "--report", "json=both.json", "--trace", "both.json"],
-      /^--trace both\.json: expected another file than that of --report json=both\.json$/
+      /^--trace both\.json: must not be the same file as --report json=both\.json$/
     ],
     ["a deadline too short to time", ["--url", "http://127.0.0.1:9/", "--deadline", "10ms"], /at least 200ms/],
     [

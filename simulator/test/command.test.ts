@@ -237,7 +237,7 @@ describe("wrong usage", () => {
     { args: ["plan", "--start", "2026-02-30"], says: "--start 2026-02-30: expected a local time like" },
     { args: ["plan", "--duration", "24"], says: "--duration 24: expected a duration like" },
     { args: ["plan", "--duration", "4000d"], says: "at most 3650d" },
-    { args: ["plan", "--out", "same", "--labels", "./same"], says: "expected another file than that of --out same" },
+    { args: ["plan", "--out", "same", "--labels", "./same"], says: "must not be the same file as --out same" },
     { args: ["preview", "--rate-scale", "0"], says: "--rate-scale 0: expected a number above 0" },
     { args: ["preview", "--rate-scale", "1e3"], says: "at most 1000" },
     { args: [...run, "--speed", "fast"], says: "--speed fast: expected a factor above 0, like 60x" },

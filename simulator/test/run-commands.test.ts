@@ -215,7 +215,7 @@ describe("generators", () => {
         `${events}: expected a JSON report of simulate run, by this version`
       ])
       const [, twice] = yield* refused(files[0] ?? "", files[0] ?? "")
-      assert.match(String(twice), /appears twice|expected another file/)
+      assert.match(String(twice), /appears twice|must not be the same file/)
     }).pipe(Effect.provide(platform()))
   )
 })

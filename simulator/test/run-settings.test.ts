@@ -457,7 +457,7 @@ describe("wrong usage of simulate run", () => {
     },
     { args: [...virtual, "--ack-timeout", "2h"], says: "--ack-timeout 2h: expected a duration like" },
     { args: ["run", "--ack-timeout", "2h"], says: "above 0 and at most 1h" },
-    { args: [...virtual, "--report", "json=x,csv=./x"], says: "--report csv=./x: expected another file than that of" },
+    { args: [...virtual, "--report", "json=x,csv=./x"], says: "--report csv=./x: must not be the same file as" },
     { args: [...virtual, "--ack-timeout", "0s"], says: "above 0" },
     { args: [...virtual, "--crash-every", "1ms"], says: "--crash-every 1ms: expected a duration like" },
     { args: [...virtual, "--delete-every", "999ms"], says: "at least 1s" },

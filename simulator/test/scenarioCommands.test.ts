@@ -97,7 +97,7 @@ describe("--scenario", () => {
         if (data.access_point !== undefined) assert.isTrue(doors.has(data.access_point))
       }
       const over = simulate("plan", "--scenario", scenario, "--directory", scenario)
-      yield* usageError(Effect.provide(over, platform), "expected another file")
+      yield* usageError(Effect.provide(over, platform), "must not be the same file")
     }).pipe(Effect.provide(platform))
   )
 
@@ -150,12 +150,15 @@ describe("an input file", () => {
   it.live.each([
     [
       "fit FOLDER/log.csv --out FOLDER/./log.csv",
-      "--out FOLDER/./log.csv: expected another file than that of LOG FOLDER/log.csv"
+      "--out FOLDER/./log.csv: must not be the same file as LOG FOLDER/log.csv"
     ],
-    ["plan --scenario FOLDER/house.json --out FOLDER/./house.json", "--out FOLDER/./house.json: expected another file"],
+    [
+      "plan --scenario FOLDER/house.json --out FOLDER/./house.json",
+      "--out FOLDER/./house.json: must not be the same file"
+    ],
     [
       "plan --scenario FOLDER/house.json --labels FOLDER/house.json",
-      "--labels FOLDER/house.json: expected another file"
+      "--labels FOLDER/house.json: must not be the same file"
     ],
     [
       "run --virtual --scenario FOLDER/house.json --report json=FOLDER/house.json",

@@ -219,7 +219,7 @@ describe("doorhook deliveries", () => {
       )
       assert.match(
         yield* run("integrations", "set", "1", "--retry", "ring=5s").pipe(Effect.map((ended) => ended.stderr)),
-        /^doorhook: --retry ring is no resource type; there are call and access_log\.\n$/
+        /^doorhook: --retry ring is not a resource type; use call or access_log\.\n$/
       )
       assert.match(yield* printed(enable), /^1: enabled$/m)
       assert.match(yield* printed(recover), /^1 delivery since \d{4}-\S+Z will be sent; see .*: npx doorhook \S+ list /)
@@ -380,13 +380,14 @@ describe("doorhook clients", () => {
       assert.deepStrictEqual(yield* run("clients", "remove", "beta"), {
         code: 1,
         stdout: "",
-        stderr: "doorhook: No client beta was registered with the service. The directory's clients are managed there.\n"
+        stderr:
+          "doorhook: No client beta was registered with the service. Manage the directory's clients in the directory.\n"
       })
       const wrong = yield* run("clients", "add", "--name", "x", "--redirect-uri", "http://evil.example/")
       assert.deepStrictEqual([wrong.code, wrong.stdout], [3, ""])
       assert.match(wrong.stderr, /^doorhook: --redirect-uri must be .*\n$/)
       assert.notStrictEqual((yield* run("clients", "add", "--name", "x")).code, 0)
-      assert.match((yield* run("clients", "rotate", "c1")).stderr, /The directory's clients are managed there/)
+      assert.match((yield* run("clients", "rotate", "c1")).stderr, /Manage the directory's clients in the directory/)
     })
   )
 })

@@ -1,21 +1,21 @@
 /**
- * The circuit breaker for the two dependencies of all deliveries: the directory, and outbound connections.
+ * Circuit breaker for the two things that every delivery depends on: the directory and outbound connections.
  *
  * It opens when one of them fails. Then one delivery is tried at a time, with pauses (half-open), and all others wait
  * in the store. The first success closes it.
  *
  * If the directory fails for one user only, only that user's deliveries wait. The next delivery of another user shows
- * whether the failure is limited to one user. Trials therefore alternate between users, and a few users who have not
- * failed in the current round are tried without a pause.
+ * whether the failure is limited to one user. Trials therefore alternate between users, and in each round, a few users
+ * without a failure are tried without a pause.
  *
- * Plain data: nothing here waits. All times are in milliseconds since the epoch.
+ * Plain state without timers or I/O. All times are in milliseconds since the epoch.
  */
 import type { UserId } from "../model/Ids.ts"
 
-/** Delay of a delivery that could not be attempted through no fault of its receiver, in milliseconds. */
+/** How long to delay a delivery whose attempt was prevented by something other than its receiver, in milliseconds. */
 export const retryLater = 5_000
 
-/** Extra delay for deliveries of users who failed, in milliseconds. Other users' deliveries are claimed first. */
+/** Extra delay in milliseconds if the directory failed for the user. Other users' deliveries are then claimed first. */
 const afterOthers = 100
 
 /** Maximum number of trials without a pause, each for a different user. */
@@ -30,11 +30,11 @@ const endTexts: Readonly<Record<BreakerCause, string>> = {
   egress: "Outbound connections work again"
 }
 
-/** Describes the end of an outage that lasted this many milliseconds. */
+/** Returns the log text for the end of an outage. `lasted` is in milliseconds. */
 export const endText = (cause: BreakerCause, lasted: number): string =>
   `${endTexts[cause]} after ${Math.round(lasted / 1_000)} s`
 
-/** A failed dependency, and the start of the failure. */
+/** A failed dependency, and when its failure began. */
 export interface Outage {
   readonly cause: BreakerCause
   readonly since: number
@@ -50,7 +50,8 @@ export class CircuitBreaker {
   /** Start of each current outage. */
   private readonly begun = new Map<BreakerCause, number>()
   /**
-   * Users whose last directory request failed. The value tells whether the log has reported it as limited to the user.
+   * Users whose last directory request failed. The value is true once the log has reported the failure as limited to
+   * the user.
    */
   private readonly unanswered = new Map<UserId, boolean>()
   /** The user of the last successful directory request; null after a first failure for another user. */
@@ -97,10 +98,12 @@ export class CircuitBreaker {
   }
 
   /**
-   * Whether published deliveries of a user may be held for a trial without a pause. Otherwise they wait in the store.
+   * Whether a user's published deliveries may be held in memory, to be tried without a pause. Otherwise they wait in
+   * the store.
    */
   mayHold(user: UserId): boolean {
-    // A trial may hang. Deliveries of users who failed before would accumulate behind it, only to be released again.
+    // A trial may hang. Deliveries of users with earlier failures would pile up behind it and then have to be released
+    // again.
     return !this.isOpen || (this.mayTryOthers && !(this.trying ? this.unanswered : this.round).has(user))
   }
 
@@ -119,7 +122,7 @@ export class CircuitBreaker {
     this.round.clear()
   }
 
-  /** Returns when a delivery that could not be sent is due again. Users who failed come last. */
+  /** Returns when a delivery that could not be sent is due again. Users for whom the directory failed come last. */
   dueAt(user: UserId, now: number): number {
     if (!this.isOpen) return now + retryLater
     const at = now < this.tryAt ? this.tryAt : now + retryLater
@@ -161,7 +164,7 @@ export class CircuitBreaker {
     return isNew ? "begins" : "lasts"
   }
 
-  /** Notes a success. Returns the length of the outage that it ended, in milliseconds; null if there was none. */
+  /** Notes a success. Returns the length of the outage that this ended, in milliseconds; null if there was none. */
   succeeded(cause: BreakerCause, user: UserId, now: number): number | null {
     if (cause === "directory") {
       this.answered = user

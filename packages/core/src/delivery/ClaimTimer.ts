@@ -1,27 +1,27 @@
 /**
  * Decides when a dispatcher claims due deliveries from the store.
  *
- * It claims immediately if there is room and known work: the last claim was cut short, an integration with few held
- * deliveries has more in the store, or a wake signal arrived. With little room, or right after a claim, it waits
- * briefly so that each claim is worth its cost. Otherwise it claims when the next delivery falls due, and at least once
- * per poll interval.
+ * The next claim is immediate if there is room and known work: the last claim was cut short, an integration with few
+ * held deliveries has more in the store, or a wake signal arrived. With little room, or right after a claim, the timer
+ * waits briefly, because small claims are not worth their cost. Without known work, the next claim is made when the
+ * next delivery falls due, and at least once per poll interval.
  *
- * Plain data: nothing here waits. All times are in milliseconds since the epoch.
+ * Plain state without timers or I/O. All times are in milliseconds since the epoch.
  */
 
 /** The shortest time between two small claims, in milliseconds. */
 export const minPollInterval = 20
 
 /**
- * Delay before due deliveries that a claim left in the store are claimed again, in milliseconds. They were left because
- * there was no room here, or another worker leased them.
+ * Delay before the next claim if a claim left due deliveries in the store, in milliseconds. They were left because
+ * there was no room here, or because another worker leased them.
  */
 export const recheckDelay = 1_000
 
 export interface ClaimTimerOptions {
   /** Longest time between two claims. */
   readonly pollInterval: number
-  /** Smallest room that makes a claim worth its cost. */
+  /** Minimum room for an immediate claim. With less room, the timer waits `minPollInterval` after the last claim. */
   readonly minBatch: number
 }
 
@@ -69,7 +69,7 @@ export class ClaimTimer {
     this.polledAt = now
     if (this.firstDue <= now) this.firstDue = Number.POSITIVE_INFINITY
     this.isSignalled = false
-    // The remainder is unknown until the claim ends, and stays unknown after a defect.
+    // Until the claim ends, more deliveries may be due. After a defect, this stays true.
     this.isCutShort = true
   }
 

@@ -61,7 +61,7 @@ export class NotDeliverable extends Schema.TaggedError<NotDeliverable>()("NotDel
 /** A delivery with its event and all its attempts, oldest first. */
 export interface DeliveryWithAttempts extends Delivery {
   readonly history: ReadonlyArray<Attempt>
-  /** Null if its row was deleted by something other than doorhook. */
+  /** Null if something other than doorhook deleted the event's row. */
   readonly event: FoundDelivery["event"]
   /** Why the delivery ended or what it waits for, and what can be done. */
   readonly explanation: Explanation

@@ -11,7 +11,7 @@ import { ResourceTypes } from "../model/ResourceType.ts"
 import type { Settlement } from "../ports/DeliveryStore.ts"
 
 /**
- * Makes counters with the same name. Each attribute set gets its own metric object: with a shared one, every update
+ * Makes counters with the same name. Each attribute set gets its own metric object. With a shared object, every update
  * would look up the series again.
  */
 const counters = (id: string, description: string) => (attributes: Metric.Metric.AttributeSet) =>
@@ -41,7 +41,7 @@ class ByType<A> {
 
 const accepted = counters(
   "doorhook_events_accepted_total",
-  "Events accepted: durable, whether or not an integration matched"
+  "Events stored durably, whether or not an integration matched"
 )
 
 const eventsAccepted = new ByType((resource_type) => accepted({ resource_type }))
@@ -75,7 +75,7 @@ const earlyAttempts = new ByType(
 
 const ended = counters(
   "doorhook_deliveries_ended_total",
-  "Deliveries that this process ended with an attempt or in place of one, by state. doorhook_deliveries also counts skipped deliveries and those cancelled by a change to their integration"
+  "Deliveries that ended in this process, after an attempt or when one was due, by state. doorhook_deliveries also counts skipped deliveries and those cancelled by a change to their integration"
 )
 
 /** Deliveries that ended, by resource type and state. Skipped deliveries are not counted here. */
@@ -170,7 +170,7 @@ export interface Counted {
   readonly latency: { readonly count: number; readonly buckets: ReadonlyArray<readonly [number, number]> }
 }
 
-/** The counts so far. A caller can compare them with an earlier result. */
+/** Returns the counts so far. Callers can compare them with an earlier result. */
 export const counted: Effect.Effect<Counted> = Effect.gen(function* () {
   let events_accepted = 0
   for (const counter of eventsAccepted.all()) events_accepted += (yield* Metric.value(counter)).count

@@ -29,7 +29,7 @@ export const allowOf = (allow: AllowList, { overrides }: Overridden): AllowList 
   return own.length === 0 ? allow : [...allow, ...own.flatMap((text) => Option.toArray(parseNetwork(text)))]
 }
 
-/** Returns which statuses acknowledge. */
+/** Returns which statuses count as an acknowledgement. */
 export const acknowledgementOf = ({ overrides }: Overridden): AcknowledgementRule => overrides.acknowledge ?? "200"
 
 /** Returns the custom headers of the integration's requests; null for none. */
@@ -48,8 +48,8 @@ export const maxPreviousSecrets = 5
 type Secrets = Pick<Integration, "previous_secrets" | "signing_secret">
 
 /**
- * Returns the secrets after a rotation. The current secret continues to sign for 24 hours, earlier ones until their
- * time ends.
+ * Returns the secrets after a rotation. The secret that was current continues to sign for 24 hours, earlier ones until
+ * they expire.
  */
 export const rotated = (
   { previous_secrets, signing_secret: secret }: Secrets,

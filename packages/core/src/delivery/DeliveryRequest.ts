@@ -22,8 +22,8 @@ export interface AttemptIdentity {
 }
 
 /**
- * Returns the headers of an attempt, with one signature per secret, or unsigned without secrets. If `signWith` returns
- * an exit, so does this function, and no fiber is needed.
+ * Returns the headers of an attempt, with one signature per secret. Without secrets, the request is unsigned. If
+ * `signWith` returns an exit, so does this function, and no fiber is needed.
  */
 export const headersOf = (
   crypto: Crypto["Service"],

@@ -21,7 +21,7 @@ import { problemOf } from "../model/RetryPolicy.ts"
 export const signings = ["hmac", "ed25519", "both", "off"] as const
 export type Signing = (typeof signings)[number]
 
-/** All durations in milliseconds. */
+/** All durations are in milliseconds. */
 export interface DeliverySettingsShape {
   /** The retry policy of each resource type. */
   readonly retry: RetryPolicies
@@ -50,7 +50,7 @@ export interface DeliverySettingsShape {
   readonly waitingBytes: number
   /** Whether waiting retries are sent early once an integration acknowledges again after an outage. */
   readonly catchUp: boolean
-  /** Longest time between two claims when no wake signal comes. */
+  /** Longest time between two claims when no wake signal arrives. */
   readonly pollInterval: number
   /** Special-purpose networks that every integration may use. */
   readonly allow: AllowList
@@ -62,7 +62,7 @@ export interface DeliverySettingsShape {
    */
   readonly integrationsPerScope: number | null
   /**
-   * Whether integrations are hidden from clients that did not create them. If false, all clients of a user with the
+   * Whether integrations are hidden from clients that did not create them. If false, all clients of a user who has the
    * right can read and change them, except for the signing secret.
    */
   readonly clientIsolation: boolean
@@ -75,7 +75,10 @@ export interface DeliverySettingsShape {
   readonly retention: number | null
 }
 
-/** The longest `ackTimeout`, in milliseconds. A request occupies its place in the queue for that time. */
+/**
+ * The longest `ackTimeout`, in milliseconds. A request to a silent receiver occupies its place in the queue for that
+ * time.
+ */
 export const longestAckTimeout = 3_600_000
 
 /** The longest `lease` and `pollInterval`, in milliseconds. */
@@ -105,7 +108,7 @@ export const defaultDeliverySettings: DeliverySettingsShape = {
 
 /**
  * Returns the time limit for the directory's answer before an attempt, in milliseconds: `ackTimeout`, but at most half
- * of what the attempt and its recording leave of the lease. The other half is for waiting in the queue.
+ * of the lease time that remains after the attempt and its recording. The other half is for waiting in the queue.
  */
 export const directoryPatience = ({ ackTimeout, lease }: DeliverySettingsShape): number =>
   Math.min(ackTimeout, (lease - ackTimeout - settleBudget) / 2)
@@ -117,7 +120,7 @@ export const longestAttempt = (settings: DeliverySettingsShape): number =>
 const unless = (isRight: boolean, name: string, detail: string): ReadonlyArray<Problem> =>
   isRight ? [] : [{ pointer: `/${name}`, detail }]
 
-/** Returns a problem unless a duration is a number within its limit. */
+/** Returns a problem if a duration exceeds its limit or is not a number. */
 const tooLong = (name: string, millis: number, longest: number): ReadonlyArray<Problem> =>
   unless(millis <= longest, name, `must be at most ${DurationText.format(longest)}, not ${DurationText.format(millis)}`)
 
@@ -153,7 +156,7 @@ const problemsOf = (settings: DeliverySettingsShape): ReadonlyArray<Problem> => 
     ...unless(
       lease > ackTimeout + settleBudget || ackTimeout > longestAckTimeout,
       "lease",
-      `must be more than ackTimeout (${attempt}) and ${settle} to record how it ended, not ${DurationText.format(lease)}`
+      `must be more than ackTimeout (${attempt}) plus ${settle} to record the result, not ${DurationText.format(lease)}`
     ),
     ...tooLong("lease", lease, longestHold)
   ]
@@ -165,7 +168,7 @@ export interface DeliverySettingsOverrides extends Partial<Omit<DeliverySettings
 }
 
 /**
- * Combines the defaults with overrides, and fails if the result is contradictory. The default `lease` grows with
+ * Combines the defaults with overrides, and fails if the combination is invalid. The default `lease` grows with
  * `ackTimeout`: with a short lease, one missed heartbeat would let a second worker send a delivery while the first is
  * still sending it.
  */

@@ -51,7 +51,7 @@ import { StoreFailures, retryUntilAvailable } from "./StoreFailures.ts"
 
 /** A publication on its way to the store. Either `stored` or `failed` must be called, once. */
 export interface Handover {
-  /** The worker that kept deliveries are leased to. */
+  /** Name of the worker to which kept deliveries are leased. */
   readonly worker: string
   /**
    * Reserves room in memory for a delivery; false if it must wait in the store. `size` is the length of the event's
@@ -59,8 +59,8 @@ export interface Handover {
    */
   readonly keep: (integration: Integration, lane: Lane, size: number) => boolean
   /**
-   * Reports that the publication is stored. `leased` are its deliveries leased to the worker. `hasDue` tells whether
-   * its other deliveries include due ones.
+   * Reports that the publication is stored. `leased` are the deliveries leased to the worker. `hasDue` is true if any
+   * of its other deliveries are due.
    */
   readonly stored: (leased: ReadonlyArray<LeasedDelivery>, hasDue: boolean) => void
   /** Reports that the publication is not stored, or that its outcome is unknown. */
@@ -73,7 +73,8 @@ export class Dispatcher extends Context.Service<
     /** Begins to store a publication. Also starts recording the outcomes collected so far. */
     readonly handOver: () => Handover
     /**
-     * Releases the queued deliveries of an integration that was changed or deleted. Those still due are claimed again.
+     * Releases the queued deliveries of an integration that was changed or deleted. The deliveries that are still due
+     * are claimed again.
      */
     readonly forget: (integration: IntegrationId) => Effect.Effect<void>
     readonly status: Effect.Effect<DispatcherStatus>
@@ -108,7 +109,7 @@ const maxUnsettled = 16
 /** Maximum number of failing integrations that the status lists. */
 const worstShown = 20
 
-/** Early retries per claim for each place of an integration that catches up at full speed. */
+/** Maximum number of early retries per claim, for each place of an integration that catches up. */
 const earlyPerPlace = 4
 
 const makeWorkerName = Effect.gen(function* () {
@@ -177,8 +178,8 @@ const makeDispatcher: Effect.Effect<
     storeFailures.clear("heartbeat")
     if (!membership.renew(heartbeat, answer)) {
       yield* beginAgain
-      // The heartbeat has begun a new membership under the old name. It would take a share of all places, so it ends
-      // here.
+      // The heartbeat has begun a new membership under the old name. That membership would take a share of all places,
+      // so it is ended here.
       yield* store.heartbeat({ worker: heartbeat.worker, now: at, until: null })
       return yield* renewMembership
     }
@@ -211,7 +212,7 @@ const makeDispatcher: Effect.Effect<
 
   // Recording: outcomes and releases, in batches.
 
-  /** Opens to start the recording of the collected batches. */
+  /** Opened to start recording the collected batches. */
   const recordNow = yield* Latch.make(false)
   const recordedAll = yield* Latch.make(true)
   let isRecordTimed = false
@@ -225,8 +226,8 @@ const makeDispatcher: Effect.Effect<
   )
 
   /**
-   * Starts the timer for recording the collected results. While a batch is being recorded, the timer starts at its end
-   * instead.
+   * Starts the timer for recording the collected results. While a batch is being recorded, the timer starts when that
+   * recording ends.
    */
   const recordSoon = (): void => {
     if (isRecordTimed || records.isUnderWay) return
@@ -300,7 +301,7 @@ const makeDispatcher: Effect.Effect<
   /** Cleans up after a batch. After a defect, its deliveries stay leased until a heartbeat no longer lists them. */
   const afterBatch = (batch: Batch, hasDefect: boolean): void => {
     records.over(now())
-    // Only now: until `over`, the deliveries of the batch counted as held.
+    // Not before `over`, because until then the deliveries of the batch count as held.
     if (hasDefect || batch.isInDoubt) noteLostAnswer()
     // Even after a defect, because with nothing left to record, nothing else would clear the failure.
     storeFailures.clear("settle")
@@ -321,8 +322,8 @@ const makeDispatcher: Effect.Effect<
 
   /**
    * Applies recorded outcomes to the state of this process. If an answer was lost, the repeated call lists no
-   * recoveries, and none is assumed: another process may have received a `Retry-After` that early retries would
-   * violate. The retries are then sent at their scheduled time.
+   * recoveries, and retries are sent at their scheduled times. Assuming a recovery would be wrong: another process may
+   * have received a `Retry-After` that early retries would violate.
    */
   const follow = (outcomes: ReadonlyArray<Outcome>, answer: Settled, at: number): Effect.Effect<void> =>
     answer.notifications.length === 0
@@ -566,7 +567,7 @@ const makeDispatcher: Effect.Effect<
             if (isStopping || changes.isVoid(delivery.integration.id, since)) release([delivery])
             else queue.add(delivery)
           }
-        // After queueing, so that the queue keeps the state of each integration.
+        // After queueing: the queue forgets the state of an integration without held deliveries.
         giveUp()
         if (hasDue) timer.signal()
         sender.pumpUrgent()
@@ -584,7 +585,7 @@ const makeDispatcher: Effect.Effect<
   yield* Effect.forkScoped(runForever("Recording attempts", recording))
   const loops = yield* Effect.forkScoped(
     Effect.andThen(
-      Effect.catchDefect(heartbeat, (defect) => logDefect("The heartbeat failed; it goes on", defect)),
+      Effect.catchDefect(heartbeat, (defect) => logDefect("The heartbeat failed; it continues", defect)),
       Effect.all(
         [
           runForever("Claiming deliveries", claiming),

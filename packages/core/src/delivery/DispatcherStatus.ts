@@ -17,21 +17,19 @@ export interface DispatcherStatus {
   /** Number of finished attempts that are not yet recorded in the store. */
   readonly unsettled: number
   /**
-   * Since when finished attempts have waited without one being recorded, in milliseconds since the epoch; null if none
-   * wait. Each recorded batch resets it.
+   * When a batch of finished attempts was last recorded or, if later, when the first of the unrecorded attempts ended.
+   * In milliseconds since the epoch; null if none are unrecorded.
    */
   readonly unsettled_since: number | null
   /** Time of the last successful claim, in milliseconds since the epoch; null before the first. */
   readonly last_claim_at: number | null
-  /**
-   * Since when the store has been failing claims or recordings, in milliseconds since the epoch; null while it works.
-   */
+  /** When the store began to fail claims or recordings, in milliseconds since the epoch; null while the store works. */
   readonly store_failing_since: number | null
   /** The outage that stops all deliveries except for a trial request every few seconds; null if there is none. */
   readonly outage: Outage | null
   /** Number of integrations whose last attempt in this process failed. */
   readonly failing: number
-  /** The few integrations with the most consecutive failures, worst first. */
+  /** The integrations with the most consecutive failures, worst first, at most 20. */
   readonly worst: ReadonlyArray<FailureStreak>
   /** Integrations whose waiting retries are sent early, after an outage of their receivers. */
   readonly catching_up: ReadonlyArray<CatchingUp>

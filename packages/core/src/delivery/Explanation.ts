@@ -1,6 +1,6 @@
 /**
  * Explains in plain words why a delivery is in its state and what can be done. Commands, the operator API and the pages
- * show these explanations, each to its own reader.
+ * show these explanations, adapted to their readers.
  */
 import { maxRetryAfter } from "../model/RetryPolicy.ts"
 import type { Sentence, Sentences } from "../model/Sentences.ts"
@@ -16,7 +16,7 @@ export type { Action, Explained } from "./SuggestedActions.ts"
 export { actions } from "./SuggestedActions.ts"
 export { explainAttempt }
 
-/** Why a delivery is in its state, and what comes next or can be done. */
+/** Why a delivery is in its state, and what happens next or can be done. */
 export interface Explanation extends Suggestion {
   readonly why: Sentences
 }
@@ -54,7 +54,7 @@ const attemptDue = ({ attempts, next_attempt_at }: Explained["delivery"]): Sente
     : say("remedy_attempt", { n, time: { time: next_attempt_at } })
 }
 
-/** Says when the next attempt is due and, after a `Retry-After`, how long after that answer. */
+/** Says when the next attempt is due. If the receiver sent a `Retry-After`, also says how long after its answer. */
 const retryDue = ({ delivery, last }: Explained): Sentence => {
   const due = delivery.next_attempt_at
   if (last === null || due === null || waitIn(last.detail) === null) return attemptDue(delivery)

@@ -1,7 +1,7 @@
 /**
- * Warnings about failing integrations that become due by time alone, without a new attempt. Operators must also be
- * warned about an integration with one event a week before it is disabled. `model/FailureState` decides when warnings
- * are due.
+ * Sends the warnings about failing integrations that are due because time has passed, not because of a new attempt.
+ * Even an integration with one event a week must cause a warning before it is disabled. `model/FailureState` decides
+ * when warnings are due.
  */
 import { Clock, Effect } from "effect"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"

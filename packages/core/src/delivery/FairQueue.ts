@@ -2,23 +2,24 @@
  * The queue of deliveries that a dispatcher holds in memory. It limits the deliveries per integration and decides the
  * sending order.
  *
- * Lanes are sent in the order of their urgency. Within a lane, integrations take turns, and each has a limited number
- * of places. A fifth of its places, and of all places, is reserved for urgent deliveries. All retries together use at
- * most half of all places, and so do all slow integrations. A backlog or many dead receivers therefore don't delay
- * urgent deliveries or healthy integrations.
+ * Lanes are sent in the order of their urgency. Within a lane, integrations take turns. Each has a limited number of
+ * places, that is, concurrent requests. A fifth of its places, and of all places, is reserved for urgent deliveries.
+ * All retries together use at most half of all places, and so do all slow integrations. A backlog or many dead
+ * receivers therefore don't delay urgent deliveries or healthy integrations.
  *
  * The queue is limited by count and by the size of the events. An eighth of it is reserved for urgent deliveries. A
- * quarter is reserved for integrations with few held deliveries, that is, fewer than their places need. The limit for
- * one integration depends on the situation:
+ * quarter is reserved for integrations that hold fewer deliveries than their places need. The limit for one integration
+ * depends on the situation:
  * - an eighth of the queue;
  * - an equal share, once half of the common room is used;
  * - what its places need, if the integration is slow;
  * - what its places can send soon, if other workers share the store.
+ *
  * Further deliveries wait in the store and are claimed in turn.
  *
  * An integration with a rate limit (`requests_per_second`) gets no turn until its next request may start.
  *
- * Plain data: nothing here waits or fails.
+ * Plain state without timers or I/O; never fails.
  */
 import type { Lane, LeasedDelivery } from "../model/Delivery.ts"
 import { isRetryLane, isUrgentLane, lanes, placesFor } from "../model/Delivery.ts"
@@ -67,10 +68,10 @@ export interface ClaimDemand {
 /** Maximum number of held deliveries per place of an integration, when other workers share the store. */
 const besideOthers = 16
 
-/** Maximum delay of a start that the rate limit makes up for, in milliseconds, because timers are not exact. */
+/** How much of a late start the rate limit makes up for, in milliseconds. Timers are not exact. */
 const rateSlack = 50
 
-/** A queue that does not move its items each time one is taken from its head. */
+/** A first-in, first-out queue. Taking the first item rarely moves the others. */
 class Fifo<A> {
   private items: Array<A> = []
   private head = 0
@@ -102,7 +103,7 @@ class Fifo<A> {
     return false
   }
 
-  /** Removes the items that pass the test. */
+  /** Moves the items that pass the test to `into`. */
   extract(test: (item: A) => boolean, into: Array<A>): void {
     const staying: Array<A> = []
     for (const item of this.items.slice(this.head)) (test(item) ? into : staying).push(item)
@@ -116,7 +117,7 @@ interface Line {
   readonly id: IntegrationId
   /** A queue for each lane used so far. */
   readonly queues: [Fifo<LeasedDelivery>?, Fifo<LeasedDelivery>?, Fifo<LeasedDelivery>?, Fifo<LeasedDelivery>?]
-  /** For each lane, whether the line takes part in its turns. */
+  /** For each lane, whether the line is among those that take turns in it. */
   readonly isOffered: [boolean, boolean, boolean, boolean]
   /** Deliveries held: reserved, queued or open. */
   held: number
@@ -171,8 +172,8 @@ export class FairQueue {
   private readonly depthAlone: number
   /** Maximum number of held deliveries of one integration. */
   private depth: number
-  /** Maximum number of held deliveries of a slow integration. */
-  private readonly minimum: number
+  /** Smallest `depth`: how many deliveries a slow integration may hold. */
+  private readonly minDepth: number
 
   constructor(options: FairQueueOptions) {
     this.options = options
@@ -180,8 +181,8 @@ export class FairQueue {
     this.ordinary = buffer - Math.min(concurrency, Math.floor(buffer / 8))
     this.ordinaryBytes = options.queueBytes - Math.floor(options.queueBytes / 8)
     this.common = this.ordinary - Math.floor(buffer / 4)
-    this.minimum = 2 * concurrencyPerIntegration
-    this.depthAlone = Math.max(this.minimum, Math.floor(buffer / 8))
+    this.minDepth = 2 * concurrencyPerIntegration
+    this.depthAlone = Math.max(this.minDepth, Math.floor(buffer / 8))
     this.depth = this.depthAlone
     this.halfOfPlaces = Math.max(1, Math.floor(concurrency / 2))
   }
@@ -212,7 +213,7 @@ export class FairQueue {
    */
   shareWith(share: Share): ReadonlyArray<LeasedDelivery> {
     const places = Math.ceil(this.options.concurrencyPerIntegration / share.workers)
-    const most = share.workers === 1 ? this.depthAlone : Math.max(this.minimum, besideOthers * places)
+    const most = share.workers === 1 ? this.depthAlone : Math.max(this.minDepth, besideOthers * places)
     this.share = share
     this.depth = Math.min(this.depthAlone, most)
     return [...this.lines.values()].flatMap((line) => {
@@ -287,15 +288,15 @@ export class FairQueue {
       this.drop(line, delivery.event.data.length)
       return []
     }
-    line.depth = this.minimum
+    line.depth = this.minDepth
     const surplus = this.extractSurplus(line)
     this.drop(line, delivery.event.data.length)
     return surplus
   }
 
   /**
-   * Notes the start of a delivery. If its integration has a rate limit, its next delivery waits accordingly. Removes
-   * and returns deliveries that can't be sent soon, to keep room for calls. The caller releases them.
+   * Notes the start of a delivery. If the integration has a rate limit, its next delivery waits accordingly. To keep
+   * room for calls, removes and returns deliveries that can't be sent soon. The caller releases them.
    */
   pace({ integration: { id, overrides } }: LeasedDelivery, now: number): ReadonlyArray<LeasedDelivery> {
     const line = this.lines.get(id)
@@ -303,8 +304,8 @@ export class FairQueue {
     if (requests_per_second === undefined || line === undefined) return []
     const interval = (1_000 * this.share.workers) / requests_per_second
     line.readyAt = Math.max(line.readyAt, now - rateSlack) + interval
-    const isTooDeep = line.depth > this.minimum
-    if (isTooDeep) line.depth = this.minimum
+    const isTooDeep = line.depth > this.minDepth
+    if (isTooDeep) line.depth = this.minDepth
     if (line.readyAt > now) this.pausedLines.add(line)
     this.offer(line)
     return isTooDeep ? this.extractSurplus(line) : []
@@ -319,7 +320,7 @@ export class FairQueue {
     return first
   }
 
-  /** Returns integrations to their turns when their rate limits allow it. */
+  /** Resumes the integrations whose rate limits allow another request. */
   resume(now: number): void {
     for (const line of this.pausedLines) {
       if (line.readyAt > now) continue
@@ -425,7 +426,7 @@ export class FairQueue {
     if (2 * this.heldTotal < this.common) return this.depth
     const others = this.lines.size - this.slowCount
     const equalShare = (room: number): number => Math.max(1, Math.floor((room - this.heldSlow) / (others + 1)))
-    return this.heldTotal < this.common ? equalShare(this.common) : Math.min(this.minimum, equalShare(this.ordinary))
+    return this.heldTotal < this.common ? equalShare(this.common) : Math.min(this.minDepth, equalShare(this.ordinary))
   }
 
   private get shareOfSlow(): number {
@@ -504,7 +505,7 @@ export class FairQueue {
   private take(line: Line, lane: Lane): LeasedDelivery | undefined {
     const delivery = line.queues[lane]?.shift()
     if (delivery === undefined) return undefined
-    // The line is almost empty while the store has more, so its limit grows.
+    // The line is almost empty and the store has more, so the line's limit grows.
     if (line.queued === 1 && line.isBehind) line.depth = Math.min(this.depth, 2 * line.depth)
     line.queued--
     this.queuedTotal--
@@ -512,7 +513,7 @@ export class FairQueue {
     this.openTotal++
     if (line.isSlow) this.openSlow++
     if (isRetryLane(lane)) this.openRetries++
-    // Moves to the end of the turns.
+    // Moves the line to the end of its turns.
     ;(line.isSlow ? this.slowTurns : this.turns)[lane].delete(line)
     line.isOffered[lane] = false
     this.offer(line)

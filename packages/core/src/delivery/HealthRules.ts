@@ -33,7 +33,7 @@ export interface HealthChange {
 }
 
 /**
- * Whether a batch may affect the health of an integration, judged before its deliveries are read. If not, the store
+ * Whether a batch could affect the health of an integration, judged before its deliveries are read. If not, the store
  * needs no lock on the integration. This is the usual case: the integration works and acknowledges everything.
  */
 export const mayChangeHealth = (
@@ -47,7 +47,7 @@ export const mayChangeHealth = (
       gone || state === "exhausted" || (attempt !== null && attempt.outcome !== "acknowledged")
   )
 
-/** Whether a batch may disable the integration at `now`, judged before its deliveries are read. */
+/** Whether a batch could disable the integration at `now`, judged before its deliveries are read. */
 export const mayDisable = (
   { failing, integration }: HealthSubject,
   settlements: ReadonlyArray<Pick<Settlement, "gone">>,
@@ -71,7 +71,7 @@ const failingNotification = (about: About, failing_since: number, disableAfter: 
   disables_at: failing_since + disableAfter
 })
 
-/** A warning that becomes due by time alone, without a new attempt. */
+/** A warning that is due because time has passed, not because of a new attempt. */
 export interface Warning {
   readonly failing: FailureState
   readonly notification: IntegrationNotification
@@ -90,7 +90,8 @@ export const warningOf = (
 }
 
 /**
- * Evaluates a batch at `now`. If `canDisable` is false, nothing is disabled now, and the next failure decides again.
+ * Evaluates a batch at `now`. If `canDisable` is false, the integration is not disabled now, and the next failure is
+ * evaluated again.
  */
 export const evaluateHealth = (
   { failing, integration }: HealthSubject,

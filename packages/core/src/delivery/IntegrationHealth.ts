@@ -3,10 +3,10 @@
  * logged about them. `delivery/HealthRules` decides about notifications and about disabling an integration, when
  * outcomes are stored.
  *
- * The log gets a line when an integration begins to fail, continues to fail for another cause, or acknowledges again.
+ * A line is logged when an integration begins to fail, continues to fail for another cause, or acknowledges again.
  * Single failures are not logged, because a retry usually succeeds.
  *
- * Plain data: nothing here waits. All times are in milliseconds since the epoch.
+ * Plain state without timers or I/O. All times are in milliseconds since the epoch.
  */
 import type { Attempt, LeasedDelivery } from "../model/Delivery.ts"
 import type { DeliveryId, IntegrationId } from "../model/Ids.ts"
@@ -41,24 +41,24 @@ const catchUpAfter = minute
 export interface FailureStreak {
   readonly integration_id: IntegrationId
   readonly failures: number
-  /** Start of the first of them. */
+  /** Start of the first failed attempt. */
   readonly since: number
 }
 
 /** An integration whose waiting retries are sent early. */
 export interface CatchingUp {
   readonly integration_id: IntegrationId
-  /** When it began. */
+  /** When this process began to send its retries early. */
   readonly since: number
 }
 
-/** The failures of an integration that the log reports. */
+/** The current failures of an integration, for the log. */
 interface FailureRun {
   /** Consecutive failed attempts. */
   failures: number
-  /** Start of the first of them. */
+  /** Start of the first failed attempt. */
   since: number
-  /** Whether the log has reported them. */
+  /** Whether these failures have been logged. */
   isLogged: boolean
   /** When the log last reported this integration. */
   loggedAt: number
@@ -66,7 +66,7 @@ interface FailureRun {
   cause: string
   /** Number of consecutive attempts that ended with this cause. */
   sameCause: number
-  /** When the log last named each cause, most recent last. */
+  /** When each cause was last logged, most recent last. */
   readonly loggedCauses: Map<string, number>
 }
 
@@ -84,7 +84,7 @@ export interface LogLine {
 /** Progress of an integration that catches up. */
 interface CatchUp {
   readonly since: number
-  /** Earliest time of the next round, because the receiver asked for no requests before it. */
+  /** Earliest time of the next round, according to the receiver's `Retry-After`. */
   notBefore: number
   /**
    * Maximum number of early retries per round. It starts at 1 and doubles after each acknowledged round, up to a limit.
@@ -102,7 +102,7 @@ const noneReported: ReadonlySet<IntegrationId> = new Set()
 const causeOf = ({ outcome, status }: Attempt): string => `${outcome} ${status ?? ""}`
 
 /**
- * Whether attempts fail for a new cause: neither the one logged last, nor one logged recently, because causes may
+ * Whether attempts fail for a new cause, which is neither the last one logged nor one logged recently. Causes may
  * alternate.
  */
 const hasNewCause = ({ cause, loggedCauses, sameCause }: FailureRun, now: number): boolean =>

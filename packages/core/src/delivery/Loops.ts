@@ -11,7 +11,7 @@ export const logDefect = (text: string, defect: unknown): Effect.Effect<void> =>
   Effect.catchDefect(Effect.logError(text, defect), () => Effect.void)
 
 /**
- * Repeats a step that waits for something each time. A defect is logged, and the loop continues after `rest`
+ * Repeats a step forever. Each step must wait for something. A defect is logged, and the loop continues after `rest`
  * milliseconds.
  */
 export const runForever = <R>(
@@ -22,7 +22,7 @@ export const runForever = <R>(
   Effect.forever(
     step.pipe(
       Effect.catchDefect((defect) =>
-        Effect.andThen(logDefect(`${what} failed; it goes on`, defect), Effect.sleep(rest))
+        Effect.andThen(logDefect(`${what} failed; it continues`, defect), Effect.sleep(rest))
       )
     ),
     // Each step waits anyway. An additional yield between steps would delay work that has arrived.

@@ -1,11 +1,11 @@
 /**
  * This process's membership among the workers of one store: its name, its expiry, and whether the store may have leased
- * deliveries to it without its knowledge.
+ * deliveries to it that it did not receive.
  *
  * If the store's answer to a call is lost, the call may have leased deliveries to this worker. The next heartbeat then
  * lists all held deliveries, and the store releases the others. Deliveries of publications in progress are exempt.
  *
- * Plain data: nothing here waits or fails. All times are in milliseconds since the epoch.
+ * Plain state without timers or I/O; never fails. All times are in milliseconds since the epoch.
  */
 import type { DeliveryId } from "../model/Ids.ts"
 import type { Heartbeat, Membership as Answer } from "../ports/DeliveryStore.ts"
@@ -69,7 +69,7 @@ export class Membership {
     return this.#until !== null && this.#until <= now
   }
 
-  /** Notes a lost answer of the store. */
+  /** Notes that an answer from the store was lost. */
   noteLostAnswer(now: number): void {
     this.#lostAt = now
   }
@@ -83,7 +83,7 @@ export class Membership {
 
   /** Applies the answer to a heartbeat. Returns false if the earlier membership of this name had already ended. */
   renew({ holds, until }: Heartbeat, { continued }: Answer): boolean {
-    // Deliveries created in the same millisecond are resolved by the next heartbeat.
+    // Deliveries created in the same millisecond are checked by the next heartbeat.
     if (holds !== undefined && this.#lostAt !== null && this.#lostAt < holds.before) this.#lostAt = null
     if (this.#until !== null && !continued) return false
     this.#until = until

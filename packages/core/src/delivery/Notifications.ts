@@ -1,9 +1,9 @@
 /**
  * Notifications to operators: in the log, in the metrics, and through a listener of the host.
  *
- * Notifications are stored first, so those that a listener misses remain in the list. A listener gets one notification
- * at a time. A slow or failing listener delays no delivery. A listener that never returns delays the next notification
- * only until its time limit.
+ * Notifications are stored first, so the list keeps those that a listener misses. A listener gets one notification at a
+ * time. A slow or failing listener does not delay deliveries. If a listener never returns, the next notification
+ * follows after the time limit.
  */
 import type { Cause } from "effect"
 import { Context, Effect, Fiber, Layer, Metric, Queue } from "effect"
@@ -36,8 +36,8 @@ export class Notifications extends Context.Service<
   Notifications,
   {
     /**
-     * Reports stored notifications. `seen` adds the last attempts of their integrations. Does not wait for the
-     * listener.
+     * Reports stored notifications. `seen` has the last attempts of their integrations, for the text. Does not wait for
+     * the listener.
      */
     readonly notify: (
       notifications: ReadonlyArray<Notification>,

@@ -2,7 +2,7 @@
  * Results to be stored: outcomes of attempts, and released deliveries. They are collected in batches; each batch is
  * recorded in one transaction.
  *
- * Plain data: nothing here waits or fails.
+ * Plain state without timers or I/O; never fails.
  */
 import type { DeliveryId } from "../model/Ids.ts"
 import type { LeasedDelivery } from "../model/Delivery.ts"
@@ -22,8 +22,8 @@ export interface Outcome {
   /** The worker that held the lease. */
   readonly worker: string
   /**
-   * Whether the outcome counts for the integration's health. It does not for a probe or an attempt that began before a
-   * change.
+   * Whether the outcome counts for the integration's health. False for a probe, and for an attempt that began before a
+   * change to the integration.
    */
   readonly countsForHealth: boolean
 }
@@ -63,7 +63,10 @@ export class RecordQueue {
     return this.#unsettled
   }
 
-  /** Since when outcomes have waited without one being recorded, in milliseconds since the epoch; null if none wait. */
+  /**
+   * When a batch was last recorded or, if later, when the oldest waiting outcome was added. In milliseconds since the
+   * epoch; null if no outcomes wait.
+   */
   get unsettledSince(): number | null {
     return this.#unsettled === 0 ? null : this.#progressAt
   }
@@ -90,7 +93,7 @@ export class RecordQueue {
     return batch
   }
 
-  /** Notes that the taken batch is recorded, or given up after a defect. */
+  /** Notes that the taken batch was recorded, or given up after a defect. */
   over(now: number): void {
     this.#unsettled -= this.#current?.outcomes.length ?? 0
     this.#current = null

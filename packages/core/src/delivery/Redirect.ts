@@ -6,7 +6,7 @@
 /** Whether a status is a redirect (RFC 9110 section 15.4). */
 export const isRedirect = (status: number | null): boolean => status !== null && status >= 300 && status <= 399
 
-/** Longest target that is stored, in characters. */
+/** Maximum length of a stored target, in characters. */
 const maxPlace = 300
 
 /**

@@ -1,7 +1,7 @@
 /**
  * Deletes expired data: old events with their settled deliveries, tokens, codes and idempotency keys.
  *
- * It deletes small batches with pauses, so that deliveries don't wait. Several workers of one store may run it at the
+ * It deletes small batches with pauses, so that deliveries don't wait. Several workers of one store may delete at the
  * same time.
  *
  * Ages are measured by the wall clock. If it jumps ahead of the monotonic clock, for example because it was set wrong,
@@ -28,10 +28,7 @@ const batch = 500
 /** Pause between two transactions, in milliseconds. */
 const pause = 50
 
-/**
- * Largest tolerated difference between the advances of the wall clock and the monotonic clock per round, in
- * milliseconds.
- */
+/** How far the wall clock may get ahead of the monotonic clock in one round, in milliseconds. More counts as a jump. */
 const jump = 3_600_000
 
 /** How long nothing is deleted after a jump, in milliseconds. */

@@ -43,7 +43,7 @@ import type { Outcome } from "./RecordQueue.ts"
  */
 const slice = 16
 
-/** An attempt that takes longer counts as slow, whatever its outcome. In milliseconds. */
+/** Duration above which an attempt counts as slow, whatever its outcome, in milliseconds. */
 const slowAttempt = 1_000
 
 /** Shortest time between two warnings that this process is overloaded, in milliseconds. */
@@ -53,7 +53,7 @@ const busyReportEvery = 60_000
 interface Flight {
   readonly delivery: LeasedDelivery
   readonly worker: string
-  /** Number of the latest change of integrations when the flight began. */
+  /** Number of the latest change to integrations when the flight began. */
   readonly since: number
   /** Whether this is the trial request of the open circuit breaker. */
   readonly isTrial: boolean
@@ -218,7 +218,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     land(flight, null)
   }
 
-  /** Continues after an asynchronous answer of the directory. */
+  /** Continues after an asynchronous answer from the directory. */
   const answeredLate = (flight: Flight, answer: AccessAnswer): void => {
     const { delivery } = flight
     const at = now()
@@ -337,10 +337,10 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     const verdict = breaker.failed(cause, owner, now())
     const others = breaker.isOpen ? removeWaiting(now()) : queue.removeIf((held) => ownerOf(held) === owner)
     if (verdict === "own") {
-      const own = "The directory answers for other users, but not for its owner"
+      const own = "The directory answers for other users, but not for the integration's owner"
       log(Effect.logWarning(`${nameOf(delivery)} waits. ${own}. ${failureText(error)}`))
     } else if (verdict === "begins") {
-      const pace = `One is tried every ${retryLater / 1_000} s until it gets through`
+      const pace = `One is tried every ${retryLater / 1_000} s until one succeeds`
       log(Effect.logWarning(`All deliveries wait. ${pace}. ${failureText(error)}`))
     }
     defer([delivery, ...others])
@@ -381,7 +381,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
       const settlement = settleExpired(delivery)
       host.record({ delivery, settlement, worker: membership.worker, countsForHealth: false })
     }
-    // The failed users of a round are remembered until all queued deliveries belong to them.
+    // A new round begins once all queued deliveries belong to users whose trials failed in this one.
     if (breaker.hasTrial || queue.queued === 0) return
     const hasOthers = queue.some((held) => !breaker.hasFailed(ownerOf(held)))
     if (!hasOthers && breaker.pausedUntil(at) === null) breaker.startRound()

@@ -1,5 +1,6 @@
 /**
- * The Ed25519 key that the service signs requests with. Receivers verify them with its public key and need no secret.
+ * The Ed25519 key that the service signs requests with. Receivers verify requests with the public key and need no
+ * secret.
  *
  * Each database has one key. It is created at the first start that needs it, and stored like other secrets. If the
  * service later gets an encryption key, it creates a new signing key, because copies of the database may contain the

@@ -107,8 +107,8 @@ export const settleRightLost = (delivery: LeasedDelivery): Settlement =>
   settlement(delivery, null, ended("cancelled", "right_lost"))
 
 /**
- * Turns a 410 settlement into a retry, for an integration that can't be disabled now. A later attempt gets the 410
- * again, even if this process ends.
+ * Turns a 410 settlement into a retry, for an integration that can't be disabled now. The receiver answers a later
+ * attempt with 410 again, even if this process has ended by then.
  */
 export const retryAfterGone = (settlement: Settlement, now: number): Settlement => {
   if (!settlement.gone) return settlement

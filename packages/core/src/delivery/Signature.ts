@@ -3,8 +3,8 @@
  * the receiver (`whsec_`). Ed25519: `v1a,` and base64, with a private key (`whsk_`) whose public key (`whpk_`)
  * receivers have.
  *
- * Several secrets give several signatures, separated by spaces. During a rotation, a receiver with either secret can
- * verify the request.
+ * With several secrets, there are several signatures, separated by spaces. During a rotation, a receiver with either
+ * secret can verify the request.
  */
 import { Effect, Redacted, Result } from "effect"
 import { Base64 } from "effect/encoding"
@@ -26,7 +26,7 @@ const secretPrefix = "whsec_"
 const privateKeyPrefix = "whsk_"
 const publicKeyPrefix = "whpk_"
 
-/** Bytes of an Ed25519 private key (RFC 8032 section 5.1.5). */
+/** Length of an Ed25519 private key in bytes (RFC 8032 section 5.1.5). */
 const privateKeyBytes = 32
 
 const encoder = new TextEncoder()

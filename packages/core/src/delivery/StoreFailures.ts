@@ -9,7 +9,8 @@ const pauseAfter = (refusals: number): number => Math.min(100 * 2 ** (refusals -
 
 /**
  * Repeats a transaction until it succeeds, without a limit, and runs `refused` after each failure. Nearly all
- * transactions succeed immediately, so it avoids a `Schedule`, which costs more to set up than most transactions take.
+ * transactions succeed immediately, so this function avoids a `Schedule`, whose setup takes longer than most
+ * transactions.
  */
 export const retryUntilAvailable = <A, R>(
   transaction: Effect.Effect<A, StoreError, R>,
@@ -30,7 +31,7 @@ export type StoreOperation = "heartbeat" | "claim" | "settle"
 export class StoreFailures {
   private readonly times = new Map<StoreOperation, number>()
 
-  /** Since when operations have been failing, in milliseconds since the epoch; null if none fails. */
+  /** When the oldest current failure began, in milliseconds since the epoch; null if no operation fails. */
   get since(): number | null {
     return this.times.size === 0 ? null : Math.min(...this.times.values())
   }

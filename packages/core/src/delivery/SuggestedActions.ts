@@ -21,7 +21,7 @@ export interface Explained {
 
 /**
  * Actions, as the operator API names them: allow the integration's network, probe the integration with one delivery,
- * enable it, resend the delivery, or recover all unacknowledged deliveries of the integration since a time.
+ * enable it, resend the delivery, or recover all unacknowledged deliveries of the integration since a given time.
  */
 export const actions = ["allow", "probe", "enable", "resend", "recover"] as const
 export type Action = (typeof actions)[number]
@@ -82,7 +82,7 @@ export const suggest = (explained: Explained, reader: Reader): Suggestion => {
   })
 }
 
-/** Suggestion for a delivery whose integration was deleted before it ended. */
+/** Suggestion for a delivery that had not ended when its integration was deleted. */
 export const suggestForDeleted = (explained: Explained): Suggestion => ({ next: [noMore(explained)], actions: [] })
 
 /** Suggestion for a delivery whose integration's creator no longer has a right to the event. */

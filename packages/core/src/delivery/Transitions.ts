@@ -17,7 +17,8 @@ export interface QueueEntry {
   readonly early: number
   readonly lane: Lane
   /**
-   * Due time of the delivery, or its due time when it was leased, in milliseconds since the epoch. Null after its end.
+   * Due time in milliseconds since the epoch. A leased delivery keeps the due time that it had when it was leased. Null
+   * after the delivery has ended.
    */
   readonly due_at: number | null
   /**
@@ -25,7 +26,7 @@ export interface QueueEntry {
    * recorded.
    */
   readonly worker: string | null
-  /** 1: the next attempt is a resend. 2: a resend was requested during an attempt and follows it. */
+  /** 1: the next attempt is a resend. 2: a resend was requested during the attempt and will follow it. */
   readonly resend: 0 | 1 | 2
 }
 
@@ -102,8 +103,8 @@ export const isCurrent = (
 
 /**
  * Settles a delivery under its current lease. If the delivery was ended during the attempt, it stays ended and only the
- * attempt is counted. If a resend was requested, it is due immediately. A probe of a disabled integration ends as
- * cancelled unless it is acknowledged.
+ * attempt is counted. If a resend was requested, the delivery is due immediately. A probe of a disabled integration
+ * ends as cancelled unless it is acknowledged.
  */
 export const settle = (
   standing: QueueEntry,
@@ -138,9 +139,9 @@ export const release = (standing: QueueEntry, dueAt: number | null = standing.du
     : { ...standing, worker: null }
 
 /**
- * Requests another attempt. A leased delivery may be in flight and must not be sent twice at the same time. It is
- * marked instead, and becomes due as soon as its attempt is settled or its lease is lost, whatever the outcome, even if
- * the attempt was early or the delivery was cancelled during it.
+ * Requests another attempt. A leased delivery may be in flight and must not be sent twice at the same time. It is only
+ * marked, and becomes due when its attempt is settled or its lease is lost. The outcome does not matter, nor whether
+ * the attempt was early or the delivery was cancelled in the meantime.
  */
 export const resend = (standing: QueueEntry, now: number): QueueEntry =>
   standing.worker === null

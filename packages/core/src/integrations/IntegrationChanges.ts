@@ -24,7 +24,7 @@ export const changeStored = Effect.fnUntraced(function* <E>(
     const now = yield* Clock.currentTimeMillis
     const changed = apply(current, now)
     if (Equal.equals(current, changed)) {
-      // Another process may have made the change without this dispatcher's knowledge.
+      // Another process may have made the change, so this dispatcher's state may be outdated.
       if (lostRace || current.status === "disabled") yield* dispatcher.forget(current.id)
       return current
     }

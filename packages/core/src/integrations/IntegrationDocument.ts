@@ -109,7 +109,7 @@ export const candidateUrl = (document: unknown): string | null => {
   return Predicate.isString(url) ? url : null
 }
 
-/** Additional input for a reader. */
+/** What a reader needs in addition to the document. */
 export interface ReadContext {
   /** The problem with the document's URL (see `candidateUrl`); null if there is none. */
   readonly urlProblem: UrlProblem | null
@@ -179,7 +179,8 @@ const objectMember = (parent: Members, base: string, name: string): Read<Members
 }
 
 /**
- * Longer lists are rejected as a whole, because one request could cause megabytes of problems. Valid lists are shorter.
+ * Maximum length of a list, well above that of any valid list. A longer list is reported as one problem, because a
+ * problem per element could add up to megabytes.
  */
 const maxElements = 20
 

@@ -46,7 +46,7 @@ export interface Actor {
 /** The client of integrations that were created on doorhook's own pages. */
 export const ownPages = ClientId.make("doorhook: own pages")
 
-/** Versions in which an integration may be changed; null for any. */
+/** The integration's versions to which a change may be applied; null for any. */
 export type ExpectedVersions = ReadonlyArray<number> | null
 
 /** A created integration, and whether an earlier request with the same idempotency key created it. */
@@ -136,7 +136,7 @@ export class Integrations extends Context.Service<
     ) => Effect.Effect<IntegrationPage, ScopeNotFound | PortError>
     /**
      * Replaces all attributes and keeps the secret. Enables the integration, unless the document says `disabled` and
-     * the integration was not disabled by doorhook.
+     * doorhook had not disabled the integration.
      */
     readonly replace: (
       actor: Actor,
@@ -154,8 +154,8 @@ export class Integrations extends Context.Service<
       expected: ExpectedVersions
     ) => Effect.Effect<Integration, ChangeError | PortError>
     /**
-     * Creates a new signing secret. Returns it only here, and only to the client that created the integration. The
-     * previous secret continues to sign for a day.
+     * Creates and returns a new signing secret. No later call returns it. Fails for clients that did not create the
+     * integration. The previous secret continues to sign for a day.
      */
     readonly rotateSecret: (
       actor: Actor,
@@ -334,7 +334,7 @@ const makeInputReader = Effect.gen(function* () {
     const host = UrlPolicy.hostOf(url)
     if (UrlPolicy.isAddressLiteral(host)) return null
     const addresses = yield* resolver.addresses(host, client).pipe(
-      // An unresolved name is harmless, because the address is checked again when a delivery connects.
+      // Accepting an unresolved name is harmless, because the address is checked again when a delivery connects.
       Effect.timeoutOrElse({ duration: resolveDeadline, orElse: () => Effect.succeed([]) })
     )
     return Result.getOrNull(Result.flip(UrlPolicy.checkAddresses(addresses, allow)))
@@ -368,9 +368,7 @@ const makeInputReader = Effect.gen(function* () {
   })
 })
 
-/**
- * Returns the document as text, for its fingerprint. Fails if it can be parsed but is nested too deeply to be written.
- */
+/** Returns the document as text, for its fingerprint. Fails if the document is nested too deeply to be serialized. */
 const textOf = (document: unknown): Result.Result<string, InvalidInput> =>
   Result.try({
     try: () => JSON.stringify(document) ?? "",

@@ -38,8 +38,8 @@ const leastRate = 0.01
 const greatestRate = 1_000
 
 /**
- * Placeholder for a header's hidden value. A change with this value keeps the stored one, so that operators can edit
- * and send back what they read.
+ * Placeholder for a header's hidden value. A header with this value keeps its stored value, so operators can edit and
+ * send back what they read.
  */
 export const hiddenValue = "(hidden)"
 
@@ -92,7 +92,7 @@ export class OperatorIntegrations extends Context.Service<
     }) => Effect.Effect<ReadonlyArray<IntegrationWithHealth | UnreadableIntegration>, StoreError>
     readonly show: (id: IntegrationId) => Effect.Effect<IntegrationWithHealth, IntegrationNotFound | StoreError>
     /**
-     * Enables or disables an integration, or replaces its overrides. Fails if the events' lifetime ends before the
+     * Enables or disables an integration, or replaces its overrides. Fails if an event's lifetime would end before the
      * first retry.
      */
     readonly set: (
@@ -216,7 +216,7 @@ const undeclaredIn = (value: unknown, types: ResourceTypeTable): ReadonlyArray<P
   return Object.keys(retry).flatMap((name) =>
     types.has(name)
       ? []
-      : [{ pointer: `/overrides/retry/${name}`, detail: `is no resource type; there are ${namesIn(types, "and")}` }]
+      : [{ pointer: `/overrides/retry/${name}`, detail: `is not a resource type; use ${namesIn(types, "or")}` }]
   )
 }
 

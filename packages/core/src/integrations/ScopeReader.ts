@@ -26,7 +26,7 @@ export interface EventRange {
   readonly until?: number
 }
 
-/** Maximum number of counted events in a list. No page can begin beyond it. */
+/** Maximum number of events that a list counts. No page can begin beyond this number. */
 export const countedEvents = 10_000
 
 /** The page begins beyond the counted events of the list. Reading that far would block the process. */

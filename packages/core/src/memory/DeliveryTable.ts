@@ -47,7 +47,7 @@ interface StoredEvent {
 
 type Heaps = Map<IntegrationId, DueHeap<StoredDelivery>>
 
-/** Counts the items that meet a condition. They must all be at the beginning of the list. */
+/** Counts the items that meet a condition. These must all be at the beginning of the list. */
 export const countWhile = <A>(list: ReadonlyArray<A>, meets: (item: A) => boolean): number => {
   let [low, high] = [0, list.length]
   while (low < high) {
@@ -98,7 +98,7 @@ export class DeliveryTable {
     }
   }
 
-  /** Yields the deliveries before the given id, or all, in descending order. */
+  /** Yields the deliveries before the given id (all if undefined), in descending order. */
   *until(before: DeliveryId | undefined): Iterable<StoredDelivery> {
     for (let at = (before ?? this.all.length + 1) - 2; at >= 0; at--) {
       const delivery = this.all[at]
@@ -117,7 +117,7 @@ export class DeliveryTable {
     for (const key of listsOf(event)) {
       const list = this.lists.get(key)
       if (list === undefined) this.lists.set(key, [event])
-      // Otherwise the clock was set back, and the event is inserted by its time.
+      // If the clock was set back, the event is inserted by its time.
       else if ((list.at(-1)?.created_at ?? 0) <= event.created_at) list.push(event)
       else
         list.splice(

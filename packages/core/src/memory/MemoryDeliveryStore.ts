@@ -138,7 +138,7 @@ const make = Effect.gen(function* () {
 /** Requires the state shared by the memory stores. */
 export const layer: Layer.Layer<DeliveryStore, never, MemoryState> = Layer.effect(DeliveryStore, make)
 
-/** Returns the first event id that is already stored or repeated. */
+/** Returns the first event id that is already stored or occurs twice. */
 const repeatedEvent = (deliveries: DeliveryTable, records: ReadonlyArray<NewEventRecord>): string | undefined => {
   const found = records.find(({ event }) => deliveries.events.has(event.id))
   if (found !== undefined || records.length < 2) return found?.event.id
@@ -163,8 +163,8 @@ const claimFrom = ({ deliveries, integrations }: State, request: ClaimRequest): 
 
 /**
  * Yields due deliveries lane by lane. Within a lane, each round takes one delivery per integration, earliest due first.
- * Only the heads of the queues are read, so each delivery must be removed from its queue before the next one is
- * requested.
+ * Only the heads of the queues are read. The caller must therefore remove each delivery from its queue before it
+ * requests the next one.
  */
 const dueOf = function* (
   deliveries: DeliveryTable,
@@ -422,7 +422,7 @@ const pageOfEvents = (
   }
 }
 
-/** Purges in storage order. If a clock was wrong, an old event may follow a younger one. */
+/** Purges in storage order. If a clock was wrong, an old event may be stored after a newer one. */
 const purgeOld = (state: State, { after, before, limit }: PurgeRequest): Purged => {
   const { deliveries } = state
   state.notifications.splice(0, state.notifications.findLastIndex(({ at }) => at < before) + 1)

@@ -1,5 +1,5 @@
 /**
- * State shared by the memory stores, so that an integration and its active deliveries end in one step.
+ * State shared by the memory stores, so that an integration and its active deliveries change in one step.
  *
  * All functions are synchronous. Each store call runs inside one `Effect.sync`, which makes it atomic.
  */

@@ -15,8 +15,8 @@ import { DueHeap } from "./DueHeap.ts"
 /** An entry that is deleted after its `due_at`. */
 interface Ending extends Waiting {
   /**
-   * Deletes at most `limit` tokens, codes and grants, and returns their number. Removes the entry from the heap when
-   * nothing is left.
+   * Deletes at most `limit` tokens, codes and grants, and returns their number. Removes this entry from the heap when
+   * nothing is left to delete.
    */
   readonly purge: (limit: number) => number
 }

@@ -43,7 +43,7 @@ export class Receivers extends Context.Service<
 
 const resultOf = (reply: Reply, elapsed: number): TransportResult => {
   if (typeof reply === "number") return resultOf({ status: reply }, elapsed)
-  if ("outcome" in reply) return { _tag: "Failed", detail: `the test says ${reply.outcome}`, ...reply, elapsed }
+  if ("outcome" in reply) return { _tag: "Failed", detail: `the test chose ${reply.outcome}`, ...reply, elapsed }
   const excerpt = (reply.excerpt ?? "").slice(0, maxExcerptLength)
   return { _tag: "Answered", retry_after: null, ...reply, excerpt, headers_elapsed: elapsed, elapsed }
 }

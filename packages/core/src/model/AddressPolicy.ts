@@ -1,11 +1,11 @@
 /**
  * Decides which network addresses deliveries may be sent to.
  *
- * Third parties create integrations, so their URLs must not reach networks that only this machine can reach. Unless an
- * allow-list names them, special-purpose ranges are refused: the ranges of the IANA registries (RFC 6890), and one
- * public address that serves cloud metadata. Registry ranges marked as globally reachable are refused too, because they
- * are anycast services without webhook receivers. In IPv6, everything outside 2000::/3, the range for global unicast
- * (RFC 4291), is refused.
+ * Third parties create integrations, so an integration's URL must not lead into networks that only this machine can
+ * reach. Unless an allow-list names them, special-purpose ranges are refused: the ranges of the IANA registries (RFC
+ * 6890), and one public address that serves cloud metadata. Registry ranges marked as globally reachable are refused
+ * too, because they are anycast services without webhook receivers. In IPv6, everything outside 2000::/3, the range for
+ * global unicast (RFC 4291), is refused.
  */
 import { Option, Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
@@ -71,7 +71,7 @@ const embeddedIn = (address: NetAddress.Ipv6Address): ReadonlyArray<NetAddress.I
   return []
 }
 
-/** Parses an address without its zone. An IPv4-mapped address becomes the IPv4 address. */
+/** Parses an address, ignoring its zone. An IPv4-mapped address becomes the IPv4 address. */
 const parseAddress = (text: string): Option.Option<NetAddress.IpAddress> =>
   Option.map(Result.getSuccess(NetAddress.ipFromString(text.split("%")[0] ?? text)), (address): NetAddress.IpAddress =>
     NetAddress.toCanonical(address)

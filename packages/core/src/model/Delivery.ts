@@ -70,7 +70,7 @@ export type AttemptOutcome = typeof AttemptOutcome.Type
 /** Maximum length of the stored beginning of an answer's body, in characters. */
 export const maxExcerptLength = 16 * 1024
 
-/** One HTTP request, or its refusal by the address guard. */
+/** One HTTP request, sent or refused by the address guard. */
 export const Attempt = Schema.Struct({
   /** 1 for the first attempt. Sent as the `doorhook-attempt` header. */
   number: Schema.Int,
@@ -102,7 +102,7 @@ export type Delivery = typeof Delivery.Type
 
 /**
  * The priority queue that a delivery waits in. Each integration has four. Lower numbers go first: urgent types before
- * others, and within each, first attempts before retries. Then neither a backlog nor a failing receiver delays a
+ * others, and within each, first attempts before retries. Neither a backlog nor a failing receiver can then delay a
  * doorbell.
  */
 export const Lane = Schema.Literals([0, 1, 2, 3])

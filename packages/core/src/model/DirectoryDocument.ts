@@ -1,8 +1,8 @@
 /**
  * The directory file: clients, users, buildings and tenants for a service without a host backend.
  *
- * Reading the file returns a document with valid references, or all problems of the file. Problems name places and
- * expectations, never values, because the file contains secrets.
+ * Reading the file returns a document with valid references, or all problems of the file. Problems say where the error
+ * is and what is expected. They never quote values, because the file contains secrets.
  */
 import { Array, DateTime, Effect, Option, Result, Schema } from "effect"
 import * as RedirectUri from "./RedirectUri.ts"
@@ -112,7 +112,7 @@ const dangling = (document: DirectoryDocument): ReadonlyArray<Problem> => {
   const buildings = new Set(document.buildings.map(({ id }) => id))
   const tenants = new Set(document.tenants.map(({ id }) => id))
   const missing = <A>(known: ReadonlySet<A>, id: A, pointer: string, list: ListName): ReadonlyArray<Problem> =>
-    known.has(id) ? [] : [{ pointer, detail: `is the id of none of the ${list}` }]
+    known.has(id) ? [] : [{ pointer, detail: `must be the id of one of the ${list}` }]
   return [
     ...document.users.flatMap((user, at) => [
       ...user.buildings.flatMap((id, n) => missing(buildings, id, `/users/${at}/buildings/${n}`, "buildings")),
@@ -134,7 +134,7 @@ const problemsOf = (document: DirectoryDocument): ReadonlyArray<Problem> => [
 
 const title = "Invalid directory"
 
-/** Adds a subject to problems with the file as a whole. */
+/** Adds "the directory" to the text of a problem with the file as a whole. */
 const named = ({ detail, pointer }: Problem): Problem => ({
   pointer,
   detail: pointer === "" ? `the directory ${detail}` : detail

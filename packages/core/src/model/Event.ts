@@ -27,7 +27,7 @@ export type NewEvent = typeof NewEvent.Type
 export const Event = Schema.Struct({
   id: EventId,
   ...NewEvent.fields,
-  /** When it was published, in milliseconds since the epoch. */
+  /** Time of publication, in milliseconds since the epoch. */
   created_at: Schema.Int
 })
 export type Event = typeof Event.Type

@@ -3,19 +3,21 @@
  *
  * A failure starts at the first failed attempt after the last acknowledgement, and one acknowledgement ends it.
  * Integrations without attempts don't start to fail. An integration is disabled after a minimum time and a minimum
- * number of failed attempts, so a rarely used integration is not disabled by its second failure. Warnings depend on the
- * time alone.
+ * number of failed attempts, so a rarely used integration is not disabled by its second failure. Warnings depend only
+ * on the time.
  */
 
 /** The current failure of an integration. */
 export interface FailureState {
   /** When the current run of failures began, in milliseconds since the epoch. */
   readonly since: number
-  /** Number of reported `warningThresholds`. */
+  /** Number of `warningThresholds` that have been reported. */
   readonly warnings: number
   /** Number of failed attempts since the start. */
   readonly attempts: number
-  /** The receiver's `Retry-After` time, in milliseconds since the epoch; null without one. */
+  /**
+   * Earliest next request according to the receiver's `Retry-After`, in milliseconds since the epoch; null without one.
+   */
   readonly retry_after: number | null
 }
 
@@ -37,7 +39,7 @@ export interface AttemptResults {
   readonly retry_after: number | null
 }
 
-/** Consequences for the integration. */
+/** What a batch of attempts means for the integration. */
 export interface FailureDecision {
   /** The new failure state; null if the integration does not fail. */
   readonly failing: FailureState | null

@@ -2,7 +2,8 @@
  * Identifiers, branded so that they can't be confused.
  *
  * Buildings, tenants, integrations and deliveries have numbers, assigned by the host or a store. Events have strings,
- * because their ids must be globally unique. Users and clients have strings, because their ids come from outside.
+ * because their ids must be globally unique. Users and clients have strings, because their ids are chosen outside
+ * doorhook.
  */
 import { Brand, Option, Predicate, Schema, SchemaGetter } from "effect"
 import { nameOf } from "./InvalidInput.ts"
@@ -11,17 +12,18 @@ const PositiveInt = Schema.Int.check(
   Schema.isBetween({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }, { message: "must be a positive whole number" })
 )
 
-/** A building, with the host's number. */
+/** Id of a building, assigned by the host. */
 export const BuildingId = PositiveInt.pipe(Schema.brand("BuildingId"))
 export type BuildingId = typeof BuildingId.Type
 
-/** A tenant (a resident or a company in a building), with the host's number. */
+/** Id of a tenant (a resident or a company in a building), assigned by the host. */
 export const TenantId = PositiveInt.pipe(Schema.brand("TenantId"))
 export type TenantId = typeof TenantId.Type
 
 /**
- * Reads a building or tenant id from a host: a number, or decimal text or a BigInt, because database clients return a
- * `bigint` that way. No sign, no leading zero, at most 2^53 - 1. Returns null for anything else.
+ * Reads a building or tenant id from a host. Accepts numbers, and also decimal text and BigInt values, because database
+ * clients return a `bigint` that way. Returns null for anything else, including a sign, a leading zero, and numbers
+ * above 2^53 - 1.
  */
 export const readHostId = (given: unknown): number | null => {
   const isDigits = Predicate.isString(given) && /^[1-9][0-9]{0,15}$/.test(given)
@@ -54,15 +56,15 @@ export const HostBuildingId = fromHost(BuildingId)
 /** A `TenantId` as sent by hosts; see `readHostId`. */
 export const HostTenantId = fromHost(TenantId)
 
-/** An integration. Assigned by the store, never reused. On the wire it is a decimal string (JSON:API). */
+/** Id of an integration, assigned by the store and never reused. On the wire it is a decimal string (JSON:API). */
 export const IntegrationId = PositiveInt.pipe(Schema.brand("IntegrationId"))
 export type IntegrationId = typeof IntegrationId.Type
 
-/** A delivery. Assigned by the store in ascending order. On the wire it is `dlv_` and the number. */
+/** Id of a delivery. The store assigns ids in ascending order. On the wire it is `dlv_` and the number. */
 export const DeliveryId = PositiveInt.pipe(Schema.brand("DeliveryId"))
 export type DeliveryId = typeof DeliveryId.Type
 
-/** A notification. Assigned by the store in ascending order. */
+/** Id of a notification. The store assigns ids in ascending order. */
 export const NotificationId = PositiveInt.pipe(Schema.brand("NotificationId"))
 export type NotificationId = typeof NotificationId.Type
 
@@ -71,7 +73,7 @@ export const eventIdPrefix = "evt_"
 
 const eventIdForm = `${eventIdPrefix}[0-9A-Za-z]{16,64}`
 
-/** An event, and the `webhook-id` of every request that carries it. Unique across databases. */
+/** Id of an event, sent as `webhook-id` in every request that carries the event. Unique across databases. */
 export const EventId = Schema.String.check(
   Schema.isPattern(new RegExp(`^${eventIdForm}$`), { message: "must be an event id (evt_...)" })
 ).pipe(Schema.brand("EventId"))
@@ -82,13 +84,13 @@ const eventIdWords = new RegExp(`\\b${eventIdForm}\\b`, "g")
 /** Returns all event ids in a text, in order. */
 export const eventIdsIn = (text: string): ReadonlyArray<string> => text.match(eventIdWords) ?? []
 
-/** A user of the host. NUL is excluded because PostgreSQL can't store it in text. */
+/** Id of a user of the host. NUL is excluded because PostgreSQL can't store it in text. */
 export const UserId = Schema.NonEmptyString.check(
   Schema.isPattern(/^[^\0]*$/, { message: "must have no NUL character" })
 ).pipe(Schema.brand("UserId"))
 export type UserId = typeof UserId.Type
 
-/** An OAuth client (RFC 6749 section 2.2). Control characters are not allowed (appendix A.1). */
+/** Id of an OAuth client (RFC 6749 section 2.2). Control characters are not allowed (appendix A.1). */
 export const ClientId = Schema.NonEmptyString.check(
   Schema.isPattern(/^\P{Cc}*$/u, { message: "must have no control characters" })
 ).pipe(Schema.brand("ClientId"))
@@ -96,11 +98,16 @@ export type ClientId = typeof ClientId.Type
 
 const brandedClientId = Brand.nominal<ClientId>()
 
-/** Reads a client id; none if it is invalid. Written without a schema, because every request reads one. */
+/**
+ * Reads a client id; none if it is invalid. Written without a schema for speed, because every request reads a client
+ * id.
+ */
 export const parseClientId = (text: string): Option.Option<ClientId> =>
   text === "" || /\p{Cc}/u.test(text) ? Option.none() : Option.some(brandedClientId(text))
 
-/** One authorization of a client by a user. It has one code and all tokens derived from it. */
+/**
+ * Id of a grant, which is one authorization of a client by a user. A grant has one code and all tokens derived from it.
+ */
 export const GrantId = Schema.NonEmptyString.pipe(Schema.brand("GrantId"))
 export type GrantId = typeof GrantId.Type
 

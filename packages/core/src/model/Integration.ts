@@ -56,7 +56,7 @@ export const DeliveryOverrides = Schema.Struct({
   retry: Schema.optionalKey(Schema.Record(Schema.String, Schema.Array(Schema.Natural))),
   /** Special-purpose networks (CIDR) allowed for this integration, in addition to those of the service. */
   allow_targets: Schema.optionalKey(Schema.Array(Schema.String)),
-  /** Additional headers of its requests, with names in lower case. Values may be secrets. */
+  /** Additional headers for the integration's requests, with names in lower case. Values may be secrets. */
   headers: Schema.optionalKey(Schema.Record(Schema.String, Schema.RedactedFromValue(Schema.String))),
   /** Maximum number of requests started per second, over all workers. */
   requests_per_second: Schema.optionalKey(Schema.Finite)

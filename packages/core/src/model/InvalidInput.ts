@@ -57,7 +57,7 @@ const kinds: Readonly<Record<string, string>> = {
   array: "a list"
 }
 
-/** Detail for a member that the schema does not have. */
+/** Detail for a member that is not in the schema. */
 export const notKnown = "is not known here"
 
 /** Detail for a missing required member. */

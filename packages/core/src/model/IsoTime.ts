@@ -6,7 +6,7 @@ import { DateTime, Option } from "effect"
 /** The latest time that a `Date` can represent (ECMA-262 section 21.4.1.1), in the year 275760. */
 export const latest = 8_640_000_000_000_000
 
-/** ISO 8601 in UTC with milliseconds: `2026-03-02T00:00:00.000Z`. Later times than `latest` are shown as `latest`. */
+/** ISO 8601 in UTC with milliseconds: `2026-03-02T00:00:00.000Z`. Times after `latest` are shown as `latest`. */
 export const isoOf = (millis: number): string => new Date(Math.min(millis, latest)).toISOString()
 
 /** A date, or a date and time with an offset. A local time is not accepted, because it depends on the machine. */

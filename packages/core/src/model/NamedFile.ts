@@ -1,12 +1,12 @@
 /**
- * Files named by flags. Explains why a file can't be read or written, and checks before a long job that its result can
- * be written.
+ * Files named by command-line flags. Explains why a file can't be read or written, and checks before a long job that
+ * its result can be written.
  */
 import type { PlatformError } from "effect"
 import { Effect, FileSystem, Option, Path, Predicate } from "effect"
 import { CommandFailure } from "./CommandFailure.ts"
 
-/** A file, with its flag as given. */
+/** A file, and the flag that named it, as given. */
 export interface NamedFile {
   readonly said: string
   readonly file: string
@@ -43,7 +43,7 @@ const wordsOfCodes: Readonly<Record<string, string>> = {
 const codeOf = (cause: unknown): string =>
   Predicate.hasProperty(cause, "code") && Predicate.isString(cause.code) ? cause.code : ""
 
-/** Returns the reason of a file error, to follow "... can't be read: ". Falls back to the system's own message. */
+/** Returns the reason for a file error, to follow "... can't be read: ". Falls back to the system's own message. */
 export const fileTrouble = ({ message, reason }: PlatformError.PlatformError): string =>
   wordsOfCodes[codeOf(reason.cause)] ?? words[reason._tag] ?? message
 
@@ -82,7 +82,7 @@ export const checkDifferent = Effect.fnUntraced(function* (files: ReadonlyArray<
     if (other === undefined) continue
     const found = yield* Effect.option(system.stat(place))
     if (Option.isSome(found) && found.value.type !== "File") continue
-    return yield* CommandFailure.usage(`${said}: expected another file than that of ${other}`)
+    return yield* CommandFailure.usage(`${said}: must not be the same file as ${other}`)
   }
 })
 

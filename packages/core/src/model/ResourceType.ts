@@ -121,15 +121,15 @@ export const ResourceTypeDeclaration = Schema.Struct({
   retry: Schema.optional(Schema.Array(Schema.String)),
   /** How long an event may be sent after its publication, like `10m`. Default: no limit. */
   lifetime: Schema.optional(Schema.String),
-  /** `high`, like that of `call`, is sent before `normal`. Default: `normal`. */
+  /** Deliveries with priority `high`, such as those of `call`, are sent first. Default: `normal`. */
   priority: Schema.optional(Schema.Literals(["high", "normal"]))
 })
 export type ResourceTypeDeclaration = typeof ResourceTypeDeclaration.Type
 
-/** Same as the maximum number of actions in a binding. */
+/** Maximum number of actions of a type, as in a binding. */
 const mostActions = 20
 
-/** Names with another meaning: those of doorhook's own webhooks and of routes next to the read routes. */
+/** Names that are already used, by doorhook's own webhooks or by routes next to the read routes. */
 const reserved: ReadonlySet<string> = new Set(["notification", "integrations", ...builtIn.map(([, { path }]) => path)])
 
 const nameProblem = (name: string): string | null => {

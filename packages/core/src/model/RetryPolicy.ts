@@ -7,7 +7,7 @@
 import { DateTime } from "effect"
 import * as DurationText from "./DurationText.ts"
 
-/** All times in milliseconds. */
+/** All times are in milliseconds. */
 export interface RetryPolicy {
   readonly delays: ReadonlyArray<number>
   /** How long an event may be sent after its publication; null for no limit. */
@@ -59,8 +59,8 @@ export const isExpired = (policy: RetryPolicy, publishedAt: number, now: number)
 /**
  * Decides what happens after the failure of attempt number `failed`.
  *
- * After the last delay, a delivery is exhausted. With a lifetime, it is expired instead, because its event is too old
- * to be useful. No retry is made after the lifetime.
+ * After the last delay, the delivery ends: as expired if its event has a lifetime, otherwise as exhausted. No retry is
+ * made after the lifetime.
  */
 export const next = (
   policy: RetryPolicy,

@@ -15,8 +15,8 @@ export const sentences = {
     "The receiver answered {status}, but too late: after {millis} ms. It should answer first and process the event afterwards.",
   attempt_status: "The receiver answered {status}.",
   attempt_2xx:
-    "The receiver answered {status}: only 200 acknowledges. Let the receiver answer 200, or let any 2xx acknowledge for this integration (its setting acknowledge: 2xx).",
-  attempt_2xx_owner: "The receiver answered {status}: only 200 acknowledges. Let the receiver answer 200.",
+    "The receiver answered {status}: only 200 acknowledges. Change the receiver to answer 200, or accept any 2xx for this integration (setting acknowledge: 2xx).",
+  attempt_2xx_owner: "The receiver answered {status}: only 200 acknowledges. Change the receiver to answer 200.",
   attempt_3xx:
     "The receiver answered {status}: a redirect, and redirects are not followed. Change the integration's URL to the final address.",
   attempt_4xx: "The receiver answered {status}: it does not accept the request.",
@@ -25,7 +25,7 @@ export const sentences = {
     "The receiver answered {status}: it rejects the signature, or requires credentials, which deliveries don't carry. Check that the receiver has this integration's current signing secret and the right time, and that it verifies the raw body, before parsing.",
   attempt_403:
     "The receiver answered {status}: it refuses access. It can recognize deliveries by their signature; a firewall may need the service's addresses.",
-  attempt_404: "The receiver answered {status}: nothing is there at the integration's URL. Check the URL.",
+  attempt_404: "The receiver answered {status}: there is nothing at the integration's URL. Check the URL.",
   attempt_405:
     "The receiver answered {status}: it does not accept POST requests at the integration's URL. Check the URL.",
   attempt_413: "The receiver answered {status}: the event is larger than it accepts.",
@@ -43,7 +43,7 @@ export const sentences = {
   attempt_connection_refused:
     "The receiver could not be reached{detail}. Check that it runs and can be reached from here.",
   attempt_connection_reset:
-    "The connection to the receiver broke{detail}. Check its log, or that of a proxy before it.",
+    "The connection to the receiver broke{detail}. Check its log and that of any proxy in front of it.",
   attempt_dns: "The name in the integration's URL has no address{detail}. Check the URL and the name's DNS entries.",
   attempt_tls:
     "No secure connection to the receiver was possible{detail}. Its certificate must be valid now, for the name in the URL, and issued by a known authority: add your own with ca-file.",
@@ -69,39 +69,39 @@ export const sentences = {
   delivery_unreadable:
     "When the event was published, the integration's database row could not be read, so nothing was sent.",
   delivery_skipped: "The integration was disabled when the event was published, so nothing was sent.",
-  delivery_gone: "The receiver answered 410 Gone at {time}: the integration was disabled.",
+  delivery_gone: "The receiver answered 410 Gone at {time}, so the integration was disabled.",
   delivery_gone_other: "The receiver answered another delivery with 410 Gone, so the integration was disabled.",
   delivery_deleted: "The integration was deleted before the delivery was acknowledged.",
   delivery_disabled: "The integration was disabled before the delivery was acknowledged.",
   delivery_right_lost: "The user who created the integration no longer has a right to these events.",
 
-  // What comes next, and what helps
+  // What happens next, and what helps
   remedy_first: "Its first attempt is due at {time}.",
   remedy_first_soon: "Its first attempt is due soon.",
   remedy_attempt: "Attempt {n} is due at {time}.",
   remedy_attempt_soon: "Attempt {n} is due soon.",
   remedy_attempt_asked:
     "Attempt {n} is due at {time}, {wait} after that answer: its Retry-After is respected, up to {most}.",
-  remedy_under_way: "If its process ends before the outcome is recorded, another attempt is made.",
-  remedy_arrived: "Nothing: it has arrived.",
+  remedy_under_way: "If the sending process ends before the outcome is recorded, another attempt is made.",
+  remedy_arrived: "Nothing to do: the delivery was acknowledged.",
   remedy_nothing: "Nothing is sent.",
   remedy_nothing_more: "Nothing more is sent.",
   remedy_deleted: "The integration was deleted.",
-  remedy_too_late: "It would come too late to be of use.",
+  remedy_too_late: "It would arrive too late to be useful.",
   remedy_manual: "The integration was disabled by hand.",
   remedy_gone: "The integration is disabled because its receiver answered 410 Gone.",
   remedy_failing: "The integration is disabled because its receiver acknowledged nothing for too long.",
-  remedy_resend: "You can resend this delivery, or recover all deliveries of the integration since a time.",
+  remedy_resend: "You can resend this delivery, or recover all deliveries of the integration since a given time.",
   remedy_resend_owner:
-    "You can send this delivery again, or recover all since a time. To see whether the receiver works now, send a test event first.",
+    "You can send this delivery again, or recover all since a given time. To see whether the receiver works now, send a test event first.",
   remedy_probe:
-    "Probe it: this sends one delivery and enables the integration if it is acknowledged. Or enable it yourself. Then resend this delivery, or recover all since a time.",
+    "Probe it: this sends one delivery and enables the integration if it is acknowledged. Or enable it yourself. Then resend this delivery, or recover all since a given time.",
   remedy_probe_owner:
-    "Try it again: this sends the newest unacknowledged event, and enables the integration if it is acknowledged. Then send this delivery again, or recover all since a time.",
-  remedy_enable: "Enable it, then resend this delivery or recover all since a time.",
-  remedy_enable_owner: "Enable it, then send this delivery again, or recover all since a time.",
-  remedy_right_back: "When the right is back, resend this delivery.",
-  remedy_right_back_owner: "When the right is back, send this delivery again.",
+    "Try it again: this sends the newest unacknowledged event, and enables the integration if it is acknowledged. Then send this delivery again, or recover all since a given time.",
+  remedy_enable: "Enable it, then resend this delivery or recover all since a given time.",
+  remedy_enable_owner: "Enable it, then send this delivery again, or recover all since a given time.",
+  remedy_right_back: "Once the right is restored, resend this delivery.",
+  remedy_right_back_owner: "Once the right is restored, send this delivery again.",
   remedy_try_late: "To see whether the receiver accepts it now, resend it.",
   remedy_try_late_owner: "To see whether the receiver accepts it now, send it again.",
 
@@ -109,7 +109,7 @@ export const sentences = {
   url_not_a_url: "The URL must be an absolute http or https URL.",
   url_scheme: "The URL must begin with http:// or https://.",
   url_too_long: "The URL must be at most {most} characters.",
-  url_userinfo: "The URL must not carry a user name or password.",
+  url_userinfo: "The URL must not contain a user name or password.",
   url_fragment: "The URL must not have a fragment (#...).",
   url_refused_address:
     "The URL must lead to a public address; {address} is private or reserved and not on the allow-list.",
@@ -134,16 +134,17 @@ export const sentences = {
   error_key_in_use:
     "The first request with this Idempotency-Key is still being carried out. Send it again in a moment.",
   error_client_exists: "There is a client {id} already. Choose another id, or leave it out.",
-  error_unknown_client: "No client {id} was registered with the service. The directory's clients are managed there.",
+  error_unknown_client:
+    "No client {id} was registered with the service. Manage the directory's clients in the directory.",
   error_public_client: "Client {id} is public: it has no secret and uses PKCE.",
   error_publisher_closed:
-    "The publisher is closed, and none of these events was stored. Publish them through an open one.",
+    "The publisher is closed, and none of these events was stored. Publish them through an open publisher.",
 
   // Problems with a request
   error_body_too_large: "The body is too large: at most {limit} KiB are accepted.",
-  error_body_broken_off: "The body broke off before its end. Send it again.",
+  error_body_broken_off: "The body ended too early. Send the request again.",
   error_body_not_utf8: "The body is not UTF-8 text.",
-  error_body_too_slow: "The body took too long to arrive. Send it again, faster.",
+  error_body_too_slow: "The body took too long to arrive. Send the request again, faster.",
   error_nothing_here: "Nothing is served at this address.",
   error_method: "Only {allow} can be used here.",
   error_internal:
@@ -156,7 +157,7 @@ export const sentences = {
   error_unreadable:
     "Stored data for this request can't be read. Nothing was changed, and trying again does not help. The service's log says what is damaged and what to do.",
   error_directory:
-    "The directory of users gave an answer that the service can't use. Nothing was changed, and trying again does not help. The service's log says what is wrong with the answer.",
+    "The directory of users returned an answer that the service can't use. Nothing was changed, and trying again does not help. The service's log says what is wrong with the answer.",
   error_unavailable:
     "The service cannot reach its storage or the directory of users. Nothing was changed. Try again in a moment."
 } as const satisfies Readonly<Record<string, string>>

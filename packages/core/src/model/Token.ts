@@ -81,12 +81,14 @@ export const RefreshToken = Schema.Struct({
   created_at: Schema.Int,
   /** When a successor was issued; null if there is none. */
   rotated_at: Schema.NullOr(Schema.Int),
-  /** When the first use of its successor proved that the client has it. Later use of this token is a replay. */
+  /**
+   * When the first use of the successor proved that the client has received it. Later use of this token is a replay.
+   */
   retired_at: Schema.NullOr(Schema.Int)
 })
 export type RefreshToken = typeof RefreshToken.Type
 
-/** The answer of the token endpoint (document section 2.1), for both grants. */
+/** The answer of the token endpoint (document section 2.1), for both grant types. */
 export const TokenResponse = Schema.Struct({
   access_token: Schema.String,
   token_type: Schema.Literal("Bearer"),

@@ -1,5 +1,5 @@
 /**
- * Decides whether a code or token is valid, and whether its repeated use shows that two parties have it.
+ * Decides whether a code or token is valid, and whether a repeated use shows that two parties have it.
  *
  * Times are in milliseconds since the epoch. The store resolves races between two uses.
  */

@@ -16,7 +16,7 @@ const detailOf = (pointer: string): string => {
   // List entries are numbered. The name of the list determines their known members.
   const place = path.slice(0, -1).findLast((step) => !/^\d+$/.test(step)) ?? ""
   const known = memberNames.get(place) ?? []
-  return `is unknown and was ignored${didYouMean(member, known) || `; known are ${known.join(", ")}`}`
+  return `is unknown and was ignored${didYouMean(member, known) || `; known members: ${known.join(", ")}`}`
 }
 
 /** Returns the unknown members of a valid directory, with their places but never their values. */

@@ -28,7 +28,10 @@ export const shownHost = (text: string): string => URL.parse(text)?.host ?? "an 
 /** Placeholder for the query of a shown URL. It is not accepted as a query. */
 export const hiddenQuery = "?..."
 
-/** Returns the part of a URL that its owner may see: all but the user name and query, which may contain secrets. */
+/**
+ * Returns the part of a URL that its owner may see: everything except the user name and query, which may contain
+ * secrets.
+ */
 export const shownUrl = (url: URL): string => `${url.origin}${url.pathname}${url.search === "" ? "" : hiddenQuery}`
 
 /** Returns the problem with a URL that was copied from a place that hides its query; null for other URLs. */
@@ -59,8 +62,8 @@ export const check = (text: string, allow: AllowList): Result.Result<URL, UrlPro
 }
 
 /**
- * Checks the addresses that a URL's host name resolves to now. None at all is accepted, because the name may be set up
- * later.
+ * Checks the addresses that a URL's host name resolves to now. An empty list is accepted, because the name may be set
+ * up later.
  */
 export const checkAddresses = (addresses: ReadonlyArray<string>, allow: AllowList): Result.Result<void, UrlProblem> => {
   const bad = addresses.find((address) => !isAllowedAddress(address, allow))

@@ -23,7 +23,7 @@ import type { Secrets } from "./Secrets.ts"
 export interface AuthorizeRequest {
   readonly client: Client
   readonly redirect_uri: string
-  /** Whether the client named the redirect URI. If not, the default is used. */
+  /** Whether the client sent the redirect URI. If not, the default is used. */
   readonly redirect_uri_given: boolean
   /** The client's `state`, returned to it unchanged; null if the request has none. */
   readonly state: string | null
@@ -76,8 +76,8 @@ export const denied = (request: AuthorizeRequest): AuthorizeProblem =>
   toClient(request)("access_denied", "Access was denied. Nothing was shared with the application.")
 
 /**
- * Whether a form returns the state unchanged. Forms change control characters, and bytes that were not UTF-8 have
- * already become U+FFFD. RFC 6749 (appendix A.5) allows even fewer characters.
+ * Whether an HTML form would send the state back unchanged. Forms change control characters, and bytes that were not
+ * UTF-8 have already become U+FFFD. RFC 6749 (appendix A.5) allows even fewer characters.
  */
 const comesBack = (state: string): boolean => !/[\p{Cc}\ufffd]/u.test(state)
 
@@ -112,7 +112,7 @@ const challengeProblem = (client: Client, challenge: string | null, method: stri
       ? null
       : "This client has no secret and must use PKCE. Send a code_challenge with code_challenge_method S256."
   }
-  if (method !== "S256") return "The code_challenge_method must be given, and S256 is the only one."
+  if (method !== "S256") return "The code_challenge_method must be S256."
   return isChallenge(challenge)
     ? null
     : "The code_challenge is not SHA-256 in base64url, which has 43 characters without padding."
@@ -165,7 +165,7 @@ export const makeCheckAuthorize = ({ clients, directory, settings }: Authorizati
     const responseType = get(parameters, "response_type")
     if (responseType === null)
       return fail("invalid_request", "The parameter response_type is missing. It must be code.")
-    if (responseType !== "code") return fail("unsupported_response_type", "The only response_type is code.")
+    if (responseType !== "code") return fail("unsupported_response_type", "The response_type must be code.")
     const scope = grantedScope(settings, get(parameters, "scope"))
     if (scope === null) return fail("invalid_scope", scopeRefusal(settings))
     const code_challenge = get(parameters, "code_challenge")

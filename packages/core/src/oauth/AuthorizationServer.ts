@@ -53,7 +53,7 @@ export class AuthorizationServer extends Context.Service<
     /** Returns the user logged in at the host, or where to log in; null if doorhook's own login page is needed. */
     readonly session: (request: SessionRequest) => Effect.Effect<SessionAnswer, DirectoryError>
 
-    /** Issues an authorization code for a checked request that a user logged in at the host has allowed. */
+    /** Issues an authorization code for a checked request after consent by a user who is logged in at the host. */
     readonly approve: (request: AuthorizeRequest, user: UserId) => Effect.Effect<string, StoreError>
 
     /** Logs a user in for a checked request and issues an authorization code. */
@@ -62,7 +62,7 @@ export class AuthorizationServer extends Context.Service<
       attempt: LoginAttempt
     ) => Effect.Effect<LoginResult, StoreError | DirectoryError>
 
-    /** Logs a user in to doorhook's own pages. Its failures and those of `login` are counted together. */
+    /** Logs a user in to doorhook's own pages. Failures of `signIn` and `login` are counted together. */
     readonly signIn: (attempt: LoginAttempt) => Effect.Effect<SignInResult, DirectoryError>
 
     /** Whether a signed-in user still exists. */

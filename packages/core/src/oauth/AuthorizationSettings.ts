@@ -1,5 +1,5 @@
 /**
- * Settings of the authorization server that are stricter or more lenient than the defaults.
+ * Settings that make the authorization server stricter or more lenient.
  */
 import { Context, Effect, JsonPointer, Layer, Result } from "effect"
 import type { Problem } from "../model/InvalidInput.ts"
@@ -14,8 +14,8 @@ export interface AuthorizationSettingsShape {
   readonly refreshRequiresSecret: boolean
   /**
    * Which clients get a new refresh token with each refresh. The default is `public`, because a client without a secret
-   * can't prove that it owns the token (RFC 9700 section 2.2.2). A client with a secret then keeps its token, which
-   * does not expire.
+   * can't prove that it owns the token (RFC 9700 section 2.2.2). With `public`, a client with a secret keeps its token,
+   * which does not expire.
    */
   readonly refreshRotation: "never" | "public" | "always"
   /**
@@ -25,7 +25,7 @@ export interface AuthorizationSettingsShape {
   readonly scopes: Readonly<Record<string, string>>
   /** Whether an undeclared scope is refused as an error or left out of the grant. */
   readonly unknownScope: "refuse" | "ignore"
-  /** Maximum number of valid access tokens per grant. Issuing another one ends the oldest. */
+  /** Maximum number of valid access tokens per grant. Issuing another one invalidates the oldest. */
   readonly accessTokensPerGrant: number
   /**
    * Maximum number of tokens that this process issues to a client per minute; null for no limit. For a client without a

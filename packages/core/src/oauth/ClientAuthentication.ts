@@ -101,7 +101,7 @@ export const makeClientAuthentication = (needs: {
 }
 
 const unnamed = () =>
-  OAuthError.invalidClient("The request names no client. Send client_id in the body or by HTTP Basic.")
+  OAuthError.invalidClient("The request does not identify a client. Send client_id in the body or by HTTP Basic.")
 
 const secretMissing = () =>
   OAuthError.invalidClient("This client has a secret and must send it, as client_secret or by HTTP Basic.")
@@ -198,7 +198,7 @@ export const makeFindClient =
     })
   }
 
-/** Maximum number of warnings remembered per directory. The oldest are forgotten first. */
+/** Maximum number of warnings remembered per directory. The oldest warnings are forgotten first. */
 const maxWarnings = 1_000
 
 const warned = new WeakMap<Directory["Service"], RecentMap<string, true>>()

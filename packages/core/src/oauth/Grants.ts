@@ -15,7 +15,7 @@ import { makeFindClient } from "./ClientAuthentication.ts"
 /** Maximum number of grants listed for a user. */
 export const mostGrants = 1_000
 
-/** A grant with the name of its client; null if the client no longer exists. */
+/** A grant with the name of its client. The name is null if the client no longer exists. */
 export interface NamedGrant {
   readonly grant: Grant
   readonly client_name: string | null

@@ -1,6 +1,6 @@
 /**
  * Logs a user in and issues the authorization code (RFC 6749 section 4.1.2). A user consents by logging in on a page
- * that names the client, or by a button if already logged in at the host.
+ * that names the client, or by pressing a button if already logged in at the host.
  */
 import { Effect, Redacted } from "effect"
 import type { UserId } from "../model/Ids.ts"

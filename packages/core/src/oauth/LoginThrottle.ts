@@ -22,7 +22,7 @@ const failuresPerPair = 10
 const failuresPerName = 100
 const failuresUnderAttack = 1
 
-/** Failures of one address for any names within the window. Spread evenly, this is one every two seconds. */
+/** Failures of one address for any names within the window. This is an average of one every two seconds. */
 const failuresPerAddress = 450
 const addressInterval = failureWindow / failuresPerAddress
 
@@ -116,7 +116,7 @@ const debtOf = (until: number | undefined, now: number): number =>
 
 /** Counts of failures for one kind of guess. */
 const makeCounts = (capacity: number) => {
-  // A name whose attempts without an address are delayed is kept, so that a flood of other names can't evict it.
+  // Names with enough failures to delay attempts count as at their limit, so a flood of other names can't evict them.
   const names = new FailureTable<ReadonlyArray<number>>(capacity, {
     isOver,
     isAtLimit: (_, times, now) => recent(times, now).length >= failuresPerPair
@@ -151,7 +151,10 @@ const makeCounts = (capacity: number) => {
       const excess = debt - (failureWindow - addressInterval)
       return excess <= 0 ? null : Math.ceil(excess / 1_000)
     },
-    /** Whether an attempt must be delayed because its address is unknown. */
+    /**
+     * Whether an attempt must be delayed: its address is unknown and its name has many failures, or its failure could
+     * not be counted because the table is full.
+     */
     isPaced: ({ name, pair }: Source, now: number): boolean =>
       pair === null
         ? recent(names.get(name), now).length >= failuresPerPair || !names.canKeep(name, now)
@@ -181,7 +184,7 @@ const makeTurns = ({ allowedAt, failuresOf }: Counts) => {
   /** Number of logins in progress for each pair of name and address. */
   const trying = new Map<string, number>()
 
-  /** Runs a login as soon as its source has a free place. */
+  /** Runs a login as soon as fewer than `maxTrying` logins from its source are running. */
   const inTurn = <A, E, R>(
     { name, network }: Source,
     attempt: Effect.Effect<Guarded<A>, E, R>
@@ -199,7 +202,7 @@ const makeTurns = ({ allowedAt, failuresOf }: Counts) => {
       return Effect.ensuring(queue.turns.withPermit(attempt), leave)
     })
 
-  /** Runs a login unless all remaining failures are taken by logins in progress. */
+  /** Runs a login unless the logins in progress could already use up all remaining failures. */
   const bounded = <A, E, R>(
     { name, pair }: Source,
     now: number,

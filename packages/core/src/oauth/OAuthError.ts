@@ -36,7 +36,8 @@ export type OAuthErrorCode = typeof OAuthErrorCode.Type
 
 /**
  * A refused request. The description says what was wrong and what to do, for the client's developer. It contains only
- * characters that RFC 6749 section 5.2 allows (printable ASCII without quotes and backslashes), and never input.
+ * characters that RFC 6749 section 5.2 allows (printable ASCII without quotes and backslashes), and never repeats the
+ * client's input.
  */
 export class OAuthError extends Schema.TaggedError<OAuthError>()("OAuthError", {
   error: OAuthErrorCode,

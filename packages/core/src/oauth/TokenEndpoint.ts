@@ -106,7 +106,7 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
         : refuse("The request has a code_verifier, but the authorize step had no code_challenge.")
     }
     if (verifier === null)
-      return refuse("The code_verifier is missing. Send the one that the code_challenge was made from.")
+      return refuse("The code_verifier is missing. Send the code_verifier that the code_challenge was made from.")
     return Effect.flatMapEager(verifies(secrets, verifier, code.code_challenge), (isRight) =>
       isRight ? Effect.void : refuse("The code_verifier does not match the code_challenge.")
     )
@@ -246,16 +246,16 @@ const makeTokenLimit = (
 // Bursts of refreshes.
 
 /**
- * Number of refreshes with one token within `burstWindow` milliseconds that is attributed to parallel workers, not to
- * retries.
+ * Number of refreshes with one token within `burstWindow` milliseconds that counts as a burst by parallel workers, not
+ * as retries.
  */
 const burstSize = 3
 const burstWindow = 1_000
 
-/** How long the token is not retired after the last refresh of a burst, in milliseconds. */
+/** How long the last refresh of a burst postpones the token's retirement, in milliseconds. */
 const burstGrace = 10_000
 
-/** Maximum number of remembered tokens. The oldest are forgotten first. */
+/** Maximum number of remembered tokens. The oldest tokens are forgotten first. */
 const maxRemembered = 10_000
 
 interface Refreshes {

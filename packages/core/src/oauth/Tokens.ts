@@ -129,7 +129,7 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
     return presented === null ? null : yield* findAccess(presented)
   })
 
-  /** Revokes a token. A refresh token revokes its whole grant (RFC 7009 section 2.1). */
+  /** Revokes a token. For a refresh token, revokes the whole grant (RFC 7009 section 2.1). */
   const revoke = Effect.fnUntraced(function* (
     request: ClientRequest
   ): Effect.fn.Return<void, OAuthError | TooManyAttempts | Failure> {
@@ -148,7 +148,7 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
   })
 
   /**
-   * Introspects a token. Only clients with a secret may do so, and only for their own tokens. Otherwise anyone could
+   * Introspects a token. Only clients with a secret may introspect tokens, and only their own. Otherwise anyone could
    * guess tokens here (RFC 7662 section 4).
    */
   const introspect = Effect.fnUntraced(function* (

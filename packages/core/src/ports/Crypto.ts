@@ -63,7 +63,7 @@ const pkcs8Prefix = [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b,
 export const ed25519Pkcs8 = (privateKey: Uint8Array): Uint8Array<ArrayBuffer> =>
   Uint8Array.from([...pkcs8Prefix, ...privateKey])
 
-/** Whether two byte strings are equal. The time depends only on their lengths. */
+/** Whether two byte strings are equal. The time that this takes depends only on their lengths. */
 export const constantTimeEquals = (a: Uint8Array, b: Uint8Array): boolean => {
   let difference = a.length ^ b.length
   for (let i = 0; i < Math.min(a.length, b.length); i++) difference |= (a[i] ?? 0) ^ (b[i] ?? 0)

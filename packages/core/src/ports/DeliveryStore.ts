@@ -123,7 +123,7 @@ export interface Release {
   readonly due_at: number
 }
 
-/** Ended leases of a worker. */
+/** Results of a worker's leases. */
 export interface Outcomes {
   readonly worker: string
   readonly settlements: ReadonlyArray<Settlement>
@@ -175,7 +175,7 @@ export interface Membership {
   readonly workers: number
   /** Number of workers before this one, in order of name. */
   readonly rank: number
-  /** Whether the worker was still a member at this heartbeat. If not, it has no leases any more. */
+  /** Whether the worker was still a member at this heartbeat. If not, the worker's leases have ended. */
   readonly continued: boolean
 }
 
@@ -211,7 +211,7 @@ export type ListOrder = "oldest" | "newest"
 
 /** Filter for a list of deliveries. Absent members don't filter. */
 export interface DeliveryFilter {
-  /** Only deliveries in one of these states, none of which is repeated. */
+  /** Only deliveries in one of these states. The list must have no duplicates. */
   readonly states?: Array.NonEmptyReadonlyArray<DeliveryState>
   readonly integration_id?: IntegrationId
   readonly event_id?: EventId
@@ -240,7 +240,7 @@ export interface FoundDelivery {
   readonly attempts: ReadonlyArray<Attempt>
 }
 
-/** Figures about the deliveries in the store. */
+/** Counts and due times of the deliveries in the store. */
 export interface DeliverySummary {
   readonly events: number
   /** Number of deliveries in each state. */
@@ -289,7 +289,7 @@ export interface NotificationFilter {
 export type RedeliverRequest =
   /** One delivery in any state. The resend replaces a waiting retry. */
   | { readonly type: "delivery"; readonly id: DeliveryId }
-  /** All deliveries of an integration since a time, if they ended unacknowledged or wait for a retry. */
+  /** All deliveries of an integration since a given time that ended unacknowledged or wait for a retry. */
   | { readonly type: "integration"; readonly id: IntegrationId; readonly since: number }
   /**
    * The newest delivery that ended unacknowledged, of an integration that doorhook disabled. An acknowledgement enables

@@ -28,7 +28,7 @@ export class DirectoryError extends Schema.TaggedError<DirectoryError>()("Direct
   }
 }
 
-/** The data of a building that its administrators may see. */
+/** Building data that the building's administrators may see. */
 export interface DirectoryBuilding {
   readonly id: BuildingId
   readonly name: string
@@ -37,7 +37,7 @@ export interface DirectoryBuilding {
   readonly access_points: ReadonlyArray<{ readonly id: number; readonly name: string }>
 }
 
-/** The data of a tenant that its users may see. */
+/** Tenant data that the tenant's users may see. */
 export interface DirectoryTenant {
   readonly id: TenantId
   readonly building_id: BuildingId
@@ -52,7 +52,7 @@ export interface SessionRequest {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** The host's answer about a visitor of the page. */
+/** The host's answer about a visitor to the page. */
 export type SessionAnswer =
   /** The visitor is logged in and is only asked for consent. The page shows `name`. */
   | { readonly id: UserId; readonly name?: string | undefined }

@@ -5,8 +5,8 @@ import { Predicate } from "effect"
 import { rootMessage } from "./StoreError.ts"
 
 /**
- * Returns the log text of a failure. For a failed directory, it includes the innermost cause, except for an invalid
- * answer, whose cause contains the answer.
+ * Returns the log text of a failure. If the directory failed, the text includes the innermost cause. The cause of an
+ * invalid answer is left out, because it contains the answer.
  */
 export const failureText = (error: {
   readonly _tag: string

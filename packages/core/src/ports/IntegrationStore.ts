@@ -85,7 +85,7 @@ export class IntegrationStore extends Context.Service<
       key?: Omit<IdempotencyRecord, "answer">,
       limit?: number
     ) => Effect.Effect<Integration, StoreError | IdempotencyConflict | LimitReached>
-    /** Reads immediately, and returns an `Exit` if possible. To read again, call it again. */
+    /** Reads immediately, and returns an `Exit` if possible. To read again, call `find` again. */
     readonly find: (id: IntegrationId) => Effect.Effect<Integration | null, StoreError>
     /** Reads only the parts needed to delete an integration. Reads immediately, like `find`. */
     readonly findRef: (id: IntegrationId) => Effect.Effect<IntegrationRef | null, StoreError>
@@ -110,8 +110,8 @@ export class IntegrationStore extends Context.Service<
       readonly buildings: ReadonlyArray<BuildingId>
       readonly tenants: ReadonlyArray<TenantId>
       /**
-       * Allows an answer from memory, which may be outdated. `DeliveryStore.enqueue` checks it when it is passed as the
-       * candidates.
+       * Allows an answer from memory, which may be outdated. `DeliveryStore.enqueue` checks the candidates passed to
+       * it.
        */
       readonly cached?: boolean
     }) => Effect.Effect<ReadonlyArray<Integration | UnreadableMatch>, StoreError>

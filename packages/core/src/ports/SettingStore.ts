@@ -8,15 +8,15 @@ import type { StoreError } from "./StoreError.ts"
 export class SettingStore extends Context.Service<
   SettingStore,
   {
-    /** Returns the stored value. If there is none, stores `candidate` first. `created` tells whether it did. */
+    /** Returns the stored value. If there is none, stores `candidate` first. `created` is true if it did. */
     readonly getOrCreate: (
       name: string,
       candidate: string
     ) => Effect.Effect<{ readonly value: string; readonly created: boolean }, StoreError>
     /**
      * Returns the stored secret. If there is none, stores `candidate` first. A store with an encryption key encrypts
-     * secrets. It replaces an unencrypted secret by `candidate`, because copies of the database may contain the old
-     * one.
+     * secrets. Such a store replaces an unencrypted secret with `candidate`, because copies of the database may contain
+     * the old one.
      */
     readonly getOrCreateSecret: (
       name: string,

@@ -24,7 +24,10 @@ export interface IssuedTokens {
   readonly access: NewAccessToken
   /** Null if the refresh token does not change. */
   readonly refresh: RefreshToken | null
-  /** Maximum number of access tokens kept for the grant, including the new one. The oldest beyond this number end. */
+  /**
+   * Maximum number of access tokens kept for the grant, including the new one. The oldest tokens beyond this number
+   * become invalid.
+   */
   readonly maxAccessTokens: number
 }
 
@@ -96,7 +99,7 @@ export class TokenStore extends Context.Service<
      * number of revoked grants that have a refresh token, as in `grantsOf`.
      */
     readonly revokeGrantsOf: (user: UserId, client: ClientId | null, now: number) => Effect.Effect<number, StoreError>
-    /** Ends the access token with this number and hash, if it exists. */
+    /** Revokes the access token with this number and hash, if it exists. */
     readonly revokeAccessToken: (presented: PresentedAccessToken) => Effect.Effect<void, StoreError>
     /**
      * Deletes at most `limit` tokens, codes and revoked grants that are no longer needed (times:

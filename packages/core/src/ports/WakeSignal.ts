@@ -7,7 +7,10 @@ import type { IntegrationId } from "../model/Ids.ts"
 export class WakeSignal extends Context.Service<
   WakeSignal,
   {
-    /** Wakes every dispatcher of the same store. Signals to a busy dispatcher are combined and kept until it waits. */
+    /**
+     * Wakes every dispatcher of the same store. Signals to a busy dispatcher are combined and kept until the dispatcher
+     * waits.
+     */
     readonly signal: Effect.Effect<void>
     /** Returns at the next signal. */
     readonly wait: Effect.Effect<void>

@@ -10,7 +10,7 @@ const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Parti
   [
     "bad_status",
     { status: 204 },
-    "The receiver answered 204: only 200 acknowledges. Let the receiver answer 200, or let any 2xx acknowledge for this integration (its setting acknowledge: 2xx)."
+    "The receiver answered 204: only 200 acknowledges. Change the receiver to answer 200, or accept any 2xx for this integration (setting acknowledge: 2xx)."
   ],
   [
     "bad_status",
@@ -35,7 +35,7 @@ const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Parti
   [
     "bad_status",
     { status: 404 },
-    "The receiver answered 404: nothing is there at the integration's URL. Check the URL."
+    "The receiver answered 404: there is nothing at the integration's URL. Check the URL."
   ],
   [
     "bad_status",
@@ -70,7 +70,7 @@ const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Parti
     { detail: "ECONNREFUSED" },
     "The receiver could not be reached (ECONNREFUSED). Check that it runs and can be reached from here."
   ],
-  ["connection_reset", {}, "The connection to the receiver broke. Check its log, or that of a proxy before it."],
+  ["connection_reset", {}, "The connection to the receiver broke. Check its log and that of any proxy in front of it."],
   ["dns", {}, "The name in the integration's URL has no address. Check the URL and the name's DNS entries."],
   [
     "tls",
@@ -87,7 +87,11 @@ const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Parti
 
 describe("an attempt, explained to an owner", () => {
   it.each([
-    ["bad_status", { status: 204 }, "The receiver answered 204: only 200 acknowledges. Let the receiver answer 200."],
+    [
+      "bad_status",
+      { status: 204 },
+      "The receiver answered 204: only 200 acknowledges. Change the receiver to answer 200."
+    ],
     [
       "bad_status",
       { status: 429, detail: "asked to wait 1m (Retry-After)" },

@@ -57,7 +57,7 @@ describe("attempts", () => {
 })
 
 const description =
-  "Deliveries that this process ended with an attempt or in place of one, by state. doorhook_deliveries also counts skipped deliveries and those cancelled by a change to their integration"
+  "Deliveries that ended in this process, after an attempt or when one was due, by state. doorhook_deliveries also counts skipped deliveries and those cancelled by a change to their integration"
 
 const ended = (resource_type: "access_log" | "call", state: "delivered" | "expired" | "retrying") => ({
   delivery: { event: { resource_type }, early_due_at: null },

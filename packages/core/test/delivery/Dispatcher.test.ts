@@ -886,7 +886,7 @@ describe("publishing and dispatching", () => {
     const ended = Metric.value(
       Metric.counter("doorhook_deliveries_ended_total", {
         description:
-          "Deliveries that this process ended with an attempt or in place of one, by state. doorhook_deliveries also counts skipped deliveries and those cancelled by a change to their integration",
+          "Deliveries that ended in this process, after an attempt or when one was due, by state. doorhook_deliveries also counts skipped deliveries and those cancelled by a change to their integration",
         attributes: { resource_type: "access_log", state: "delivered" }
       })
     )

@@ -34,11 +34,11 @@ const explain = (state: DeliveryState, known: Known = {}, reader?: Explanation.R
   return Explanation.explain({ delivery, last, integration, lifetime_over_at: lifetime_over_at ?? null }, reader)
 }
 
-const askForIt = "You can resend this delivery, or recover all deliveries of the integration since a time."
-const tooLate = "It would come too late to be of use. To see whether the receiver accepts it now, resend it."
-const enableIt = "Enable it, then resend this delivery or recover all since a time."
+const askForIt = "You can resend this delivery, or recover all deliveries of the integration since a given time."
+const tooLate = "It would arrive too late to be useful. To see whether the receiver accepts it now, resend it."
+const enableIt = "Enable it, then resend this delivery or recover all since a given time."
 const probeIt =
-  "Probe it: this sends one delivery and enables the integration if it is acknowledged. Or enable it yourself. Then resend this delivery, or recover all since a time."
+  "Probe it: this sends one delivery and enables the integration if it is acknowledged. Or enable it yourself. Then resend this delivery, or recover all since a given time."
 
 /** Deliveries with their expected explanations: the reason and the next step. */
 const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next: string]> = [
@@ -59,13 +59,13 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
     "delivering",
     { last: null },
     "An attempt is under way.",
-    "If its process ends before the outcome is recorded, another attempt is made."
+    "If the sending process ends before the outcome is recorded, another attempt is made."
   ],
   [
     "delivering",
     {},
     `${failedWords} An attempt is under way.`,
-    "If its process ends before the outcome is recorded, another attempt is made."
+    "If the sending process ends before the outcome is recorded, another attempt is made."
   ],
   ["retrying", { next_attempt_at: due }, failedWords, "Attempt 4 is due at 2026-03-02T07:01:02.000Z."],
   [
@@ -92,7 +92,7 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
     "delivered",
     { last: failed({ outcome: "acknowledged", status: 200 }) },
     "The receiver acknowledged with 200 after 12 ms.",
-    "Nothing: it has arrived."
+    "Nothing to do: the delivery was acknowledged."
   ],
   [
     "exhausted",
@@ -169,7 +169,7 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
   [
     "cancelled",
     { reason: "integration_gone", last: failed({ status: 410 }), integration: disabledBy("gone") },
-    "The receiver answered 410 Gone at 2026-03-02T07:00:00.000Z: the integration was disabled.",
+    "The receiver answered 410 Gone at 2026-03-02T07:00:00.000Z, so the integration was disabled.",
     `The integration is disabled because its receiver answered 410 Gone. ${probeIt}`
   ],
   [
@@ -194,7 +194,7 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
     "cancelled",
     { reason: "right_lost", last: null },
     "The user who created the integration no longer has a right to these events.",
-    "Nothing is sent. When the right is back, resend this delivery."
+    "Nothing is sent. Once the right is restored, resend this delivery."
   ],
   [
     "cancelled",
@@ -210,7 +210,7 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
   ]
 ]
 
-const again = "end this delivery again, or recover all since a time"
+const again = "end this delivery again, or recover all since a given time"
 const ownerExamples: ReadonlyArray<readonly [DeliveryState, Known, next: string]> = [
   [
     "exhausted",
@@ -230,12 +230,12 @@ const ownerExamples: ReadonlyArray<readonly [DeliveryState, Known, next: string]
   [
     "cancelled",
     { reason: "right_lost", last: null },
-    "Nothing is sent. When the right is back, send this delivery again."
+    "Nothing is sent. Once the right is restored, send this delivery again."
   ],
   [
     "expired",
     {},
-    "Nothing more is sent. It would come too late to be of use. To see whether the receiver accepts it now, send it again."
+    "Nothing more is sent. It would arrive too late to be useful. To see whether the receiver accepts it now, send it again."
   ],
   [
     "retrying",

@@ -159,7 +159,7 @@ describe("declared resource types", () => {
     assert.deepStrictEqual(switches({ badge: ["2s"] }), { badge: [2_000] })
     assert.strictEqual(
       switches({ window: ["2s"] }),
-      "/overrides/retry/window: is no resource type; there are call and access_log and door_forced and badge"
+      "/overrides/retry/window: is not a resource type; use call or access_log or door_forced or badge"
     )
   })
 

@@ -23,7 +23,10 @@ describe("a directory file with unknown members", () => {
     for (const [pointer, meant] of likes) {
       assert.include(told, `${pointer} is unknown and was ignored; did you mean ${meant}?`)
     }
-    assert.include(told, "/users/0/shoe_size is unknown and was ignored; known are login, password, buildings, tenants")
+    assert.include(
+      told,
+      "/users/0/shoe_size is unknown and was ignored; known members: login, password, buildings, tenants"
+    )
     assert.lengthOf(told, likes.length + 1)
     assert.notMatch(told.join(), /s1|hidden|44|Dor\b/)
   })

@@ -83,9 +83,9 @@ describe("DirectoryDocument", () => {
         "/users/1/login is the same as /users/0/login",
         "/buildings/1/id is the same as /buildings/0/id",
         "/tenants/2/id is the same as /tenants/0/id",
-        "/users/1/buildings/0 is the id of none of the buildings",
-        "/users/1/tenants/1 is the id of none of the tenants",
-        "/tenants/1/building_id is the id of none of the buildings"
+        "/users/1/buildings/0 must be the id of one of the buildings",
+        "/users/1/tenants/1 must be the id of one of the tenants",
+        "/tenants/1/building_id must be the id of one of the buildings"
       ]
     )
   })

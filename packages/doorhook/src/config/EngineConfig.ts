@@ -183,7 +183,7 @@ const parseRetry = (
 ): Result.Result<[string, RetryPolicy.RetryPolicy], InvalidConfig> => {
   const definition = types.get(type)
   if (definition === undefined) {
-    return invalid(`retry: ${JSON.stringify(type)} is no resource type; there are ${namesIn(types, "and")}`)
+    return invalid(`retry: ${JSON.stringify(type)} is not a resource type; use ${namesIn(types, "or")}`)
   }
   return Result.map(
     collectAll(delays.map((delay) => parseDuration(`retry.${type}`, delay))),

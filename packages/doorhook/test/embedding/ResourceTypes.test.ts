@@ -135,10 +135,7 @@ describe("a declared resource type", () => {
         "Must be `call` or `access_log` or `door_forced` or `door_held`."
       )
       const overridden = yield* codeOf(doorhook.integrations.set(id, { overrides: { retry: { window: ["1s"] } } }))
-      assert.include(
-        overridden.message,
-        "is no resource type; there are call and access_log and door_forced and door_held"
-      )
+      assert.include(overridden.message, "is not a resource type; use call or access_log or door_forced or door_held")
       assert.strictEqual(
         (yield* Effect.promise(() => callApi(url, token, "GET", "/v4/buildings/1/window"))).status,
         404
@@ -257,12 +254,12 @@ describe("a declared resource type", () => {
         'resourceTypes.window.lifetime: "soon" is not a duration',
         'resourceTypes.window.retry.0: "later" is not a duration',
         'resourceTypes: "door_release" means access_log while doorReleaseAlias is on',
-        'retry: "ring" is no resource type',
+        'retry: "ring" is not a resource type',
         'ackTimeout: "soon" is not a duration'
       ]) {
         assert.include(message, part)
       }
-      assert.notInclude(message, '"window" is no resource type')
+      assert.notInclude(message, '"window" is not a resource type')
       const { message: misread } = yield* codeOf(
         Reflect.apply(start, undefined, [{ resourceTypes: { window: { priority: "urgent", colour: 1 } } }]).pipe(
           Effect.scoped,

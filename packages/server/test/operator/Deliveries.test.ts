@@ -51,7 +51,7 @@ describe("GET /operator/deliveries", () => {
       }
       assert.strictEqual(
         shown.at("/explanation/next"),
-        "If its process ends before the outcome is recorded, another attempt is made."
+        "If the sending process ends before the outcome is recorded, another attempt is made."
       )
     }).pipe(Effect.provide(testServer()))
   )
