@@ -1,5 +1,5 @@
 /**
- * The contract of `IdempotencyStore`, and of the calls that store keys. Its cases use all three stores.
+ * The contract of `IdempotencyStore`, and of the calls in `DeliveryStore` and `IntegrationStore` that store keys.
  */
 import { Effect } from "effect"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"

@@ -32,7 +32,7 @@ import { concurrently, expectEqual } from "../SuiteCase.ts"
 
 export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
-    name: "enqueue returns the ids of the deliveries, ascending, in the given order",
+    name: "enqueue assigns ascending ids to the deliveries in the given order, and returns them",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const a = yield* createIntegration()
@@ -44,7 +44,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
         record(newEvent(4), a, b)
       ])
       yield* expectEqual(
-        "deliveries of each event",
+        "number of deliveries per event",
         answer.map((ids) => ids.length),
         [2, 0, 1, 2]
       )
@@ -57,7 +57,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
       yield* expectEqual("different ids", new Set(ids).size, 5)
       const found = yield* Effect.forEach(ids, findDelivery)
       yield* expectEqual(
-        "integration and event of each",
+        "event and integration of each delivery",
         found.map(({ event_id, integration_id }) => [event_id, integration_id]),
         [
           [eventId(1), b.id],
