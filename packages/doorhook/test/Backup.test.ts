@@ -237,13 +237,13 @@ describe("a backup on SQLite", () => {
     ]
   > = [
     ["an existing file", "doorhook.db there.db", 3, /there\.db: it exists already\..*--force\.$/],
-    ["the database itself", "doorhook.db doorhook.db --force", 3, /belongs to the database itself/],
-    ["its lock", "doorhook.db doorhook.db-lock --force", 3, /belongs to the database itself/],
+    ["the database itself", "doorhook.db doorhook.db --force", 3, /it is the database itself, or one of its files/],
+    ["its lock", "doorhook.db doorhook.db-lock --force", 3, /it is the database itself, or one of its files/],
     [
       "a link to the database",
       "doorhook.db link.db --force",
       3,
-      /belongs to the database itself/,
+      /it is the database itself, or one of its files/,
       (file) => symlinkSync(file("doorhook.db"), file("link.db"))
     ],
     ["a folder", "doorhook.db .", 3, /it is a folder\. Name a file in it\.$/],

@@ -38,7 +38,7 @@ const revoke = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Revoke a user's grants to one client or all, after a password change or the loss of a phone"
+    "Revoke a user's grants to one client or all clients, for example after a password change or the loss of a phone"
   ),
   Command.withExamples([
     { command: "doorhook grants revoke --user 42", description: "All grants of user 42" },

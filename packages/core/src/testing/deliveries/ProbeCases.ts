@@ -79,7 +79,7 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a failed probe leaves the delivery's state unchanged and the integration disabled, and stores no notification",
+    name: "a failed probe changes neither its delivery's state nor the integration, and stores no notification",
     run: Effect.gen(function* () {
       const { integration } = yield* gone
       yield* probe(integration.id, start + 10)
