@@ -1,5 +1,5 @@
 /**
- * Contains failures of loggers: a full disk or a closed stream only loses log lines.
+ * Contains failures of loggers: a full disk or a closed stream loses log lines, but does no other harm.
  */
 import { Effect, Layer, Logger, Predicate } from "effect"
 
@@ -16,7 +16,7 @@ export const guarded = <Message>(logger: Logger.Logger<Message, unknown>): Logge
     }
   })
 
-/** Guards the application's loggers for everything that uses this layer. */
+/** Guards the application's loggers for all services in this layer. */
 export const layer: Layer.Layer<never> = Layer.effect(
   Logger.CurrentLoggers,
   Effect.map(Logger.CurrentLoggers, (loggers) => new Set(Array.from(loggers, guarded)))
