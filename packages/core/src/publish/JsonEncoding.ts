@@ -36,9 +36,10 @@ const problemOf = (
   try {
     value = memberOf(holder, key)
   } catch (thrown) {
-    return `can't be read${placeOf(path)}, which throws: ${said(thrown)}`
+    return `can't be read${placeOf(path)}: ${said(thrown)}`
   }
-  if (Predicate.isBigInt(value)) return `holds a BigInt${placeOf(path)}, which JSON can't: give a text or a number`
+  if (Predicate.isBigInt(value))
+    return `holds a BigInt${placeOf(path)}, which JSON can't represent: give a text or a number`
   if (Predicate.isNumber(value) && !Number.isFinite(value)) {
     return `holds ${value}${placeOf(path)}, which JSON writes as null: give a number, or null`
   }

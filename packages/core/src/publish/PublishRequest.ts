@@ -94,7 +94,7 @@ const tenantsIn = (
   if (!globalThis.Array.isArray(given)) {
     return wrong(pointer, `must be a list of positive whole numbers, not ${nameOf(given)}`)
   }
-  // Spreading also reads holes in the list.
+  // Spreading turns holes in the list into undefined, so that they are checked.
   const reads = [...given].map((item: unknown, index) =>
     idAt(item, `${pointer}/${index}`, (id) => TenantId.make(id, { disableChecks: true }))
   )
@@ -212,7 +212,7 @@ const encodeData = (item: unknown, base: string): Read<JsonText> => {
   })
 }
 
-/** Reads one event that is given as a value. The host's getters may throw. */
+/** Reads one event that is given as a value. The host's getters might throw. */
 const readValue = (kinds: Kinds, item: unknown, base: string): Read<NewEvent> => {
   try {
     return readEvent(kinds, item, encodeData(item, base), base)

@@ -18,8 +18,8 @@ class Html {
 export type { Html }
 
 /**
- * Marks text as HTML that is inserted without escaping, like a style sheet. Never use it for text from a client, a user
- * or a receiver.
+ * Marks text as HTML that is inserted without escaping, like a style sheet. Never trust text from a client, a user or a
+ * receiver.
  */
 export const trusted = (html: string): Html => new Html(html)
 

@@ -980,7 +980,8 @@ describe("publishing and dispatching", () => {
       yield* enqueueMany(1_000)
       yield* pass(16_000)
       assert.strictEqual(sent.length, 0)
-      // One claim at first and one for each trial, every 5 s. All claimed deliveries are released in one transaction.
+      // One claim at the start, and one for each trial, every 5 s. The deliveries of a claim are released in one
+      // transaction.
       assert.strictEqual(seen.claims, 4)
       assert.strictEqual(seen.releases, 4)
       const { status } = yield* Dispatcher

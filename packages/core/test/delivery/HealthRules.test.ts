@@ -234,7 +234,7 @@ describe("a batch for a disabled integration", () => {
   })
 })
 
-/** Batches of one integration, with the state of each delivery before and after. */
+/** Batches of settlements for one integration, with the state of each delivery before and after. */
 const batches = fc
   .array(
     fc.record({

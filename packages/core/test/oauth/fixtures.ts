@@ -55,7 +55,7 @@ type Fields = Readonly<Record<string, string>>
 
 export const parametersOf = (fields: Fields): Parameters.Parameters => Parameters.fromPairs(Object.entries(fields))
 
-/** The address that requests come from. */
+/** The client's address in all requests. */
 const address = "192.0.2.1"
 
 /** Makes a client's request with all parameters in the body. */

@@ -91,7 +91,7 @@ describe("calls that share a transaction", () => {
 const overhead = 256
 
 describe("a full publisher", () => {
-  /** Number of calls with one event each that may wait. */
+  /** Maximum number of waiting calls with one event each. */
   const room = 1_000
   const waitingBytes = room * (overhead + event(1).data.length)
 

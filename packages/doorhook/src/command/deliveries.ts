@@ -95,7 +95,7 @@ const show = Command.make(
     if (given.json) return yield* printJson(delivery)
     for (const line of describe(given, delivery)) yield* printLine(line)
   })
-).pipe(Command.withDescription("Show one delivery: its state and why, suggested actions, and all attempts"))
+).pipe(Command.withDescription("Show one delivery: its state with the reason, suggested actions, and all attempts"))
 
 const resend = Command.make(
   "resend",

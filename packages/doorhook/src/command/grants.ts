@@ -1,5 +1,5 @@
 /**
- * `doorhook grants`: lists and revokes what users have granted to clients, over the operator API.
+ * `doorhook grants`: lists and revokes users' grants to clients, over the operator API.
  */
 import { counted } from "@doorhook/core"
 import { Effect } from "effect"

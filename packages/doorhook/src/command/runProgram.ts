@@ -6,7 +6,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { createInterface } from "node:readline"
 
-/** Failure of a program, or of starting it. */
+/** Error if a program fails or can't be started. */
 export class ProgramFailed extends Schema.TaggedError<ProgramFailed>()("ProgramFailed", {
   program: Schema.String,
   /** Whether the program does not exist. */

@@ -19,7 +19,7 @@ const databaseVariable = "DOORHOOK_DATABASE"
 const firstPause = 500
 const longestPause = 30_000
 
-/** Run time, in milliseconds, after which the restart delay begins again at its first value. */
+/** Run time in milliseconds after which the restart delay is reset to `firstPause`. */
 const longLife = 60_000
 
 /** Runs a worker until it ends, and returns how it ended. An interruption stops the worker gracefully. */

@@ -201,7 +201,7 @@ export const egressProxyOf = ({
     ? Result.succeed(null)
     : Result.mapError(
         EgressProxy.parse({ url: proxy, noProxy }),
-        // Messages about exceptions from it begin with `noProxy`.
+        // Messages about the setting `noProxy` already begin with its name.
         ({ message, option }) => new InvalidConfig({ message: option === "noProxy" ? message : `proxy: ${message}` })
       )
 

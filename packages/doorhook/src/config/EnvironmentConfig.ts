@@ -110,7 +110,7 @@ export const variables: Readonly<Record<keyof EngineConfig, string>> = Record.ma
   (_, setting) => `DOORHOOK_${capitals(setting)}`
 )
 
-// Redacted, so that no error of a provider reveals a value.
+// Redacted, so that an error from a provider does not reveal the value.
 const written = Config.all(
   Record.map(meanings, (_, setting) => Config.option(Config.Redacted(capitals(setting))))
 ).pipe(Config.nested("DOORHOOK"))
@@ -130,7 +130,10 @@ export const readEnvironment = Effect.map(written, (given): Reading<EngineConfig
   return { usable, problems: [...problemsIn(found.map(([, meant]) => meant)), ...problems] }
 })
 
-/** Reads the settings from the environment. Fails with every problem and its variable. Missing settings keep their defaults. */
+/**
+ * Reads the settings from the environment. Fails with all problems, each with its variable. Missing settings keep their
+ * defaults.
+ */
 export const fromEnvironment = Effect.gen(function* () {
   const { problems, usable } = yield* readEnvironment
   const unread = problems.map((message) => Result.fail(new InvalidConfig({ message })))

@@ -38,7 +38,7 @@ export const presentedKeyOf = ({
   if (key === undefined) return Result.succeed(undefined)
   if (carried.test(key)) return Result.succeed(Redacted.make(key))
   return invalidOperatorKey(
-    key.trim() === "" ? "it is empty" : "a header can't carry it: it must be letters, digits and signs of ASCII"
+    key.trim() === "" ? "it is empty" : "a header can't carry it: use visible ASCII characters only"
   )
 }
 

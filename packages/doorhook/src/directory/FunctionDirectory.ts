@@ -17,7 +17,7 @@ import { Effect, Layer, Predicate, Redacted, Schema, SchemaGetter } from "effect
 import type { Answer } from "./HostAnswers.ts"
 import { askWhether, found, foundList, foundUser, questionFor } from "./HostAnswers.ts"
 
-/** A client as the host stores it. Without a secret, or with null, it is public and must use PKCE. */
+/** A client as the host stores it. If `secret` is null or left out, the client is public and must use PKCE. */
 export interface HostClient {
   /** The `client_id`, exactly as requested. */
   readonly id: string
@@ -30,7 +30,7 @@ export interface HostClient {
 }
 
 /**
- * The id of a building or tenant: a positive whole number up to 2^53 - 1. A BigInt or decimal text also counts, because
+ * The id of a building or tenant: a positive whole number up to 2^53 - 1. A BigInt or decimal text is accepted, because
  * database clients return a `bigint` in these forms. UUIDs and other texts are refused.
  */
 export type HostId = number | bigint | string
@@ -69,13 +69,13 @@ export interface HostTenant {
 export interface HostUnit {
   /** A whole number. */
   readonly id: HostId
-  /** The label at its door, like `4B`. */
+  /** The label on its door, like `4B`. */
   readonly label: string
 }
 
 /** A browser's request for the authorization page. */
 export interface HostSessionRequest {
-  /** The page's full URL as the browser sees it, which opens the page again. */
+  /** The page's full URL as the browser sees it. Opening this URL shows the page again. */
   readonly url: string
   /** The headers of the browser's request, the host's cookies included, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>
@@ -135,7 +135,7 @@ export interface HostDirectory {
   readonly isActive?: (userId: string) => Answer<boolean>
   /** Returns the buildings that the user administers. Default: none are listed. */
   readonly buildings?: (userId: string) => Answer<ReadonlyArray<HostBuilding> | null | undefined>
-  /** Returns the tenants that the user is. Default: none are listed. */
+  /** Returns the tenants for which `isTenant` is true for the user. Default: none are listed. */
   readonly tenants?: (userId: string) => Answer<ReadonlyArray<HostTenant> | null | undefined>
   /**
    * Checks whether the other functions can work, for example whether a database responds. Called once when doorhook

@@ -33,7 +33,7 @@ import type { OperatorCalls } from "./OperatorCalls.ts"
 /** A delivery in a list. Times are ISO 8601 UTC. */
 export type DeliverySummary = DeliveryDocument
 
-/** One request to a receiver. */
+/** One attempt to deliver an event to a receiver. */
 export type DeliveryAttempt = AttemptDocument
 
 /** A delivery with all its attempts. */
@@ -292,7 +292,7 @@ const userIn = (id: string): string => idIn("userId", id, "the id of a user, as 
 
 const exampleClient = '{ name: "Acme", redirect_uris: ["https://client.example/callback"] }'
 
-/** Reads a time, given directly or as the member `since`, as ISO 8601. */
+/** Returns a time in ISO 8601. It is given directly or as the member `since`. */
 const timeIn = (given: unknown): string => {
   const since: unknown = Predicate.isObject(given) && !Predicate.isDate(given) ? given["since"] : given
   if (Predicate.isString(since)) return since

@@ -67,7 +67,7 @@ export interface PublishOptions {
 
 /** An accepted event, stored durably with its deliveries. */
 export interface PublishResult {
-  /** Like `evt_...`. Receivers get it as `webhook-id`. */
+  /** The event's id, like `evt_...`. Receivers get it as `webhook-id`. */
   readonly id: string
   /** The number of integrations that get the event. */
   readonly deliveries: number
@@ -165,7 +165,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     Layer.provide(HostListener.layer(options.onNotification)),
     Layer.provideMerge(options.telemetry === true ? Otlp.layer() : Layer.empty),
     Layer.provideMerge(HostLogger.layer(options.logger)),
-    // Each doorhook of this process has its own counters.
+    // Each doorhook in this process has its own counters.
     Layer.provideMerge(Layer.sync(Metric.MetricRegistry, () => new Map()))
   )
   const runtime = ManagedRuntime.make(Layer.merge(surface, OperatorApi.layer).pipe(Layer.provideMerge(services)))

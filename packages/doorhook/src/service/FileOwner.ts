@@ -132,7 +132,7 @@ const asUnusable = (database: string, cause: unknown): DatabaseUnusable => {
     why: "cannot_open",
     explanation: isFolder
       ? "it can't be opened for writing. Check that its folder exists and that this user can write there."
-      : `the lock beside it (${Path.basename(database)}-lock) can't be taken: ${said}. Check that this user can write it, and that the disk supports locks. It can be deleted while no process uses the database.`,
+      : `the lock beside it (${Path.basename(database)}-lock) can't be taken: ${said}. Check that this user can write it, and that the disk supports locks. The lock file can be deleted while no process uses the database.`,
     cause
   })
 }

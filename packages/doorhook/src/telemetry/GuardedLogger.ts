@@ -12,7 +12,7 @@ export const guarded = <Message>(logger: Logger.Logger<Message, unknown>): Logge
       const written = logger.log(options)
       if (Predicate.isPromiseLike(written)) written.then(ignore, ignore)
     } catch {
-      // There is nowhere left to report this.
+      // A logger's failure can't be logged.
     }
   })
 

@@ -96,7 +96,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "operators are warned once each at 50, 70 and 90 % of the time, and the integration is disabled at its end",
+    name: "operators are warned once each at 50, 70 and 90 % of the allowed time, after which the integration is disabled",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const other = yield* createIntegration()

@@ -206,7 +206,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a settlement is stale if it is from another worker, or not for the next attempt",
+    name: "a settlement from another worker, or not for the next attempt, is stale",
     run: Effect.gen(function* () {
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const first = yield* claimOne(start)
@@ -231,7 +231,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "settlements and releases of one call are handled separately",
+    name: "the settlements and releases of one call are handled independently",
     run: Effect.gen(function* () {
       yield* enqueue(...records(1, 5, yield* createIntegration()))
       const leased = yield* claim(start)

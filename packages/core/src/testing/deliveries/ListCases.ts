@@ -83,7 +83,7 @@ const selected = (all: ReadonlyArray<ListedDelivery>, filter: DeliveryFilter): R
 
 export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
-    name: "list returns deliveries by ascending id, after a given one, up to a limit",
+    name: "list returns deliveries in ascending order of ids, after a given id, up to a limit",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const ids = yield* enqueue(...records(1, 10, yield* createIntegration()))

@@ -1,5 +1,5 @@
 /**
- * Rules for resending one delivery, or all that an integration missed, with `DeliveryStore.redeliver`.
+ * Rules for resending one delivery, or all missed deliveries of an integration, with `DeliveryStore.redeliver`.
  */
 import { Effect } from "effect"
 import type { DeliveryState, LeasedDelivery } from "../../model/Delivery.ts"
@@ -102,7 +102,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
         const leased = yield* claimOne(now)
         yield* expectEqual("answer", yield* resend(id, now + 10), [1, id])
         yield* expectEqual("answer to another", yield* resend(id, now + 11), [1, id])
-        yield* expectEqual("sent twice at once", yield* claim(now + 12), [])
+        yield* expectEqual("claimed during the attempt", yield* claim(now + 12), [])
         const { applied, hasDueDeliveries } = yield* settleWithConsequences(now + 20, ended(leased, state))
         yield* expectEqual("applied", [[...applied], hasDueDeliveries], [[id], true])
         const due = yield* findDelivery(id)
@@ -132,7 +132,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       yield* integrations.update({ ...integration, version: 3 }, 2)
       yield* expectEqual("first", yield* resend(settled.id, start + 1), [1, settled.id])
       yield* expectEqual("others", yield* recover(integration.id, 0, start + 1), [2, null])
-      yield* expectEqual("sent twice at once", yield* claim(start + 2), [])
+      yield* expectEqual("claimed during the attempts", yield* claim(start + 2), [])
       for (const { id } of leased) yield* expectEqual("leased", yield* standing(id), ["delivering", 0, null])
       yield* expectEqual("settled", [...(yield* settle(start + 3, settlement(settled)))], [settled.id])
       yield* expectEqual("settled, due", yield* standing(settled.id), ["pending", 1, start + 3])

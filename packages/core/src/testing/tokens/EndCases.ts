@@ -134,7 +134,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "revokeAccessToken requires the right hash, and the number of a token that has one",
+    name: "revokeAccessToken requires the right hash and, for a token with a number, the number",
     run: Effect.gen(function* () {
       const store = yield* TokenStore
       const grant = yield* granted("g")

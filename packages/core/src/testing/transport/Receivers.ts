@@ -53,7 +53,7 @@ export interface ScriptedReceiver {
   readonly allClosed: Effect.Effect<void>
 }
 
-/** Starts receivers. Each ends with its scope. */
+/** Starts receivers, each of which stops when its scope closes. */
 export class ScriptedReceivers extends Context.Service<
   ScriptedReceivers,
   {
