@@ -184,7 +184,7 @@ export const settleOutcomes = Effect.fnUntraced(function* (now: number, outcomes
 export const settleWithConsequences = (now: number, ...settlements: ReadonlyArray<Settlement>) =>
   settleOutcomes(now, { settlements })
 
-/** Settles in the name of a worker, and returns the applied settlements. */
+/** Settles as this worker, and returns the applied settlements. */
 export const settleAs = Effect.fnUntraced(function* (
   by: string,
   now: number,

@@ -122,8 +122,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
           )
           .pipe(Effect.match({ onSuccess: () => "created", onFailure: ({ _tag }) => _tag }))
       yield* expectEqual("an integration of another scope", yield* create(tenant(5), "tenant"), "created")
-      // Repeated for several buildings, because a store may have too few open connections at first for calls to
-      // overlap.
+      // Repeated, because calls may not overlap until a store has opened enough connections.
       for (const scope of [building(5), building(6), building(7), building(8)]) {
         yield* create(scope, "a", 3)
         yield* create(scope, "b", 3)

@@ -7,7 +7,7 @@ import { version } from "../version.ts"
 /** A flag whose value may be the next argument. */
 const flag = /^--[a-z][a-z-]*$/
 
-/** A negative number or duration, not flags: no flag begins with a digit. */
+/** A negative number or duration. It can't be a flag, because no flag begins with a digit. */
 const negative = /^-\d/
 
 /** Flags without a value, on commands that take an id. */

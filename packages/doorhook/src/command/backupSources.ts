@@ -101,10 +101,7 @@ const checkSource = Effect.fnUntraced(function* (database: string) {
   if (flaw !== null) return yield* failed(`${database} can't be copied: ${flaw}`)
 })
 
-/**
- * Copies the database with `VACUUM INTO`, which copies one consistent state, including the log, while another process
- * writes.
- */
+/** Copies a consistent state of the database and its log with `VACUUM INTO`, even while another process writes. */
 export const copySqlite = Effect.fnUntraced(function* (
   database: string,
   copy: string
@@ -195,7 +192,7 @@ const readDump = Effect.fnUntraced(function* (dump: string) {
   return { events: count("events"), deliveries: count("queue") + count("deliveries"), isSealed: isSealed() }
 })
 
-/** Copies the schema with `pg_dump`, which copies one consistent state while other processes write. */
+/** Copies a consistent state of the schema with `pg_dump`, even while other processes write. */
 export const dumpPostgres = Effect.fnUntraced(function* (
   database: string,
   dump: string

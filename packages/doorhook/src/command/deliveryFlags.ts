@@ -77,7 +77,7 @@ const failuresOf = (problems: ReadonlyArray<string>): ReadonlyArray<Result.Resul
 
 const noMore = () => Effect.succeed([])
 
-/** The reading of settings if there is no configuration file. */
+/** The settings read without a configuration file: none. */
 const noFile: Reading<ServeConfig> = { usable: {}, problems: [] }
 
 /**

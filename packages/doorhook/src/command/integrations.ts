@@ -27,7 +27,7 @@ const statusText = ({ disabled_reason, status }: IntegrationSummary): string =>
 const failingText = ({ failing }: IntegrationSummary): string =>
   failing === null ? "" : `acknowledges nothing since ${failing.since}`
 
-/** Returns since when the integration has been failing or catching up after an outage; empty if it is healthy. */
+/** Returns a text about an integration that is failing or catching up after an outage; empty if it is healthy. */
 const conditionOf = (integration: IntegrationSummary): string =>
   integration.catching_up === null ? failingText(integration) : `catches up since ${integration.catching_up.since}`
 

@@ -1,7 +1,7 @@
 /**
  * The program `doorhook`.
  *
- * The published module is a single file that contains all of its imports, even Effect, which halves the start-up time.
+ * The published module is a single file with all of its imports, including Effect. This halves the start-up time.
  * Separately installed packages need the copy of Effect that npm installs, so `extended.ts` is the same program with
  * that copy.
  */

@@ -43,6 +43,6 @@ const list = Command.make(
 ).pipe(Command.withDescription("List notifications, oldest first"))
 
 export const notificationsCommand = Command.make("notifications").pipe(
-  Command.withDescription("List integrations that failed, were disabled, recovered, or have exhausted deliveries"),
+  Command.withDescription("Show which integrations failed, were disabled, recovered, or have exhausted deliveries"),
   Command.withSubcommands([list])
 )

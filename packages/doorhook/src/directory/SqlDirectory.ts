@@ -29,7 +29,7 @@ export interface SqlDirectoryOptions {
   readonly client?: HostDirectory["client"] | undefined
 }
 
-/** An id as database clients return a `bigint`: a number, BigInt or text. Invalid values are refused later. */
+/** An id in any form in which database clients return a `bigint`. Invalid values are refused later. */
 const Id = Schema.Union([Schema.Number, Schema.BigInt, Schema.String])
 const numbered = (id: HostId): HostId => readHostId(id) ?? id
 const User = Schema.Struct({ id: Schema.Union([Schema.String, Schema.Int]), password: Schema.NullOr(Schema.String) })

@@ -1,5 +1,5 @@
 /**
- * Assembles the packages to a complete doorhook for one process.
+ * Assembles a complete doorhook for one process from the packages.
  */
 import {
   AuthorizationServer,
