@@ -1,18 +1,18 @@
 #!/usr/bin/env node
 // Starts the command: from dist when the package is installed, from the sources in a checkout. The sources need a
-// Node.js that strips types. If the caller's is too old, the checkout's own copy runs them.
+// Node.js that strips types. If the caller's version is too old, the checkout's own copy runs them.
 import { spawn } from "node:child_process"
 import nodeModule, { createRequire } from "node:module"
 import { sep } from "node:path"
 import { fileURLToPath } from "node:url"
 import { setFlagsFromString } from "node:v8"
 
-// Most objects here live for a moment only. A larger young generation would not be faster, and V8 would not return its
-// memory.
+// Maximum size of the young generation in MiB. Most objects are short-lived. A larger size would not be faster, and V8
+// would not return the memory.
 const youngGeneration = "--max-semi-space-size=16"
 
-// Collects the old generation when it has doubled, not when it has quadrupled. The backlog is on disk, but memory used
-// while it arrived would stay allocated until the next collection.
+// Collects the old generation when it has doubled, not when it has quadrupled. The backlog is on disk, but the memory
+// used while it arrived would otherwise stay allocated for long.
 const oldGeneration = "--heap-growing-percent=100"
 
 // Node.js uses four threads for files and name lookups unless this is set before the first use. At most half of them
@@ -31,14 +31,13 @@ if (isInstalled && (major < 22 || (major === 22 && minor < 19))) {
 } else if (isInstalled) {
   setFlagsFromString(youngGeneration)
   setFlagsFromString(oldGeneration)
-  // The cache is beside the code that it is made from, with the same permissions. Without write permission there is no
-  // cache.
+  // The cache is beside the code, with the same permissions. Without write permission, nothing is cached.
   nodeModule.enableCompileCache?.(fileURLToPath(new URL("../.compile-cache", import.meta.url)))
   await import("../dist/bundle/main.js")
 } else {
   const node = major >= 24 ? process.execPath : createRequire(import.meta.url).resolve("node/bin/node")
   const source = fileURLToPath(new URL("../src/command/main.ts", import.meta.url))
-  // Reading the sources and stripping their types takes half of the start-up time.
+  // A cache, because reading the sources and stripping their types takes half of the start-up time.
   const env = {
     NODE_COMPILE_CACHE: fileURLToPath(new URL("../../../node_modules/.cache/node", import.meta.url)),
     ...process.env
@@ -47,8 +46,8 @@ if (isInstalled && (major < 22 || (major === 22 && minor < 19))) {
   if (typeof process.execve === "function" && process.platform !== "win32") {
     process.execve(node, [node, ...args], env)
   }
-  // Where a process can't replace itself: a child process that gets this process's signals and ends when the pipe
-  // between them closes.
+  // This process can't replace itself on this platform, so a child process runs the command. The child gets this
+  // process's signals, and ends when the pipe between them closes.
   const child = spawn(node, args, {
     stdio: ["inherit", "inherit", "inherit", "pipe"],
     env: { ...env, DOORHOOK_LIFELINE: "3" }

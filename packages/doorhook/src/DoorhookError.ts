@@ -1,5 +1,5 @@
 /**
- * The error that promises of the facade reject with: a `code` to branch on, and a message that says what to do.
+ * The error with which the facade's promises reject: a `code` to branch on, and a message that says what to do.
  */
 import { isStoreLost } from "@doorhook/core"
 import { Cause, Predicate } from "effect"
@@ -56,9 +56,9 @@ export class DoorhookError extends Error {
 export const closedError = (): DoorhookError =>
   new DoorhookError("closed", "This doorhook was closed. Create another one with createDoorhook.")
 
-/** Errors whose code in the operator API is not derived from the name of their class. */
+/** Codes of errors that are not derived from the name of the error's class. */
 const codes = new Map([
-  // Publications are the only input that is parsed in this process.
+  // In this process, only publications are parsed, so invalid input is an invalid publication.
   ["InvalidInput", "invalid_publish"],
   ["KeyReused", "idempotency_key_reused"],
   ["PublisherClosed", "closed"]
@@ -66,7 +66,7 @@ const codes = new Map([
 
 const snakeCase = (tag: string): string => tag.replaceAll(/(?<=[a-z])[A-Z]/g, "_$&").toLowerCase()
 
-/** Converts the cause of a failed effect to the error that the caller gets. */
+/** Converts the cause of a failed effect to the error for the caller. */
 export const fromCause = (cause: Cause.Cause<unknown>): DoorhookError => {
   if (Cause.hasInterruptsOnly(cause)) return closedError()
   const error = Cause.squash(cause)

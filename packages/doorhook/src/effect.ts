@@ -1,10 +1,10 @@
 /**
  * `doorhook/effect`: doorhook for applications written in Effect.
  *
- * The services are those of `@doorhook/core` (`Publisher`, `Deliveries`, `Integrations`, ...), and the routes those of
+ * The services are in `@doorhook/core` (`Publisher`, `Deliveries`, `Integrations`, ...), the routes in
  * `@doorhook/server`. Everything runs in the application's runtime, with its clock, logger, tracer and configuration.
  */
-// Imported first, to report a Node.js that is too old for the other imports.
+// Imported first, to report a Node.js version that is too old for the other imports.
 export { supportedNode } from "./supportedNode.ts"
 export { layer } from "./embed/DoorhookLayer.ts"
 export { EngineConfig } from "./config/EngineConfig.ts"

@@ -1,7 +1,7 @@
 /**
  * doorhook: OAuth 2.0 and webhooks for access-control backends.
  */
-// Imported first, to report a Node.js that is too old for the other imports.
+// Imported first, to report a Node.js version that is too old for the other imports.
 export { supportedNode } from "./supportedNode.ts"
 export { createDoorhook } from "./embed/createDoorhook.ts"
 export type {

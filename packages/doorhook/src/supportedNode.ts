@@ -1,6 +1,6 @@
 /**
- * Throws on import if Node.js is too old, and names both versions. Each entry point imports this module first, because
- * on an old Node.js other modules fail with errors that hide the reason.
+ * Throws on import if Node.js is too old. Each entry point imports this module first, because other modules would fail
+ * with errors that hide the reason.
  */
 import { isTooOld, oldestNode } from "./version.ts"
 

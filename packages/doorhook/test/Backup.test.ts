@@ -1,5 +1,5 @@
 /**
- * Makes and restores the backups of `docs/backup.md`. Accepted deliveries continue from each. A failed `doorhook
+ * Makes and restores backups as in `docs/backup.md`. From each backup, accepted deliveries continue. A failed `doorhook
  * backup` leaves nothing behind.
  */
 import { assert, describe, it } from "@effect/vitest"
@@ -31,7 +31,7 @@ const decodeWritten = Schema.decodeUnknownSync(
   Schema.fromJsonString(Schema.Struct({ bytes: Schema.Int, events: Schema.Int }))
 )
 
-/** Interrupts a backup like Ctrl-C as soon as its unfinished file exists with the right mode. */
+/** Interrupts a backup like Ctrl-C once `isReached` is true of its unfinished file. */
 const interruptWhen = Effect.fnUntraced(function* (
   args: ReadonlyArray<string>,
   folder: string,
@@ -111,7 +111,7 @@ const rehearse = Effect.fnUntraced(function* (
   }
 })
 
-/** Runs the commands of `docs/backup.md` that contain a text, with some words replaced, under an open umask. */
+/** Runs the commands of `docs/backup.md` that contain `mentions`, with `words` replaced, under a permissive umask. */
 const runGuide = async (
   mentions: string,
   { folder, tools, words = {} }: { folder: string; tools: string; words?: Record<string, string> }
@@ -128,7 +128,7 @@ const runGuide = async (
   return stdout
 }
 
-/** Returns the permissions of a file for group and others. */
+/** Returns the permission bits of a file. */
 const modeOf = (file: string): number => statSync(file).mode & 0o777
 
 const writeProgram = (path: string, text: string): void => writeFileSync(path, text, { mode: 0o700 })
@@ -148,7 +148,7 @@ describe("a backup on SQLite", () => {
       const [folder, other, tools] = [yield* temporaryFolder, yield* temporaryFolder, yield* withNpx]
       const backup = join(folder, "backup.db")
       const to = join(other, "doorhook.db")
-      // The files of a lost database.
+      // Leftover files of the lost database.
       for (const end of ["", "-wal", "-shm"]) writeFileSync(to + end, "of the old database")
       yield* rehearse(join(folder, "doorhook.db"), to, {
         running: async () => {
@@ -226,7 +226,7 @@ describe("a backup on SQLite", () => {
     database.close()
   }
 
-  /** The files beside the new database `doorhook.db`, the arguments of the command, and its output. */
+  /** Refused backups: the arguments of the command, and its exit code and output. `doorhook.db` is a new database. */
   const refusals: ReadonlyArray<
     readonly [
       what: string,
@@ -237,13 +237,13 @@ describe("a backup on SQLite", () => {
     ]
   > = [
     ["an existing file", "doorhook.db there.db", 3, /there\.db: it exists already\..*--force\.$/],
-    ["the database itself", "doorhook.db doorhook.db --force", 3, /belongs to the database itself/],
-    ["its lock", "doorhook.db doorhook.db-lock --force", 3, /belongs to the database itself/],
+    ["the database itself", "doorhook.db doorhook.db --force", 3, /it is the database itself, or one of its files/],
+    ["its lock", "doorhook.db doorhook.db-lock --force", 3, /it is the database itself, or one of its files/],
     [
       "a link to the database",
       "doorhook.db link.db --force",
       3,
-      /belongs to the database itself/,
+      /it is the database itself, or one of its files/,
       (file) => symlinkSync(file("doorhook.db"), file("link.db"))
     ],
     ["a folder", "doorhook.db .", 3, /it is a folder\. Name a file in it\.$/],
@@ -259,7 +259,7 @@ describe("a backup on SQLite", () => {
     ["memory", "memory backup.db", 3, /in memory can't be backed up/],
     ["a damaged database", "damaged.db backup.db", 1, /damaged\.db is damaged/, (file) => damaged(file("damaged.db"))],
     ["a foreign database", "other.db backup.db", 1, /has no doorhook tables/, (file) => foreign(file("other.db"))],
-    ["a text", "there.db backup.db", 1, /there\.db is damaged or no database/],
+    ["a text", "there.db backup.db", 1, /there\.db is damaged or not a SQLite database/],
     [
       "a database with two names",
       "second.db backup.db",
@@ -311,7 +311,7 @@ describe("a backup on SQLite", () => {
   )
 })
 
-/** Dumps one database and restores it into another, with the programs in a folder. */
+/** Dumps a database and restores it into another, with PostgreSQL's programs from the folder `programs`. */
 const rehearseDump = (server: TestServer, programs: string) =>
   Effect.gen(function* () {
     const [from, to] = [server.url(yield* newDatabase(server)), server.url(yield* newDatabase(server))]
@@ -367,7 +367,7 @@ await describeOnPostgres("a backup on PostgreSQL", (server) => {
     }).pipe(Effect.scoped)
   )
 
-  /** Runs a backup with substitutes for PostgreSQL's programs: JavaScript by program name. */
+  /** Runs a backup with substitutes for PostgreSQL's programs: maps a program's name to JavaScript. */
   const withPrograms = (programs: Readonly<Record<string, string>>) =>
     Effect.gen(function* () {
       const [folder, tools] = [yield* temporaryFolder, yield* temporaryFolder]

@@ -369,13 +369,13 @@ describe("doorhook clients", () => {
       const Rotated = Schema.Struct({ client_secret: Schema.String })
       const rotated = yield* print("clients", "rotate", "beta", "--overlap", "1h", "--json")
       const second = Schema.decodeUnknownSync(Rotated)(JSON.parse(rotated)).client_secret
-      assert.match(yield* print("clients", "list"), /an older secret is valid until \d{4}-/)
+      assert.match(yield* print("clients", "list"), /old secret valid until \d{4}-/)
       assert.deepStrictEqual([yield* takes(first), yield* takes(second)], ["bearer", "bearer"])
       const third = /client_secret: (\S+)/.exec(yield* print("clients", "rotate", "beta", "--overlap", "0s"))?.[1]
       assert.deepStrictEqual([yield* takes(second), yield* takes(third ?? "")], [401, "bearer"])
 
       const open = yield* print(...add, "--public")
-      assert.match(open, /^client_id: +client_\S+\nno secret: it must use PKCE\n$/)
+      assert.match(open, /^client_id: +client_\S+\nno secret: the client must use PKCE\n$/)
       assert.match(yield* print("clients", "remove", "beta"), /^deleted beta and all grants to it\n$/)
       assert.deepStrictEqual(yield* run("clients", "remove", "beta"), {
         code: 1,

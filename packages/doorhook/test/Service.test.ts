@@ -242,7 +242,7 @@ describe("doorhook serve", { concurrent: true }, () => {
       held.resolve(200)
       const { code, stdout } = yield* Effect.promise(() => first.finished)
       assert.strictEqual(code, 0)
-      assert.match(stdout, /\ndoorhook stopping: finishing open work\ndoorhook stopped\n$/)
+      assert.match(stdout, /\ndoorhook stopping: finishing work in progress\ndoorhook stopped\n$/)
       const second = yield* serveHere(["--database", database, "--directory", directory])
       const { deliveries } = yield* read(Deliveries, yield* operator(second.url, "GET", "/deliveries"))
       assert.deepStrictEqual(

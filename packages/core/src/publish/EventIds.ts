@@ -17,7 +17,7 @@ const toBase32 = (bytes: Uint8Array): string => {
 /** Random bytes per event id. Five bits of each are used. */
 const eventIdBytes = 20
 
-/** Brands without validation, because a generated id is always valid and validating takes longer than generating. */
+/** Skips validation, which takes longer than generating an id: a generated id is always valid. */
 const brandedEventId = Brand.nominal<EventId>()
 
 const eventIdOf = (now: number, random: Uint8Array): EventId =>

@@ -8,9 +8,9 @@ import type { Crypto } from "../ports/Crypto.ts"
 import type { Sentence } from "../model/Sentences.ts"
 import { english, say } from "../model/Sentences.ts"
 
-/** The key and the content of a request. */
+/** Idempotency key and content hash of a request. */
 export interface IdempotentRequest {
-  /** The sender's key, with the sender's name, so that different senders can't share a key. */
+  /** Key chosen by the sender, prefixed with the sender's name: equal keys of different senders don't collide. */
   readonly key: string
   /** The hash of the request's text, from `fingerprintOf`. */
   readonly fingerprint: string
@@ -57,7 +57,7 @@ const encoder = new TextEncoder()
 export const fingerprintOf = (crypto: Crypto["Service"], text: string): Effect.Effect<string> =>
   Effect.mapEager(crypto.sha256(encoder.encode(text)), Hex.encode)
 
-/** Returns a publish request with its key. Publishing over HTTP and within the host's process share their keys. */
+/** Returns the idempotent form of a publish request. HTTP and in-process publishing share one set of keys. */
 export const publishRequest = (
   crypto: Crypto["Service"],
   key: string,

@@ -1,5 +1,6 @@
 /**
- * Idempotency records of publish calls. With them, a call is carried out, answered as before, or refused.
+ * Idempotency records of publish calls. They decide whether a call is carried out, gets the earlier answer, or is
+ * refused.
  */
 import { Effect, Schema } from "effect"
 import { EventId } from "../model/Ids.ts"
@@ -21,7 +22,7 @@ const encodeAnswer = Schema.encodeSync(Answer)
 export const decodeAnswer = ({ answer }: IdempotencyRecord): Effect.Effect<ReadonlyArray<Published>> =>
   Effect.orDie(Schema.decodeUnknownEffect(Answer)(answer))
 
-/** Makes the record of a call that is carried out at `now`. */
+/** Makes the record for a call that is carried out at `now`. */
 export const makeRecord = (
   request: IdempotentRequest,
   published: ReadonlyArray<Published>,
@@ -33,7 +34,7 @@ export const makeRecord = (
   expires_at: now + idempotencyTtl
 })
 
-/** The calls of a batch, grouped by what happens to them. */
+/** The calls of a batch, grouped by how they are handled. */
 export interface Partitioned<Call> {
   readonly fresh: ReadonlyArray<Call>
   /** Calls that repeat an earlier request with a stored record. */
@@ -44,7 +45,7 @@ export interface Partitioned<Call> {
   readonly refused: ReadonlyArray<Call>
 }
 
-/** Groups the calls of a batch, given the stored records of their keys. */
+/** Groups the calls of a batch, given the stored records for their keys. */
 export const partitionByKey = <Call extends { readonly request: IdempotentRequest | null }>(
   calls: ReadonlyArray<Call>,
   remembered: ReadonlyArray<IdempotencyRecord>

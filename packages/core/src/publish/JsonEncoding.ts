@@ -4,14 +4,14 @@
  */
 import { Predicate, Result } from "effect"
 
-/** Types that JSON reduces to an empty object, by their `toString` tag, with a name for messages and a replacement. */
+/** Types that JSON reduces to an empty object. Maps a `toString` tag to the words for messages: a name and a fix. */
 const lossy: ReadonlyMap<string, readonly [what: string, instead: string]> = new Map([
   ["[object Map]", ["a Map", "give Object.fromEntries(map)"]],
   ["[object Set]", ["a Set", "give a list, [...set]"]],
   ["[object Promise]", ["a Promise", "await it first"]]
 ])
 
-const said = (thrown: unknown): string => (Predicate.isError(thrown) ? thrown.message : "something that is no Error")
+const said = (thrown: unknown): string => (Predicate.isError(thrown) ? thrown.message : "a value that is not an Error")
 
 const placeOf = (path: ReadonlyArray<string>): string => (path.length === 0 ? "" : ` in ${path.join(".")}`)
 
@@ -23,7 +23,7 @@ const memberOf = (holder: object, key: string): unknown => {
 }
 
 /**
- * Returns the first problem in a member and its contents, in the order of JSON output. `within` are the enclosing
+ * Returns the first problem in a member or in its contents, in the order of JSON output. `within` lists the enclosing
  * objects.
  */
 const problemOf = (
@@ -36,9 +36,10 @@ const problemOf = (
   try {
     value = memberOf(holder, key)
   } catch (thrown) {
-    return `can't be read${placeOf(path)}, which throws: ${said(thrown)}`
+    return `can't be read${placeOf(path)}: ${said(thrown)}`
   }
-  if (Predicate.isBigInt(value)) return `holds a BigInt${placeOf(path)}, which JSON can't: give a text or a number`
+  if (Predicate.isBigInt(value))
+    return `holds a BigInt${placeOf(path)}, which JSON can't represent: give a text or a number`
   if (Predicate.isNumber(value) && !Number.isFinite(value)) {
     return `holds ${value}${placeOf(path)}, which JSON writes as null: give a number, or null`
   }
@@ -64,11 +65,14 @@ const problemIn = (value: unknown): string | null => {
   }
 }
 
-/** Encodes a value as JSON text; undefined for values that JSON omits (functions, undefined). Fails with the reason. */
+/**
+ * Encodes a value as JSON text; undefined for values that JSON omits (functions, undefined). Fails with the reason if a
+ * value can't be encoded.
+ */
 export const encode = (value: unknown): Result.Result<string | undefined, string> => {
   try {
     const text: string | undefined = JSON.stringify(value)
-    // Checked only if the text suggests a loss, because the check takes longer than encoding.
+    // Searches for lost values only if the text contains `{}` or `null`, because the search takes longer than encoding.
     const lost = /\{\}|null/.test(text ?? "") ? problemIn(value) : null
     return lost === null ? Result.succeed(text) : Result.fail(lost)
   } catch (thrown) {

@@ -1,14 +1,14 @@
 /**
  * Decides how long a transaction waits for more publish calls (linger).
  *
- * With hundreds of single events per second, a transaction and disk sync for each event would be most of the cost. At
- * such rates, each transaction waits for about four more calls, but at most `longest`. Rare calls do not wait. Neither
- * do very frequent calls, which share transactions anyway.
+ * With hundreds of single events per second, most of the cost would be a transaction and disk sync for each event. At
+ * such rates, each transaction waits for about four more calls, but not longer than `longest`. Rare calls do not wait.
+ * Very frequent calls do not wait either, because they share transactions anyway.
  *
  * Lingering is useless for a caller that waits for each answer before its next call: no call arrives in the second half
  * of the wait. After three such waits in a row, lingering pauses.
  *
- * Plain data: nothing here waits. All times are in milliseconds.
+ * This module only computes; the publisher does the waiting. All times are in milliseconds.
  */
 
 /** The longest wait. */
@@ -28,10 +28,10 @@ export const sparse = 5
  */
 const shortest = 2
 
-/** Largest gap that counts in the average. Larger gaps count as this. */
+/** Gaps are capped at this value before they enter the average. */
 const pause = 4 * sparse
 
-/** Weight of one arrival in the average. */
+/** Weight of a new gap in the moving average. */
 const weight = 1 / 8
 
 /** After this many useless waits in a row, lingering pauses for `rest`. */
@@ -46,7 +46,7 @@ export class Linger {
   private emptyWaits = 0
   private restsUntil = Number.NEGATIVE_INFINITY
 
-  /** Notes the arrival of calls. */
+  /** Records that `count` calls arrived. */
   arrived(count: number, now: number): void {
     this.since = Math.max(0, now - this.arrivedAt)
     this.arrivedAt = now
@@ -61,7 +61,7 @@ export class Linger {
     return wait < shortest ? 0 : wait
   }
 
-  /** Notes the end of a wait. `cameLate` tells whether a call arrived in its second half. */
+  /** Records the end of a wait. `cameLate`: whether a call arrived in the second half of the wait. */
   waited(cameLate: boolean, now: number): void {
     this.emptyWaits = cameLate ? 0 : this.emptyWaits + 1
     if (this.emptyWaits < patience) return

@@ -1,7 +1,7 @@
 /**
- * Matches events with integrations (document section 4.2, and section 6, rule 1). An event goes to the integrations of
- * its building and of its tenants that have a binding for its resource type and action. Each integration gets an event
- * at most once. If an integration's bindings can't be read (null), only the building or tenant is compared, so that no
+ * Matches events with integrations (document section 4.2, and section 6, rule 1). An event goes to each integration of
+ * its building and its tenants that has a binding for its resource type and action. Each integration gets an event at
+ * most once. If an integration's bindings can't be read (null), only the building or tenant is compared, so that no
  * event is lost.
  */
 import type { NewEvent } from "../model/Event.ts"

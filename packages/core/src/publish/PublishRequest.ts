@@ -24,7 +24,9 @@ export interface PublishRequest {
 
 const title = "Invalid event"
 
-/** The result of reading. Problems point to the invalid member, or to the parent of a missing one. */
+/**
+ * A value that was read, or its problems. A problem points to the invalid member, or to the parent of a missing member.
+ */
 type Read<A> = Result.Result<A, ReadonlyArray<Problem>>
 
 const wrong = (pointer: string, detail: string): Read<never> => Result.fail([{ pointer, detail }])
@@ -92,7 +94,7 @@ const tenantsIn = (
   if (!globalThis.Array.isArray(given)) {
     return wrong(pointer, `must be a list of positive whole numbers, not ${nameOf(given)}`)
   }
-  // Spreading also reads holes in the list.
+  // Spreading turns holes in the list into undefined, so that they are checked.
   const reads = [...given].map((item: unknown, index) =>
     idAt(item, `${pointer}/${index}`, (id) => TenantId.make(id, { disableChecks: true }))
   )
@@ -103,13 +105,13 @@ const tenantsIn = (
 const encoder = new TextEncoder()
 
 /**
- * Whether data is too long in UTF-8. A UTF-16 code unit takes at most three bytes, so most texts need not be encoded to
- * know.
+ * Whether the text is too long in UTF-8. A UTF-16 code unit takes at most three bytes, so most texts need not be
+ * encoded for this check.
  */
 const isTooLong = (text: string): boolean =>
   text.length * 3 > maxDataBytes && (text.length > maxDataBytes || encoder.encode(text).length > maxDataBytes)
 
-/** Reads one event from its members in `value` and its data, which has already been read. */
+/** Reads one event: `value` has its members, and `data` has already been read. */
 const readEvent = (kinds: Kinds, value: unknown, data: Read<JsonText>, base: string): Read<NewEvent> => {
   if (!Predicate.isObject(value) || globalThis.Array.isArray(value)) return wrong(base, "must be an object")
   const resource_type = wordIn(value, base, "resource_type", { expected: kinds.types, has: kinds.hasType })
@@ -136,15 +138,15 @@ const readData = (texts: ReadonlyArray<string>, base: string): Read<JsonText> =>
   })
 }
 
-// Members that are probably misspellings of the optional `tenant_ids`. They are not errors, because hosts may send
-// additional members. They cause a warning, because an event without `tenant_ids` silently reaches no tenant.
+// Members whose name is probably a misspelling of the optional `tenant_ids`. They are not errors, because hosts may
+// send additional members. They cause a warning, because an event without `tenant_ids` reaches no tenant.
 
 const optionalMember = "tenant_ids"
 
-/** The members of an event. If an event has only these, no names are compared. */
+/** The members of an event, which can't be misspellings. */
 const knownMembers = new Set(["resource_type", "action", "building_id", optionalMember, "data"])
 
-/** Longer names are not compared. */
+/** Maximum length of a name that is compared with `tenant_ids`. */
 const longestCompared = 2 * optionalMember.length
 
 const misspelledIn = (value: unknown): ReadonlyArray<string> =>
@@ -155,7 +157,7 @@ const misspelledIn = (value: unknown): ReadonlyArray<string> =>
         return meant === "" ? [] : [`${name} is not a member of an event and was ignored${meant}`]
       })
 
-/** Warnings about probably misspelled members of valid events, without repetitions. */
+/** Returns each distinct warning about a probably misspelled member, for valid events. */
 const misspelledMembers = (values: ReadonlyArray<unknown>): ReadonlyArray<string> => [
   ...new Set(values.flatMap(misspelledIn))
 ]
@@ -210,7 +212,7 @@ const encodeData = (item: unknown, base: string): Read<JsonText> => {
   })
 }
 
-/** Reads one event that is given as a value. The host's getters may throw. */
+/** Reads one event that is given as a value. The host's getters might throw. */
 const readValue = (kinds: Kinds, item: unknown, base: string): Read<NewEvent> => {
   try {
     return readEvent(kinds, item, encodeData(item, base), base)
@@ -241,7 +243,7 @@ const readerWith = (kinds: Kinds): PublishReader => ({
   fromValue: (value) => fromValue(kinds, value)
 })
 
-/** Makes a reader for these resource types. Readers should be reused. */
+/** Makes a reader for these resource types. Reuse it for all requests. */
 export const readerOf = (types: ResourceTypeTable): PublishReader => readerWith(kindsOf(types))
 
 /** The reader for the resource types of this service. */

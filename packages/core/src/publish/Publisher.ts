@@ -1,6 +1,6 @@
 /**
- * Accepts events: matches and stores them, and hands them over to the dispatcher. An event is accepted once it and its
- * deliveries are durable.
+ * Accepts events: matches them with integrations, stores them, and hands their deliveries over to the dispatcher. An
+ * event is accepted once the event and its deliveries are durable.
  *
  * Calls that arrive during a transaction share the next one and its disk sync (group commit). If many calls arrive one
  * by one, a transaction waits briefly for more (`Linger`). A call with an urgent event joins the next transaction ahead
@@ -78,11 +78,11 @@ export class Publisher extends Context.Service<
 }
 
 /**
- * Number of events after which a transaction takes no more calls. A larger transaction would delay the calls behind it.
+ * A transaction takes no more calls once it has this many events. A larger transaction would delay the calls behind it.
  */
 const maxBatch = 250
 
-/** Number of events from which a transaction does not linger. */
+/** A transaction with at least this many events does not linger. */
 const enough = 32
 
 /** Memory used by a waiting event in addition to its data, in bytes. */
@@ -96,7 +96,7 @@ type Answer = Effect.Effect<ReadonlyArray<Published>, StoreError | KeyReused | P
 interface Call {
   readonly events: ReadonlyArray<NewEvent>
   readonly request: IdempotentRequest | null
-  /** The call's part of `waitingBytes`. */
+  /** The call's share of `waitingBytes`, in bytes. */
   readonly size: number
   readonly answer: (answer: Answer) => void
 }
@@ -107,7 +107,7 @@ interface Blocked {
   readonly admit: () => void
 }
 
-/** A call whose events are stored, with its answer. */
+/** A call whose events have been stored, with its answer. */
 interface CarriedOut {
   readonly call: Call
   readonly answer: ReadonlyArray<Published>
@@ -120,8 +120,8 @@ interface Matched {
 }
 
 /**
- * Returns the definition of an event's type. Throws `InvalidInput` for an undeclared type, although readers reject
- * these earlier.
+ * Returns the definition of an event's type. Throws `InvalidInput` for an undeclared type, in case no reader checked
+ * the event.
  */
 const publishable = (types: ResourceTypeTable, { resource_type }: NewEvent): ResourceTypeDefinition => {
   const definition = types.get(resource_type)
@@ -130,7 +130,7 @@ const publishable = (types: ResourceTypeTable, { resource_type }: NewEvent): Res
   throw new InvalidInput({ title: "Invalid event", problems: [{ pointer: "/resource_type", detail }] })
 }
 
-// Checks all events, because an undeclared type may follow an urgent event.
+// Does not stop at the first urgent event, so that an undeclared type in any event is detected.
 const isUrgent = (types: ResourceTypeTable, events: ReadonlyArray<NewEvent>): boolean =>
   events.reduce((isAny, event) => publishable(types, event).urgent || isAny, false)
 
@@ -141,7 +141,7 @@ const sizeOf = (events: ReadonlyArray<NewEvent>): number =>
 
 const countEvents = (calls: ReadonlyArray<Call>): number => calls.reduce((sum, { events }) => sum + events.length, 0)
 
-/** Whether the error is an unreadable row and nothing was changed. Calls that don't need that row can still succeed. */
+/** Whether a row was unreadable and nothing was changed. Calls that don't need the row can still succeed. */
 const isRowProblem = ({ advice, outcome }: StoreError): boolean => advice !== undefined && outcome === undefined
 
 /** Whether a failed change may have been carried out: its answer was lost, or it was interrupted. */
@@ -151,7 +151,10 @@ const mayBeStored = (cause: Cause.Cause<unknown>): boolean => {
   return Predicate.isTagged(error, "StoreError") && Predicate.hasProperty(error, "outcome")
 }
 
-/** Makes a publisher that accepts events until the scope closes. Calls received before that are still carried out. */
+/**
+ * Makes a publisher that accepts events until the scope closes. Calls that it has received by then are still carried
+ * out.
+ */
 const makePublisher: Effect.Effect<
   Publisher["Service"],
   never,
@@ -176,7 +179,7 @@ const makePublisher: Effect.Effect<
   const blocked = new Set<Blocked>()
   const linger = new Linger()
   const turns = (yield* Scheduler.Scheduler).makeDispatcher()
-  /** Opens one turn of the event loop after the first call, so that calls of the same turn share a transaction. */
+  /** Opens one turn of the event loop after the first call, so that calls made in the same turn share a transaction. */
   const arrival = yield* Latch.make(false)
   let isArriving = false
   /** Whether the committer waits for a call. */
@@ -207,7 +210,7 @@ const makePublisher: Effect.Effect<
 
   const fits = (size: number): boolean => waitingSize === 0 || waitingSize + size <= waitingBytes
 
-  /** Frees the room of a batch and admits blocked calls. */
+  /** Frees the memory counted for a batch and admits blocked calls. */
   const free = (batch: ReadonlyArray<Call>): void => {
     for (const { size } of batch) waitingSize -= size
     for (const waiter of blocked) {
@@ -223,7 +226,7 @@ const makePublisher: Effect.Effect<
     return Effect.fail(new PublisherBusy({ message }))
   })
 
-  /** Submits a call and waits for its answer. A call that is not urgent first waits for room. */
+  /** Submits a call and waits for its answer. An ordinary call first waits for room. */
   const call = (events: ReadonlyArray<NewEvent>, request: IdempotentRequest | null): Answer => {
     const size = sizeOf(events)
     // Checked before submitting, because an undeclared type is a defect of this caller and must not fail other calls.
@@ -232,8 +235,8 @@ const makePublisher: Effect.Effect<
       if (isClosed) return answer(Effect.fail(new PublisherClosed()))
       const submitCall = (): void => submit({ events, request, size, answer }, isUrgentCall)
       if (isUrgentCall || (blocked.size === 0 && fits(size))) return submitCall()
-      // Calls are submitted in order of arrival when there is room. A call that is interrupted before that publishes
-      // nothing.
+      // Once there is room, calls are submitted in order of arrival. A call that is interrupted before it is submitted
+      // publishes nothing.
       const leave = Effect.sync(() => blocked.delete(waiter))
       const expiry = run(
         Effect.delay(
@@ -253,9 +256,9 @@ const makePublisher: Effect.Effect<
     })
   }
 
-  // Batches: the calls of the next transaction.
+  // Batches: the calls that share a transaction.
 
-  /** Reports new calls that are not urgent to `Linger`. Returns whether there were any. */
+  /** Reports new ordinary calls to `Linger`. Returns whether there were any. */
   const noteArrivals = (): boolean => {
     flushNow.closeUnsafe()
     if (arrived === 0) return false
@@ -292,8 +295,7 @@ const makePublisher: Effect.Effect<
   })
 
   /**
-   * Takes the next batch. Calls left over from the last batch don't wait for more; calls that arrived during its
-   * transaction may.
+   * Takes the next batch: immediately if calls are left over from the last batch, else after a possible wait for more.
    */
   const takeBatch = Effect.map(
     Effect.suspend(() => {
@@ -312,8 +314,8 @@ const makePublisher: Effect.Effect<
   // Steps of a batch: match, store, hand over, answer.
 
   /**
-   * Returns the integrations that events may match. If `cached`, they are read from memory, and storing the events
-   * checks their versions.
+   * Returns the integrations that events may match. If `cached`, they are read from memory, and their versions are
+   * checked when the events are stored.
    */
   const candidatesOf = (events: ReadonlyArray<NewEvent>, cached: boolean) =>
     integrations.findByScopes({
@@ -354,7 +356,7 @@ const makePublisher: Effect.Effect<
     })
   }
 
-  /** Returns the initial state of a delivery, which is leased if there is room in memory. */
+  /** Returns the initial state of a delivery: leased to this process if there is room in memory. */
   const initialOf = (
     event: Event,
     integration: Integration | UnreadableMatch,
@@ -362,7 +364,7 @@ const makePublisher: Effect.Effect<
     handover: Handover
   ): NewDelivery["initial"] => {
     if (integration.status === "disabled") return { state: "skipped", reason: "integration_disabled" }
-    // It is unknown whether the integration has a binding for this event. After its row is repaired, only a manual
+    // The bindings are unreadable, so whether they cover this event is unknown. Once the row is repaired, a manual
     // recovery sends the event.
     if (integration.bindings === null) return { state: "skipped", reason: "integration_unreadable" }
     return !isUnreadable(integration) && handover.keep(integration, lane, event.data.length)
@@ -407,7 +409,7 @@ const makePublisher: Effect.Effect<
     cached: boolean
   ): Effect.Effect<ReadonlyArray<CarriedOut>, StoreError | IdempotencyConflict | StaleMatch> => {
     const events = calls.flatMap((each) => each.events)
-    // Started before the integrations are read, so that later changes are detected.
+    // Begins before the integrations are read, so that later changes are detected.
     const handover = dispatcher.handOver()
     return candidatesOf(events, cached).pipe(
       Effect.flatMap((candidates) => {
@@ -447,7 +449,7 @@ const makePublisher: Effect.Effect<
           }
         )
 
-  /** Carries out a batch with idempotency keys. */
+  /** Carries out a batch in which some calls have idempotency keys. */
   const carryOutKeyed = (
     batch: ReadonlyArray<Call>,
     remembered: ReadonlyArray<IdempotencyRecord>
@@ -468,10 +470,7 @@ const makePublisher: Effect.Effect<
       : Effect.flatMap(keys.find(requested, now()), (remembered) => carryOutKeyed(batch, remembered))
   }
 
-  /**
-   * Commits a batch. Repeats it on a conflict, when another process has used one of the keys and its record can now be
-   * found.
-   */
+  /** Commits a batch. Repeats it if another process has just used one of the keys: its record can be found now. */
   const commitFresh = (batch: ReadonlyArray<Call>): Effect.Effect<void, StoreError> =>
     Effect.catchTag(
       Effect.suspend(() => commit(batch)),
@@ -484,7 +483,8 @@ const makePublisher: Effect.Effect<
     commitFresh(batch).pipe(
       Effect.catchTag("StoreError", (error) => {
         if (batch.length === 1 || !isRowProblem(error)) return Effect.fail(error)
-        // The affected calls are unknown. If the batch is split, most other calls still share a transaction.
+        // The error does not say which calls need the row. Halving the batch lets most of the other calls still share a
+        // transaction.
         const half = Math.ceil(batch.length / 2)
         return Effect.andThen(answerAll(batch.slice(0, half)), answerAll(batch.slice(half)))
       }),
@@ -507,7 +507,7 @@ const makePublisher: Effect.Effect<
   )
 
   const committing = yield* Effect.forkScoped(committer)
-  // Carries out the calls received before the scope closes, then ends.
+  // Carries out the calls that have been received, then stops.
   yield* Effect.addFinalizer(() =>
     Effect.suspend(() => {
       isClosed = true
@@ -521,7 +521,7 @@ const makePublisher: Effect.Effect<
 
   return Publisher.of({
     publish: (events, request = null) =>
-      // An empty call with a key is recorded too, so that a different request can't use the key.
+      // A call without events but with a key is recorded, so that a different request can't use the key.
       Effect.suspend(() => (events.length === 0 && request === null ? Effect.succeed([]) : call(events, request)))
   })
 })

@@ -97,7 +97,7 @@ export const cases: ReadonlyArray<SuiteCase<ClientStore>> = [
     })
   },
   {
-    name: "a removed client is gone, and its id is free again",
+    name: "a removed client is no longer found, and its id can be used again",
     run: Effect.gen(function* () {
       const store = yield* ClientStore
       const client = newClient("c")

@@ -11,7 +11,7 @@ const encoder = new TextEncoder()
 const bytes = (text: string): Uint8Array => encoder.encode(text)
 const repeated = (byte: number, length: number): Uint8Array => new Uint8Array(length).fill(byte)
 
-/** The examples published with FIPS 180-4. */
+/** Examples published with FIPS 180-4. */
 const digests = [
   ["", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"],
   ["abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"],
@@ -22,7 +22,7 @@ const digests = [
   ["a".repeat(1_000_000), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"]
 ] as const
 
-/** Test cases 1, 2, 6 and 7 of RFC 4231, those with text as data. */
+/** Test cases 1, 2, 6 and 7 of RFC 4231, whose data is text. */
 const codes = [
   [repeated(0x0b, 20), "Hi There", "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"],
   [bytes("Jefe"), "what do ya want for nothing?", "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"],
@@ -38,7 +38,7 @@ const codes = [
   ]
 ] as const
 
-/** Tests 1 and 2 of RFC 8032 section 7.1, those with text as message: private key, public key, message, signature. */
+/** Tests 1 and 2 of RFC 8032 section 7.1, whose message is text: private key, public key, message, signature. */
 const signatures = [
   [
     "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
@@ -149,7 +149,7 @@ export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
       }
       const key = repeated(7, 32)
       const signed = yield* Effect.forEach(oddTexts, (text) => crypto.ed25519Sign(key, text))
-      yield* expectEqual("signatures of different texts", new Set(signed).size, oddTexts.length)
+      yield* expectEqual("number of different signatures", new Set(signed).size, oddTexts.length)
     })
   },
   {

@@ -1,5 +1,5 @@
 /**
- * The contract of `DeliveryStore`. Its cases also use the `IntegrationStore` of the same store.
+ * The contract of `DeliveryStore`. The cases also use the store's `IntegrationStore`.
  */
 import type { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { IntegrationStore } from "../ports/IntegrationStore.ts"

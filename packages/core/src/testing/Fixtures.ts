@@ -25,7 +25,7 @@ import type { NewIntegration } from "../ports/IntegrationStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import { expectPresent } from "./SuiteCase.ts"
 
-/** The start time of cases. It is far from the system clock, which stores must not read. */
+/** Start time of the cases, far from the system time: a store that reads the system clock fails. */
 export const start = 5_000_000
 
 export const building = (id: number): Scope => ({ type: "building", id: BuildingId.make(id) })
@@ -48,7 +48,7 @@ export const newIntegration = (fields: Partial<NewIntegration> = {}): NewIntegra
   ...fields
 })
 
-/** Returns the id of event number n. */
+/** Returns the id of event number `n`. */
 export const eventId = (n: number): EventId => EventId.make(`evt_${String(n).padStart(20, "0")}`)
 
 export const newEvent = (n: number, fields: Partial<Event> = {}): Event => ({
@@ -62,7 +62,7 @@ export const newEvent = (n: number, fields: Partial<Event> = {}): Event => ({
   ...fields
 })
 
-/** Returns the lane of a built-in type after this many attempts. */
+/** Returns the lane of a delivery after this many attempts, for a built-in type. */
 export const laneFor = (type: ResourceType, attempts: number): Lane =>
   laneOf({ urgent: builtInTable.get(type)?.urgent ?? false }, attempts)
 
@@ -88,14 +88,14 @@ export const records = (
 ): ReadonlyArray<NewEventRecord> =>
   Array.from({ length: to - from + 1 }, (_, index) => record(newEvent(from + index), ...integrations))
 
-/** Returns limits with which a claim takes nothing from these integrations. */
+/** Returns claim limits that take nothing from these integrations. */
 export const nothingOf = (...integrations: ReadonlyArray<Integration>): ClaimRequest["limits"] =>
   new Map(integrations.map(({ id }) => [id, 0]))
 
 /** The worker of cases that need only one. */
 export const worker = "worker"
 
-/** Makes a claim, by default of all due deliveries. */
+/** Makes a claim request, by default for all due deliveries. */
 export const claimRequest = (now: number, fields: Partial<ClaimRequest> = {}): ClaimRequest => ({
   worker,
   now,
@@ -133,7 +133,7 @@ export const settlement = (delivery: LeasedDelivery, fields: Partial<Settlement>
   ...fields
 })
 
-/** Makes a settlement of a failed attempt with a retry at a time. */
+/** Makes a settlement for a failed attempt whose retry is due at a time. */
 export const retryAt = (delivery: LeasedDelivery, next_attempt_at: number): Settlement =>
   settlement(delivery, { state: "retrying", next_attempt_at })
 
@@ -155,7 +155,7 @@ export const claim = Effect.fnUntraced(function* (now: number, fields: Partial<C
   return (yield* (yield* DeliveryStore).claim(claimRequest(now, fields))).deliveries
 })
 
-/** Claims the only delivery that is due. */
+/** Claims one due delivery. */
 export const claimOne = Effect.fnUntraced(function* (now: number, fields: Partial<ClaimRequest> = {}) {
   const claimed = yield* claim(now, { limit: 1, ...fields })
   return yield* expectPresent("a claimed delivery", claimed[0])
@@ -174,7 +174,7 @@ export const heartbeat = Effect.fnUntraced(function* (now: number, by = worker) 
   return yield* (yield* DeliveryStore).heartbeat({ worker: by, now, until: now + membershipLength })
 })
 
-/** How long integrations may fail in these cases before they are disabled, in milliseconds. */
+/** Time in milliseconds after which these cases disable a failing integration. */
 export const disableAfter = 10_000
 
 export const settleOutcomes = Effect.fnUntraced(function* (now: number, outcomes: Partial<Outcomes>) {
@@ -184,7 +184,7 @@ export const settleOutcomes = Effect.fnUntraced(function* (now: number, outcomes
 export const settleWithConsequences = (now: number, ...settlements: ReadonlyArray<Settlement>) =>
   settleOutcomes(now, { settlements })
 
-/** Settles for a worker, and returns the applied settlements. */
+/** Settles as this worker, and returns the applied settlements. */
 export const settleAs = Effect.fnUntraced(function* (
   by: string,
   now: number,
@@ -216,7 +216,10 @@ const redeliver = Effect.fnUntraced(function* (request: RedeliverRequest, now: n
 /** Resends a delivery. Returns the count and the id, or the reason for a refusal. */
 export const resend = (id: DeliveryId, now: number) => redeliver({ type: "delivery", id }, now)
 
-/** Resends what an integration missed since a time. Returns the count and null, or the reason for a refusal. */
+/**
+ * Resends all deliveries that an integration missed since a time. Returns the count and null, or the reason for a
+ * refusal.
+ */
 export const recover = (id: IntegrationId, since: number, now: number) =>
   redeliver({ type: "integration", id, since }, now)
 
@@ -236,7 +239,7 @@ export const attemptsOf = Effect.fnUntraced(function* (id: DeliveryId) {
   return (yield* find(id)).attempts
 })
 
-/** Finds a stored event by its id among the events of its building; undefined if it is not stored. */
+/** Finds a stored event among the events of its building; undefined if it is not stored. */
 export const keptEvent = Effect.fnUntraced(function* ({ building_id, id, resource_type }: Event) {
   const scope = building(building_id)
   const all = { offset: 0, limit: 10_000, countUpTo: 10_000 }

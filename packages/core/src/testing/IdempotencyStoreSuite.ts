@@ -1,5 +1,5 @@
 /**
- * The contract of `IdempotencyStore`, and of the calls that store keys. Its cases use all three stores.
+ * The contract of `IdempotencyStore`, and of the calls in `DeliveryStore` and `IntegrationStore` that store keys.
  */
 import { Effect } from "effect"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
@@ -42,7 +42,7 @@ export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | I
     })
   },
   {
-    name: "a call with a taken key is refused, and nothing of it is stored",
+    name: "a call with a used key is refused and stores nothing",
     run: Effect.gen(function* () {
       const deliveries = yield* DeliveryStore
       const keys = yield* IdempotencyStore
@@ -64,7 +64,7 @@ export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | I
     })
   },
   {
-    name: "an expired key is free, even before it is purged",
+    name: "an expired key can be used again, even before it is purged",
     run: Effect.gen(function* () {
       const deliveries = yield* DeliveryStore
       yield* deliveries.enqueue([record(newEvent(1))], [remembered("a")])
@@ -74,7 +74,7 @@ export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | I
     })
   },
   {
-    name: "the key of an integration is stored with it, with the id as its answer",
+    name: "creating an integration stores its key, with the integration's id as the answer",
     run: Effect.gen(function* () {
       const integrations = yield* IntegrationStore
       const { answer: _, ...key } = remembered("a")

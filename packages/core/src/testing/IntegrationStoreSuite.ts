@@ -1,5 +1,5 @@
 /**
- * The contract of `IntegrationStore`. Its cases also use the `DeliveryStore` of the same store.
+ * The contract of `IntegrationStore`. The cases also use the store's `DeliveryStore`.
  */
 import { Effect, Redacted } from "effect"
 import { BuildingId, ClientId, IntegrationId, TenantId, UserId } from "../model/Ids.ts"
@@ -85,7 +85,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
       yield* expectEqual("last page", yield* page(4, 2), { items: ofBuilding.slice(4), total: 5 })
       yield* expectEqual("beyond", yield* page(6, 2), { items: [], total: 5 })
       const tenants = yield* store.list(tenant(3), { offset: 0, limit: 10 })
-      yield* expectEqual("a tenant of the same number", tenants, { items: [ofTenant], total: 1 })
+      yield* expectEqual("a tenant with the same number", tenants, { items: [ofTenant], total: 1 })
       const none = yield* store.list(tenant(5), { offset: 0, limit: 10 })
       yield* expectEqual("a scope without any", none, { items: [], total: 0 })
     })
@@ -121,8 +121,8 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
             limit
           )
           .pipe(Effect.match({ onSuccess: () => "created", onFailure: ({ _tag }) => _tag }))
-      yield* expectEqual("one of the others", yield* create(tenant(5), "tenant"), "created")
-      // Repeated, because a store may initially have too few open connections for calls to overlap.
+      yield* expectEqual("an integration of another scope", yield* create(tenant(5), "tenant"), "created")
+      // Repeated, because calls may not overlap until a store has opened enough connections.
       for (const scope of [building(5), building(6), building(7), building(8)]) {
         yield* create(scope, "a", 3)
         yield* create(scope, "b", 3)
@@ -134,7 +134,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
         const { items, total } = yield* store.list(scope, { offset: 0, limit: 10 })
         yield* expectEqual("stored", total, 3)
         // A repeated request gets its answer even if the scope is full.
-        yield* expectEqual("with a key that is taken", yield* create(scope, "a", 3), "IdempotencyConflict")
+        yield* expectEqual("with a used key", yield* create(scope, "a", 3), "IdempotencyConflict")
         yield* expectEqual("with a lower limit", yield* create(scope, "c", 2), "LimitReached")
         yield* expectEqual("without a limit", yield* create(scope, "c"), "created")
         for (const integration of items.slice(0, 2)) yield* store.remove(integration)

@@ -24,7 +24,7 @@ import * as TokenStoreSuite from "./TokenStoreSuite.ts"
 /** All storage ports that a store implements. */
 export type Stores = DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | ClientStore | SettingStore
 
-/** Returns all cases, ready to run. `layer` is built again for each case, and must provide an empty store each time. */
+/** Returns all cases, ready to run. `layer` is built once for each case, and must provide an empty store each time. */
 export const suite = <E>(name: string, layer: Layer.Layer<Stores, E>): ReadonlyArray<SuiteCase<never>> => {
   const named = <R extends Stores>(port: string, cases: ReadonlyArray<SuiteCase<R>>): ReadonlyArray<SuiteCase<R>> =>
     cases.map((each) => ({ ...each, name: `${name}, ${port}: ${each.name}` }))

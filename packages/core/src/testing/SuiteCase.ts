@@ -3,7 +3,7 @@
  */
 import { Effect, Equal, Formatter, Layer, Schema } from "effect"
 
-/** One rule that a store must satisfy. It passes if `run` succeeds on a new store. */
+/** A rule for an implementation of a port. It passes if `run` succeeds on a new instance. */
 export interface SuiteCase<R> {
   readonly name: string
   readonly run: Effect.Effect<void, unknown, R>
@@ -24,13 +24,13 @@ export class RuleBroken extends Schema.TaggedError<RuleBroken>()("RuleBroken", {
 export const expectEqual = (what: string, actual: unknown, expected: unknown): Effect.Effect<void, RuleBroken> =>
   Equal.equals(actual, expected) ? Effect.void : Effect.fail(new RuleBroken({ what, expected, actual }))
 
-/** Fails for null and undefined. */
+/** Fails for null and undefined; returns any other value. */
 export const expectPresent = <A>(what: string, actual: A | null | undefined): Effect.Effect<A, RuleBroken> =>
   actual === null || actual === undefined
     ? Effect.fail(new RuleBroken({ what, expected: "a value", actual }))
     : Effect.succeed(actual)
 
-/** Makes concurrent calls, numbered from 0. The answers are in the order of the calls. */
+/** Makes this many concurrent calls, numbered from 0, and returns their answers in the order of the numbers. */
 export const concurrently = <A, E, R>(
   times: number,
   ask: (n: number) => Effect.Effect<A, E, R>
@@ -41,7 +41,7 @@ export const concurrently = <A, E, R>(
     { concurrency: "unbounded" }
   )
 
-/** Provides each case with its own store, for which `layer` is built again. */
+/** Builds `layer` once for each case. */
 export const provideEach = <R, E>(
   cases: ReadonlyArray<SuiteCase<R>>,
   layer: Layer.Layer<R, E>

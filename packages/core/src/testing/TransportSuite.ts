@@ -1,5 +1,5 @@
 /**
- * The contract of `Transport`. Its cases send to receivers over real sockets. The caller provides `ScriptedReceivers`
+ * The contract of `Transport`. The cases send to receivers over real sockets. The caller provides `ScriptedReceivers`
  * and the system's clock.
  *
  * ```ts

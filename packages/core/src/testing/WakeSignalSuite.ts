@@ -1,7 +1,7 @@
 /**
- * The contract of `WakeSignal`. `cases` apply to all implementations. `inOneProcess` applies to those whose signals
- * have arrived when `signal` returns. `betweenProcesses` applies to those that also wake other processes. That takes
- * time, so these cases need the system's clock.
+ * The contract of `WakeSignal`. `cases` apply to all implementations. `inOneProcess` is for implementations whose
+ * signals have arrived when `signal` returns. `betweenProcesses` is for implementations that also wake other processes.
+ * Its cases need the system's clock, because such a signal takes time.
  */
 import type { Scope } from "effect"
 import { Context, Effect, Fiber } from "effect"
@@ -13,7 +13,10 @@ import { expectEqual } from "./SuiteCase.ts"
 export class WakeProcesses extends Context.Service<
   WakeProcesses,
   {
-    /** Starts another process and returns its `WakeSignal`, until the scope ends. It only receives later signals. */
+    /**
+     * Starts another process, which ends with the scope, and returns its `WakeSignal`. It does not receive earlier
+     * signals.
+     */
     readonly join: Effect.Effect<WakeSignal["Service"], never, Scope.Scope>
   }
 >()("@doorhook/core/testing/WakeProcesses") {}
@@ -21,7 +24,7 @@ export class WakeProcesses extends Context.Service<
 /** Lets other fibers run until they wait. */
 const settleDown = Effect.repeat(Effect.yieldNow, { times: 50 })
 
-/** Fails if a waiting fiber has been woken. */
+/** Fails if a waiting fiber was woken. */
 const expectAsleep = Effect.fnUntraced(function* (what: string, waiting: Fiber.Fiber<unknown>) {
   yield* settleDown
   return yield* expectEqual(`${what}: woken`, waiting.pollUnsafe() !== undefined, false)
@@ -66,7 +69,7 @@ export const cases: ReadonlyArray<SuiteCase<WakeSignal>> = [
       const told = yield* Effect.forkChild(wake.changes)
       yield* wake.signal
       yield* wake.wait
-      yield* expectAsleep("the fiber that waits for changes", told)
+      yield* expectAsleep("the fiber waiting for changes", told)
     })
   }
 ]

@@ -6,8 +6,8 @@
 const gap = "  "
 
 /**
- * Formats each row as a line. The columns with the given indexes are right-aligned, as for numbers. The last cell of a
- * row may have any length.
+ * Formats each row as a line. Columns whose index is in `toTheRight` are right-aligned, as for numbers. The last cell
+ * of a row may have any length.
  */
 export const columns = (
   rows: ReadonlyArray<ReadonlyArray<string>>,

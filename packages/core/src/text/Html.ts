@@ -2,7 +2,7 @@
  * HTML templates that prevent injection. Each inserted value is escaped, unless it is itself HTML from a template.
  */
 
-/** A piece of HTML, created only by templates, and by `trusted` for text from doorhook or the host. */
+/** A piece of HTML. Only templates create it, and `trusted` for text from doorhook or the host. */
 class Html {
   readonly #text: string
 
@@ -18,7 +18,7 @@ class Html {
 export type { Html }
 
 /**
- * Marks HTML, like a style sheet, to be inserted without escaping. Never use it for text from a client, a user or a
+ * Marks text as HTML that is inserted without escaping, like a style sheet. Never trust text from a client, a user or a
  * receiver.
  */
 export const trusted = (html: string): Html => new Html(html)
@@ -72,7 +72,7 @@ export interface Page {
   readonly head?: Html | undefined
 }
 
-/** Makes a complete page. It adapts to the width of the screen. */
+/** Makes a complete page that adapts to the width of the screen. */
 export const page = ({ body, head = nothing, lang = "en", style, title }: Page): Html => template`<!doctype html>
 <html lang="${lang}">
 <head>

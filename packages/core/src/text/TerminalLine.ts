@@ -13,17 +13,17 @@ export interface TerminalLine {
   readonly clear: Effect.Effect<void>
 }
 
-/** The line on standard output; null if that is not a terminal. */
+/** The line on standard output; null if standard output is not a terminal. */
 export const terminalLine: Effect.Effect<TerminalLine | null, never, Stdio.Stdio | Terminal.Terminal> = Effect.gen(
   function* () {
     const stdio = yield* Stdio.Stdio
     const terminal = yield* Terminal.Terminal
     if (!(yield* stdio.stdoutIsTerminal)) return null
-    // A closed terminal must not end the command.
+    // Writing to a closed terminal must not make the command fail.
     const display = (text: string) => Effect.ignore(terminal.display(text))
     return {
-      // Cut to the terminal's width, because a wrapped line could not be overwritten. Some terminals don't report their
-      // width.
+      // The text is cut to the terminal's width, because a wrapped line could not be overwritten. Some terminals report
+      // no width.
       draw: (text) =>
         Effect.flatMap(terminal.columns, (columns) =>
           display(restart + (columns > 0 ? text.slice(0, columns - 1) : text))

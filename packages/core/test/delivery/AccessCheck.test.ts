@@ -9,7 +9,7 @@ import { AccessCheck } from "../../src/delivery/AccessCheck.ts"
 
 type Right = (user: UserId, scope: Scope) => Effect.Effect<boolean, DirectoryError>
 
-/** Makes a check over a directory with one function for all rights, and lists the received calls. */
+/** Makes a check over a directory that calls `right` for each question, and lists the calls. */
 const checkOver = Effect.fnUntraced(function* (right: Right) {
   const asked: Array<string> = []
   const answer = (user: UserId, scope: Scope) => {
@@ -34,7 +34,7 @@ const bert = UserId.make("bert")
 const north: Scope = { type: "building", id: BuildingId.make(1) }
 const flat: Scope = { type: "tenant", id: TenantId.make(1) }
 
-/** Asks, and records the results: the synchronous answer, or null and the later answers. */
+/** Asks about a right, and records the answer: `atOnce` if it was synchronous, else null and the answers in `later`. */
 const record = (check: AccessCheck, user: UserId, scope: Scope) => {
   const later: Array<AccessAnswer> = []
   return { atOnce: check.ask(user, scope, (answer) => void later.push(answer)), later }
@@ -106,7 +106,7 @@ describe("a synchronous answer of the directory", () => {
         for (const scope of [north, flat]) {
           for (let n = 0; n < 3; n++) assert.isTrue(record(check, ada, scope).atOnce)
         }
-        // A nested turn belongs to the outer one.
+        // A nested turn is part of the outer turn.
         check.withinTurn(() => assert.isTrue(record(check, ada, flat).atOnce))
         assert.isTrue(record(check, ada, flat).atOnce)
         assert.isFalse(record(check, bert, north).atOnce)

@@ -3,7 +3,7 @@ import { english, Explanation } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { attemptOf } from "./fixtures.ts"
 
-/** Attempts with their explanations: what happened and what helps. */
+/** Attempts with their expected explanations: what happened, and what to do. */
 const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Partial<Attempt>, said: string]> = [
   ["acknowledged", { status: 200 }, "The receiver acknowledged with 200 after 5 ms."],
   ["acknowledged", { status: 204 }, "The receiver acknowledged with 204 after 5 ms."],

@@ -42,7 +42,7 @@ import { warningThresholds } from "../../src/model/FailureState.ts"
 import { settleBudget } from "../../src/delivery/DeliverySettings.ts"
 import { makeIntegration } from "../fixtures.ts"
 
-/** A request that reached a receiver, with its time. */
+/** A request that reached a receiver, with its time of arrival. */
 interface Sent extends TransportRequest {
   readonly at: number
 }
@@ -60,12 +60,12 @@ const timeout: Effect.Effect<TransportResult> = Effect.as(Effect.sleep(5_000), {
 })
 
 /**
- * The directory's answer about a right. A number means yes after this many milliseconds, `late` means yes just in time,
- * `stuck` means no answer and no interruption.
+ * The directory's answer about a right. A number means yes after this many milliseconds, `late` means yes just before
+ * the timeout, `stuck` means no answer, not even to an interruption.
  */
 type Right = boolean | number | "unknown" | "late" | "silent" | "stuck"
 
-/** The environment of the engine: the answers of receivers and of the directory, and the sent requests. */
+/** The engine's surroundings: the answers of receivers and of the directory, and the requests that were sent. */
 class World extends Context.Service<
   World,
   {
@@ -103,7 +103,7 @@ const transport = Layer.effect(
   })
 )
 
-/** The rejection of a host's function, with the database's message as its cause. */
+/** A rejection by a host's function, with the database's message as its cause. */
 const away = new Error("the query failed", { cause: new Error("users db:\n  ECONNREFUSED") })
 
 const directory = Layer.effect(
@@ -143,7 +143,7 @@ type Engine = Layer.Success<typeof engine>
 
 const test = (name: string, body: Effect.Effect<void, unknown, Engine>) =>
   it.effect(name, () =>
-    // Closing the engine waits for open attempts, so the clock must advance until it is closed.
+    // Closing the engine waits for open attempts, so the clock must advance until the engine is closed.
     body.pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(Layer.fresh(engine)))
   )
 
@@ -156,7 +156,7 @@ const pass = Effect.fnUntraced(function* (millis: number) {
   }
 })
 
-/** Lets other fibers run until they wait for the clock. */
+/** Yields often enough that all other fibers wait for the clock. */
 const settleDown = Effect.repeat(Effect.yieldNow, { times: 50 })
 
 const newIntegration = (overrides: Partial<NewIntegration> = {}): NewIntegration => {
@@ -590,7 +590,7 @@ describe("publishing and dispatching", () => {
     Effect.gen(function* () {
       const { store, integration, world } = yield* setup()
       const event = { ...newEvent(), id: EventId.make("evt_00000000000000000001"), created_at: 0 }
-      // Imitates a process that had leased the delivery and was killed before it recorded an outcome.
+      // Imitates a process that leased the delivery and was killed before it recorded an outcome.
       yield* store.heartbeat({ worker: "another worker", now: 0, until: 20_000 })
       yield* store.enqueue([
         {
@@ -755,7 +755,7 @@ describe("publishing and dispatching", () => {
     })
   )
 
-  /** All dependencies of a dispatcher. */
+  /** The dependencies of a dispatcher. */
   const premises = (settings = DeliverySettings.layer(), wake: Layer.Layer<WakeSignal> = WakeSignal.layerLocal) =>
     Layer.mergeAll(transport, directory, settings, wake, Notifications.layer).pipe(
       Layer.provideMerge(Layer.mergeAll(World.layer, MemoryStore.layer, NodeCrypto.layer)),
@@ -764,7 +764,7 @@ describe("publishing and dispatching", () => {
 
   type Change = (store: DeliveryStore["Service"]) => Partial<DeliveryStore["Service"]>
 
-  /** A dispatcher with some operations of its store replaced. */
+  /** A dispatcher over a store with some operations replaced. */
   const dispatcherOver = (change: Change) =>
     Layer.provide(
       Dispatcher.layer,
@@ -800,11 +800,11 @@ describe("publishing and dispatching", () => {
     new StoreError({ operation, cause: new Error("connection lost"), outcome: "unknown" })
 
   /**
-   * Returns the maximum number of concurrent requests to one receiver that never answers, with this many workers over
-   * one store.
+   * Returns the maximum number of concurrent requests to a receiver that never answers, if this many workers share a
+   * store.
    */
   const mostOpen = (workers: number) => {
-    // Built separately, because layers are shared otherwise.
+    // `Layer.fresh`, because otherwise the workers would share one dispatcher.
     const others = Array.from({ length: workers - 1 }, () => Layer.fresh(dispatcherOver(() => ({}))))
     return Effect.gen(function* () {
       let open = 0
@@ -816,7 +816,7 @@ describe("publishing and dispatching", () => {
       )
       const world = yield* World
       yield* Ref.set(world.answer, () => held)
-      // By now, all workers have heartbeats and know their number.
+      // After this time, all workers have sent heartbeats and received the number of workers.
       yield* pass(11_000)
       yield* enqueueMany(1_000, { resource_type: "call" })
       yield* (yield* WakeSignal).signal
@@ -905,7 +905,7 @@ describe("publishing and dispatching", () => {
             const settling = store.settle(outcomes, ...rest)
             if (isLapsed) return settling
             isLapsed = true
-            // Another worker, whose clock is ahead, ended the membership with its heartbeat.
+            // Imitates another worker, whose clock is ahead and whose heartbeat ended this membership.
             return Effect.andThen(store.heartbeat({ worker: outcomes.worker, now: 0, until: null }), settling)
           }
         }))
@@ -936,7 +936,7 @@ describe("publishing and dispatching", () => {
     )
   })
 
-  /** Records the activity during an outage: the number of claims and releases, and the logged lines. */
+  /** Records what a dispatcher does during an outage: the number of claims and releases, and the logged lines. */
   const watched = (settings: Parameters<typeof DeliverySettings.layer>[0] = {}) => {
     const seen = { claims: 0, releases: 0, lines: Array<string>() }
     const layer = over(
@@ -980,7 +980,8 @@ describe("publishing and dispatching", () => {
       yield* enqueueMany(1_000)
       yield* pass(16_000)
       assert.strictEqual(sent.length, 0)
-      // One claim at first and one for each trial, every 5 s. All claimed deliveries are released in one transaction.
+      // One claim at the start, and one for each trial, every 5 s. The deliveries of a claim are released in one
+      // transaction.
       assert.strictEqual(seen.claims, 4)
       assert.strictEqual(seen.releases, 4)
       const { status } = yield* Dispatcher
@@ -1158,7 +1159,7 @@ describe("publishing and dispatching", () => {
   const bert = UserId.make("bert")
   const urlOf = (nth: number): string => `https://${nth}.receiver.example/`
 
-  /** Creates integrations of these users, ordered by id, each with its own URL. */
+  /** Creates an integration for each of these users, in the order of ids, each with its own URL. */
   const integrationsOf = Effect.fnUntraced(function* (users: ReadonlyArray<UserId>) {
     const store = yield* IntegrationStore
     const client_id = ClientId.make("c1")
@@ -1207,7 +1208,7 @@ describe("publishing and dispatching", () => {
           const { about, mayAccess, sent } = yield* World
           const all = yield* integrationsOf([...Array<UserId>(count).fill(anna), bert, bert])
           about.set(anna, silence)
-          // After a complete outage, all are due at the same time.
+          // After a complete outage, the deliveries of all users are due at the same time.
           yield* Ref.set(mayAccess, "unknown")
           yield* enqueueCalls(all)
           yield* pass(1_000)
@@ -1219,7 +1220,7 @@ describe("publishing and dispatching", () => {
           )
           assert.isNull((yield* (yield* Dispatcher).status).outage)
           for (let again = 0; again < 4; again++) {
-            // The interval is too long for the directory's answers about other users to be known.
+            // In this time, the directory's answers about the other users expire.
             yield* pass(7_300)
             sent.length = 0
             yield* enqueueCalls(all)
@@ -1248,11 +1249,11 @@ describe("publishing and dispatching", () => {
       yield* pass(1_000)
       const { handOver, status } = yield* Dispatcher
       assert.isNotNull((yield* status).outage)
-      // An event without matching integrations.
+      // Publishes an event that matches no integration.
       publication = Effect.sync(() => handOver().stored([], false))
       yield* enqueueOf("access_log", all.slice(4))
       for (let pauses = 0; pauses < 2; pauses++) {
-        // Calls are sent before access logs. Their number is that of the trials without a pause.
+        // Calls are sent before access logs. There is one call for each trial without a pause.
         yield* enqueueCalls(failing.slice(0, 3))
         yield* pass(5_500)
       }
@@ -1316,7 +1317,7 @@ describe("publishing and dispatching", () => {
       yield* Effect.gen(function* () {
         const { handOver, status } = yield* Dispatcher
         yield* settleDown
-        // Started before the outage, and stored after its start.
+        // The handover begins before the outage, and its deliveries are stored after the outage began.
         const { keep, stored, worker } = handOver()
         for (const integration of all) assert.isTrue(keep(integration, 2, 8))
         yield* enqueueCalls(all)
@@ -1496,8 +1497,8 @@ describe("publishing and dispatching", () => {
     }
 
     /**
-     * Simulates a receiver that fails until 60 retries wait for an hour, and then acknowledges a new event. `early`
-     * answers the later requests.
+     * Simulates a receiver that fails until 60 retries wait for an hour, and then acknowledges a new event. `during`
+     * answers requests before the recovery, `early` requests after it.
      */
     const outage = Effect.fnUntraced(function* ({
       early = () => answer(200),
@@ -1631,7 +1632,7 @@ describe("publishing and dispatching", () => {
       "ends when the integration is changed, and held retries keep their times",
       Effect.gen(function* () {
         const { integration, retries, store, world } = yield* outage({ early: () => Effect.delay(answer(200), 1_000) })
-        // The round of 16 is in progress: half of it waits for places.
+        // The round of 16 is in progress: half of its deliveries wait for free slots.
         while (world.sent.length < 1 + 1 + 2 + 4 + 8 + 8) yield* pass(100)
         const { forget, status } = yield* Dispatcher
         assert.isAbove((yield* status).buffered, 0)
@@ -1647,7 +1648,7 @@ describe("publishing and dispatching", () => {
   })
 
   describe("a worker's membership", () => {
-    /** Longest duration of an attempt and its recording. */
+    /** Maximum duration of an attempt and its recording, in milliseconds. */
     const attempt = defaultDeliverySettings.ackTimeout + settleBudget
 
     it.effect("sends nothing that might not be recorded while heartbeats fail, and everything afterwards", () => {
@@ -1722,7 +1723,7 @@ describe("publishing and dispatching", () => {
         yield* pass(1_500)
         assert.lengthOf(sent, 8, "the others wait for a place")
         lead = 60_000
-        // Another worker takes over all of them.
+        // Another worker takes over all deliveries.
         const now = (yield* Clock.currentTimeMillis) + lead
         yield* store.heartbeat({ worker: "another", now, until: now + 20_000 })
         const limit = { limit: 100, limitPerIntegration: 100, limits: new Map() }
@@ -1746,7 +1747,7 @@ describe("publishing and dispatching", () => {
       return Effect.gen(function* () {
         const { sent } = yield* World
         yield* enqueueMany(20)
-        // Including deliveries created in the same millisecond as the next heartbeat.
+        // This includes deliveries created in the same millisecond as the next heartbeat.
         yield* pass(6_000)
         assert.isTrue(isLost)
         assert.lengthOf(sent, 20)
@@ -1771,12 +1772,12 @@ describe("publishing and dispatching", () => {
   })
 
   describe("a failing integration without further events", () => {
-    /** How long an integration may fail in these tests, in milliseconds. */
+    /** Time in milliseconds after which these tests disable a failing integration. */
     const disableAfter = 100_000
 
     /**
-     * Fails each integration once, and then advances the clock. Returns the notifications, with the elapsed fraction of
-     * `disableAfter`.
+     * Fails each of `count` integrations once, and then advances the clock. Returns the notifications, each with its
+     * time as a fraction of `disableAfter`.
      */
     const heardOf = (count: number, warn?: DeliveryStore["Service"]["warn"]) => {
       const heard: Array<{ readonly kind: string; readonly share: number }> = []
@@ -1786,7 +1787,7 @@ describe("publishing and dispatching", () => {
       return Effect.gen(function* () {
         const store = yield* IntegrationStore
         const integrations = yield* Effect.forEach(Array(count).keys(), () => store.create(newIntegration()))
-        // The receivers ask for a longer wait than the test takes.
+        // The receivers' Retry-After is longer than the test.
         yield* Ref.set((yield* World).answer, () => answer(503, "3600"))
         yield* enqueueOf("access_log", integrations)
         yield* pass(1_000)

@@ -27,7 +27,7 @@ interface Known {
   readonly lifetime_over_at?: number
 }
 
-/** Explains a delivery, by default one that failed three times, to an enabled integration. */
+/** Explains a delivery to an integration. By default, it failed three times and the integration is enabled. */
 const explain = (state: DeliveryState, known: Known = {}, reader?: Explanation.Reader): Explanation.Explanation => {
   const { integration = enabled, last = failed(), lifetime_over_at, next_attempt_at = null, reason = null } = known
   const delivery = { state, reason, attempts: last?.number ?? 0, next_attempt_at }
@@ -40,7 +40,7 @@ const enableIt = "Enable it, then resend this delivery or recover all since a gi
 const probeIt =
   "Probe it: this sends one delivery and enables the integration if it is acknowledged. Or enable it yourself. Then resend this delivery, or recover all since a given time."
 
-/** Deliveries with their expected explanations: the reason and the next step. */
+/** Deliveries with their expected explanations: the reason, and the next step. */
 const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next: string]> = [
   [
     "pending",
@@ -74,7 +74,7 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
     askedWords,
     "Attempt 4 is due at 2026-03-02T07:01:02.000Z, 1m after that answer: its Retry-After is respected, up to 1h."
   ],
-  // Answers without Retry-After, with another detail, and with an unknown time.
+  // Answers without Retry-After, with an unusual detail, and with an unknown time.
   [
     "retrying",
     { last: failed({ status: 429 }), next_attempt_at: due },

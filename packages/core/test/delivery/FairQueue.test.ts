@@ -6,7 +6,7 @@ import type { FairQueueOptions } from "../../src/delivery/FairQueue.ts"
 import { FairQueue, placesOf } from "../../src/delivery/FairQueue.ts"
 import { makeLeased } from "../fixtures.ts"
 
-/** More than any of these tests needs. */
+/** Capacity of a queue in bytes, more than any of these tests needs. */
 const queueBytes = 1024 * 1024 * 1024
 
 /** Room for 1,000 deliveries. */
@@ -17,10 +17,10 @@ const places = (concurrency: number, concurrencyPerIntegration: number): FairQue
   queueBytes
 })
 
-/** The size of an event's data in a reservation. */
+/** Size of an event's data, for reservations. */
 const size = makeLeased(1).event.data.length
 
-/** Publishes a delivery, for which room is reserved before it is stored. Returns whether it is held. */
+/** Publishes a delivery: reserves room, then adds the delivery. Returns whether the queue holds it. */
 const publish = (queue: FairQueue, delivery: LeasedDelivery): boolean => {
   const { event, integration, lane } = delivery
   if (!queue.reserve(integration.id, lane, event.data.length)) return false
@@ -71,7 +71,7 @@ describe("FairQueue", () => {
             for (let next = queue.next(); next !== undefined; next = queue.next()) {
               times.push(now)
               queue.pace(next, now)
-              // The place is free again immediately, so only the rate limit delays the next delivery.
+              // The slot is free again immediately, so only the rate limit delays the next delivery.
               queue.finish(next, null)
             }
             assert.isTrue(queue.queued === 0 || (queue.resumesAt ?? 0) > now, "what waits is waited for")
@@ -172,8 +172,8 @@ describe("FairQueue", () => {
     let nextId = 1
     let sent = 0
     for (let round = 0; round < 50; round++) {
-      // A store with backlogs for all integrations serves each in turn, first the dead ones, whose deliveries are
-      // older.
+      // Imitates a store with a backlog for every integration. It takes them in turn, first the dead integrations,
+      // whose deliveries are older.
       const { limitPerIntegration: allowance, limits } = queue.demand(150)
       const places = Array.from({ length: healthy }, (_, index) => limits.get(id(index + 1)) ?? allowance)
       for (let room = queue.room, turn = 0; room > 0 && turn < 37; turn++) {
@@ -183,7 +183,7 @@ describe("FairQueue", () => {
           room--
         }
       }
-      // The store has more deliveries for each of them.
+      // The store has more deliveries for each healthy integration.
       const behind = Array.from({ length: healthy }, (_, index) => id(index + 1))
       queue.claimed({ limit: 0, limitPerIntegration: 0, limits: new Map(), behind }, [])
       for (const delivery of drain(queue)) {
@@ -284,7 +284,7 @@ describe("FairQueue", () => {
     fc.assert(
       fc.property(shape, ({ buffer: size, concurrency, each, integrations, slowOf }) => {
         const queue = new FairQueue({ concurrency, concurrencyPerIntegration: 10, buffer: size, queueBytes })
-        /** The deliveries in the store, with integrations in turn, earliest due first. */
+        /** The deliveries in the store, earliest due first, with integrations in turn. */
         const store: Array<LeasedDelivery> = Array.from({ length: integrations * each }, (_, index) =>
           makeLeased(index + 1, { integration: 1 + (index % integrations) })
         )
@@ -409,7 +409,7 @@ describe("FairQueue", () => {
             assert.strictEqual(queue.held, open.length + queued)
             assert.strictEqual(queue.room, 1_000 - concurrency - open.length - queued)
           }
-          // Nothing is stuck: if places are freed immediately, all queued deliveries are sent.
+          // No delivery is stuck: if each slot is freed immediately, all queued deliveries are sent.
           let sent = 0
           for (const delivery of open) queue.finish(delivery, null)
           for (let delivery = queue.next(); delivery !== undefined; delivery = queue.next()) {

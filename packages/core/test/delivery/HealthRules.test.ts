@@ -27,7 +27,7 @@ const disabled = (
   failing
 })
 
-/** Makes a failure state, by default with enough failed attempts for the next failure to disable. */
+/** Makes a failure state, by default with enough failed attempts that the next failure disables the integration. */
 const failingSince = (
   since: number,
   warnings: number,
@@ -62,7 +62,7 @@ const gone = settlementOf({
 })
 const unattempted = settlementOf({ attempt: null, state: "expired", reason: "lifetime_over" })
 
-/** Evaluates settlements of deliveries in the given states. */
+/** Applies the health rules to settlements of deliveries in the state `from`. */
 const after = (
   subject: HealthRules.HealthSubject,
   settlements: ReadonlyArray<Settlement>,
@@ -234,7 +234,7 @@ describe("a batch for a disabled integration", () => {
   })
 })
 
-/** Batches of one integration, with the state of each delivery before and after. */
+/** Batches of settlements for one integration, with the state of each delivery before and after. */
 const batches = fc
   .array(
     fc.record({
@@ -257,7 +257,7 @@ describe("a batch without consequences", () => {
     assert.isFalse(mayChangeHealth(enabled(), [acknowledged, unattempted]))
     for (const other of [failed, exhausted, gone]) {
       assert.isTrue(mayChangeHealth(enabled(), [acknowledged, other]))
-      // The same without an attempt.
+      // A retry without an attempt has no consequences.
       assert.strictEqual(mayChangeHealth(enabled(), [{ ...other, attempt: null }]), other !== failed)
     }
     assert.isTrue(mayChangeHealth(enabled(failingSince(0, 0)), [acknowledged]))
@@ -329,7 +329,7 @@ describe("a batch that may disable an integration", () => {
         const atOnce = evaluateHealth(subject, applied, ...at)
         const later = evaluateHealth(subject, applied, ...at, false)
         assert.isNull(later.disable)
-        // The start of the failure is kept, so that the next failure decides.
+        // The start of the failure is kept, so the next failure disables the integration.
         if (mayDisable(subject, all, ...at)) assert.strictEqual(later.failing?.since, atOnce.failing?.since)
         else assert.deepEqual(later, atOnce)
         assert.deepEqual(

@@ -1,5 +1,5 @@
 /**
- * The log of failing receivers has one line when a failure begins, one when it ends, and nothing else.
+ * A failure of a receiver is logged with one line when it begins and one when it ends.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { IntegrationHealth, failuresInARow, mostInAMinute, logCooldown } from "../../src/delivery/IntegrationHealth.ts"
@@ -76,7 +76,7 @@ describe("the log of failing receivers", () => {
     assert.deepStrictEqual(health.recorded([failed(1)], [{ kind: "disabled", ...about }], start), [])
     assert.deepStrictEqual(health.recorded([acknowledged(1)], [{ kind: "recovered", ...about }], start), [])
     assert.deepStrictEqual(health.recorded(times(9, failed(1)), [{ kind: "disabled", ...about }], start), [])
-    // The failures were not counted here, and no notification reported the recovery.
+    // This process did not count enough failures, and no notification reported the recovery.
     health.recorded([failed(3)], [{ kind: "failing", integration_id: IntegrationId.make(3) }], start)
     assert.deepStrictEqual(health.recorded([acknowledged(3)], [], start), [
       { level: "info", text: "Integration 3 (hooks.example) of building 1 acknowledges again." }

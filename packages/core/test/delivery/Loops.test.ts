@@ -1,5 +1,5 @@
 /**
- * Loops that end only with their scope.
+ * Loops that run until their scope closes.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { runForever } from "@doorhook/core"

@@ -1,5 +1,5 @@
 /**
- * The record queue records every added result once, in batches for one transaction each.
+ * The record queue records every added result once, in batches. Each batch is one transaction.
  */
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"

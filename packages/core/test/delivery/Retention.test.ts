@@ -52,7 +52,7 @@ describe("housekeeping", () => {
   const hour = 3_600_000
   const day = 24 * hour
 
-  /** Starts retention with a settable wall clock, over a store that counts deletions. */
+  /** Starts retention with a wall clock that the test can set, over a store that counts deletions. */
   const startSkewed = Effect.gen(function* () {
     const clock = yield* Clock.Clock
     let skew = 0
@@ -106,7 +106,7 @@ describe("housekeeping", () => {
     let running = yield* boot
     const stop = Effect.suspend(() => Scope.close(running, Exit.void))
     const start = Effect.map(boot, (process) => void (running = process))
-    /** Advances the machine's time and returns the stores from which data was deleted. */
+    /** Lets this much time pass, and returns the number of deletions in each store. */
     const during = Effect.fnUntraced(function* (duration: number) {
       Object.assign(counted, { deliveries: 0, keys: 0, tokens: 0 })
       yield* TestClock.adjust(duration)
@@ -215,7 +215,7 @@ describe("housekeeping", () => {
   it.effect("stops within a round when the clock jumps during it", () =>
     Effect.gen(function* () {
       const { during, jump, notifications } = yield* startSkewed
-      // The round has purged tokens and pauses before the idempotency keys.
+      // The round has purged tokens, and pauses before it purges idempotency keys.
       const begun = yield* during(60)
       assert.isAbove(begun.tokens, 0)
       assert.strictEqual(begun.keys, 0)

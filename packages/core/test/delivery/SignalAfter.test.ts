@@ -6,7 +6,7 @@ import { signalAfter } from "../../src/delivery/SignalAfter.ts"
 const failing = (outcome?: "unknown" | "begun") =>
   Effect.fail(new StoreError({ operation: "DeliveryStore.recover", cause: "lost", ...(outcome && { outcome }) }))
 
-/** Returns how often a change that returns this number wakes the dispatchers. */
+/** Returns how often the dispatchers are woken after a change. */
 const signalsOf = Effect.fnUntraced(function* (change: Effect.Effect<number, StoreError>, interrupted = false) {
   let signals = 0
   const wake = WakeSignal.of({ signal: Effect.sync(() => void signals++), wait: Effect.never, changes: Effect.never })

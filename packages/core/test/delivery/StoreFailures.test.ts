@@ -1,5 +1,5 @@
 /**
- * Repeated calls of a failing store.
+ * Repeated calls to a failing store.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"

@@ -8,7 +8,7 @@ const { cancel, claim, isCurrent, isDue, release, resend, settle } = Transitions
 
 const isActive = (state: DeliveryState): boolean => activeStates.some((active) => active === state)
 
-/** A delivery that is stored and not yet sent. */
+/** A delivery that is stored but has not been sent. */
 const waiting: Transitions.QueueEntry = {
   state: "pending",
   reason: null,
@@ -20,7 +20,7 @@ const waiting: Transitions.QueueEntry = {
   resend: 0
 }
 
-/** A step, applied if the delivery's state allows it. */
+/** A step, which is applied if the delivery's state allows it. */
 interface Step {
   readonly call: "claim" | "claim early" | "settle" | "release" | "lose" | "resend" | "cancel"
   /** Time since the previous step. */
@@ -119,7 +119,7 @@ describe("a delivery, whatever happens in whatever order,", () => {
   it("gets each requested attempt, unless its integration takes no more", () => {
     fc.assert(
       fc.property(steps, (made) => {
-        // Whether a requested attempt has not begun or is in progress.
+        // Whether a requested attempt has yet to begin (`owed`) or is in progress (`underway`).
         let owed = false
         let underway = false
         for (const { after, before, step, time } of follow(made)) {
@@ -134,7 +134,7 @@ describe("a delivery, whatever happens in whatever order,", () => {
           }
           if (owed) {
             assert.isTrue(isActive(after.state), "it is still to be sent")
-            // Only a release sets a later time.
+            // Only a release may set a due time in the future.
             if (step.call !== "release" && after.worker === null) assert.isAtMost(after.due_at ?? Infinity, time)
           }
         }

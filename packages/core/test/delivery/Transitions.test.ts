@@ -9,7 +9,7 @@ const { enqueue, cancel, claim, isCurrent, isDue, reasonToEnd, release, resend, 
 const now = 50_000
 const isActive = (state: DeliveryState): boolean => activeStates.some((active) => active === state)
 
-/** A delivery that is stored and not yet sent. */
+/** A delivery that is stored but has not been sent. */
 const waiting: Transitions.QueueEntry = {
   state: "pending",
   reason: null,

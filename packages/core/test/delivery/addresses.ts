@@ -1,7 +1,7 @@
 /**
- * Special addresses, copied from the registries instead of the code: all blocks of the IANA special-purpose registries
- * for IPv4 and IPv6, the multicast, reserved and deprecated blocks of the address space registries, and addresses with
- * a special meaning inside clouds.
+ * Special addresses, copied from the registries so that they check the code independently: all blocks of the IANA
+ * special-purpose registries for IPv4 and IPv6, the multicast, reserved and deprecated blocks of the address space
+ * registries, and addresses with a special meaning inside clouds.
  */
 import { AddressPolicy } from "@doorhook/core"
 import { Option } from "effect"
@@ -93,7 +93,7 @@ export const parts = (block: string): readonly [address: string, prefix: number]
   return [address, Number(prefix)]
 }
 
-/** Node's address arithmetic, as an independent check of the policy. */
+/** Returns a check by Node's own address arithmetic, which is independent of the policy. */
 const inRegistry = (blocks: ReadonlyArray<string>, family: "ipv4" | "ipv6") => {
   const list = new BlockList()
   for (const [address, prefix] of blocks.map(parts)) list.addSubnet(address, prefix, family)
@@ -115,7 +115,7 @@ export const numberOf = (address: string): bigint => {
   return [...head, ...zeros, ...tail].reduce((sum, segment) => sum * 65_536n + BigInt(`0x${segment}`), 0n)
 }
 
-/** Generates the number of a random address within one of the blocks. */
+/** Generates an address within one of the blocks, as a number. */
 export const inside = (blocks: ReadonlyArray<string>, width: number): fc.Arbitrary<bigint> =>
   fc.constantFrom(...blocks).chain((block) => {
     const [address, prefix] = parts(block)
@@ -125,8 +125,7 @@ export const inside = (blocks: ReadonlyArray<string>, width: number): fc.Arbitra
 export const anyIpv4 = fc.bigInt({ min: 0n, max: 2n ** 32n - 1n })
 
 /**
- * Generates notations of an address: with compressed zeros or without, in upper or lower case, with the last 32 bits
- * dotted or not.
+ * Generates notations of an IPv6 address: zeros compressed or not, upper or lower case, the last 32 bits dotted or not.
  */
 export const hostOfIpv6 = (value: bigint): fc.Arbitrary<string> => {
   const long = ipv6Text(value)

@@ -24,7 +24,7 @@ const documentOf = (attributes: unknown, more: Members = {}): Members => ({
   data: { type: "integrations", attributes, ...more }
 })
 
-/** Unknown members, whose prefix ensures that no name is known. */
+/** Unknown members. The prefix ensures that their names are unknown. */
 const noise = fc.dictionary(
   fc.string({ maxLength: 5 }).map((name) => `x-${name}`),
   fc.jsonValue({ maxDepth: 1 }),
@@ -56,7 +56,7 @@ describe("reading a whole document", () => {
               ...inner,
               ...attributes,
               configuration: { ...configuration, ...attributes.configuration, method },
-              // Each type occurs twice, the second time by an alias if there is one.
+              // Each type occurs twice, the second time under its alias if it has one.
               bindings: [...attributes.bindings, ...attributes.bindings].map((each) => ({
                 ...binding,
                 ...each,

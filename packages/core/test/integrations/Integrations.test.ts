@@ -184,7 +184,7 @@ describe("concurrent changes", () => {
       assert.strictEqual(changed.bindings[0]?.resource_type, "access_log")
       assert.strictEqual(changed.version, 4)
     }).pipe(
-      // Lets all other fibers run between reading and writing.
+      // Lets the other fibers run between reading and writing.
       Effect.provide(
         integrations({
           store: (store) => ({
@@ -237,7 +237,7 @@ describe("concurrent changes", () => {
       const gone = yield* Effect.flip(service.get(actor, building, id))
       assert.strictEqual(gone._tag, "IntegrationNotFound")
     }).pipe(
-      // Makes one other change between the caller's read and the deletion.
+      // Makes another change between the caller's read and the deletion.
       Effect.provide(
         integrations({
           store: (store) => ({
@@ -277,7 +277,7 @@ describe("a change that is stored", () => {
       yield* Fiber.interrupt(removing)
       assert.deepStrictEqual(forgotten, [id])
     }).pipe(
-      // Removes immediately and answers late. The caller is interrupted in between.
+      // The store removes the integration immediately but answers late. The caller is interrupted in between.
       Effect.provide(
         integrations({
           store: (store) => ({
@@ -394,7 +394,7 @@ describe("an integration that another client created", () => {
           assert.strictEqual(refused._tag, "NotYourIntegration")
         }
         assert.deepStrictEqual(yield* service.get(actor, building, id), integration)
-        // Any user with the right may rotate it through the creating client.
+        // Any user with the right may rotate the secret through the client that created the integration.
         yield* service.rotateSecret({ ...actor, user_id: UserId.make("admin") }, building, id, null)
         assert.strictEqual(
           (yield* service.patch(rival, building, id, patchOf({ status: "disabled" }), null)).version,

@@ -1,5 +1,5 @@
 /**
- * The engine with the memory transport, as used in an embedding program's tests.
+ * The engine with the memory transport, as the tests of an embedding program use it.
  */
 import {
   AllowAllDirectory,
@@ -31,7 +31,7 @@ const engine = Publisher.layer.pipe(
   Layer.provide(Layer.mergeAll(DeliverySettings.layer(), WakeSignal.layerLocal, NodeCrypto.layer))
 )
 
-/** Advances in small steps, so that each event is scheduled from the time of its cause. */
+/** Advances the clock by almost a minute, in steps small enough that each timer starts on time. */
 const minute = Effect.repeat(TestClock.adjust("1 second"), { times: 59 })
 
 const request: TransportRequest = {

@@ -83,7 +83,7 @@ describe("AddressPolicy", () => {
   })
 
   it.each([
-    // Resolvers and sockets never write addresses like these.
+    // Resolvers and sockets never return addresses in these notations.
     ["not an address", false],
     ["", false],
     ["127.1", false],
@@ -113,11 +113,11 @@ describe("AddressPolicy", () => {
       ["::ffff:0:0:0/96", (ipv4) => (0xffffn << 48n) | ipv4],
       ["64:ff9b::/96", (ipv4) => (0x64ff9bn << 96n) | ipv4],
       ["2002::/16", (ipv4) => (0x2002n << 112n) | (ipv4 << 80n) | 1n],
-      // Teredo: the client's address with inverted bits, and a public server.
+      // Teredo: the tested address is the client's, with inverted bits; the server is public.
       ["2001::/32", (ipv4) => (0x20010000n << 96n) | (0x08080808n << 64n) | (ipv4 ^ 0xffffffffn)],
-      // Teredo: the server's address, and a public client.
+      // Teredo: the tested address is the server's; the client is public.
       ["2001::/32", (ipv4) => (0x20010000n << 96n) | (ipv4 << 64n) | 0xf7f7f7f7n],
-      // ISATAP, in a network that needs no allow-list.
+      // ISATAP, in a network that is allowed without an allow-list.
       ["2606:4700::/32", (ipv4) => (0x26064700n << 96n) | (0x5efen << 32n) | ipv4],
       ["2606:4700::/32", (ipv4) => (0x26064700n << 96n) | (0x2005efen << 32n) | ipv4]
     ]

@@ -5,12 +5,12 @@ import fc from "fast-check"
 const { defaultDisableAfter, evaluateFailure, leastFailedAttempts, warningThresholds, nextWarning, warningCutoffs } =
   FailureState
 
-/** How long an integration may fail in these tests, in milliseconds. */
+/** Time in milliseconds after which these tests disable a failing integration. */
 const limit = 1_000
 const acknowledged = { acknowledged: true, failed: 0, retry_after: null }
 const failed = { acknowledged: false, failed: 1, retry_after: null }
 const failedOften = { ...failed, failed: 4 }
-/** Makes a failure state since 5,000, with enough failed attempts for the next failure to disable. */
+/** Makes a failure state since 5,000, with enough failed attempts that the next failure disables the integration. */
 const failing = (fields: Partial<FailureState.FailureState> = {}): FailureState.FailureState => ({
   since: 5_000,
   warnings: 0,
@@ -20,7 +20,7 @@ const failing = (fields: Partial<FailureState.FailureState> = {}): FailureState.
 })
 const quiet = { warn: false, disable: false, recovered: false }
 
-/** Attempts of one integration with the time since the previous one. Most of them fail. */
+/** Attempts to one integration, most of which fail. `after` is the time since the previous attempt. */
 const attempts = fc.array(
   fc.record({
     after: fc.oneof(fc.integer({ min: 0, max: limit / 2 }), fc.constantFrom(limit / 2, limit - 1, limit)),

@@ -105,7 +105,7 @@ describe("RetryPolicy", () => {
 
   it("reads the three date forms alike, whatever the time zone of the process", () => {
     const days = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
-    // A two-digit year means one up to fifty years ahead.
+    // A two-digit year is never read as more than fifty years ahead.
     const range = { min: Date.UTC(1980, 0, 1), max: Date.UTC(2070, 0, 1) }
     fc.assert(
       fc.property(fc.integer(range), fc.integer({ min: Date.UTC(2021, 0, 1), max: range.max }), (millis, now) => {

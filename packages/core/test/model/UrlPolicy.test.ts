@@ -16,7 +16,7 @@ import {
 const problemOf = (url: string, allow = networks()) =>
   Result.match(UrlPolicy.check(url, allow), { onSuccess: () => null, onFailure: ({ code }) => code })
 
-// Notations of an IPv4 address in a URL.
+// Generators for the notations of an IPv4 address in a URL.
 
 const numeral = (value: bigint): fc.Arbitrary<string> =>
   fc.oneof(
@@ -26,7 +26,7 @@ const numeral = (value: bigint): fc.Arbitrary<string> =>
     fc.nat(4).map((zeros) => `0${"0".repeat(zeros)}${value.toString(8)}`)
   )
 
-/** Generates notations with one to four parts, the last of which has the remaining bits. */
+/** Generates notations with one to four parts; the last part has the remaining bits. */
 const written = (value: bigint): fc.Arbitrary<string> =>
   fc.integer({ min: 1, max: 4 }).chain((count) => {
     const heads = [24n, 16n, 8n].slice(0, count - 1).map((shift) => (value >> shift) & 255n)
@@ -36,7 +36,9 @@ const written = (value: bigint): fc.Arbitrary<string> =>
 
 const codePoint = (character: string): number => character.codePointAt(0) ?? 0
 
-/** Generates texts that a URL parser treats as equivalent: percent-encoded, full-width, or with other full stops. */
+/**
+ * Generates texts that a URL parser treats as equal to `text`: percent-encoded, full-width, or with other full stops.
+ */
 const disguised = (text: string): fc.Arbitrary<string> =>
   fc
     .tuple(

@@ -84,7 +84,7 @@ describe("a registered client", () => {
   it.effect("keeps every secret that concurrent rotations returned", () =>
     Effect.gen(function* () {
       const store = yield* ClientStore
-      // Every rotation reads the same secrets before the first one replaces them.
+      // Every rotation reads the same secrets before the first rotation replaces them.
       const slow = { ...store, find: (id: ClientId) => Effect.tap(store.find(id), Effect.yieldNow) }
       const clients = yield* Clients.pipe(
         Effect.provide(Layer.fresh(Clients.layer).pipe(Layer.provide(Layer.succeed(ClientStore, slow))))

@@ -5,7 +5,7 @@ import { FailureTable } from "../../src/oauth/LoginThrottle.ts"
 const capacity = 4
 const limit = 3
 
-/** A key fails or is deleted, or all earlier failures expire. */
+/** A step: a key fails or is deleted, or all earlier failures expire. */
 type Step = { readonly act: "fail" | "expire" | "forget"; readonly key: string }
 
 const key = fc.integer({ min: 1, max: 8 }).map(String)
@@ -14,7 +14,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ act: fc.constantFrom("expire", "forget"), key }) }
 )
 
-/** A count of failures, with its period. */
+/** The failures counted in a period. */
 interface Count {
   readonly failures: number
   readonly period: number

@@ -33,7 +33,7 @@ describe("LoginThrottle", () => {
       const { guard } = yield* makeThrottle()
       for (const result of yield* repeat(10, guard(user, fail))) includes(result, { _tag: "Done", value: null })
       yield* TestClock.adjust("5 minutes")
-      // Even the right password is not tried.
+      // Even the right password is refused without a check.
       assert.deepStrictEqual(yield* guard(user, succeed), { _tag: "Throttled", retry_after: 600 })
       includes(yield* guard(elsewhere, succeed), right)
       includes(yield* guard({ ...user, name: "other" }, succeed), { _tag: "Done" })
@@ -90,7 +90,7 @@ describe("LoginThrottle", () => {
         const results = yield* many
         assert.deepStrictEqual([tried, results.filter(({ _tag }) => _tag === "Done").length], [10, 10])
         yield* TestClock.adjust("15 minutes")
-        // Failed logins don't block further ones. Interrupted logins count as failures.
+        // An interrupted login counts as a failure. A login that ends with an error does not block further logins.
         const [interrupted] = yield* Effect.all([Effect.forkChild(guard(user, Effect.never)), Effect.yieldNow])
         yield* Fiber.interrupt(interrupted)
         yield* Effect.flip(guard(user, Effect.fail("down")))
@@ -110,7 +110,7 @@ describe("LoginThrottle", () => {
             Array.from({ length: 50 }, () => guard(client, slowly)),
             { concurrency: "unbounded" }
           ),
-          // Starts before any failure is counted, and ends after all are.
+          // This attempt starts before any failure is counted and ends after all are.
           guard(client, Effect.delay(succeed, 1_000)),
           TestClock.adjust(1_000)
         ],
@@ -192,7 +192,8 @@ describe("LoginThrottle", () => {
         const at = (name: number): Credential => ({ ...user, kind, name: `user ${name}` })
         for (let n = 0; n < 450; n++) includes(yield* guard(at(n), fail), { _tag: "Done", value: null })
         includes(yield* guard(at(450), fail), { ...throttled, retry_after: 2 })
-        // A right login is not tried, because trying costs the host some work. A right secret is accepted.
+        // A login is refused unchecked even if it is right, because a check costs the host some work. A right secret is
+        // accepted.
         includes(yield* guard(at(451), succeed), kind === "login" ? { ...throttled, retry_after: 2 } : right)
         includes(yield* guard({ ...at(452), address: elsewhere.address }, succeed), right)
         yield* TestClock.adjust("2 seconds")
@@ -237,7 +238,7 @@ describe("LoginThrottle", () => {
           (guess) => Effect.forkChild(guard(guess, slowly), { startImmediately: true })
         )
         assert.strictEqual(tried, 5)
-        // Other logins and other addresses don't wait behind these.
+        // Guesses with another login from another address do not wait for these.
         const other = yield* Effect.forkChild(guard({ ...elsewhere, name: "other" }, slowly), {
           startImmediately: true
         })
@@ -310,7 +311,7 @@ describe("LoginThrottle", () => {
               const waits = new Map<string, { readonly guess: Credential; readonly until: number }>()
               const run = Effect.fnUntraced(function* (guess: Credential, attempt: Effect.Effect<string | null>) {
                 const fiber = yield* Effect.forkChild(guard(guess, attempt), { startImmediately: true })
-                // The attempt is delayed if it can't be counted.
+                // An attempt that can't be counted is delayed.
                 yield* TestClock.adjust("2 seconds")
                 return yield* Fiber.join(fiber)
               })

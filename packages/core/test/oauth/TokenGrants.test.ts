@@ -217,7 +217,7 @@ describe("exchanging a code", () => {
       yield* refused({ ...exchangeOf(code), ...c2 }, "invalid_grant")
       yield* refused({ ...exchangeOf(code), redirect_uri: `${redirectUri}/` }, "invalid_grant")
       yield* refused({ ...exchangeOf(code), redirect_uri: "" }, "invalid_request")
-      // None of these refusals has used the code.
+      // None of these refusals has used up the code.
       wellFormed(yield* token(exchangeOf(code)))
     }).pipe(Effect.provide(testLayer()))
   )
@@ -599,7 +599,7 @@ describe("refreshing", () => {
   it.effect("does not lock out twenty workers that refresh one token and use their new tokens immediately", () =>
     Effect.gen(function* () {
       const { refresh_token } = yield* obtainPublicTokens
-      // Half of the workers send their request after the first have used their access tokens.
+      // Three workers get their tokens first, and use them while the others refresh.
       const early = yield* Effect.all(
         Array.from({ length: 3 }, () => token(refreshOf(refresh_token))),
         { concurrency: "unbounded" }

@@ -40,7 +40,7 @@ export const directoryValue = {
 export const readDirectory = (value: unknown): DirectoryDocument.DirectoryDocument =>
   Result.getOrThrow(DirectoryDocument.fromValue(value))
 
-/** All services in memory, initially empty. */
+/** All services, over an empty memory store. */
 export const testLayer = (
   settings: Partial<AuthorizationSettingsShape> = {},
   store: Layer.Layer<TokenStore | ClientStore> = Layer.fresh(MemoryStore.layer)
@@ -55,7 +55,7 @@ type Fields = Readonly<Record<string, string>>
 
 export const parametersOf = (fields: Fields): Parameters.Parameters => Parameters.fromPairs(Object.entries(fields))
 
-/** The address that requests come from. */
+/** The client's address in all requests. */
 const address = "192.0.2.1"
 
 /** Makes a client's request with all parameters in the body. */
@@ -98,7 +98,7 @@ export const obtainCode = Effect.fnUntraced(function* (
   return result.code
 })
 
-/** Makes the token request of c1 for a code. */
+/** Makes the token request with which c1 redeems a code. */
 export const exchangeOf = (code: string): Fields => ({
   grant_type: "authorization_code",
   code,
@@ -106,12 +106,12 @@ export const exchangeOf = (code: string): Fields => ({
   ...c1
 })
 
-/** Obtains tokens of c1, which has a secret. */
+/** Obtains tokens for c1, a client with a secret. */
 export const obtainTokens = Effect.gen(function* () {
   return yield* (yield* AuthorizationServer).token(bodyOf(exchangeOf(yield* obtainCode(authorizeC1))))
 })
 
-/** Makes the token request of p1 for a code. */
+/** Makes the token request with which p1 redeems a code. */
 export const publicExchangeOf = (code: string): Fields => ({
   grant_type: "authorization_code",
   code,
@@ -120,12 +120,12 @@ export const publicExchangeOf = (code: string): Fields => ({
   code_verifier: pkce.verifier
 })
 
-/** Obtains tokens of p1, which has no secret. */
+/** Obtains tokens for p1, a client without a secret. */
 export const obtainPublicTokens = Effect.gen(function* () {
   return yield* (yield* AuthorizationServer).token(bodyOf(publicExchangeOf(yield* obtainCode(authorizeP1))))
 })
 
-/** Makes a refresh request, by default of p1. */
+/** Makes a refresh request, by default from p1. */
 export const refreshOf = (refresh_token: string, client_id = "p1"): Fields => ({
   grant_type: "refresh_token",
   client_id,

@@ -1,5 +1,5 @@
 /**
- * The two forms of a transport, each of which can be derived from the other.
+ * The two forms of a transport, `post` and `send`: either can be derived from the other.
  */
 import { Transport, TransportUnavailable } from "@doorhook/core"
 import type { TransportReport, TransportRequest, TransportResult } from "@doorhook/core"
@@ -28,7 +28,7 @@ const answered = (elapsed: number): TransportResult => ({
 const unavailable = new TransportUnavailable({ message: "no way out" })
 const defect = new Error("a bug")
 
-/** Collects the reports of `send`. */
+/** Calls `send` and collects its reports. */
 const sendBy = (transport: Transport["Service"]) => {
   const reports: Array<TransportReport> = []
   return { reports, cancel: transport.send(request, (report) => reports.push(report)) }

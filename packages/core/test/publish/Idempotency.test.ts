@@ -74,7 +74,7 @@ describe("publishing with an idempotency key", () => {
           return Effect.fnUntraced(function* (records, keys = []) {
             if (!first) return yield* enqueue(records, keys)
             first = false
-            // The other process is slightly faster.
+            // Another process stores the same keys first.
             yield* enqueue(
               records,
               keys.map((key) => ({ ...key, answer: `[{"id":"evt_theirs0000000000000000","deliveries":0}]` }))

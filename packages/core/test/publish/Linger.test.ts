@@ -9,7 +9,7 @@ import * as fc from "fast-check"
 import { Linger, longest, patience, rest, sparse } from "../../src/publish/Linger.ts"
 import { event, publisherOver } from "./PublisherOver.ts"
 
-/** Makes a linger that has seen this many calls at this distance. Returns it with the time after them. */
+/** Returns a `Linger` that has seen this many calls, `gap` milliseconds apart, and the time of the last call. */
 const after = (calls: number, gap: number) => {
   const linger = new Linger()
   let now = 1_000
@@ -72,7 +72,9 @@ describe("Linger", () => {
 })
 
 describe("a publisher", () => {
-  /** Makes a publisher on a store with this commit time, and records the number of events in each transaction. */
+  /**
+   * Makes a publisher over a store whose commits take this long, and records the number of events in each transaction.
+   */
   const watched = (commit: number) => {
     const sizes: Array<number> = []
     const layer = publisherOver((enqueue) => (records, keys) => {
@@ -82,7 +84,7 @@ describe("a publisher", () => {
     return { layer, sizes }
   }
 
-  /** Publishes an event and returns how long that took. */
+  /** Publishes an event and returns how long the call took. */
   const timed = Effect.fnUntraced(function* (n: number, type: "access_log" | "call" = "access_log") {
     const began = yield* Clock.currentTimeMillis
     yield* Publisher.use(({ publish }) => publish([event(n, type)]))
@@ -140,7 +142,7 @@ describe("a publisher", () => {
         yield* Effect.forkChild(timed(n), { startImmediately: true })
         yield* TestClock.adjust(2)
       }
-      // Access logs are waiting now, or will wait for the next transaction.
+      // From here on, an access log waits for its transaction.
       yield* Effect.forkChild(timed(100), { startImmediately: true })
       yield* TestClock.adjust(0)
       const before = sizes.length
@@ -185,7 +187,7 @@ describe("a publisher", () => {
       }
       const before = sizes.length
       while (sizes.length === before) yield* TestClock.adjust(1)
-      // A transaction is in progress now.
+      // The next call arrives during a transaction.
       yield* publish(100)
       const began = yield* Clock.currentTimeMillis
       const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })

@@ -110,12 +110,12 @@ describe("PublishRequest", () => {
   let deep: object = {}
   for (let depth = 0; depth < 20_000; depth++) deep = { deep }
   it.each([
-    [{ a: { b: [0, 1n] } }, "holds a BigInt in a.b.1, which JSON can't: give a text or a number"],
+    [{ a: { b: [0, 1n] } }, "holds a BigInt in a.b.1, which JSON can't represent: give a text or a number"],
     [{ a: [1, NaN] }, "holds NaN in a.1, which JSON writes as null: give a number, or null"],
     [-Infinity, "holds -Infinity, which JSON writes as null: give a number, or null"],
-    [1n, "holds a BigInt, which JSON can't: give a text or a number"],
+    [1n, "holds a BigInt, which JSON can't represent: give a text or a number"],
     [cycle, "refers to itself in rows.0.back"],
-    [{ user: failing }, "can't be read in user, which throws: not loaded"],
+    [{ user: failing }, "can't be read in user: not loaded"],
     [new Map([["id", 1]]), "is a Map, which JSON can't represent: give Object.fromEntries(map)"],
     [{ seen: new Set([1]) }, "holds a Set in seen, which JSON can't represent: give a list, [...set]"],
     [Promise.resolve({ id: 1 }), "is a Promise, which JSON can't represent: await it first"],

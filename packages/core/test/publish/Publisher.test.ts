@@ -9,7 +9,7 @@ import { Context, Effect, Exit, Fiber, Latch, Layer, Result, Scope } from "effec
 import { TestClock } from "effect/testing"
 import { event, publisherOver } from "./PublisherOver.ts"
 
-/** Duration of a transaction, in milliseconds. */
+/** Duration of each transaction, in milliseconds. */
 const commit = 10
 
 /**
@@ -33,7 +33,10 @@ const watched = (failure: Pick<StoreError, "advice" | "outcome"> = { advice: "pu
 
 const unreadable = BuildingId.make(3)
 
-/** Publishes to nine buildings during a transaction, so that the calls share the next. Returns which of them failed. */
+/**
+ * Publishes to nine buildings during a transaction, so that the calls share the next one. Returns the buildings whose
+ * call failed.
+ */
 const publishTogether = Effect.fnUntraced(function* (type: NewEvent["resource_type"]) {
   const { publish } = yield* Publisher
   const publishing = (building: number) => {
@@ -60,7 +63,7 @@ describe("calls that share a transaction", () => {
       Effect.gen(function* () {
         assert.deepEqual(yield* publishTogether(type), [3])
         assert.strictEqual(yield* eventsStored, 9)
-        // The others still share a transaction.
+        // The other calls still share transactions.
         assert.isBelow(sizes.length, 7)
       }).pipe(Effect.provide(layer))
     )
@@ -88,12 +91,12 @@ describe("calls that share a transaction", () => {
 const overhead = 256
 
 describe("a full publisher", () => {
-  /** Number of calls with one event each that may wait. */
+  /** Maximum number of waiting calls with one event each. */
   const room = 1_000
   const waitingBytes = room * (overhead + event(1).data.length)
 
   /**
-   * Makes a publisher whose first transaction lasts until `release` opens, and records the events of each transaction.
+   * Makes a publisher whose first transaction lasts until `release` opens, and records the events in each transaction.
    */
   const held = Effect.gen(function* () {
     const release = yield* Latch.make(false)

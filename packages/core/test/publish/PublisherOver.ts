@@ -1,6 +1,6 @@
 /**
- * A publisher over a memory store without a dispatcher. Tests can observe, delay or replace how it stores events and
- * reads integrations.
+ * A publisher over a memory store without a dispatcher. Tests can observe, delay or replace its store calls for events
+ * and integrations.
  */
 import type { NewEvent } from "@doorhook/core"
 import {

@@ -1,5 +1,5 @@
 /**
- * The suites detect a store in which several concurrent callers succeed where only one may.
+ * The contract suites detect a store that lets several concurrent callers succeed where only one may.
  */
 import type { RedeliverRequest } from "@doorhook/core"
 import { ClientStore, DeliveryStore, IntegrationStore, MemoryStore, SettingStore, TokenStore } from "@doorhook/core"
@@ -7,7 +7,7 @@ import { StoreSuite } from "@doorhook/core/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer } from "effect"
 
-/** Returns the first caller's answer to all callers that arrive while it waits. */
+/** Gives the first caller's answer to all callers that arrive while the first one waits. */
 const echoing = <Args extends ReadonlyArray<unknown>, A, E>(
   ask: (...args: Args) => Effect.Effect<A, E>
 ): ((...args: Args) => Effect.Effect<A, E>) => {
@@ -32,7 +32,7 @@ const over = <Id extends StoreSuite.Stores, Store>(
     Effect.map(Layer.build(MemoryStore.layer), (stores) => Context.add(stores, port, change(Context.get(stores, port))))
   )
 
-/** Repeats the answers of one type of redelivery. */
+/** Replaces a store's `redeliver`: for one type of request, concurrent callers get the same answer. */
 const echoingOf =
   (type: RedeliverRequest["type"]) =>
   (store: DeliveryStore["Service"]): DeliveryStore["Service"] => {
@@ -42,7 +42,7 @@ const echoingOf =
     return { ...store, redeliver }
   }
 
-/** For each call in which only one caller may succeed, a store that repeats its answer. */
+/** A store for each call that may succeed for one caller only: it gives concurrent callers the same answer. */
 const faults: Readonly<Record<string, Layer.Layer<StoreSuite.Stores>>> = {
   "ClientStore.add": over(ClientStore, (store) => ({ ...store, add: echoing(store.add) })),
   "ClientStore.replaceSecrets": over(ClientStore, (store) => ({

@@ -8,8 +8,8 @@ import * as fc from "fast-check"
 
 describe("a quoted word", () => {
   it("is read back unchanged by a shell, whatever the word and the locale", () => {
-    // Words can't contain NUL, and UTF-8 has no lone surrogates. One shell reads all words, because starting a shell is
-    // slow.
+    // Words can't contain NUL, and UTF-8 has no lone surrogates. A single shell reads all words, because starting a
+    // shell is slow.
     const words = fc
       .sample(fc.string({ unit: "binary" }), 400)
       .map((text) => text.replaceAll("\u0000", "").toWellFormed())

@@ -4,7 +4,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { onOneLine, shownJson, shownText } from "@doorhook/core"
 
-/** Characters from ASCII and beyond, of both directions, line ends, and one with two UTF-16 units. */
+/**
+ * Characters that control a terminal: inside and outside ASCII, line ends, a change of direction, and one with two
+ * UTF-16 units.
+ */
 const steering = ["\u001b", "\u0007", "\u009b", "\u202e", "\u2028", "\u{e0001}"]
 
 describe("a shown text", () => {

@@ -7,23 +7,23 @@ import { version } from "../version.ts"
 /** A flag whose value may be the next argument. */
 const flag = /^--[a-z][a-z-]*$/
 
-/** A negative number or duration. No flag begins with a digit. */
+/** A negative number or duration. It can't be a flag, because no flag begins with a digit. */
 const negative = /^-\d/
 
 /** Flags without a value, on commands that take an id. */
 const switches: ReadonlySet<string> = new Set(["--json", "--clear"])
 
-/** Ids that the parser would mistake for the value of a flag without one, like `true` and `false`. */
+/** Ids that the parser would read as the value of such a flag, like `true` and `false`. */
 const truthLikeId = /^[01]$/
 
-/** Writes these flags as `--flag=true` before these ids, so that the parser passes the id to the command. */
+/** Writes a switch in front of such an id as `--flag=true`, so that the parser passes the id to the command. */
 const withIdArguments = (given: ReadonlyArray<string>): ReadonlyArray<string> =>
   given.map((argument, at) =>
     switches.has(argument) && truthLikeId.test(given[at + 1] ?? "") ? `${argument}=true` : argument
   )
 
 /**
- * Joins a negative value to its flag. In `--duration -1d`, the parser would read `-1d` as one-letter flags, and report
+ * Joins a negative value to its flag. In `--duration -1d`, the parser would read `-1d` as one-letter flags, and reject
  * those instead of the value.
  */
 const withNegativeValues = (given: ReadonlyArray<string>): ReadonlyArray<string> => {

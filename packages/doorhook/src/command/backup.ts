@@ -17,7 +17,7 @@ import { stopOnSighup } from "./shutdown.ts"
 /** Suffixes of files that SQLite and doorhook keep beside a database. */
 const besides = ["-wal", "-shm", "-journal", "-lock"]
 
-/** Whether a path is the database itself or one of the files beside it, through symbolic links too. */
+/** Whether a path is the database or one of the files beside it, even by a symbolic link. */
 const belongsTo = (database: string, out: string): boolean => {
   const place = existsSync(database) ? realpathSync(database) : Path.resolve(database)
   const folder = Path.dirname(Path.resolve(out))
@@ -28,10 +28,11 @@ const belongsTo = (database: string, out: string): boolean => {
   )
 }
 
-/** Returns why the copy can't be written to a path; null if it can. */
+/** Returns why the copy must not be written to a path; null if it may. */
 const flawOfTarget = (out: string, database: string, mayReplace: boolean): string | null => {
   if (statSync(out, { throwIfNoEntry: false })?.isDirectory() === true) return "it is a folder. Name a file in it."
-  if (isFile(database) && belongsTo(database, out)) return "it belongs to the database itself. Name another file."
+  if (isFile(database) && belongsTo(database, out))
+    return "it is the database itself, or one of its files. Name another file."
   const log = ["-wal", "-journal"].map((end) => out + end).find(existsSync)
   if (log !== undefined) return `${log} exists, and SQLite would read it as the copy's log. Name another file.`
   return existsSync(out) && !mayReplace ? "it exists already. Name another file, or replace it with --force." : null
@@ -59,7 +60,7 @@ const syncAt = (path: string, mode: "r" | "r+"): void => {
   }
 }
 
-/** Makes an empty file that only its owner can read. Removes it at the end of the scope, unless it was renamed. */
+/** Makes an empty file that only its owner can read. It is removed at the end of the scope, unless it was renamed. */
 const partFor = (out: string) => {
   const part = `${out}.${process.pid}.part`
   return Effect.acquireRelease(
@@ -71,7 +72,7 @@ const partFor = (out: string) => {
   )
 }
 
-/** Renames a finished file to its final name. After a power cut, that name has either the whole file or none. */
+/** Renames a finished file to its final name. After a power cut, the name refers to the whole file or to none. */
 const finish = (part: string, out: string): Effect.Effect<void, CommandFailure> =>
   onDisk(out, () => {
     renameSync(part, out)
@@ -108,7 +109,7 @@ export const backupCommand = Command.make(
     const copied = yield* isPostgres(database) ? dumpPostgres(database, part) : copySqlite(database, part)
     yield* onDisk(given.out, () => syncAt(part, "r+"))
     const bytes = statSync(part).size
-    // Another process might have created the file in the meantime.
+    // Checked again, because another process might have created the file in the meantime.
     yield* checkTarget(given.out, database, given.force)
     yield* finish(part, given.out)
     const { deliveries, engine, events, isSealed, version } = copied

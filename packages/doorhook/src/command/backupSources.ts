@@ -42,8 +42,8 @@ const checkTables = (
 // ---- SQLite
 
 /**
- * Script that runs statements on a file and prints one row of each. It runs in a separate process, because SQLite
- * blocks its process and a blocked process ignores Ctrl-C.
+ * Script that runs statements on a file and prints the first row of each result. It runs in a separate process, because
+ * SQLite blocks its process, and a blocked process ignores Ctrl-C.
  */
 const statementRunner = `
 const { DatabaseSync } = process.getBuiltinModule("node:sqlite")
@@ -76,7 +76,7 @@ const checks: ReadonlyArray<string> = [
      OR EXISTS (SELECT 1 FROM settings WHERE value LIKE ${sealedPattern})`
 ]
 
-/** Up to version 5 of the tables, deliveries that have not ended are in a separate table. */
+/** Up to version 5 of the tables, active deliveries are in a separate table. */
 const queueCheck = (version: number): string => (version <= 5 ? "SELECT count(*) FROM queue" : "SELECT 0")
 
 const copyFailure =
@@ -88,7 +88,7 @@ const copyFailure =
         : `${database} can't be copied: SQLite says: ${said}.`
     )
 
-/** Fails if SQLite would create a new database, or would read this one without its log. */
+/** Fails if the database does not exist, or if SQLite would read it without its log. */
 const checkSource = Effect.fnUntraced(function* (database: string) {
   yield* checkNoFolder(database)
   if (!existsSync(database)) {
@@ -101,7 +101,7 @@ const checkSource = Effect.fnUntraced(function* (database: string) {
   if (flaw !== null) return yield* failed(`${database} can't be copied: ${flaw}`)
 })
 
-/** `VACUUM INTO` copies one consistent state of the database, its log included, while another process writes. */
+/** Copies a consistent state of the database and its log with `VACUUM INTO`, even while another process writes. */
 export const copySqlite = Effect.fnUntraced(function* (
   database: string,
   copy: string
@@ -133,7 +133,7 @@ const majorOf = (text: string): number => Number(/(\d+)(?:\.\d+|devel|beta|rc)/.
 const install = (major: number): string =>
   `Install the PostgreSQL client programs of version ${major} or later (Debian, Ubuntu: postgresql-client-${major}; Alpine: postgresql${major}-client; macOS: brew install libpq), and put them first in PATH.`
 
-/** Fails when a program is missing, or older than the server. */
+/** Fails if a program is missing, or older than the server. */
 const checkProgram = Effect.fnUntraced(function* (program: string, server: number) {
   let version = ""
   yield* runProgram(program, ["--version"], { onLine: (line) => (version += line) }).pipe(
@@ -148,10 +148,7 @@ const checkProgram = Effect.fnUntraced(function* (program: string, server: numbe
   }
 })
 
-/**
- * Splits a URL into the URL without its password and the password as an environment variable: other users of the
- * machine can read arguments.
- */
+/** Moves the password of a URL to an environment variable, because other users of the machine can read arguments. */
 const withoutPassword = (database: string) => {
   const url = new URL(database)
   const password = url.searchParams.get("password") ?? decodeURIComponent(url.password)
@@ -179,7 +176,7 @@ const makeCounter = () => {
   return { onLine, rows, isSealed: () => isSealed }
 }
 
-/** Reads a whole dump. The dump's list of contents alone would not show a truncated file. */
+/** Reads a whole dump. The dump's list of contents does not reveal a truncated file. */
 const readDump = Effect.fnUntraced(function* (dump: string) {
   const { isSealed, onLine, rows } = makeCounter()
   yield* runProgram("pg_restore", ["--file=-", dump], { onLine }).pipe(
@@ -195,7 +192,7 @@ const readDump = Effect.fnUntraced(function* (dump: string) {
   return { events: count("events"), deliveries: count("queue") + count("deliveries"), isSealed: isSealed() }
 })
 
-/** `pg_dump` copies one consistent state of the schema while other processes write. */
+/** Copies a consistent state of the schema with `pg_dump`, even while other processes write. */
 export const dumpPostgres = Effect.fnUntraced(function* (
   database: string,
   dump: string

@@ -1,14 +1,13 @@
 /**
- * Handles a broken pipe on standard output or standard error. This is not a failure: `head` has read enough, or a log
- * collector died. Later output is dropped, work continues, and the exit code does not change. A closed terminal (EIO)
- * is handled the same way. A full disk is a failure, because otherwise nobody would notice the missing output.
+ * Handles a broken pipe on standard output or standard error. It is not a failure: for example, `head` has read enough,
+ * or a log collector died. Further output is dropped, work continues, and the exit code does not change. A closed
+ * terminal (EIO) is handled the same way. A full disk is a failure, because otherwise nobody would notice the missing
+ * output.
  */
 const isGone = ({ code }: NodeJS.ErrnoException, { isTTY }: NodeJS.WriteStream): boolean =>
   code === "EPIPE" || code === "ERR_STREAM_DESTROYED" || (code === "EIO" && isTTY)
 
-/**
- * Removes the code and the system call from the message of a write error like `ENOSPC: no space left on device, write`.
- */
+/** Removes the error code and the system call from a message like `ENOSPC: no space left on device, write`. */
 const plain = (message: string): string => message.replace(/^E[A-Z]+: /, "").replace(/, \w+$/, "")
 
 /** Handles write errors of standard output and standard error for the rest of the process. */

@@ -9,9 +9,7 @@ import { ask, connection, optionalText, printJson, printLine, printPage } from "
 const kindText = ({ confidential, secrets }: ClientSummary): string => {
   if (!confidential) return "public"
   const ending = secrets.flatMap(({ expires_at }) => expires_at ?? [])
-  return ending.length === 0
-    ? "confidential"
-    : `confidential, an older secret is valid until ${ending.toSorted().at(-1)}`
+  return ending.length === 0 ? "confidential" : `confidential, old secret valid until ${ending.toSorted().at(-1)}`
 }
 
 const rowOf = (client: ClientSummary): ReadonlyArray<string> => [
@@ -22,9 +20,9 @@ const rowOf = (client: ClientSummary): ReadonlyArray<string> => [
 /** Prints a client with its new secret, and warns that the secret is shown only once. */
 const printAdded = Effect.fnUntraced(function* ({ client, client_secret }: ClientAdded) {
   yield* printLine(`client_id:     ${client.id}`)
-  if (client_secret === null) return yield* printLine("no secret: it must use PKCE")
+  if (client_secret === null) return yield* printLine("no secret: the client must use PKCE")
   yield* printLine(`client_secret: ${client_secret}`)
-  yield* printLine("The secret is not shown again. To replace a lost one: doorhook clients rotate.")
+  yield* printLine("The secret is not shown again. To replace a lost secret: doorhook clients rotate.")
 })
 
 const list = Command.make(

@@ -1,9 +1,9 @@
 /**
- * Saves the compile cache early. Compiling takes half of the start-up time, and Node.js saves its cache only at a
- * normal exit, but services are often killed.
+ * Saves the compile cache early. Without the cache, compiling takes half of the start-up time. Node.js saves it only at
+ * a normal exit, but services are often killed.
  */
 import { Effect } from "effect"
 import { flushCompileCache } from "node:module"
 
-/** Saves all code compiled so far for the next start. Does nothing when the compile cache is off. */
+/** Saves all code compiled so far, for the next start. Does nothing when the compile cache is off. */
 export const keepCompiled = Effect.sync(() => flushCompileCache())

@@ -20,7 +20,7 @@ import {
   whereDisabled
 } from "./operatorApi.ts"
 
-/** Counts the deliveries in each state, without empty states. */
+/** Returns a line with the number of deliveries in each state, without empty states. */
 const countsLine = ({ deliveries }: DeliveryCounts): string =>
   `total: ${
     deliveryStates
@@ -95,7 +95,7 @@ const show = Command.make(
     if (given.json) return yield* printJson(delivery)
     for (const line of describe(given, delivery)) yield* printLine(line)
   })
-).pipe(Command.withDescription("Show one delivery: its state and why, suggested actions, and all attempts"))
+).pipe(Command.withDescription("Show one delivery: its state with the reason, suggested actions, and all attempts"))
 
 const resend = Command.make(
   "resend",
@@ -110,7 +110,7 @@ const resend = Command.make(
   })
 ).pipe(Command.withDescription("Send a delivery now, whatever its state"))
 
-/** Reads a point in time, in ISO 8601 or as a duration before now, and returns it in the format of the API. */
+/** Reads a point in time, given in ISO 8601 or as a duration before now, and returns it in ISO 8601. */
 const sinceOf = Effect.fnUntraced(function* (text: string) {
   const ago = DurationText.parse(text)
   if (Option.isSome(ago)) return isoOf((yield* Clock.currentTimeMillis) - ago.value)
@@ -150,7 +150,7 @@ const recover = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Send everything that an integration has not acknowledged since a time: ended deliveries, expired calls included, and waiting retries"
+    "Send all deliveries that an integration has not acknowledged since a time, whether ended (even expired calls) or waiting for a retry"
   ),
   Command.withExamples([
     { command: "doorhook deliveries recover 12 --since 6h", description: "Deliveries missed in the last six hours" }

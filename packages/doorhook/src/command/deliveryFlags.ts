@@ -14,7 +14,9 @@ import { givenBy } from "./settingFlags.ts"
 
 export const deliveryFlags = {
   database: Flag.String("database").pipe(
-    Flag.withDescription("A SQLite file, a PostgreSQL URL, or memory (default doorhook.db; or DOORHOOK_DATABASE)"),
+    Flag.withDescription(
+      "SQLite file, PostgreSQL URL, or memory (default: the variable DOORHOOK_DATABASE, else doorhook.db)"
+    ),
     Flag.withMetavar("PATH.db|postgres://...|memory"),
     Flag.optional
   ),
@@ -40,7 +42,7 @@ export const deliveryFlags = {
   ),
   disableAfter: Flag.String("disable-after").pipe(
     Flag.withDescription(
-      "How long an integration may go without an acknowledgement, and at least ten failed attempts, before it is disabled (default 3d)"
+      "How long an integration may fail before it is disabled, after at least ten failed attempts (default 3d)"
     ),
     Flag.withMetavar("DURATION"),
     Flag.optional
@@ -64,7 +66,7 @@ export const deliveryFlags = {
 
 type DeliveryFlags = Command.Command.Config.Infer<typeof deliveryFlags>
 
-/** A further check of settings. `isSound` is true if no earlier check found a problem. */
+/** A command's own check of the settings. `isSound`: whether the shared checks found no problem. */
 type Check<R> = (
   config: ServeConfig,
   isSound: boolean
@@ -75,12 +77,12 @@ const failuresOf = (problems: ReadonlyArray<string>): ReadonlyArray<Result.Resul
 
 const noMore = () => Effect.succeed([])
 
-/** The result of reading no configuration file. */
+/** The settings read without a configuration file: none. */
 const noFile: Reading<ServeConfig> = { usable: {}, problems: [] }
 
 /**
  * Merges flags, environment and file, in this order of precedence. `more` returns settings that only this command has,
- * and `check` finds problems that the shared checks don't. Fails with every problem at once.
+ * and `check` is the command's own check. Fails with all problems together.
  */
 export const deliveryConfigOf = Effect.fnUntraced(function* <R = never>(
   given: DeliveryFlags,
@@ -116,7 +118,7 @@ export const deliveryConfigOf = Effect.fnUntraced(function* <R = never>(
   const checks = collectAll<unknown>([...own, ...(yield* check(config, isSound))])
   yield* Effect.fromResult(
     collectAll<unknown>([
-      // Problems in the file keep the setting names of the file.
+      // Problems in the file name the settings as in the file.
       ...failuresOf(file.problems),
       ...failuresOf(environment.problems).map(Result.mapError(withPlaces(variables))),
       Result.mapError(checks, inVariables)
@@ -128,7 +130,7 @@ export const deliveryConfigOf = Effect.fnUntraced(function* <R = never>(
 /** Flags of commands that use a database but deliver nothing. */
 export const databaseFlags = { database: deliveryFlags.database, config: deliveryFlags.config }
 
-/** `deliveryConfigOf` for these flags. */
+/** Reads the configuration for `databaseFlags`. */
 export const databaseConfigOf = (given: Command.Command.Config.Infer<typeof databaseFlags>) =>
   deliveryConfigOf({
     directory: Option.none(),
@@ -144,7 +146,7 @@ export const databaseConfigOf = (given: Command.Command.Config.Infer<typeof data
 const again = (flag: string, value: Option.Option<string>): ReadonlyArray<string> =>
   Option.match(value, { onNone: () => [], onSome: (text) => [flag, text] })
 
-/** Returns the flags as arguments for another process, without the database, which is passed in the environment. */
+/** Returns the flags as arguments for another process, except for the database, which is passed in the environment. */
 export const deliveryArguments = (given: DeliveryFlags): ReadonlyArray<string> => [
   ...again("--directory", given.directory),
   ...again("--ack-timeout", given.ackTimeout),

@@ -1,5 +1,5 @@
 /**
- * Texts of deliveries for the command: a row of a list, and all details with suggested commands.
+ * Texts that describe deliveries: a row of a list, and all details with suggested commands.
  */
 import type { Explanation } from "@doorhook/core"
 import { counted, shownText } from "@doorhook/core"
@@ -13,7 +13,7 @@ const outcomeText = ({ outcome, status }: Pick<DeliveryAttempt, "outcome" | "sta
 
 const reasonText = (reason: string): string => reason.replaceAll("_", " ")
 
-/** Removes the fraction of a second from a time. */
+/** Removes fractions of a second from a time. */
 const toTheSecond = (iso: string): string => iso.replace(/\.\d+Z$/, "Z")
 
 /** Returns why a delivery is in its state, or when its next attempt is due. */
@@ -23,7 +23,7 @@ const situation = ({ next_attempt_at: at, reason, state }: DeliverySummary): str
   return at === null ? "" : `next ${toTheSecond(at)}`
 }
 
-/** Returns the row of a delivery in a list. */
+/** Returns a delivery as a row of a list. */
 export const rowOf = (delivery: DeliverySummary): ReadonlyArray<string> => [
   delivery.id,
   delivery.state,

@@ -31,12 +31,12 @@ const nodeFinding = (): Finding => {
 }
 
 /**
- * Largest difference between this machine's clock and the database's without a warning, in milliseconds. Memberships
+ * Maximum difference between this machine's clock and the database's without a warning, in milliseconds. Memberships
  * and schedules compare the two clocks.
  */
 const mostSkew = 1_000
 
-/** Earliest plausible time: doorhook did not exist before. */
+/** Earliest plausible time: doorhook did not exist before 2025. */
 const earliest = Date.UTC(2025, 0, 1)
 
 const clockFinding = ({ clockAhead }: Pick<Inspection, "clockAhead">, now: number): Finding => {
@@ -73,7 +73,7 @@ const accessFindings = ({ isReadableByOthers, isWritable }: Inspection, database
     : fail(
         "permissions",
         isPostgres(database)
-          ? "this user can't change the database, or it is a standby. Grant CREATE on it, or name the primary."
+          ? "this user can't change the database, or the server is a standby. Grant CREATE on the database, or name the primary server."
           : `this user can't write ${database} and its folder. Change their owner or mode.`
       ),
   ...(isReadableByOthers === true
@@ -109,14 +109,16 @@ const directoryFindings = ({ directory }: ServeConfig) =>
         ]
       })
 
-/** Whether another process delivers from this file already. */
+/** Finds another process that already delivers from the database file. */
 const useFindings = ({ database = defaultDatabase }: ServeConfig) =>
   isFile(database)
     ? Effect.match(FileOwner.holderOf(database), {
         // Another check reports why the database can't be opened.
         onFailure: () => [],
         onSuccess: (owner) =>
-          owner === null ? [] : [warn("database", `${owner} delivers from it: a second service can't be started on it`)]
+          owner === null
+            ? []
+            : [warn("database", `${owner} delivers from the database file: a second service can't use it`)]
       })
     : Effect.succeed([])
 
@@ -139,7 +141,8 @@ export const doctorCommand = Command.make(
   "doctor",
   deliveryFlags,
   Effect.fnUntraced(function* (given) {
-    // An unusable directory is reported as its own finding, or with the other settings if these are wrong too.
+    // If the other settings are valid, an unusable directory is a finding of its own. Otherwise, it is reported with
+    // them.
     const config = yield* deliveryConfigOf(given, undefined, ({ directory }, isSound) =>
       isSound ? Effect.succeed([]) : FileDirectory.check(directory)
     )

@@ -1,5 +1,5 @@
 /**
- * How a command ends: one line on standard error for a failure, and an exit code.
+ * The end of a command: one line on standard error for a failure, and an exit code.
  */
 import { CommandFailure } from "@doorhook/core"
 import { Cause, Console, Effect, Exit, Predicate } from "effect"
@@ -26,7 +26,7 @@ const failedExitCode = (error: unknown): number => {
   return error instanceof InvalidConfig || CliError.isCliError(error) ? CommandFailure.usageExitCode : 1
 }
 
-/** Returns the exit code of a command. Stopping a `stoppable` command is not a failure. */
+/** Returns the exit code of a command. Interrupting a `stoppable` command is not a failure. */
 export const exitCodeOf = (
   exit: Exit.Exit<unknown, unknown>,
   { stoppable }: { readonly stoppable: boolean }

@@ -6,7 +6,7 @@ import { makeDoorhook } from "./doorhook.ts"
 import { placeholders, simulator, suite } from "./extensions.ts"
 import { runMain } from "./runMain.ts"
 
-/** Whether an import failed because the package itself is not installed. */
+/** Whether an import failed because this package is not installed, rather than a package that it needs. */
 const isMissing = (error: unknown, name: string): boolean =>
   Predicate.isError(error) &&
   Predicate.hasProperty(error, "code") &&
@@ -38,7 +38,7 @@ export const loadExtensions = async () => ({
 
 export type Extensions = Awaited<ReturnType<typeof loadExtensions>>
 
-/** Cuts off the arguments after the name of a command that is not installed, because they can't be parsed. */
+/** Drops the arguments after the name of a command that is not installed, because they can't be parsed. */
 const upToPlaceholder = (given: ReadonlyArray<string>, extensions: Extensions): ReadonlyArray<string> => {
   const end = given.findIndex(
     (argument) =>

@@ -26,7 +26,7 @@ export const suite = makeExtension({
   description: "Proves that a webhook receiver handles events correctly"
 })
 
-/** A placeholder for a missing command, which appears in the help. Running it prints how to install its package. */
+/** A placeholder that shows a missing command in the help. Running the command prints how to install its package. */
 const placeholder = <Name extends string>({ description, name, package: missing }: Extension<Name>) =>
   Command.make(name, {}, () =>
     Effect.fail(
@@ -39,12 +39,12 @@ const placeholder = <Name extends string>({ description, name, package: missing 
 
 export const placeholders = { simulate: placeholder(simulator), conformance: placeholder(suite) }
 
-/** Flags that list every command with its subcommands. */
+/** Flags whose output lists all commands and subcommands. */
 const showsAll = /^--(?:completions|wizard)/
 
 /**
- * Whether the arguments might be for one of these commands. True is always safe: the extended program runs all other
- * commands too, but starts more slowly.
+ * Whether the arguments might be for one of these commands. True is always safe: the extended program runs all
+ * commands, but starts more slowly.
  */
 export const mayNeedExtensions = (given: ReadonlyArray<string>): boolean =>
   given.some((argument) => argument === simulator.name || argument === suite.name || showsAll.test(argument))

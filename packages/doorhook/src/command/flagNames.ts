@@ -1,8 +1,11 @@
 /**
- * Replaces the names of members and parameters in messages of the operator API with flags.
+ * Replaces members and parameters in messages from the operator API with the command's flags.
  */
 
-/** Patterns for members of bodies, as JSON Pointers at the beginning of a problem, and for parameters in backquotes. */
+/**
+ * Patterns for members (JSON Pointers at the beginning of a problem) and for parameters (in backquotes), with their
+ * flags.
+ */
 const names: ReadonlyArray<readonly [RegExp, string]> = [
   [/(?<=^|\s)\/overrides\/retry\/(\w+)(?:\/\d+)?/g, "--retry $1"],
   [/(?<=^|\s)\/overrides\/allow_targets(?:\/\d+)?/g, "--allow-target"],

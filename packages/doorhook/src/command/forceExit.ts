@@ -1,6 +1,6 @@
 /**
- * Ends this process by force when it can't stop, for example when the database neither answers nor closes its
- * connection. Other processes send its deliveries once its membership has lapsed.
+ * Ends this process by force if it can't stop, for example because the database neither answers nor closes its
+ * connection. Once the membership of this process has expired, other processes send its deliveries.
  */
 import { defaultDeliverySettings, deliverySettingsOf, longestAttempt } from "@doorhook/core"
 import { Effect, Result } from "effect"
@@ -16,7 +16,7 @@ const stopAllowance = 20_000
 
 const signals = ["SIGTERM", "SIGINT"] as const
 
-/** Active from now until the scope is closed. */
+/** Forces an exit if a signal does not stop the process in time. Active until the scope closes. */
 export const forceExitAfterSignal = (config: EngineConfig): Effect.Effect<void, never, Scope.Scope> => {
   const listen = Effect.sync(() => {
     const settings = Result.flatMap(deliveryOverrides(config), deliverySettingsOf)

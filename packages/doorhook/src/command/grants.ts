@@ -1,5 +1,5 @@
 /**
- * `doorhook grants`: lists and revokes what users have granted to clients, over the operator API.
+ * `doorhook grants`: lists and revokes users' grants to clients, over the operator API.
  */
 import { counted } from "@doorhook/core"
 import { Effect } from "effect"
@@ -38,7 +38,7 @@ const revoke = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Revoke a user's grants to one client or all, after a password change or the loss of a phone"
+    "Revoke a user's grants to one client or all clients, for example after a password change or the loss of a phone"
   ),
   Command.withExamples([
     { command: "doorhook grants revoke --user 42", description: "All grants of user 42" },

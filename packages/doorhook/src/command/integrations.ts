@@ -27,7 +27,7 @@ const statusText = ({ disabled_reason, status }: IntegrationSummary): string =>
 const failingText = ({ failing }: IntegrationSummary): string =>
   failing === null ? "" : `acknowledges nothing since ${failing.since}`
 
-/** Describes whether the integration fails, or catches up after an outage; empty if it is healthy. */
+/** Returns a text about an integration that is failing or catching up after an outage; empty if it is healthy. */
 const conditionOf = (integration: IntegrationSummary): string =>
   integration.catching_up === null ? failingText(integration) : `catches up since ${integration.catching_up.since}`
 
@@ -88,7 +88,7 @@ const list = Command.make(
 
 const id = integrationArgument
 
-/** What to do with an integration that can't be probed. */
+/** Returns what to do if an integration can't be probed, by error code. */
 const remediesFor = (given: Connection, { id: integration, status }: IntegrationSummary): Remedies => {
   const { integration_disabled: enable } = whereDisabled(given, integration)
   const recover = commandTo(given, "deliveries recover", integration, "--since 3d")
@@ -154,12 +154,12 @@ const set = Command.make(
       Flag.atLeast(0)
     ),
     requestsPerSecond: Flag.Finite("requests-per-second").pipe(
-      Flag.withDescription("Most requests to start per second"),
+      Flag.withDescription("Maximum number of requests to start per second"),
       Flag.withMetavar("N"),
       Flag.optional
     ),
     clear: Flag.Boolean("clear").pipe(
-      Flag.withDescription("Remove all earlier overrides; without this flag, those not given stay"),
+      Flag.withDescription("Remove all earlier overrides first (default: keep overrides that are not given)"),
       Flag.withDefault(false)
     )
   },
@@ -181,7 +181,7 @@ const set = Command.make(
         "Nothing to set. Give --status, --acknowledge, --retry, --allow-target, --header, --requests-per-second or --clear."
       )
     }
-    // The API replaces all overrides, so those that stay are sent again.
+    // The API replaces all overrides, so the overrides to keep are sent again.
     const before: IntegrationChange["overrides"] =
       changesOverrides && !given.clear ? (yield* ask(given, (api) => api.integrations.show(given.id))).overrides : {}
     const change: IntegrationChange = {
@@ -205,7 +205,7 @@ const set = Command.make(
       command: "doorhook integrations set 12 --allow-target 10.1.2.0/24 --retry access_log=1s,10s",
       description: "A receiver in the building's network, with its own retry schedule"
     },
-    { command: "doorhook integrations set 12 --clear", description: "Back to the service's settings" }
+    { command: "doorhook integrations set 12 --clear", description: "Use the service's settings again" }
   ])
 )
 

@@ -1,8 +1,9 @@
 /**
  * The program `doorhook`.
  *
- * The published module is a single file with all of its imports, Effect included, which halves the start-up time.
- * Separately installed packages use the Effect that npm installs; `extended.ts` is the same program on that Effect.
+ * The published module is a single file with all of its imports, including Effect. This halves the start-up time.
+ * Separately installed packages need the copy of Effect that npm installs, so `extended.ts` is the same program with
+ * that copy.
  */
 import { makeDoorhook } from "./doorhook.ts"
 import { mayNeedExtensions, placeholders } from "./extensions.ts"

@@ -43,8 +43,6 @@ const list = Command.make(
 ).pipe(Command.withDescription("List notifications, oldest first"))
 
 export const notificationsCommand = Command.make("notifications").pipe(
-  Command.withDescription(
-    "See which integrations failed, were disabled, recovered, or had deliveries that were given up"
-  ),
+  Command.withDescription("Show which integrations failed, were disabled, recovered, or have exhausted deliveries"),
   Command.withSubcommands([list])
 )

@@ -17,7 +17,7 @@ const defaultUrl = "http://127.0.0.1:4000"
 /** Flags of every command that calls the operator API. */
 export const connection = {
   url: Flag.String("url").pipe(
-    Flag.withDescription(`The service (default ${defaultUrl}; or DOORHOOK_URL)`),
+    Flag.withDescription(`URL of the service (default: the variable DOORHOOK_URL, else ${defaultUrl})`),
     Flag.withFallbackConfig(Config.NonEmptyString("DOORHOOK_URL").pipe(Config.withDefault(defaultUrl)))
   ),
   operatorKey: operatorKeyFlag,
@@ -43,7 +43,7 @@ const clientOf = Effect.fnUntraced(function* ({ operatorKey, url }: Connection) 
       : [`--url or DOORHOOK_URL: must be an http or https URL like ${defaultUrl}, not ${JSON.stringify(url)}.`]),
     ...(Option.isNone(key)
       ? [
-          "No operator key. Set DOORHOOK_OPERATOR_KEY in this shell too, or give --operator-key: the key that the service was started with or printed at its first start. For an embedded doorhook, it is the option operatorKey."
+          "No operator key. Set DOORHOOK_OPERATOR_KEY in this shell, or give --operator-key. The service was started with this key, or printed it at its first start; an embedded doorhook has it as the option operatorKey."
         ]
       : keyProblems(key.value))
   ]
@@ -54,12 +54,12 @@ const clientOf = Effect.fnUntraced(function* ({ operatorKey, url }: Connection) 
 /** What to do about a failed call, by error code. */
 export type Remedies = Readonly<Record<string, string>>
 
-/** What to do about an integration that is disabled. */
+/** Returns what to do if the integration is disabled. */
 export const whereDisabled = (given: Connection, integration: string) => ({
   integration_disabled: `To enable it: ${commandTo(given, "integrations set", integration, "--status enabled")}`
 })
 
-/** Words a failed answer for the user of the command. */
+/** Returns the message about a failed call, in terms of the command line. */
 const messageFor = ({ operatorKey, url }: Connection, { code, message }: DoorhookError, remedies: Remedies): string => {
   switch (code) {
     case "unauthorized":
@@ -79,11 +79,11 @@ const badInput: ReadonlyArray<number> = [400, 422]
 const whys: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing listens there",
   ENOTFOUND: "there is no such host",
-  EAI_AGAIN: "its name can't be looked up at the moment",
+  EAI_AGAIN: "the name can't be looked up at the moment",
   ECONNRESET: "the connection broke"
 }
 
-/** Returns the system's reason why a call got no answer. */
+/** Returns the reason why a call got no answer. */
 const whyNoAnswer = (error: unknown): string => {
   const cause = Predicate.hasProperty(error, "cause") ? error.cause : error
   const code = Predicate.hasProperty(cause, "code") && Predicate.isString(cause.code) ? cause.code : ""
@@ -110,7 +110,7 @@ export const ask = <A>(given: Connection, call: (client: OperatorClient) => Prom
     })
   )
 
-/** The argument for the integration that a command acts on. */
+/** Argument for the integration on which a command acts. */
 export const integrationArgument = Argument.String("integration").pipe(
   Argument.filter(
     (text) => /^[1-9]\d*$/.test(text),
@@ -120,13 +120,14 @@ export const integrationArgument = Argument.String("integration").pipe(
 )
 
 /**
- * Prints one line. Replaces control characters: foreign text, like a receiver's answer, must not control the terminal.
+ * Prints one line. Replaces control characters, because foreign text, like a receiver's answer, must not control the
+ * terminal.
  */
 export const printLine = (text: string): Effect.Effect<void> => Console.log(onOneLine(text))
 
 export const printJson = (value: unknown): Effect.Effect<void> => Console.log(shownJson(value))
 
-/** Prints a page: a row for each item, or a line if there are none, and the flag for the next page. */
+/** Prints a page of a list: its rows, or `none` if it is empty, and the flag for the next page. */
 export const printPage = Effect.fnUntraced(function* (
   rows: ReadonlyArray<ReadonlyArray<string>>,
   none: string,
@@ -141,7 +142,7 @@ export const printPage = Effect.fnUntraced(function* (
 export const optionalText = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withDescription(description), Flag.optional, Flag.map(Option.getOrUndefined))
 
-/** The flag for the order of a list, with the API's value for it. */
+/** Flag for the order of a list, read as the API's value. */
 export const newest = Flag.Boolean("newest").pipe(
   Flag.withDescription("Newest first (default: oldest first)"),
   Flag.withDefault(false),
@@ -152,7 +153,7 @@ export const newest = Flag.Boolean("newest").pipe(
 export const paging = {
   after: optionalText("after", "Id to continue after"),
   limit: Flag.Int("limit").pipe(
-    Flag.withDescription("Most items to list (1 to 1,000; default 100)"),
+    Flag.withDescription("Maximum number of items to list (1 to 1,000; default 100)"),
     Flag.withDefault(100)
   )
 }

@@ -12,11 +12,11 @@ export const operatorKeyFlag = Flag.Redacted("operator-key").pipe(
   Flag.optional
 )
 
-/** Lists the problems of a key, in the terms of the command line. */
+/** Lists the problems of a key, in terms of the command line. */
 export const keyProblems = (operatorKey: string | undefined): ReadonlyArray<string> =>
   problemsIn([Result.mapError(presentedKeyOf({ operatorKey }), withFlags)])
 
-/** The given key. The flag takes precedence over the environment. */
+/** Returns the given key. The flag takes precedence over the environment. */
 export const operatorKeyOf = Effect.fnUntraced(function* (given: Option.Option<Redacted.Redacted>) {
   const inEnvironment = yield* Config.option(Config.Redacted("DOORHOOK_OPERATOR_KEY"))
   return Option.map(

@@ -1,5 +1,5 @@
 /**
- * Ends this process when its parent process has ended.
+ * Ends this process after its parent process has ended.
  *
  * Where Node.js can't replace itself with another program, the launcher runs the command as a child process, connected
  * by a pipe. When the launcher is killed, its end of the pipe closes and the command is killed too. Workers of

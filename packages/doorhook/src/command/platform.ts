@@ -26,5 +26,5 @@ export const platform = Layer.mergeAll(
   Logger.layer([consoleLogger])
 )
 
-/** The services of the platform. */
+/** The services that the platform provides. */
 export type Platform = Layer.Success<typeof platform>

@@ -1,6 +1,6 @@
 /**
- * `doorhook integrations portal-link` and `doorhook integrations test`, which help the owner of an integration, and
- * `doorhook portal`.
+ * `doorhook integrations portal-link`, `doorhook integrations test` and `doorhook portal`: commands for integrations'
+ * owners and their pages.
  */
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
@@ -12,7 +12,7 @@ export const portalLinkCommand = Command.make(
     ...connection,
     id: integrationArgument,
     expiresIn: Flag.String("expires-in").pipe(
-      Flag.withDescription("How long the link is valid, 1s to 24h (default 15m)"),
+      Flag.withDescription("How long the link stays valid, 1s to 24h (default 15m)"),
       Flag.withMetavar("DURATION"),
       Flag.optional,
       Flag.map(Option.getOrUndefined)
@@ -48,7 +48,7 @@ const rotateSecret = Command.make(
     )
     yield* printLine("login and consent forms that are open now must be reloaded")
   })
-).pipe(Command.withDescription("Replace the secret that portal links depend on; all links and open pages stop working"))
+).pipe(Command.withDescription("Replace the secret that signs portal links; all links and open pages stop working"))
 
 export const portalCommand = Command.make("portal").pipe(
   Command.withDescription("Manage the pages for integrations' owners"),

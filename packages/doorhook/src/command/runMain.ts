@@ -12,7 +12,7 @@ import type { Platform } from "./platform.ts"
 import { platform } from "./platform.ts"
 import { Process } from "./untilStopped.ts"
 
-/** Runs a command with arguments. Stopping a command that runs until it is stopped is not a failure. */
+/** Runs a command with arguments. For a command that runs until it is stopped, an interruption is not a failure. */
 export const runMain = <Name extends string, Input, E, ContextInput>(
   command: Command.Command<Name, Input, ContextInput, E, Platform>,
   given: ReadonlyArray<string>

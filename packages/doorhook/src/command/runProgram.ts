@@ -6,12 +6,12 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { createInterface } from "node:readline"
 
-/** Failure of a program, or of starting it. */
+/** Error if a program fails or can't be started. */
 export class ProgramFailed extends Schema.TaggedError<ProgramFailed>()("ProgramFailed", {
   program: Schema.String,
   /** Whether the program does not exist. */
   isMissing: Schema.Boolean,
-  /** Its standard error, on one line. */
+  /** The program's standard error, on one line. */
   said: Schema.String
 }) {
   override get message(): string {
@@ -20,7 +20,7 @@ export class ProgramFailed extends Schema.TaggedError<ProgramFailed>()("ProgramF
 }
 
 interface RunOptions {
-  /** Variables to add to the environment of this process. */
+  /** Variables to add to the inherited environment. */
   readonly env?: Readonly<Record<string, string>>
   /** Called with each line of standard output. */
   readonly onLine: (line: string) => void

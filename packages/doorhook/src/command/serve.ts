@@ -1,5 +1,5 @@
 /**
- * `doorhook serve`: the service without a demo.
+ * `doorhook serve`: runs the service.
  */
 import { StoreHealth } from "@doorhook/core"
 import { OperatorKey } from "@doorhook/server"
@@ -21,7 +21,7 @@ import { untilStopped } from "./untilStopped.ts"
 import { checkShared, keepWorkers } from "./workers.ts"
 
 const flags = {
-  // A string, not a number, so that a wrong port is reported together with the problems of all other settings.
+  // A string rather than a number, so that a wrong port is reported together with all other problems.
   port: Flag.String("port").pipe(
     Flag.withDescription("Port to listen on; 0 for any free port (default 4000)"),
     Flag.withMetavar("PORT"),
@@ -35,7 +35,7 @@ const flags = {
   operatorKey: operatorKeyFlag,
   webhookSource: Flag.String("webhook-source").pipe(
     Flag.withDescription(
-      "Network that deliveries come from, published for receivers that filter by address; repeatable (or DOORHOOK_WEBHOOK_SOURCES)"
+      "Network from which deliveries are sent, published for receivers that filter by address; repeatable (or DOORHOOK_WEBHOOK_SOURCES)"
     ),
     Flag.withMetavar("CIDR"),
     Flag.atLeast(0)
@@ -98,12 +98,12 @@ const configOf = Effect.fnUntraced(function* (given: Flags) {
 })
 
 /**
- * Returns the number of workers to run. None without a directory, because workers could not check who may receive an
+ * Returns the number of workers to run: none without a directory, because workers could not check who may receive an
  * event.
  */
 const workersOf = ({ directory, workers = 0 }: ServeConfig): number => (directory === undefined ? 0 : workers)
 
-/** Prints what operators must know at the start, like new keys and missing settings. */
+/** Prints information for operators at the start, like new keys and missing settings. */
 const announce = Effect.fnUntraced(function* (config: ServeConfig) {
   const { created, key } = yield* OperatorKey
   if (created) yield* Console.log(`operator key (shown only now): ${Redacted.value(key)}`)
@@ -136,7 +136,7 @@ export const serveCommand = Command.make(
       const service = Layer.effectDiscard(announce(config)).pipe(Layer.provideMerge(Serving.layer(config, directory)))
       const shared = [...logLevelArguments(yield* GlobalFlag.LogLevel), ...deliveryArguments(given)]
       const workers = keepWorkers(workersOf(config), config.database ?? defaultDatabase, shared)
-      // Ends without being stopped only if the database is lost.
+      // Ends when it is stopped, or when the database is lost.
       const serving = Effect.scoped(
         Effect.flatMap(Layer.build(service), (built) => Context.get(built, StoreHealth).lost)
       )

@@ -5,8 +5,8 @@ import { Context, Effect } from "effect"
 import * as Otlp from "../telemetry/Otlp.ts"
 
 /**
- * Whether this process runs until it is stopped. The parsed command sets this, because the arguments alone don't show
- * the command: flags might come first.
+ * Whether this process runs until it is stopped. The command sets this once it is parsed, because flags might precede
+ * its name in the arguments.
  */
 export const Process = Context.Reference<{ runsUntilStopped: boolean }>("doorhook/command/Process", {
   defaultValue: () => ({ runsUntilStopped: false })

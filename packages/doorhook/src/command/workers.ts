@@ -19,16 +19,15 @@ const databaseVariable = "DOORHOOK_DATABASE"
 const firstPause = 500
 const longestPause = 30_000
 
-/** Run time, in milliseconds, after which the restart delay begins again at its first value. */
+/** Run time in milliseconds after which the restart delay is reset to `firstPause`. */
 const longLife = 60_000
 
-/** Runs one worker until it ends, and returns how it ended. Interruption stops the worker gracefully. */
+/** Runs a worker until it ends, and returns how it ended. An interruption stops the worker gracefully. */
 const runWorker = (args: ReadonlyArray<string>, database: string) =>
   Effect.acquireUseRelease(
     Effect.sync(() =>
       spawn(process.execPath, [...process.execArgv, process.argv[1] ?? "", "worker", ...args], {
-        // When this process is killed, its workers finish their attempts and end too. A restarted service starts new
-        // workers.
+        // If this process is killed, its workers finish their attempts and end. A restarted service starts new workers.
         env: {
           ...process.env,
           [databaseVariable]: database,
@@ -41,8 +40,8 @@ const runWorker = (args: ReadonlyArray<string>, database: string) =>
     (child) =>
       Effect.scoped(
         Effect.gen(function* () {
-          // The service reads the directory in its own handler. SIGHUP ends a worker that has no handler yet, and its
-          // replacement reads the current directory.
+          // Passes SIGHUP on, so that the worker reads the directory again. A worker without a handler yet is ended by
+          // the signal, and its replacement reads the current directory.
           yield* onSighup(() => child.kill("SIGHUP"))
           yield* Console.log(`worker process ${child.pid}`)
           return yield* Effect.promise(() =>
@@ -74,7 +73,7 @@ const keepWorker = Effect.fnUntraced(function* (args: ReadonlyArray<string>, dat
   }
 })
 
-/** Fails when several processes would deliver from a database that only one may use. */
+/** Fails if several processes would deliver from a database that only one may use. */
 export const checkShared = (
   count: number = 0,
   database: string = defaultDatabase
@@ -85,7 +84,7 @@ export const checkShared = (
         "workers: only PostgreSQL can be shared by several processes; give --database postgres://... or leave out workers"
       )
 
-/** Keeps this many workers running. `args` are the flags that they share with the service. */
+/** Keeps this many workers running. `args` are the service's flags that apply to workers. */
 export const keepWorkers = (count: number, database: string, args: ReadonlyArray<string>): Effect.Effect<never> =>
   count === 0
     ? Effect.never

@@ -1,6 +1,6 @@
 /**
- * Certificate authorities that the host trusts in addition to the public ones, like a building's own, which signs its
- * receivers' certificates.
+ * Certificate authorities to trust for receivers in addition to the public ones, for example a building's own
+ * authority.
  */
 import { fileTroubleOf } from "@doorhook/core"
 import { Result } from "effect"
@@ -22,7 +22,7 @@ const isCertificate = (pem: string): boolean => {
   }
 }
 
-/** Returns the PEM certificates in the file that a configuration names. Empty without a file. */
+/** Returns the PEM certificates in the configured file; none without a file. */
 export const authoritiesOf = ({
   caFile: file
 }: Pick<EngineConfig, "caFile">): Result.Result<ReadonlyArray<string>, InvalidConfig> => {
@@ -32,7 +32,7 @@ export const authoritiesOf = ({
     const broken = certificates.findIndex((pem) => !isCertificate(pem))
     if (broken !== -1) return invalid(`caFile: certificate ${broken + 1} of ${file} can't be read`)
     if (certificates.length > 0) return Result.succeed(certificates)
-    return invalid(`caFile: ${file} has no PEM certificate, which would begin with -----BEGIN CERTIFICATE-----`)
+    return invalid(`caFile: ${file} has no PEM certificate (none begins with -----BEGIN CERTIFICATE-----)`)
   } catch (error) {
     return invalid(`caFile: ${file} can't be read: ${fileTroubleOf(error)}`)
   }

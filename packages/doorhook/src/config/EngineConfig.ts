@@ -53,23 +53,20 @@ const engineFields = {
   /** How long a receiver has to acknowledge. Default `5s`. */
   ackTimeout: Schema.optional(Text),
   /**
-   * What requests are signed with: `hmac` (the integration's secret), `ed25519` (the service's key, with the public key
-   * at `GET /v4/webhook_keys`), `both` or `off`. Default `hmac`.
+   * How requests are signed: `hmac` (with the integration's secret), `ed25519` (with the service's key, whose public
+   * key is at `GET /v4/webhook_keys`), `both` or `off`. Default `hmac`.
    */
   signing: Schema.optional(Schema.Literals(signings)),
   /** URL to which notifications about integrations and the service are sent as webhooks. Default none. */
   notificationUrl: Schema.optional(Text),
   /**
-   * The secret that requests to `notificationUrl` are signed with: `whsec_` and base64 of 24 bytes or more. Default:
-   * generated at the first start of `doorhook serve` and printed once; `createDoorhook` has no default.
+   * Secret for signing requests to `notificationUrl`: `whsec_` and base64 of 24 bytes or more. Default: generated at
+   * the first start of `doorhook serve` and printed once; `createDoorhook` has no default.
    */
   notificationSecret: Schema.optional(Text),
   /** How long settled deliveries and their events are kept, or `forever`. Default `90d`. */
   retention: Schema.optional(Text),
-  /**
-   * How long an integration may go without an acknowledgement before it is disabled. At least ten attempts must fail
-   * first. Default `3d`.
-   */
+  /** How long an integration may fail before it is disabled. At least ten attempts must have failed. Default `3d`. */
   disableAfter: Schema.optional(Text),
   /** Maximum number of integrations of one building or tenant, or `unlimited`. Default 100. */
   integrationsPerScope: Schema.optional(CountOrUnlimited),
@@ -89,13 +86,13 @@ const engineFields = {
    */
   catchUp: Schema.optional(Schema.Boolean),
   /**
-   * Maximum event data of the deliveries that a process holds in memory, in bytes. Further deliveries wait in the
-   * database. Default 33554432 (32 MiB).
+   * Maximum size of the event data that a process holds in memory for delivery, in bytes. Further deliveries wait in
+   * the database. Default 33554432 (32 MiB).
    */
   queueBytes: Schema.optional(Schema.Number),
   /**
-   * Maximum event data of publications waiting to be stored, in bytes. Beyond this, a call waits up to 5 s and is then
-   * refused. Default 67108864 (64 MiB).
+   * Maximum size of the event data waiting to be stored, in bytes. A call that does not fit waits for up to 5 s and is
+   * then refused. Default 67108864 (64 MiB).
    */
   waitingBytes: Schema.optional(Schema.Number),
   /**
@@ -104,8 +101,8 @@ const engineFields = {
    */
   databaseTimeout: Schema.optional(Text),
   /**
-   * How long a process without a wake signal waits before it looks for due deliveries. Minutes are fine if PostgreSQL
-   * forwards the signals. Default `1s`.
+   * How long a process waits for a wake signal before it looks for due deliveries anyway. Minutes are fine if
+   * PostgreSQL forwards the signals. Default `1s`.
    */
   pollInterval: Schema.optional(Text),
   /**
@@ -121,8 +118,8 @@ const engineFields = {
    */
   operatorKey: Schema.optional(Text),
   /**
-   * Encrypts signing secrets and the secret behind portal links in the database: 32 characters or more. Keep it apart
-   * from the database. Default: these secrets are stored unencrypted, and a warning is logged.
+   * Key that encrypts signing secrets and the portal secret in the database: 32 characters or more. Keep it apart from
+   * the database. Default: these secrets are stored unencrypted, and a warning is logged.
    */
   encryptionKey: Schema.optional(Text),
   /**
@@ -140,8 +137,8 @@ const engineFields = {
 } as const
 
 /**
- * The engine's settings as users write them. All are optional, and undefined counts as not given. The type names both
- * lists of fields, because emitted declarations lose the comments of spread fields.
+ * The engine's settings as users write them. All are optional, and undefined counts as not given. The type annotation
+ * keeps the fields' comments in the emitted declarations.
  */
 export const EngineConfig: Schema.Struct<typeof engineFields & typeof surfaceFields> = Schema.Struct({
   ...engineFields,
@@ -149,7 +146,7 @@ export const EngineConfig: Schema.Struct<typeof engineFields & typeof surfaceFie
 })
 export type EngineConfig = typeof EngineConfig.Type
 
-/** Fails for an invalid public URL. `PublicUrl` itself decides what is valid. */
+/** Fails if `PublicUrl` rejects the public URL. */
 export const publicUrlOf = ({ publicUrl: url }: EngineConfig): Result.Result<unknown, InvalidConfig> =>
   url === undefined || Exit.isSuccess(Effect.runSyncExit(Effect.scoped(Layer.build(PublicUrl.layer(url)))))
     ? Result.succeed(url)
@@ -163,7 +160,7 @@ const parseRetention = (text: string | undefined): Result.Result<number | null |
         ({ message }) => new InvalidConfig({ message: `${message}, or forever` })
       )
 
-/** The resource types of a service: the built-in ones and those of its configuration. */
+/** Returns the resource types of a service: the built-in and the configured ones. */
 export const resourceTypesOf = ({
   doorReleaseAlias = false,
   resourceTypes = {}
@@ -189,13 +186,13 @@ const parseRetry = (
     collectAll(delays.map((delay) => parseDuration(`retry.${type}`, delay))),
     (millis): [string, RetryPolicy.RetryPolicy] => [
       type,
-      // A custom schedule does not change the lifetime, because a late call is still useless.
+      // A custom schedule keeps the type's lifetime: a call that is delivered late is still useless.
       { delays: millis, lifetime: definition.retry.lifetime }
     ]
   )
 }
 
-/** Returns the forward proxy that a configuration names, or null. */
+/** Returns the configured forward proxy, or null. */
 export const egressProxyOf = ({
   noProxy = [],
   proxy
@@ -204,19 +201,19 @@ export const egressProxyOf = ({
     ? Result.succeed(null)
     : Result.mapError(
         EgressProxy.parse({ url: proxy, noProxy }),
-        // Messages about exceptions from it begin with `noProxy`.
+        // Messages about the setting `noProxy` already begin with its name.
         ({ message, option }) => new InvalidConfig({ message: option === "noProxy" ? message : `proxy: ${message}` })
       )
 
-/** The scheme of a URL. A single letter would be a Windows drive. */
+/** Scheme of a URL: at least two letters, because a single letter is a Windows drive. */
 const scheme = /^([a-z][a-z0-9+.-]+):/i
 
-/** A name that can't be a file: empty, or ending like a folder. */
+/** A path that can't be a file: empty, or with a slash at the end. */
 const noFile = /^\s*$|[/\\]$/
 
 /**
- * Refuses URLs of other databases, which would otherwise become file names. The error names only the scheme, because
- * the rest might contain a password.
+ * Reads the database setting. Refuses URLs of other databases, which would otherwise be taken for file names. The error
+ * names only the scheme, because the rest might contain a password.
  */
 export const databaseOf = ({ database }: EngineConfig): Result.Result<string | undefined, InvalidConfig> => {
   if (database === undefined) return Result.succeed(database)
@@ -225,7 +222,8 @@ export const databaseOf = ({ database }: EngineConfig): Result.Result<string | u
   if (kind !== undefined) {
     return invalid(`database: ${kind} databases cannot be used; give a file, postgres://..., or memory`)
   }
-  // SQLite's own name for a database in memory. Refused as a file name, because users expect that nothing is stored.
+  // SQLite's own name for a database in memory. A file with this name would surprise users, who expect that nothing is
+  // stored.
   if (database === ":memory:")
     return invalid('database: ":memory:" is not a file; for a database in memory, give memory')
   return noFile.test(database)
@@ -244,11 +242,11 @@ export const databaseTimeoutOf = ({
 const usable = <A>(read: Result.Result<A | undefined, InvalidConfig>): A | undefined =>
   Result.getOrElse(read, () => undefined)
 
-/** Returns the delivery settings that a configuration changes. Checks the valid ones against each other. */
+/** Returns the delivery settings that a configuration changes. The valid ones are checked against each other. */
 export const deliveryOverrides = (config: EngineConfig): Result.Result<DeliverySettingsOverrides, InvalidConfig> => {
   const declared = resourceTypesOf(config)
   const types = usable(declared) ?? builtInTable
-  // Does not check the schedules of types with an invalid declaration.
+  // If a declaration is invalid, the schedules of declared types are not checked.
   const schedules = Object.entries(config.retry ?? {}).filter(
     ([type]) => Result.isSuccess(declared) || !Object.hasOwn(config.resourceTypes ?? {}, type)
   )
@@ -265,7 +263,7 @@ export const deliveryOverrides = (config: EngineConfig): Result.Result<DeliveryS
   const ackTimeout = usable(read.ackTimeout)
   const disableAfter = usable(read.disableAfter)
   const retention = usable(read.retention)
-  // The lease is compared with `ackTimeout`, so it can't be checked when that is invalid.
+  // The lease is compared with `ackTimeout`, so it can't be checked if `ackTimeout` is invalid.
   const lease = Result.isFailure(read.ackTimeout) ? undefined : usable(read.lease)
   const pollInterval = usable(read.pollInterval)
   const overrides = {

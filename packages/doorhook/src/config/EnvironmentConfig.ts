@@ -1,5 +1,5 @@
 /**
- * The engine's settings from a `ConfigProvider`, by default the environment: each setting of `EngineConfig` as a
+ * Reads the engine's settings from a `ConfigProvider`, by default the environment. Each setting of `EngineConfig` is a
  * variable like `DOORHOOK_DATABASE` or `DOORHOOK_ACK_TIMEOUT`. Lists are separated by commas, and retry schedules are
  * written `DOORHOOK_RETRY=access_log=5s,30s;call=1s`. `DOORHOOK_RESOURCE_TYPES`, `DOORHOOK_SCOPES`,
  * `DOORHOOK_APPEARANCE` and `DOORHOOK_TEXTS` are JSON.
@@ -11,8 +11,8 @@ import { collectAll, invalid, InvalidConfig, problemsIn, readSettings, withPlace
 import { checkConfig, parseRetryFlags } from "./ServeConfig.ts"
 
 /**
- * Converts a variable's text to the value of its setting. Returns invalid text unchanged, and the schema reports what
- * is accepted.
+ * Converts a variable's text to the value of its setting. Invalid text is returned unchanged, so that the schema
+ * reports what is accepted.
  */
 type Meaning = (text: string) => Result.Result<unknown, InvalidConfig>
 
@@ -36,7 +36,7 @@ const truth: Meaning = (word) => Result.succeed(truths.get(word) ?? word)
 
 const number: Meaning = (digits) => Result.succeed(/^\d+$/.test(digits) ? Number(digits) : digits)
 
-/** A list without items counts as not given. */
+/** Splits a list at commas and white space. An empty list counts as not given. */
 const texts: Meaning = (list) => {
   const items = list.split(/[\s,]+/).filter((item) => item !== "")
   return Result.succeed(items.length === 0 ? undefined : items)
@@ -54,7 +54,7 @@ const json =
     }
   }
 
-/** One entry for each setting; the type ensures that none is missing. */
+/** How to read each variable. The type ensures that no setting is missing. */
 const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   database: text,
   allowTargets: texts,
@@ -110,7 +110,7 @@ export const variables: Readonly<Record<keyof EngineConfig, string>> = Record.ma
   (_, setting) => `DOORHOOK_${capitals(setting)}`
 )
 
-// Redacted, so that no error of a provider reveals a value.
+// Redacted, so that an error from a provider does not reveal the value.
 const written = Config.all(
   Record.map(meanings, (_, setting) => Config.option(Config.Redacted(capitals(setting))))
 ).pipe(Config.nested("DOORHOOK"))
@@ -130,7 +130,10 @@ export const readEnvironment = Effect.map(written, (given): Reading<EngineConfig
   return { usable, problems: [...problemsIn(found.map(([, meant]) => meant)), ...problems] }
 })
 
-/** Reads the settings from the environment. Fails with every problem and its variable. Missing settings keep their defaults. */
+/**
+ * Reads the settings from the environment. Fails with all problems, each with its variable. Missing settings keep their
+ * defaults.
+ */
 export const fromEnvironment = Effect.gen(function* () {
   const { problems, usable } = yield* readEnvironment
   const unread = problems.map((message) => Result.fail(new InvalidConfig({ message })))

@@ -8,16 +8,16 @@ import { collectAll, invalid, InvalidConfig } from "./ReadingSettings.ts"
 
 type KeySettings = Pick<EngineConfig, "operatorKey" | "encryptionKey" | "metricsKey">
 
-/** Visible ASCII characters with spaces between them, which an HTTP header carries unchanged. */
+/** Matches text that an HTTP header carries unchanged: visible ASCII characters, with spaces between them. */
 const carried = /^[!-~](?:[ -~]*[!-~])?$/
 
-/** Characters of a Bearer token (RFC 6750 section 2.1), which scrapers send unchanged. */
+/** Matches a Bearer token (RFC 6750 section 2.1), which scrapers send unchanged. */
 const tokenCarried = /^[A-Za-z0-9\-._~+/]+=*$/
 
-/** All networks, because operators may send notifications anywhere. */
+/** All networks: operators may send notifications anywhere. */
 const everywhere = Array.getSomes(["0.0.0.0/0", "::/0"].map(AddressPolicy.parseNetwork))
 
-/** Minimum length of a configured key; shorter ones can be guessed. */
+/** Minimum length of a configured key. Shorter keys might be guessed. */
 const minKeyLength = 32
 
 /** Minimum number of different characters in the encryption key. */
@@ -28,14 +28,17 @@ const tooShort = (key: string): string =>
 
 const invalidOperatorKey = (flaw: string) => invalid(`operatorKey: ${flaw}. Make one with: openssl rand -base64 32`)
 
-/** Reads the operator key that a client presents; undefined for none. Refuses only keys that a header can't carry. */
+/**
+ * Reads the operator key that a client presents; undefined for none. Refuses an empty key, and a key that a header
+ * can't carry.
+ */
 export const presentedKeyOf = ({
   operatorKey: key
 }: KeySettings): Result.Result<Redacted.Redacted | undefined, InvalidConfig> => {
   if (key === undefined) return Result.succeed(undefined)
   if (carried.test(key)) return Result.succeed(Redacted.make(key))
   return invalidOperatorKey(
-    key.trim() === "" ? "it is empty" : "a header can't carry it: it must be letters, digits and signs of ASCII"
+    key.trim() === "" ? "it is empty" : "a header can't carry it: use visible ASCII characters only"
   )
 }
 
@@ -82,7 +85,7 @@ export const checkNotifications = ({
     secret === undefined ? Result.void : checkNotificationSecret(secret),
     secret === undefined || url !== undefined
       ? Result.void
-      : invalid("notificationSecret: has no effect without notificationUrl; give both, or leave it out")
+      : invalid("notificationSecret: has no effect without notificationUrl; give both, or leave out the secret")
   ])
 
 const checkNotificationSecret = (secret: string): Result.Result<void, InvalidConfig> => {

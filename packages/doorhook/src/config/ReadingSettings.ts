@@ -1,12 +1,11 @@
 /**
- * Reads settings that users write. Unknown names are refused, and every problem names its setting and the accepted
- * values.
+ * Reads settings that users write. Refuses unknown names. Each problem names its setting and the accepted values.
  */
 import type { InvalidInput, Problem } from "@doorhook/core"
 import { AddressPolicy, didYouMean, DurationText, nameOf, schemaProblems } from "@doorhook/core"
 import { JsonPointer, Predicate, Result, Schema } from "effect"
 
-/** An invalid setting. The message names the setting and the accepted values. */
+/** Error for an invalid setting. The message names the setting and the accepted values. */
 export class InvalidConfig extends Schema.TaggedError<InvalidConfig>()("InvalidConfig", { message: Schema.String }) {}
 
 /** Returns the type of a value in words, never the value itself, which might be a secret. */
@@ -26,7 +25,7 @@ const valueAt = (given: unknown, pointer: string): unknown =>
 const settingText = ({ detail, pointer }: Problem): string => `${pathOf(pointer).join(".")}: ${detail}`
 
 /**
- * Describes a problem with an example and the type of the given value, like `must be a list like ["..."], not a text`.
+ * Describes a problem, with an example and the type of the given value, like `must be a list like ["..."], not a text`.
  */
 const problemOf = ({ detail, pointer }: Problem, given: unknown): string => {
   const example = detail === "must be a list" ? ' like ["..."]' : ""
@@ -37,11 +36,11 @@ const problemOf = ({ detail, pointer }: Problem, given: unknown): string => {
   return settingText({ pointer, detail: `${detail}${example}${found}` })
 }
 
-/** Converts an error of core to one with the settings' names. */
+/** Converts core's error for invalid input to an error with the settings' names. */
 export const asConfig = ({ problems }: InvalidInput): InvalidConfig =>
   new InvalidConfig({ message: problems.map(settingText).join("; ") })
 
-/** Describes unknown names, each with a suggestion. Lists all names when there is no suggestion for one of them. */
+/** Describes unknown names, with suggestions. If a name has no suggestion, all known names are listed. */
 const unknownNames = (unknown: ReadonlyArray<string>, names: ReadonlyArray<string>): ReadonlyArray<string> => {
   const meant = unknown.map((name) => didYouMean(name, names))
   const told = unknown.map((name, at) => `${name}: no such setting${meant[at] ?? ""}`)
@@ -62,15 +61,15 @@ const without = (given: unknown, pointers: ReadonlySet<string>, at = ""): unknow
   )
 }
 
-/** The valid settings, and every problem of the invalid ones. */
+/** The valid settings, and the problems of the invalid ones. */
 export interface Reading<A> {
   readonly usable: A
   readonly problems: ReadonlyArray<string>
 }
 
 /**
- * Reads settings that users wrote, all of them optional. Accepts the schema's names and `others`, which the caller
- * reads itself. Names may also be written as in flags (`allow-target`) or tables (`allow_targets`).
+ * Reads settings, all of them optional. Accepts the schema's names, and the names in `others`, which the caller reads.
+ * Names may be written as in flags (`allow-target`) or in snake case (`allow_targets`).
  */
 export const readSettings = <F extends Schema.Struct.Fields>(
   schema: Schema.Struct<F> & { readonly DecodingServices: never },
@@ -92,7 +91,8 @@ export const readSettings = <F extends Schema.Struct.Fields>(
     onSuccess: () => [],
     onFailure: schemaProblems
   })
-  // Drop invalid members, so that the others are still checked. If the rest is still invalid, drop the whole setting.
+  // Drops invalid members, so that the others are still checked. If a setting is still invalid, it is dropped as a
+  // whole.
   const members = new Set(wrong.map(({ pointer }) => pointer))
   const settings = new Set(wrong.map(({ pointer }) => pointer.split("/").slice(0, 2).join("/")))
   const usable = Result.orElse(decode(without(known, members)), () => decode(without(known, settings)))
@@ -110,7 +110,7 @@ export const readSettings = <F extends Schema.Struct.Fields>(
 export const invalid = (message: string): Result.Result<never, InvalidConfig> =>
   Result.fail(new InvalidConfig({ message }))
 
-/** Combines named results into one value, or fails with every problem. */
+/** Combines named results into one value, or fails with all problems. */
 export function collect<A extends object>(read: {
   readonly [K in keyof A]: Result.Result<A[K], InvalidConfig>
 }): Result.Result<A, InvalidConfig>
@@ -126,7 +126,7 @@ const tellAll = <A>(
 ): Result.Result<A, InvalidConfig> =>
   Result.mapError(all, () => new InvalidConfig({ message: problemsIn(read).join("; ") }))
 
-/** Combines a list of results into one list, or fails with every problem. */
+/** Combines a list of results into one list, or fails with all problems. */
 export const collectAll = <A>(
   read: ReadonlyArray<Result.Result<A, InvalidConfig>>
 ): Result.Result<ReadonlyArray<A>, InvalidConfig> => tellAll(Result.all(read), read)
@@ -153,7 +153,7 @@ export const parseSpan = (name: string, text: string | undefined): Result.Result
     millis === 0 ? invalid(`${name}: must be more than 0, like 5s`) : Result.succeed(millis)
   )
 
-/** Longest timeout for connected clients, in milliseconds. */
+/** Maximum timeout for connected clients, in milliseconds. */
 const longestTimeout = 3_600_000
 
 /** Reads a timeout for connected clients, in milliseconds. */
@@ -184,12 +184,12 @@ export const parseNetworks = (
     )
   )
 
-/** Adds to the name of each setting its flag or environment variable. */
+/** Adds a setting's flag or environment variable after its name in a message. */
 export const withPlaces =
   (places: Readonly<Record<string, string>>) =>
   ({ message }: InvalidConfig): InvalidConfig =>
     new InvalidConfig({
-      // Problems are separated by `; `. Each begins with the name of its setting and a path within it.
+      // Problems are separated by `; `. Each begins with the name of a setting, and the path within the setting.
       message: message.replaceAll(/(?<=^|; )([a-z]+)(\.[^\s:;]+)?(?=[ :])/gi, (found, name: string) =>
         Object.hasOwn(places, name) ? `${found} (${places[name] ?? ""})` : found
       )

@@ -21,7 +21,7 @@ const greatestPort = 65_535
 
 const mostWorkers = 64
 
-/** The port to listen on. With 0, the system chooses a free port. */
+/** Port to listen on; 0 for any free port. */
 const ListenPort = Schema.Int.check(
   Schema.isBetween({ minimum: 0, maximum: greatestPort }, { message: `must be a port, 0 to ${greatestPort}` })
 )
@@ -41,7 +41,7 @@ export const ServeConfig = Schema.Struct({
   /** Address to listen on. Default 127.0.0.1. */
   host: Schema.optional(Schema.String),
   /**
-   * How long the head of a request may take to arrive, from the connection's first byte. A slower request gets 408.
+   * How long the headers of a request may take to arrive, from the connection's first byte. A slower request gets 408.
    * Default `15s`.
    */
   headersTimeout: Schema.optional(Schema.String),
@@ -52,17 +52,17 @@ export const ServeConfig = Schema.Struct({
 })
 export type ServeConfig = typeof ServeConfig.Type
 
-/** Reads how long the head of a request may take, in milliseconds. */
+/** Reads how long the headers of a request may take, in milliseconds. */
 export const headersTimeoutOf = ({ headersTimeout }: ServeConfig): Result.Result<number, InvalidConfig> =>
   Result.map(parseTimeout("headersTimeout", headersTimeout), (millis) => millis ?? 15_000)
 
-/** Reads the address to listen on. Refuses an empty one, which would mean every address of the machine. */
+/** Reads the address to listen on. Refuses an empty address, which would mean every address of the machine. */
 const hostOf = ({ host }: ServeConfig): Result.Result<unknown, InvalidConfig> =>
   host === undefined || host.trim() !== ""
     ? Result.succeed(host)
     : invalid(`host: must be an address to listen on, like 127.0.0.1 or 0.0.0.0, not ${nameOf(host)}`)
 
-/** Fails with every problem that can be found in a configuration before the start. */
+/** Fails with all problems of a configuration that can be found before the start. */
 export const checkConfig = (config: ServeConfig): Result.Result<unknown, InvalidConfig> =>
   collectAll<unknown>([
     deliveryOverrides(config),
@@ -82,7 +82,7 @@ export const checkConfig = (config: ServeConfig): Result.Result<unknown, Invalid
     hostOf(config)
   ])
 
-/** Reads a whole number within bounds. Errors begin with `name`. */
+/** Reads a whole number from 0 to a maximum. Errors begin with `name`. */
 const parseCount = (
   name: string,
   text: string,
@@ -110,7 +110,7 @@ const fromText = (text: string): Result.Result<Reading<ServeConfig>, InvalidConf
   }
 }
 
-/** Reads the valid settings from a configuration file, and lists every problem. */
+/** Reads the valid settings from a configuration file, and lists all problems. */
 export const fromFile = Effect.fnUntraced(function* (file: string) {
   const files = yield* FileSystem.FileSystem
   const read = yield* files.readFileString(file).pipe(

@@ -20,7 +20,7 @@ export const CountOrUnlimited = Schema.Union([
 
 export const surfaceFields = {
   /**
-   * Networks that deliveries are sent from, listed at `GET /v4/webhook_sources` for receivers that filter by address.
+   * Networks from which deliveries are sent, listed at `GET /v4/webhook_sources` for receivers that filter by address.
    * Default none.
    */
   webhookSources: Schema.optional(Texts),
@@ -46,21 +46,21 @@ export const surfaceFields = {
    * and `metricsFor` has no effect. Default: no key.
    */
   metricsKey: Schema.optional(Text),
-  /** Maximum number of requests per minute to `/v4` with one authorization, or `unlimited`. Default 600. */
+  /** Maximum number of requests per minute to `/v4` for one grant, or `unlimited`. Default 600. */
   requestsPerMinute: Schema.optional(CountOrUnlimited),
   /**
    * Maximum number of tokens per minute that one process issues to one client, or `unlimited`. For a client without a
    * secret, the limit is per user. Default 600.
    */
   tokenRequestsPerMinute: Schema.optional(CountOrUnlimited),
-  /** Maximum number of valid access tokens of one authorization. A further token ends the oldest. Default 100. */
+  /** Maximum number of valid access tokens for one grant. A further token revokes the oldest. Default 100. */
   accessTokensPerGrant: Schema.optional(
     Schema.Int.check(Schema.isGreaterThanOrEqualTo(1, { message: "must be a whole number from 1" }))
   ),
   /** The look of the pages. Default: doorhook's. */
   appearance: Schema.optional(AppearanceShape),
   /**
-   * Texts that replace those of the pages, by language and name, like `{ "fr": { "log_in": "Se connecter" } }`.
+   * Texts that replace the pages' own texts, by language and name, like `{ "fr": { "log_in": "Se connecter" } }`.
    * Default: doorhook's texts in English and German.
    */
   texts: Schema.optional(TextsShape),
@@ -69,16 +69,16 @@ export const surfaceFields = {
    * doors" }`. Default none.
    */
   scopes: Schema.optional(Schema.Record(Text, Text)),
-  /** Whether a client with a secret must send it to refresh a token. Default false. */
+  /** Whether a client that has a secret must send the secret to refresh a token. Default false. */
   refreshRequiresSecret: Schema.optional(Schema.Boolean),
   /** Which clients' refresh tokens rotate. Default `public`: clients without a secret. */
   refreshRotation: Schema.optional(Schema.Literals(["never", "public", "always"])),
   /**
-   * How a request for an undeclared scope is handled: refused with an error, or granted without that scope. Default
+   * How to handle a request for an undeclared scope: `refuse` it with an error, or `ignore` the scope. Default
    * `refuse`.
    */
   unknownScope: Schema.optional(Schema.Literals(["refuse", "ignore"])),
-  /** HTTP status of a response to a creation in `/v4`. Default 201; some clients expect 200. */
+  /** HTTP status with which `/v4` responds to a creation. Default 201; some clients expect 200. */
   createdStatus: Schema.optional(Schema.Literals([200, 201])),
   /** Whether `/v4` always responds with `application/json`, whatever `Accept` says. Default false. */
   plainJson: Schema.optional(Schema.Boolean),
@@ -134,7 +134,7 @@ const parseOrigins = (given: ReadonlyArray<string> = []): Result.Result<Readonly
     })
   )
 
-/** Returns the settings of HTTP requests that differ from their defaults. */
+/** Returns the settings for HTTP requests that differ from their defaults. */
 export const httpOverrides = (config: SurfaceConfig): Result.Result<Partial<HttpSettingsShape>, InvalidConfig> => {
   const all = collect({
     trustedProxies: parseNetworks("trustedProxies", config.trustedProxies),
@@ -148,7 +148,7 @@ export const httpOverrides = (config: SurfaceConfig): Result.Result<Partial<Http
   }))
 }
 
-/** Additional names for resource types in bindings. */
+/** Returns additional names for resource types in bindings. */
 export const resourceTypeAliases = ({
   doorReleaseAlias = false
 }: SurfaceConfig): Readonly<Record<string, ResourceType>> => (doorReleaseAlias ? { door_release: "access_log" } : {})

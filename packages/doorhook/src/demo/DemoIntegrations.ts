@@ -1,7 +1,7 @@
 /**
  * The demo's integrations: one for each building, and one for a tenant.
  *
- * The database keeps them between runs. The receiver's port changes, so each start updates their URLs.
+ * The database keeps the integrations between runs. Each start updates their URLs, because the receiver's port changes.
  */
 import { bindAll, builtInTable, BuildingId, ClientId, Integrations, TenantId, UserId } from "@doorhook/core"
 import type { Scope } from "@doorhook/core"

@@ -6,10 +6,10 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 
-/** The share of requests that get 503 instead of 200. */
+/** Fraction of requests that get 503 instead of 200. */
 const badMoments = 0.01
 
-/** Smallest and largest delay, in milliseconds. */
+/** Minimum and maximum delay, in milliseconds. */
 const slowness = [3, 40] as const
 
 const receive = (request: IncomingMessage, response: ServerResponse): void => {

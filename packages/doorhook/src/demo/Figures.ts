@@ -1,11 +1,11 @@
 /**
- * The demo's live figures and its summary at the end.
+ * The demo's live figures, and its summary at the end.
  */
 import type { DeliveryId, DeliverySummary, EventId } from "@doorhook/core"
 import { counted, Deliveries, DeliveryMetrics, deliveryStates, DurationText } from "@doorhook/core"
 import { Clock, Effect } from "effect"
 
-/** Number of deliveries of each event accepted in this run. */
+/** The events accepted in this run, each with its number of deliveries. */
 export type Accepted = ReadonlyMap<EventId, number>
 
 const statesText = ({ states }: Pick<DeliverySummary, "states">): string =>
@@ -44,7 +44,7 @@ export const newestDelivery = Effect.gen(function* () {
   return newest?.id
 })
 
-/** Counts the deliveries of each event that were stored after a given delivery, or all deliveries without one. */
+/** Counts the stored deliveries of each event, from all deliveries or only those after `newest`. */
 export const storedAfter = Effect.fnUntraced(function* (newest: DeliveryId | undefined) {
   const { list } = yield* Deliveries
   const stored = new Map<EventId, number>()
@@ -58,7 +58,7 @@ export const storedAfter = Effect.fnUntraced(function* (newest: DeliveryId | und
   return stored
 })
 
-/** Number of missing events that the message names. */
+/** Maximum number of missing events to name. */
 const named = 3
 
 const missingText = (missing: ReadonlyArray<EventId>): string => {
@@ -67,8 +67,8 @@ const missingText = (missing: ReadonlyArray<EventId>): string => {
 }
 
 /**
- * Checks that each accepted event is in the store, and describes the result. Additional events are not an error: others
- * might publish to the demo, and the run might stop before a response arrives.
+ * Checks that all deliveries of each accepted event are stored, and describes the result. Additional events are not an
+ * error: others might publish to the demo, and the run might stop before a response arrives.
  */
 export const endReport = (
   accepted: Accepted,

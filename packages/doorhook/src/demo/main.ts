@@ -1,6 +1,6 @@
 /**
- * `npm start`: a complete demo of doorhook. It runs a service on SQLite with a directory of two buildings, a receiver with
- * integrations on it, and live simulated traffic.
+ * `npm start`: a complete demo of doorhook. It runs a service on SQLite with a directory of two buildings, integrations
+ * that send to a demo receiver, and live simulated traffic.
  */
 import {
   builtInTable,
@@ -28,7 +28,7 @@ import { endReport, liveLine, newestDelivery, storedAfter } from "./Figures.ts"
 
 const database = ".doorhook/demo.db"
 
-/** Factor by which the traffic is busier than in reality. Real traffic would be too slow to watch. */
+/** Factor by which the traffic is increased, because real traffic would be too slow to watch. */
 const rateScale = 400
 
 const directory = Layer.unwrap(
@@ -37,7 +37,7 @@ const directory = Layer.unwrap(
   )
 )
 
-/** Prints the addresses and logins that a newcomer needs, once everything runs. */
+/** Prints the addresses and logins that a newcomer needs. */
 const introduce = Effect.gen(function* () {
   const url = yield* Serving.address
   const receiver = yield* DemoReceiver
@@ -109,10 +109,10 @@ const demo = Effect.fnUntraced(function* (stopAfter: number | null) {
   )
 })
 
-/** How long the summary waits for pending deliveries and attempts in flight, in milliseconds. */
+/** Maximum time in milliseconds to wait for pending deliveries and attempts in flight before the summary. */
 const drainPatience = 6_000
 
-/** Waits until no delivery is pending or being sent, but no longer than an attempt can take. */
+/** Waits until no delivery is pending or being sent, or until the wait is over. */
 const drain = Effect.flatMap(Deliveries, ({ summary }) => summary).pipe(
   Effect.repeat({
     until: ({ states }) => states.delivering + states.pending === 0,

@@ -20,8 +20,8 @@ const unusable = (file: string, why: string): InvalidConfig =>
 const said = ({ detail, pointer }: Problem): string => (pointer === "" ? detail : `${pointer} ${detail}`)
 
 /**
- * Reads the file. Returns its document, and warnings about unused members, which are mostly typos. Fails with every
- * problem.
+ * Reads the file. Returns its document, and warnings about unused members, which are mostly typos. Fails with all
+ * problems of the file.
  */
 export const read = Effect.fnUntraced(function* (file: string) {
   const files = yield* FileSystem.FileSystem
@@ -65,7 +65,7 @@ const rereadOnHangup = (file: string) =>
     })
   )
 
-/** Provides the directory in a file. Fails with every problem of the file. */
+/** Provides the directory from a file. Fails with all problems of the file. */
 export const layer = (file: string): Layer.Layer<Directory, InvalidConfig, Crypto | FileSystem.FileSystem> =>
   Layer.unwrap(
     Effect.map(readWithWarnings(file), (document) =>
@@ -79,8 +79,8 @@ const unknown = (operation: string): Effect.Effect<never, DirectoryError> =>
   Effect.fail(new DirectoryError({ operation, cause: new Error(withoutDirectory) }))
 
 /**
- * The directory of a service that was started without one. Nobody can log in. Rights are unknown rather than denied, so
- * deliveries wait for a directory instead of being cancelled.
+ * The directory of a service that was started without a directory file. Nobody can log in. Rights are unknown rather
+ * than denied, so deliveries wait for a directory instead of being cancelled.
  */
 export const layerNone: Layer.Layer<Directory> = Layer.succeed(Directory, {
   client: () => Effect.succeed(null),

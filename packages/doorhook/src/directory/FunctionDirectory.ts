@@ -17,7 +17,7 @@ import { Effect, Layer, Predicate, Redacted, Schema, SchemaGetter } from "effect
 import type { Answer } from "./HostAnswers.ts"
 import { askWhether, found, foundList, foundUser, questionFor } from "./HostAnswers.ts"
 
-/** A client as the host stores it. Without a secret, or with null, it is public and must use PKCE. */
+/** A client as the host stores it. If `secret` is null or left out, the client is public and must use PKCE. */
 export interface HostClient {
   /** The `client_id`, exactly as requested. */
   readonly id: string
@@ -30,7 +30,7 @@ export interface HostClient {
 }
 
 /**
- * The id of a building or tenant: a positive whole number up to 2^53 - 1. A BigInt or decimal text also counts, because
+ * The id of a building or tenant: a positive whole number up to 2^53 - 1. A BigInt or decimal text is accepted, because
  * database clients return a `bigint` in these forms. UUIDs and other texts are refused.
  */
 export type HostId = number | bigint | string
@@ -69,22 +69,22 @@ export interface HostTenant {
 export interface HostUnit {
   /** A whole number. */
   readonly id: HostId
-  /** The label at its door, like `4B`. */
+  /** The label on its door, like `4B`. */
   readonly label: string
 }
 
 /** A browser's request for the authorization page. */
 export interface HostSessionRequest {
-  /** The page's full URL as the browser sees it, which opens the page again. */
+  /** The page's full URL as the browser sees it. Opening this URL shows the page again. */
   readonly url: string
   /** The headers of the browser's request, the host's cookies included, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** A user's id. A whole number is converted to text, and later calls about the user pass that text. */
+/** A user's id. A whole number is converted to text, and later calls about the user get this text. */
 export type HostUserId = string | number | bigint
 
-/** The user who opened the page. Null or undefined shows doorhook's own login form. */
+/** The user who opened the page, or the host's login page. For null or undefined, doorhook shows its own login form. */
 export type HostSession = HostVisitor | HostLogin | null | undefined
 
 /** A user who is logged in at the host. The page asks only for consent. */
@@ -135,11 +135,11 @@ export interface HostDirectory {
   readonly isActive?: (userId: string) => Answer<boolean>
   /** Returns the buildings that the user administers. Default: none are listed. */
   readonly buildings?: (userId: string) => Answer<ReadonlyArray<HostBuilding> | null | undefined>
-  /** Returns the tenants that the user is. Default: none are listed. */
+  /** Returns the tenants for which `isTenant` is true for the user. Default: none are listed. */
   readonly tenants?: (userId: string) => Answer<ReadonlyArray<HostTenant> | null | undefined>
   /**
-   * Checks what the other functions need. Called once when doorhook starts, which does not wait for it. `warn` logs a
-   * line, during the check and later. A rejection is logged too.
+   * Checks whether the other functions can work, for example whether a database responds. Called once when doorhook
+   * starts; the start does not wait for the result. `warn` logs a line, even after the check. A rejection is logged.
    */
   readonly check?: (warn: (line: string) => void) => Answer<unknown>
 }
@@ -166,7 +166,7 @@ export const problemsOf = (host: unknown): ReadonlyArray<string> => {
   ]
 }
 
-/** Finds members whose name is close to that of a missing function. Ignores other unknown members. */
+/** Finds members whose name is close to the name of a missing function. Ignores other unknown members. */
 const mistyped = (host: object): ReadonlyArray<string> => {
   const unanswered = known.filter((name) => !Predicate.hasProperty(host, name))
   return Object.keys(host).flatMap((name) => {
@@ -176,8 +176,8 @@ const mistyped = (host: object): ReadonlyArray<string> => {
 }
 
 /**
- * Reads the number of an access point or a unit, which may be 0, from a number, decimal text or BigInt. Returns null
- * for anything else.
+ * Reads the id of an access point or a unit from a number, decimal text or BigInt. The id may be 0. Returns null for
+ * anything else.
  */
 const readNumber = (given: unknown): number | null => {
   if (given === "0" || given === 0n) return 0
@@ -222,15 +222,15 @@ const askBuildings = questionFor("buildings", Schema.Array(Building))
 const askTenants = questionFor("tenants", Schema.Array(Tenant))
 
 /**
- * Makes a directory from a host's functions. Calls a function when the effect is made, not when it runs, so a repeated
- * effect returns the same answer.
+ * Makes a directory from a host's functions. A function is called when the effect is made, not when it runs, so a
+ * repeated effect returns the same answer.
  */
 export const layer = (host: HostDirectory): Layer.Layer<Directory> =>
   Layer.merge(questionsOf(host), Layer.effectDiscard(checked(host)))
 
 const logCheck = (line: string) => Effect.logWarning(`directory: ${line}`)
 
-/** Runs the host's check in the background, so that a start does not fail while the host's database is down. */
+/** Runs the host's check in the background, so that doorhook can start while the host's database is down. */
 const checked = Effect.fnUntraced(function* (host: HostDirectory) {
   if (host.check === undefined) return
   const run = Effect.runForkWith(yield* Effect.context())

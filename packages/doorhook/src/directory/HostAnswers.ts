@@ -1,6 +1,6 @@
 /**
- * Checks what a host's functions return, because a host in plain JavaScript has no type checks. Reports an invalid
- * answer with what is expected.
+ * Checks what a host's functions return, because a host in plain JavaScript has no type checks. The error for an
+ * invalid answer says what is expected.
  */
 import { DirectoryError, schemaProblems } from "@doorhook/core"
 import { Effect, Exit, Predicate, Schema } from "effect"
@@ -9,13 +9,13 @@ import { kindOf } from "../config/ReadingSettings.ts"
 /** The return value of a host's function, or a promise of it. */
 export type Answer<A> = A | Promise<A>
 
-/** Continues with an answer, synchronously if it is not a promise. */
+/** Passes an answer to `next`, synchronously unless the answer is a promise. */
 const whenAnswered = <A, B>(answer: Answer<A>, next: (answer: A) => B): Answer<B> =>
   Predicate.isPromiseLike(answer) ? answer.then(next) : next(answer)
 
 type Asked<A> = Effect.Effect<A, DirectoryError>
 
-/** Waits for a promise of the host. A rejection counts as handled even if the effect never runs. */
+/** Waits for a promise that the host returned. A rejection counts as handled even if the effect never runs. */
 const settled = (operation: Question, promise: Promise<unknown>): Asked<unknown> => {
   const outcome = promise.then(Effect.succeed, (cause: unknown) =>
     Effect.fail(new DirectoryError({ operation, cause }))
@@ -24,8 +24,8 @@ const settled = (operation: Question, promise: Promise<unknown>): Asked<unknown>
 }
 
 /**
- * Calls the host's function immediately, not when the effect runs. A synchronous answer becomes an `Exit`, without a
- * promise or a timer. `withDeadlines` sets deadlines.
+ * Calls the host's function immediately, not when the effect runs. A synchronous answer needs no promise and no timer.
+ * `withDeadlines` sets deadlines.
  */
 const ask = <A>(
   operation: Question,
@@ -82,7 +82,10 @@ const checkBoolean = (operation: Question, answer: unknown): Asked<boolean> => {
   return answer === false ? no : Effect.fail(unusable(operation, answer))
 }
 
-/** Makes a call whose answer must be `true` or `false`. It precedes each attempt, so it avoids the cost of a schema. */
+/**
+ * Makes a call whose answer must be `true` or `false`. It uses no schema, because such a call precedes each attempt and
+ * must be fast.
+ */
 export const askWhether = (
   operation: "isActive" | "administers" | "isTenant",
   question: () => Answer<unknown>
@@ -100,7 +103,7 @@ export const foundList =
   () =>
     whenAnswered(question(), (answer) => answer ?? [])
 
-/** Converts a user's numeric id to text. It must be a safe integer, because only those have a unique text. */
+/** Converts a user's numeric id to text. A number must be a safe integer, because other numbers have no unique text. */
 export const foundUser =
   (question: () => Answer<unknown>): (() => Answer<unknown>) =>
   () =>

@@ -22,12 +22,14 @@ export interface PasswordCost {
 const defaults = { ln: 15, r: 8, p: 3 }
 
 /**
- * Most memory for checking a stored hash, in bytes. Hashes that need more are not checked, so that a manipulated hash
- * can't crash the process.
+ * Maximum memory for checking a stored hash, in bytes. A hash that needs more is not checked, so that a manipulated
+ * hash can't crash the process.
  */
 const mostMemory = 512 * 1024 * 1024
 
-/** Shortest accepted hash, in bytes. A truncated hash matches many passwords, and an empty one matches all. */
+/**
+ * Minimum length of an accepted hash, in bytes. A truncated hash matches many passwords, and an empty one matches all.
+ */
 const leastHash = 16
 const leastSalt = 8
 
@@ -45,13 +47,13 @@ const memoryOf = ({ ln, p, r }: Required<PasswordCost>): number => 128 * r * (2 
 
 /**
  * Number of hashes that this process computes at the same time: two, but at most a quarter of libuv's threads. Name
- * lookups use at most half of the threads. So even with four threads, one stays free for syncs.
+ * lookups use at most half of the threads. Even with only four threads, one stays free for disk syncs.
  */
 const maxHashing = Math.max(1, Math.min(2, Math.floor(NameLookup.threads / 4)))
 
 /**
- * Number of passwords that may wait to be checked. At the default cost, a hash takes about 200 ms. Checked one after
- * another, the last password waits for 8 s, and a directory must answer within 10 s (`withDeadlines`).
+ * Maximum number of passwords that wait to be checked. At the default cost, a hash takes about 200 ms, so the last of
+ * 40 passwords waits for 8 s if one is checked at a time. A directory must answer within 10 s (`withDeadlines`).
  */
 const maxWaiting = 40
 
@@ -60,7 +62,7 @@ let hashing = 0
 const checks: Array<() => void> = []
 const others: Array<() => void> = []
 
-/** Computes a hash when its turn in the queue comes. */
+/** Computes a hash after waiting for its turn in `queue`. */
 const hashIn = async (
   queue: Array<() => void>,
   password: string,
@@ -68,7 +70,7 @@ const hashIn = async (
   length: number,
   cost: Required<PasswordCost>
 ): Promise<Buffer> => {
-  // A finished hash passes its turn to the next waiting one.
+  // Each finished hash starts the next waiting one.
   if (hashing >= maxHashing) await new Promise<void>((start) => queue.push(start))
   else hashing++
   try {
@@ -85,7 +87,7 @@ const hashIn = async (
   }
 }
 
-/** Computes a hash to check a password. Fails if too many are waiting. */
+/** Computes a hash to check a password. Fails if too many passwords are waiting. */
 const checkWith = (password: string, salt: Buffer, length: number, cost: Required<PasswordCost>): Promise<Buffer> => {
   if (checks.length < maxWaiting) return hashIn(checks, password, salt, length, cost)
   throw new DoorhookError(
@@ -102,7 +104,7 @@ const form = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/.]+)
 const parse = (stored: string): Option.Option<Stored> => {
   const [, ln, r, p, salt = "", hash = ""] = form.exec(stored) ?? []
   const read = { ln: Number(ln), r: Number(r), p: Number(p) }
-  // Some libraries write a dot instead of the plus sign.
+  // Some libraries write a dot instead of a plus sign.
   const bytes = (text: string): Buffer => Buffer.from(text.replaceAll(".", "+"), "base64")
   const found = { ...read, salt: bytes(salt), hash: bytes(hash) }
   const isWhole = found.salt.length >= leastSalt && found.hash.length >= leastHash
@@ -130,10 +132,11 @@ export const dummyVerify = async (password: string): Promise<void> => {
 }
 
 /**
- * Whether a password matches a stored hash. Returns false for a hash in another form, after the usual time of a check.
+ * Whether a password matches a stored hash. Returns false for a hash in another format, but only after the usual time
+ * of a check.
  *
- * This function and `hashPassword` together compute at most two hashes at the same time, and checks run first. Rejects
- * with `too_busy` if 40 passwords are already waiting to be checked.
+ * Together with `hashPassword`, it computes at most two hashes at the same time; checks run first. Rejects with
+ * `too_busy` if 40 passwords are already waiting to be checked.
  */
 export const verifyPassword = async (password: string, stored: string): Promise<boolean> =>
   Option.match(parse(stored), {

@@ -10,26 +10,26 @@ import { runnerOf } from "./SqlSource.ts"
 import type { SqlTableNames, SqlTables } from "./SqlTables.ts"
 import { isTrue, quoted, tableChecks, tablesOf } from "./SqlTables.ts"
 
-/** Where the host's users and buildings are stored. */
+/** Options of `sqlDirectory`: where the host's users and buildings are stored. */
 export interface SqlDirectoryOptions {
   /**
    * The host's database: a pool of `pg`, a database of `node:sqlite` or `better-sqlite3`, or a function. The function
    * takes a statement with `$1`, `$2`, ... and its values, and returns the rows.
    */
   readonly database: SqlSource
-  /** Names that differ from the default schema, or null for a table that does not exist. */
+  /** Names of tables and columns that differ from the defaults, or null for a table that does not exist. */
   readonly tables?: SqlTableNames | undefined
   /**
-   * Whether a password matches the stored hash. Default: checks scrypt in PHC form, as `hashPassword` writes it. For an
-   * unknown login, it is called with another user's hash and its result is ignored, so that timing does not reveal
-   * which logins exist.
+   * Whether a password matches the stored hash. Default: checks scrypt in PHC form, as `hashPassword` writes it. Also
+   * called for an unknown login, with another user's hash, and then its result is ignored: timing must not reveal which
+   * logins exist.
    */
   readonly verifyPassword?: ((password: string, stored: string) => boolean | Promise<boolean>) | undefined
   /** The host's own OAuth clients. Default: only clients that are registered with doorhook (`clients.add`). */
   readonly client?: HostDirectory["client"] | undefined
 }
 
-/** Database clients return a `bigint` as number, BigInt or text. Other ids are refused later, with their value. */
+/** An id in any form in which database clients return a `bigint`. Invalid values are refused later. */
 const Id = Schema.Union([Schema.Number, Schema.BigInt, Schema.String])
 const numbered = (id: HostId): HostId => readHostId(id) ?? id
 const User = Schema.Struct({ id: Schema.Union([Schema.String, Schema.Int]), password: Schema.NullOr(Schema.String) })
@@ -43,7 +43,7 @@ const Tenant = Schema.Struct({
   unit_label: Schema.NullOr(Schema.String)
 })
 
-/** Selects columns under the names that doorhook reads. A missing column is null. */
+/** Returns a list of columns for SELECT, under the names that doorhook reads. A missing column is selected as null. */
 const columns = (names: Readonly<Record<string, string | null>>): string =>
   Object.entries(names)
     .map(([as, name]) => `${name === null ? "NULL" : quoted(name)} AS ${as}`)
@@ -103,7 +103,7 @@ const makeReaders = (run: RunSql, { accessPoints, administrators, buildings, ten
   }
 }
 
-/** Describes which tables and columns can't be read, grouped by reason. */
+/** Returns messages about the tables and columns that can't be read, one for each reason. */
 const problemsIn = async (run: RunSql, tables: SqlTables): Promise<ReadonlyArray<string>> => {
   const found = new Map<string, Array<string>>()
   for (const { described, name, statement } of tableChecks(tables)) {
@@ -124,12 +124,12 @@ const administered = ({ building, table, user }: NonNullable<SqlTables["administ
   `SELECT ${quoted(building)} FROM ${quoted(table)} WHERE ${quoted(user)} = $1`
 
 const unverifiable = (column: string): string =>
-  `sqlDirectory can't verify a password in ${column}: it is not scrypt in PHC form, like $scrypt$ln=15,r=8,p=3$..., as hashPassword writes it. The user can't log in. For hashes in another form, set the option \`verifyPassword\`. This is logged once.`
+  `sqlDirectory can't verify a password in ${column}: it is not scrypt in PHC form, like $scrypt$ln=15,r=8,p=3$..., as hashPassword writes it. The user can't log in. For hashes in another format, set the option \`verifyPassword\`. This is logged once.`
 
 /**
  * A directory over the host's own tables, for `createDoorhook({ directory: sqlDirectory({ database: pool }) })`. If the
- * host has its own login, add `session`: `{ ...sqlDirectory(...), session }`. Throws a `DoorhookError` with every
- * invalid name.
+ * host has its own login, add `session`: `{ ...sqlDirectory(...), session }`. Throws a `DoorhookError` that lists the
+ * invalid names.
  */
 export const sqlDirectory = (options: SqlDirectoryOptions): HostDirectory => {
   const run = runnerOf(options.database)
@@ -138,7 +138,9 @@ export const sqlDirectory = (options: SqlDirectoryOptions): HostDirectory => {
   const verify = options.verifyPassword ?? verifyPassword
   const exists = async (text: string, values: Array<string | number>): Promise<boolean> =>
     (await run(`SELECT 1 AS found FROM ${text} LIMIT 1`, values)).length > 0
-  /** Some user's stored hash. Logins of unknown users are checked against it, so that they take as long as others. */
+  /**
+   * Stored hash of any user. Passwords for unknown logins are checked against it, so that they take as long as others.
+   */
   let example: string | null = null
   const findExample = async (): Promise<string | null> => {
     const { password, table } = users

@@ -4,7 +4,7 @@
 import { Predicate } from "effect"
 import { DoorhookError } from "../DoorhookError.ts"
 
-/** The rows of a statement. */
+/** The rows that a statement returns. */
 type Rows = ReadonlyArray<unknown>
 
 /** Runs a statement with the placeholders `$1`, `$2`, ... */
@@ -23,10 +23,7 @@ export interface SqliteLike {
 /** The host's database: a pool or client of `pg`, a database of `node:sqlite` or `better-sqlite3`, or a function that queries. */
 export type SqlSource = PgLike | SqliteLike | SqlQuery
 
-/**
- * Runs a statement on any kind of database. Values are texts and numbers. `$1`, `$2`, ... must be in the order of the
- * values.
- */
+/** Runs a statement on any kind of database. `$1`, `$2`, ... must occur in the order of the values. */
 export type RunSql = (text: string, values: Array<string | number>) => Promise<Rows>
 
 const rowsOf = (answer: unknown): Rows => {
@@ -42,8 +39,7 @@ const unusable = (): DoorhookError =>
   )
 
 /**
- * Returns a function that runs statements on a host's database. Throws a `DoorhookError` if it is not a supported
- * database.
+ * Returns a function that runs statements on a host's database. Throws a `DoorhookError` for an unsupported database.
  */
 export const runnerOf = (source: SqlSource): RunSql => {
   if (typeof source === "function") return async (text, values) => rowsOf(await source(text, values))

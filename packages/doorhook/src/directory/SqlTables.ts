@@ -8,13 +8,13 @@ import { DoorhookError } from "../DoorhookError.ts"
 export interface UsersTable {
   /** Default `users`. */
   readonly table: string
-  /** The user's id, a number or a text, which all other tables refer to. Default `id`. */
+  /** The user's id, a number or a text. All other tables refer to it. Default `id`. */
   readonly id: string
   /** The login that the user types. Default `login`. */
   readonly login: string
   /** The hash for `verifyPassword`. Default `password_hash`. */
   readonly password: string
-  /** A column that is true, or 1, while the user may use the service; null if there is no such column. Default null. */
+  /** A column that is true (or 1) while the user may use the service; null if there is no such column. Default null. */
   readonly active: string | null
 }
 
@@ -102,7 +102,7 @@ const defaults = {
   accessPoints: { table: "access_points", id: "id", building: "building_id", name: "name" }
 } satisfies SqlTables
 
-/** Columns that may be missing. */
+/** Columns that may be null. */
 const optional: ReadonlyArray<string> = ["users.active", "tenants.unit", "tenants.label"]
 
 const problemsOf = (given: SqlTableNames): ReadonlyArray<string> => {
@@ -127,7 +127,7 @@ const problemsOf = (given: SqlTableNames): ReadonlyArray<string> => {
 const merge = <T extends object>(standard: T, given: Partial<T> | null | undefined): T | null =>
   given === null ? null : { ...standard, ...given }
 
-/** Returns all tables with their default or given names. Throws a `DoorhookError` with every invalid name. */
+/** Returns all tables with their given or default names. Throws a `DoorhookError` that lists the invalid names. */
 export const tablesOf = (given: SqlTableNames = {}): SqlTables => {
   const problems = problemsOf(given)
   if (problems.length > 0) throw new DoorhookError("invalid_config", `sqlDirectory: ${problems.join("; ")}`)
@@ -140,7 +140,7 @@ export const tablesOf = (given: SqlTableNames = {}): SqlTables => {
   }
 }
 
-/** Returns a further condition that a column is true; empty without a column. */
+/** Returns a condition for WHERE, beginning with AND, that a column is true; empty without a column. */
 export const isTrue = (column: string | null): string => (column === null ? "" : ` AND ${quoted(column)} IN (TRUE)`)
 
 /** Quotes a table or column name for SQL. A dot separates a schema from its table. */
@@ -151,8 +151,8 @@ export const quoted = (name: string): string =>
     .join(".")
 
 /**
- * Returns each table's setting, and a statement that returns no rows and fails if the table or one of its columns is
- * missing.
+ * Returns a check for each table: the table's setting, and a statement that fails if the table or one of its columns is
+ * missing, and otherwise returns no rows.
  */
 export const tableChecks = (
   tables: SqlTables

@@ -1,6 +1,6 @@
 /**
- * Checks arguments of calls, because plain JavaScript has no type checks. An error names the argument, the given value
- * and what is accepted.
+ * Checks arguments of calls, because plain JavaScript has no type checks. Errors name the argument, the given value and
+ * the accepted values.
  */
 import { didYouMean, nameOf } from "@doorhook/core"
 import { Predicate } from "effect"
@@ -10,21 +10,21 @@ import { DoorhookError } from "../DoorhookError.ts"
 export const badArgument = (name: string, expected: string, given: unknown, hint = ""): DoorhookError =>
   new DoorhookError("bad_request", `${name}: must be ${expected}, not ${nameOf(given)}${hint}`)
 
-/** Reads an id. Converts a whole number to text. Refuses an empty text, and one with half of a surrogate pair. */
+/** Reads an id. Converts a whole number to text. Refuses an empty text, and a text with half of a surrogate pair. */
 export const idIn = (name: string, given: unknown, expected: string): string => {
   const id: unknown = Number.isSafeInteger(given) ? String(given) : given
   if (Predicate.isString(id) && id.isWellFormed() && id !== "") return id
   throw badArgument(name, expected, given)
 }
 
-/** Reads an id that goes into a URL path. A path segment can't consist of dots alone. */
+/** Reads an id for a URL path. Refuses `.` and `..`, which can't be path segments. */
 export const idInPath = (given: unknown, expected: string): string => {
   const id = idIn("id", given, expected)
   if (/^\.{1,2}$/.test(id)) throw badArgument("id", expected, given)
   return id
 }
 
-/** Returns the given options, or none for undefined and null. */
+/** Returns the given options; `{}` for undefined and null. */
 const givenOf = <A extends object>(given: A | null | undefined): Partial<A> => {
   if (given === undefined || given === null) return {}
   if (Predicate.isObject(given)) return given
@@ -54,7 +54,7 @@ const isPlain = (value: unknown): value is string | number | bigint | boolean =>
   Predicate.isString(value) || Predicate.isNumber(value) || Predicate.isBigInt(value) || Predicate.isBoolean(value)
 
 /**
- * Encodes options as a query string, without the question mark and without undefined and null values. Refuses a null
+ * Encodes options as a query string without the question mark. Leaves out undefined and null values, but refuses a null
  * `after`: it is the `next` of the last page, and a loop that passed it on would start over and never end.
  */
 export const queryOf = (options: object | null | undefined): string => {

@@ -15,10 +15,11 @@ import { Tracing } from "../telemetry/Spans.ts"
 import { defaultPublicUrl } from "./DoorhookOptions.ts"
 
 /**
- * Provides all services of doorhook, with the application's directory. Settings are a value, or an effect that reads
- * them, like `fromEnvironment`. Ports of the application replace doorhook's. Stores must be replaced together, and then
- * no database is opened. A server with this layer records no spans for requests to doorhook. Closing the scope drains
- * doorhook. Fails with `InvalidConfig` or `DatabaseUnusable`, whose messages say what to do.
+ * Provides all services of doorhook, with the application's directory. `settings` is a value, or an effect that reads
+ * the settings, like `fromEnvironment`. `ports` replace doorhook's own ports. If the application replaces stores, it
+ * must replace all of them, and no database is opened. A server with this layer records no spans for requests to
+ * doorhook. Closing the scope drains doorhook. Fails with `InvalidConfig` or `DatabaseUnusable`, whose messages say
+ * what to do.
  */
 export const layer = <E = never, R = never, E2 = never, R2 = never, P extends Port = never, E3 = never, R3 = never>(
   settings: EngineConfig | Effect.Effect<EngineConfig, E2, R2>,
@@ -30,7 +31,7 @@ export const layer = <E = never, R = never, E2 = never, R2 = never, P extends Po
       Effect.gen(function* () {
         const config = Effect.isEffect(settings) ? yield* settings : settings
         yield* Effect.fromResult(checkConfig(config))
-        // How secrets are stored is up to the application's own stores.
+        // The application's own stores decide how secrets are stored, so there is no warning.
         const isOwnStore = Option.isSome(Context.getOption(own, SettingStore))
         const engine = engineLayer(config, withDeadlines(directory), own)
         // Logged only after the database is open, because opening a database with encrypted secrets fails without their

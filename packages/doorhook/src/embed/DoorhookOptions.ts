@@ -1,6 +1,6 @@
 /**
  * The options of `createDoorhook`. All problems are reported together, each with the option's name, the given value and
- * what is accepted.
+ * the accepted values.
  */
 import { nameOf } from "@doorhook/core"
 import { Predicate } from "effect"
@@ -17,14 +17,19 @@ import * as HostLoggers from "./HostLogger.ts"
 
 /** Options of `createDoorhook`. All but `directory` have defaults. */
 export interface DoorhookOptions extends EngineConfig {
-  /** Looks up the host's users, clients and buildings: the host's own functions, or `sqlDirectory` over its tables. */
+  /**
+   * Functions that look up the host's users, clients and buildings: the host's own, or `sqlDirectory` over its tables.
+   */
   readonly directory: HostDirectory
   /**
-   * Called with each notification: an integration fails, was disabled, recovered, or had deliveries given up. May
-   * return a promise. Its errors are logged. Default: notifications are only logged.
+   * Called with each notification: an integration is failing, was disabled, has recovered, or has exhausted deliveries.
+   * May return a promise. Errors are logged. Default: notifications are only logged.
    */
   readonly onNotification?: OnNotification | undefined
-  /** Gets doorhook's log lines. `console` and pino have this shape. `false` disables logging. Default: the console. */
+  /**
+   * Logger for doorhook's log lines. `console` and pino have this shape. `false` disables logging. Default: the
+   * console.
+   */
   readonly logger?: HostLogger | false | undefined
   /**
    * Whether traces, metrics and logs are exported to an OpenTelemetry collector. The usual `OTEL_*` environment variables
@@ -33,7 +38,7 @@ export interface DoorhookOptions extends EngineConfig {
   readonly telemetry?: boolean | undefined
 }
 
-/** The public URL while it is neither set nor inferred. */
+/** The public URL until it is set or inferred. */
 export const defaultPublicUrl = "http://localhost:4000"
 
 /** Names of the options that are not settings of the engine. */
@@ -42,13 +47,16 @@ const hostOptions = ["directory", "onNotification", "logger", "telemetry"] as co
 const telemetryProblems = (given: unknown): ReadonlyArray<string> =>
   given === undefined || Predicate.isBoolean(given) ? [] : [`telemetry: must be true or false, not ${nameOf(given)}`]
 
-/** A service prints the secret that it generates, but an embedded doorhook must not write it to the host's log. */
+/**
+ * `doorhook serve` generates a missing secret and prints it, but an embedded doorhook must not write secrets to the
+ * host's log.
+ */
 const secretProblems = ({ notificationSecret, notificationUrl }: EngineConfig): ReadonlyArray<string> =>
   notificationUrl === undefined || notificationSecret !== undefined
     ? []
     : ["notificationSecret: must be given with notificationUrl, like `whsec_` and 24 random bytes in base64"]
 
-/** Returns the settings among the options. Throws a `DoorhookError` with every problem. */
+/** Returns the settings among the options. Throws a `DoorhookError` that lists all problems. */
 export const readOptions = (options: unknown): EngineConfig => {
   const isObject = Predicate.isObject(options)
   const given: Readonly<Record<string, unknown>> = isObject ? { ...options } : {}

@@ -33,12 +33,12 @@ export interface FastifyHost {
 }
 
 /**
- * A Fastify plugin. The host's hooks run before the plugin, but not the host's body parsers, because doorhook reads
- * bodies itself.
+ * A Fastify plugin. The host's hooks run before it. The host's body parsers do not, because doorhook reads bodies
+ * itself.
  */
 export type FastifyPlugin = (instance: FastifyHost, options: object, done: (error?: Error) => void) => void
 
-/** Makes the plugin, which calls `seen` with each request and the plugin's prefix. */
+/** Makes the plugin. It calls `seen` with each request and the plugin's prefix. */
 export const makeFastifyPlugin =
   (handle: NodeRequestHandler, seen: (request: IncomingMessage, mount: string) => void): FastifyPlugin =>
   (instance, _, done) => {
@@ -57,7 +57,7 @@ export const makeFastifyPlugin =
         }
       })
     for (const path of ownPaths) route(path)
-    // The public URL determines which of these paths is doorhook's (RFC 8414 section 3.1). Others get 404.
+    // Which of these paths is doorhook's depends on the public URL (RFC 8414 section 3.1). The others get 404.
     route(`${metadataPath}/*`)
     for (const prefix of ownPrefixes) route(`${prefix}*`)
     done()

@@ -9,7 +9,7 @@ import { Effect, Layer, Predicate } from "effect"
 /** Called with one notification at a time. Errors and rejections are logged. */
 export type OnNotification = (notification: NotificationDocument) => unknown
 
-/** Finds problems of the callback, because a host in plain JavaScript has no type checks. */
+/** Returns the problems of the callback, because a host in plain JavaScript has no type checks. */
 export const problemsOf = (given: unknown): ReadonlyArray<string> =>
   given === undefined || Predicate.isFunction(given)
     ? []

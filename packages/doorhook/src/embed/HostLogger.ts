@@ -21,7 +21,7 @@ export interface HostLogger {
 
 const methods = ["info", "warn", "error"] as const
 
-/** Finds problems of the logger, because a host in plain JavaScript has no type checks. */
+/** Returns the problems of the logger, because a host in plain JavaScript has no type checks. */
 export const problemsOf = (given: unknown): ReadonlyArray<string> => {
   if (given === undefined || given === false) return []
   const isLogger = Predicate.isObject(given) && methods.every((name) => Predicate.isFunction(Reflect.get(given, name)))
@@ -45,7 +45,7 @@ const write = (logger: HostLogger, level: LogLevel.LogLevel, line: string): unkn
   }
 }
 
-/** Logs to the host's logger. False disables logging, and undefined logs to standard error like the command. */
+/** Logs to the host's logger. For false, logging is disabled; for undefined, lines go to standard error. */
 export const layer = (logger: HostLogger | false | undefined): Layer.Layer<never> => {
   if (logger === undefined) return Logger.layer([guarded(consoleLogger)])
   if (logger === false) return Logger.layer([])

@@ -2,13 +2,13 @@
  * Calls in flight, so that closing can wait for them.
  */
 
-/** How long closing waits, in milliseconds: longer than any call that makes progress takes. */
+/** Maximum time that closing waits for calls, in milliseconds: longer than any call that makes progress. */
 const patience = 5_000
 
 export interface InFlightCalls {
   /** Counts a call as in flight until its promise settles. */
   readonly track: <A>(call: Promise<A>) => Promise<A>
-  /** Resolves when no call is in flight, or after the longest wait. */
+  /** Resolves when no call is in flight, or after the maximum wait. */
   readonly settled: () => Promise<void>
 }
 

@@ -1,9 +1,9 @@
 /**
- * The base URL of an embedded doorhook without `publicUrl`: the address and port of its first request. This is enough
- * for trying doorhook out; behind a proxy, set `publicUrl`.
+ * The base URL of an embedded doorhook without `publicUrl`: the address and port at which its first request arrived.
+ * This is good enough for trying doorhook out. Behind a proxy, set `publicUrl`.
  *
- * The URL comes from `node:http` connections only, because the issuer of tokens must not change. A web request only has
- * a `Host` header, which the sender chooses.
+ * Only `node:http` connections are used. A web request has nothing but a `Host` header, which the sender chooses, and
+ * the sender must not choose the issuer of tokens.
  */
 import { Predicate } from "effect"
 import type { IncomingMessage } from "node:http"
@@ -26,7 +26,7 @@ export class InferredUrl {
     return this.#learned ?? defaultPublicUrl
   }
 
-  /** Reads the address from the connection, because the headers of a request can be forged. */
+  /** Reads the address from the connection of the first request, because headers can be forged. */
   fromConnection(request: IncomingMessage, mount = mountOf(request)): void {
     const { localAddress, localPort } = request.socket
     if (this.#learned !== null || localAddress === undefined || localPort === undefined) return

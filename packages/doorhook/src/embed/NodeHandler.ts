@@ -11,8 +11,8 @@ import type { InFlightCalls } from "./InFlightCalls.ts"
 import { parsedBodyOf } from "./ParsedBody.ts"
 
 /**
- * Handles a request. With a `next`, as in Express, passes it errors and requests for other paths. Without one, answers
- * those with 503 and 404.
+ * Handles a request. Errors and requests for other paths are passed to `next` if it is given, as in Express. Otherwise,
+ * errors get 503 or 500, and other paths get 404.
  */
 export type NodeRequestHandler = (
   request: IncomingMessage,
@@ -20,15 +20,15 @@ export type NodeRequestHandler = (
   next?: (error?: unknown) => void
 ) => void
 
-/** Logs an error with the request id in the response to the caller. */
+/** Logs an error, with the request id that the caller gets in the response. */
 export type HostLog = (requestId: string, error: Error) => void
 
 interface HostHandlerOptions {
   readonly handle: HttpSurface["Service"]["handle"]
   readonly isClosed: () => boolean
-  /** Whether a request's target is a path of doorhook. */
+  /** Whether a request's target is one of doorhook's paths. */
   readonly isOwn: (target: string) => boolean
-  /** Called with each request for a path of doorhook. */
+  /** Called with each request for one of doorhook's paths. */
   readonly seen: (request: IncomingMessage) => void
   readonly open: InFlightCalls
   readonly log: HostLog
@@ -87,9 +87,9 @@ export const makeHostHandler =
     if (next !== undefined && !own) return next()
     if (isClosed()) return refuse(closedError(), response, next, log)
     if (!Predicate.hasProperty(response, "once")) throw noResponse(response)
-    // Only requests for doorhook's paths show where doorhook is mounted.
+    // Only a request for one of doorhook's paths shows where doorhook is mounted.
     if (own) seen(request)
-    // If the client hung up before the host called this handler, the close event is already over.
+    // If the client hung up before the host called this handler, there is no further close event to wait for.
     if (!response.closed) void open.track(new Promise((resolve) => response.once("close", resolve)))
     try {
       const body = parsedBodyOf(request)

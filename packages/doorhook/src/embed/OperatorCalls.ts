@@ -19,7 +19,7 @@ interface OperatorCallOptions {
 /** Calls an operation. Rejects with a `DoorhookError` that has the API's code and message. */
 export type OperatorCalls = <Answer>(operation: Operation<Answer>, options?: OperatorCallOptions) => Promise<Answer>
 
-/** A body as JSON. Throws for values that JSON can't represent. */
+/** Returns a body as JSON. Throws for values that JSON can't represent. */
 const jsonOf = (body: object): string =>
   Result.match(JsonEncoding.encode(body), {
     onSuccess: (text = "") => text,
@@ -51,7 +51,7 @@ const ApiErrors = Schema.Struct({
   )
 })
 
-/** Returns the JSON of a response; undefined if it has none. */
+/** Returns the JSON body of a response; undefined if it has none. */
 const bodyOf = (response: Response): Promise<unknown> => response.json().catch(() => undefined)
 
 /** Returns the error for a response that is not from a doorhook of this version. */
@@ -59,8 +59,8 @@ const notDoorhookError = ({ status }: Response): DoorhookError =>
   new DoorhookError("not_doorhook", `The server there is not a doorhook of this version: it answered ${status}.`)
 
 /**
- * Returns the error for a redirect. Redirects are not followed, because that would drop the key and turn a POST into a
- * GET. The message says where the service might be, without the query, which might contain a secret.
+ * Returns the error for a redirect. Redirects are not followed, because `fetch` would drop the key and turn a POST into
+ * a GET. The message names the base URL of the target without the query, which might contain a secret.
  */
 const redirectError = (place: URL, path: string): DoorhookError => {
   const whole = place.origin + place.pathname + place.search
@@ -68,7 +68,7 @@ const redirectError = (place: URL, path: string): DoorhookError => {
   return new DoorhookError("not_doorhook", `The server there redirects to ${base}.`)
 }
 
-/** Returns the error for a response without the expected status. */
+/** Returns the error for a response that is not successful. */
 const failureOf = async (response: Response, base: string, path: string): Promise<DoorhookError> => {
   const place = isRedirect(response.status) ? URL.parse(response.headers.get("location") ?? "", `${base}${path}`) : null
   if (place !== null) return redirectError(place, path)
@@ -80,7 +80,7 @@ const failureOf = async (response: Response, base: string, path: string): Promis
   return new DoorhookError(errors[0]?.code ?? "operator_api", message, undefined, response.status)
 }
 
-/** Calls the operations of the service at `base` with its operator key. */
+/** Calls the operations of the service at `base`, with the service's operator key. */
 export const makeHttpCalls =
   (base: string, key: string): OperatorCalls =>
   async ({ answer, method, path: template, status }, { body, id = "", query = "" } = {}) => {

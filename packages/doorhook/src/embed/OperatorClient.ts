@@ -33,7 +33,7 @@ import type { OperatorCalls } from "./OperatorCalls.ts"
 /** A delivery in a list. Times are ISO 8601 UTC. */
 export type DeliverySummary = DeliveryDocument
 
-/** One request to a receiver. */
+/** One attempt to deliver an event to a receiver. */
 export type DeliveryAttempt = AttemptDocument
 
 /** A delivery with all its attempts. */
@@ -50,7 +50,7 @@ type ListedState = DeliveryState | (string & Record<never, never>)
 
 /** Options for a list of deliveries. */
 export interface DeliveryListOptions {
-  /** Only deliveries in this state. Give several as a list, or as one string with commas. Default: all states. */
+  /** Only deliveries in this state, or in these states: a list, or one string with commas. Default: all states. */
   readonly state?: ListedState | ReadonlyArray<ListedState> | undefined
   /** Only deliveries to this integration. */
   readonly integration_id?: string | number | undefined
@@ -67,7 +67,7 @@ export interface DeliveryListOptions {
 /** A time: a `Date`, or ISO 8601. */
 type Since = Date | string
 
-/** A time in the form of the operator API. */
+/** A time as the operator API writes it. */
 interface SinceOptions {
   /** The time. */
   readonly since: Since
@@ -158,7 +158,7 @@ export interface IntegrationsClient {
 /** A client, without its secrets. Times are ISO 8601 UTC. */
 export type ClientSummary = ClientDocument
 
-/** A client with its new secret, which is shown only once. The secret of a public client is null. */
+/** A client with its new secret, which no other call returns. The secret of a public client is null. */
 export type ClientAdded = ClientWithSecretDocument
 
 /** A client to register. */
@@ -180,8 +180,8 @@ export interface ClientRotateOptions {
 }
 
 /**
- * Calls reject with a `DoorhookError`: `client_exists`, `invalid`, `not_found`, `client_is_public` (new secret for a
- * client without a secret), or `bad_request` (malformed id or client).
+ * Calls reject with a `DoorhookError`: `client_exists`, `invalid`, `not_found`, `client_is_public` (a public client
+ * can't get a secret), or `bad_request` (malformed id or client).
  */
 export interface ClientsClient {
   /** Returns all registered clients. */
@@ -190,18 +190,18 @@ export interface ClientsClient {
   readonly add: (client: ClientToAdd) => Promise<ClientAdded>
   /** Gives a client a new secret. */
   readonly rotate: (id: string, options?: ClientRotateOptions) => Promise<ClientAdded>
-  /** Deletes a client and all grants to it. */
+  /** Deletes a client, and all grants to the client. */
   readonly remove: (id: string) => Promise<void>
 }
 
 /** Access that a user granted to a client by logging in. `created_at` is ISO 8601 UTC. */
 export type GrantSummary = GrantDocument
 
-/** Options for ending grants. */
+/** Options for revoking grants. */
 export interface GrantRevokeOptions {
   /**
-   * The `client_id` of one client. Leave it out for all clients. Undefined and null are refused, because they might be a
-   * missing id.
+   * The `client_id` of one client. Leave it out for all clients. Undefined and null are refused, because they might be
+   * the result of a mistake.
    */
   readonly client?: string
 }
@@ -214,8 +214,8 @@ export interface GrantsClient {
    */
   readonly list: (userId: string) => Promise<ReadonlyArray<GrantSummary>>
   /**
-   * Ends a user's grants to all clients or one, and returns their number. Their tokens are refused from the next request
-   * on. Call this after a password change, once your own sessions of the user have ended.
+   * Revokes a user's grants to all clients or to one client, and returns their number. From the next request on, their
+   * tokens are refused. Call this after a password change, once your own sessions for the user have ended.
    */
   readonly revoke: (userId: string, options?: GrantRevokeOptions) => Promise<number>
 }
@@ -256,7 +256,7 @@ export interface PortalLinkOptions {
 /** A queued test event. */
 export type TestSent = TestSentDocument
 
-/** Calls for the owner of an integration. Each rejects with a `DoorhookError`, `not_found` for an unknown id. */
+/** Calls that serve the owner of an integration. Each rejects with a `DoorhookError`: `not_found` for an unknown id. */
 export interface PortalClient {
   /**
    * Makes a link to an integration's page. The host must give it only to the owner. `expires_at` is ISO 8601 UTC.
@@ -271,17 +271,17 @@ export interface PortalClient {
   readonly rotatePortalSecret: () => Promise<void>
 }
 
-/** The calls of the operator API, in the process or over HTTP. */
+/** The calls of the operator API, in this process or over HTTP. */
 export interface OperatorClient extends PortalClient {
   /** Calls that list, explain and resend deliveries. */
   readonly deliveries: DeliveriesClient
   /** Calls that list integrations, and change their status and overrides. */
   readonly integrations: IntegrationsClient
-  /** Registered OAuth clients, without the clients of the directory. */
+  /** Calls for registered OAuth clients. Clients in the directory are not included. */
   readonly clients: ClientsClient
-  /** Grants of users to clients. End them after a password change or the loss of a phone. */
+  /** Calls for users' grants to clients. Revoke grants after a password change or the loss of a phone. */
   readonly grants: GrantsClient
-  /** The notifications that `onNotification` gets. */
+  /** Calls that list the notifications that `onNotification` gets. */
   readonly notifications: NotificationsClient
 }
 
@@ -292,7 +292,7 @@ const userIn = (id: string): string => idIn("userId", id, "the id of a user, as 
 
 const exampleClient = '{ name: "Acme", redirect_uris: ["https://client.example/callback"] }'
 
-/** Reads a time, given directly or as the member `since`, as ISO 8601. */
+/** Returns a time in ISO 8601. It is given directly or as the member `since`. */
 const timeIn = (given: unknown): string => {
   const since: unknown = Predicate.isObject(given) && !Predicate.isDate(given) ? given["since"] : given
   if (Predicate.isString(since)) return since
@@ -300,7 +300,10 @@ const timeIn = (given: unknown): string => {
   throw badArgument("since", 'a Date, or a time in ISO 8601 like "2026-03-02T00:00:00Z"', since)
 }
 
-/** Reads the client whose grants to end; nothing for all clients. An id missing by mistake must not end all grants. */
+/**
+ * Reads the client whose grants to revoke; `{}` for all clients. An id that is missing by mistake must not revoke all
+ * grants.
+ */
 const clientOf = (options: GrantRevokeOptions | undefined): { readonly client_id?: string } => {
   const given = optionsOf(options, ["client"])
   if (!("client" in given)) return {}

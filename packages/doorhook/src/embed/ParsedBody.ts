@@ -1,8 +1,9 @@
 /**
  * Restores request bodies that a body parser in front of doorhook, like Express's, has already read.
  *
- * A parser keeps the values of a body, not its text, so values in an event's `data` that JavaScript can't represent are
- * lost, like numbers of twenty digits. A host that publishes over HTTP should mount doorhook before its parsers.
+ * A parser keeps the values of a body, not its text. Values in an event's `data` that JavaScript can't represent, like
+ * numbers with twenty digits, are therefore lost. A host that publishes over HTTP should mount doorhook before its
+ * parsers.
  */
 import type { ReadBody } from "@doorhook/server"
 import { Predicate } from "effect"
@@ -15,10 +16,7 @@ const lost = (): DoorhookError =>
     "Something read the request's body before doorhook and did not keep it in request.body. Mount doorhook.node earlier."
   )
 
-/**
- * Flattens a form's fields as parsers produce them: texts, lists of texts, and objects of these for names with
- * brackets.
- */
+/** Flattens a form's fields. Parsers produce texts, lists of texts, and (for names with brackets) objects of these. */
 const fieldsOf = (name: string, value: unknown): Array<[string, string]> => {
   if (Array.isArray(value)) return value.flatMap((item) => fieldsOf(name, item))
   if (Predicate.isObject(value)) {
@@ -33,12 +31,12 @@ const form = "application/x-www-form-urlencoded"
 
 const encoder = new TextEncoder()
 
-/** Encodes a parsed body again. Returns the bytes and their media type. */
+/** Encodes a parsed body again, and returns the bytes and their media type. */
 const encodeAs = (type: string, body: unknown): ReadBody => {
   if (body instanceof Uint8Array) return { type, content: body }
   if (Predicate.isString(body)) return { type, content: encoder.encode(body) }
   const essence = type.split(";")[0]?.trim().toLowerCase()
-  // Parsers leave the same fields for both kinds of forms. The URL-encoded kind is easier to write.
+  // Parsers produce the same fields for both kinds of forms, and the URL-encoded kind is easier to write.
   if (essence === form || essence === "multipart/form-data") {
     return {
       type: form,

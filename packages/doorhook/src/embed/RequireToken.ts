@@ -81,7 +81,7 @@ export interface TokenMiddleware {
 }
 
 interface TokenChecks {
-  /** Finds the identity of a token; null if the token is not valid. */
+  /** Returns the identity behind a token; null if the token is not valid. */
   readonly identify: (token: string) => Promise<Principal | null>
   /** The scopes that the host declares. */
   readonly declared: ReadonlyArray<string>
@@ -122,7 +122,8 @@ const isTwice = ({ all, header }: Credentials): boolean =>
  */
 const scopeIn = (options: TokenOptions | null | undefined, declared: ReadonlyArray<string>): string | null => {
   const given = optionsOf(options, ["scope"])
-  // A scope that is given as undefined is probably a failed lookup. Ignoring it would leave the route unprotected.
+  // A scope of undefined probably comes from a failed lookup. Ignoring it would leave the route less protected than
+  // intended.
   if (!("scope" in given)) return null
   const { scope } = given
   const known = [publicScope, ...declared]
@@ -188,7 +189,7 @@ export const makeRequireToken =
     }
 
     const inHono = async (context: HonoContextLike, next: () => Promise<void>): Promise<Response | undefined> => {
-      // Hono ignores the status of an error and responds with 500.
+      // The error is caught here, because Hono would ignore its status and respond with 500.
       const checked = await check(context.req.raw).catch((error: unknown) => asError(error))
       if ("identity" in checked) {
         Reflect.apply(context.set, context, ["doorhook", checked.identity])

@@ -6,9 +6,9 @@ import { DoorhookError } from "../DoorhookError.ts"
 import { badArgument } from "./Arguments.ts"
 
 /**
- * Throws if the argument is not a web request, or is one whose body was read. Refuses a text or a URL too: the second
- * argument of the web's `fetch` is a method and headers, but here it is the client's address. Checks members instead of
- * the class, because frameworks and test runners have their own classes.
+ * Throws if the argument is not a web request, or if its body was read. A text or a URL is refused, because
+ * `doorhook.fetch` takes no method and headers as its second argument. Members are checked instead of the class,
+ * because frameworks and test runners have their own classes.
  */
 export const checkWebRequest = (given: unknown): void => {
   const isRequest =

@@ -42,15 +42,15 @@ import { checkWebRequest } from "./WebRequest.ts"
 /** An event to publish. */
 export interface PublishInput {
   /**
-   * The resource type: `access_log` for an opened or refused door, `call` for a ring, or a type declared in
-   * `resourceTypes`.
+   * The resource type: `access_log` for access granted or refused at a door, `call` for someone who rings, or a type
+   * declared in `resourceTypes`.
    */
   readonly resource_type: BuiltInType | (string & Record<never, never>)
-  /** The action: `create`, or another one that the type declares. */
+  /** The action: `create`, or another action that the type declares. */
   readonly action: "create" | (string & Record<never, never>)
   /** The building's id in the directory: a positive whole number. */
   readonly building_id: HostId
-  /** The ids of the tenants that the event concerns. Default none: only integrations of the building get it. */
+  /** The ids of the tenants that the event concerns. Default none: only integrations of the building get the event. */
   readonly tenant_ids?: ReadonlyArray<HostId> | undefined
   /** The `event.data` that receivers get, at most 256 KiB as JSON. */
   readonly data: object
@@ -59,23 +59,23 @@ export interface PublishInput {
 /** Options for publishing. */
 export interface PublishOptions {
   /**
-   * Identifies this call, so that it can be repeated safely if its outcome is unknown. The same call with the same key
-   * within 24 hours publishes nothing and returns the first result. 1 to 255 visible ASCII characters.
+   * Key that makes the call safe to repeat if its outcome is unknown: 1 to 255 visible ASCII characters. The same call
+   * with the same key within 24 hours publishes nothing and returns the first result.
    */
   readonly idempotencyKey?: string | undefined
 }
 
 /** An accepted event, stored durably with its deliveries. */
 export interface PublishResult {
-  /** Like `evt_...`. Receivers get it as `webhook-id`. */
+  /** The event's id, like `evt_...`. Receivers get it as `webhook-id`. */
   readonly id: string
-  /** The number of integrations that get it. */
+  /** The number of integrations that get the event. */
   readonly deliveries: number
 }
 
-/** The sender of a web request, which the request itself does not contain. */
+/** The sender of a web request. The request itself does not contain the address. */
 export interface RequestPeer {
-  /** The client's IP address. With an address, failed logins and wrong secrets slow down only this address. */
+  /** The client's IP address. If it is given, failed logins and wrong secrets slow down only this address. */
   readonly remoteAddress?: string | undefined
 }
 
@@ -91,19 +91,19 @@ export interface RouteContext {
  */
 export interface Doorhook extends OperatorClient {
   /**
-   * Handles requests of `node:http`. In Express: `app.use(doorhook.node)`. Requests for other paths go to `next`. Also
-   * works behind a body parser, but then stores an event's `data` as the parser read it, not as it was sent.
+   * Handles requests from `node:http`. In Express: `app.use(doorhook.node)`. Requests for other paths go to `next`. It
+   * works behind a body parser, but then an event's `data` is stored as the parser read it, not as it was sent.
    */
   readonly node: NodeRequestHandler
   /** Handles web requests, as in Hono, Next.js, Bun and Deno. Requests for other paths get 404. */
   readonly fetch: (request: Request, peer?: RequestPeer | RouteContext) => Promise<Response>
-  /** Whether a web request is for doorhook. For frameworks with other routes besides `fetch`. */
+  /** Whether a web request is for doorhook, for frameworks that serve other routes beside doorhook's. */
   readonly handles: (request: Pick<Request, "url">) => boolean
   /** Fastify plugin that serves doorhook's routes: `app.register(doorhook.fastify)`. */
   readonly fastify: FastifyPlugin
   /**
-   * Publishes one event, or up to 1,000: all of them or none. Resolves when they are durable. Refuses values that JSON
-   * can't represent: a BigInt, a cycle, a Map, a Set, a promise.
+   * Publishes one event, or a list of up to 1,000: either all of them or none. Resolves once they are durable. Refuses
+   * values that JSON can't represent: a BigInt, a cycle, a Map, a Set, a promise.
    *
    * Rejects with `invalid_publish`, which names every problem, or with `idempotency_key_reused`. `store_error` means
    * that the database did not carry out the call: repeat it, with an `idempotencyKey` if a duplicate event would do
@@ -114,7 +114,7 @@ export interface Doorhook extends OperatorClient {
   // Declared last, because compilers explain the last overload when none matches.
   publish(event: PublishInput, options?: PublishOptions): Promise<PublishResult>
   /**
-   * Returns the identity of the access token in a request to one of the host's own routes, or in the value of an
+   * Returns the user and client of the access token in a request to one of the host's own routes, or in the value of an
    * `Authorization` header. Returns null if the token is missing, malformed, expired or revoked, or lacks the scope.
    * Rejects with `bad_request` for an undeclared scope (option `scopes`), and with `store_error` or `directory_error`
    * when the token can't be checked.
@@ -131,7 +131,7 @@ export interface Doorhook extends OperatorClient {
   /** The key of the operator API, as configured or generated. */
   readonly operatorKey: string
   /**
-   * Answers open requests, finishes the attempts in flight, releases other claimed deliveries, and closes the database.
+   * Answers open requests, finishes attempts in flight, releases other claimed deliveries, and closes the database.
    * Later calls reject with the code `closed`, and closing again has no effect. The host must close its own server.
    */
   readonly close: () => Promise<void>
@@ -140,8 +140,8 @@ export interface Doorhook extends OperatorClient {
 }
 
 /**
- * Returns the text of a call, to detect an idempotency key that is reused for another call. Falls back to the parsed
- * events if the input can't be represented in JSON.
+ * Returns the text of a call, for detecting that an idempotency key is reused for a different call. If JSON can't
+ * represent the input, the text is that of the parsed events.
  */
 const requestTextOf = (input: unknown, events: ReadonlyArray<NewEvent>): string =>
   Result.getOrElse(JsonEncoding.encode(input), () => undefined) ?? JSON.stringify(events)
@@ -165,7 +165,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     Layer.provide(HostListener.layer(options.onNotification)),
     Layer.provideMerge(options.telemetry === true ? Otlp.layer() : Layer.empty),
     Layer.provideMerge(HostLogger.layer(options.logger)),
-    // Each doorhook of this process has its own counters.
+    // Each doorhook in this process has its own counters.
     Layer.provideMerge(Layer.sync(Metric.MetricRegistry, () => new Map()))
   )
   const runtime = ManagedRuntime.make(Layer.merge(surface, OperatorApi.layer).pipe(Layer.provideMerge(services)))
@@ -179,7 +179,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     return exit.value
   }
 
-  // Closes everything if the start fails.
+  // Waits for a step of the start. If it fails, everything is closed.
   const begin = <A>(begun: Promise<A>): Promise<A> =>
     begun.catch(async (error: unknown) => {
       await runtime.dispose()
@@ -221,7 +221,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     log
   })
 
-  /** Already logged warnings about publications. */
+  /** Warnings about publications that have been logged. */
   const logged = new Set<string>()
   const publishAll = (input: unknown, { idempotencyKey }: PublishOptions) =>
     run(

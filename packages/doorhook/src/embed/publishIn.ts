@@ -18,8 +18,8 @@ const Published = Schema.Struct({ id: Schema.String, deliveries: Schema.Int })
 const decode = Schema.decodeUnknownOption(Schema.Struct({ rows: Schema.Array(Published) }))
 
 /**
- * Name of the savepoint around a publication. SAVEPOINT fails outside a transaction, where the host could not roll the
- * publication back.
+ * Name of the savepoint around a publication. Outside a transaction, where a publication could not be rolled back,
+ * SAVEPOINT fails.
  */
 const savepoint = "doorhook_publish"
 
@@ -29,14 +29,15 @@ const notBegun =
 /** `no_active_sql_transaction`, by SQLSTATE. */
 const outsideTransaction = "25P01"
 
-/** `invalid_parameter_value`: the SQLSTATE when `doorhook.publish` refuses an event. */
+/** `invalid_parameter_value`, the SQLSTATE with which `doorhook.publish` refuses an event. */
 const refusedEvent = "22023"
 
-/** The SQL function's message for a resource type or action that the database does not have. */
+/** Matches the SQL function's message for a resource type or action that the database does not have. */
 const undeclared = /^(resource_type|action) (must be .*)$/
 
 /**
- * Converts errors that doorhook can explain. Others stay as they are, because hosts decide by them whether to retry.
+ * Converts errors that doorhook can explain. Other errors are not changed, because hosts use them to decide whether to
+ * retry.
  */
 const refusal = (thrown: unknown, remedy: string | undefined): unknown => {
   const sqlState = Predicate.hasProperty(thrown, "code") ? thrown.code : undefined
@@ -57,7 +58,7 @@ const remedyFor = async (client: TransactionClient, thrown: unknown): Promise<st
   return remedy(rows[0].role)
 }
 
-/** Runs work in a savepoint, so that the host's transaction can continue after a refusal. */
+/** Runs `work` in a savepoint, so that the host's transaction can continue if it fails. */
 const withinSavepoint = async <A>(client: TransactionClient, work: () => Promise<A>): Promise<A> => {
   try {
     await client.query(`SAVEPOINT ${savepoint}`, [])
@@ -76,7 +77,7 @@ const withinSavepoint = async <A>(client: TransactionClient, work: () => Promise
       await client.query(release, [])
       remedy = await remedyFor(client, thrown)
     } catch {
-      // The connection or the client is broken; the first error says why.
+      // The connection or the client is broken, and the first error says why.
     }
     throw refusal(thrown, remedy)
   }

@@ -2,9 +2,7 @@
  * Keeps doorhook's secrets out of a host's request log.
  */
 
-/**
- * Query parameters that can contain a secret. The interface lets clients send `client_secret` to `/oauth/authorize`.
- */
+/** Query parameters that can contain a secret. For example, clients may send `client_secret` to `/oauth/authorize`. */
 const secretNames: ReadonlySet<string> = new Set([
   "access_token",
   "client_assertion",
@@ -22,12 +20,12 @@ const isSecret = (encoded: string): boolean => {
   return secretNames.has(name.toLowerCase())
 }
 
-// Browsers percent-encode a quote in a query. A raw quote therefore ends a URL within JSON.
+// Browsers percent-encode quotes in a query, so a raw quote is the end of a URL within JSON.
 const valueEnd = /[&#\s"]|$/g
 
 /**
- * Replaces the secrets in a URL, or in a log line with URLs, by `[redacted]`: values of query parameters like
- * `client_secret` and `code`, and the tokens of portal links. Does not change anything else.
+ * Replaces secrets in a URL, or in a log line with URLs, by `[redacted]`: the values of query parameters like
+ * `client_secret` and `code`, and the tokens in portal links. Nothing else is changed.
  *
  * A value ends at a quote. If URLs in your log may contain raw quotes, redact each URL before you serialize it as JSON.
  */

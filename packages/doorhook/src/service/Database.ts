@@ -1,5 +1,5 @@
 /**
- * Opens the configured database, with the matching wake signals.
+ * Opens the configured database, with wake signals for its kind.
  */
 import {
   ClientStore,
@@ -24,9 +24,7 @@ import { collect } from "../config/ReadingSettings.ts"
 /** The default database. */
 export const defaultDatabase = "doorhook.db"
 
-/**
- * Whether a setting names a PostgreSQL server, which any number of processes can share, with wake signals between them.
- */
+/** Whether a setting names a PostgreSQL database, which any number of processes can share. */
 export const isPostgres = (database: string): boolean => /^postgres(?:ql)?:/.test(database)
 
 /** Whether a setting names a SQLite file, from which only one process can deliver. */
@@ -41,7 +39,7 @@ type Services =
   | SettingStore
   | WakeSignal
 
-/** The services without their SQL client, because an Effect application might have its own. */
+/** Picks the stores and wake signals, without the SQL client: an Effect application might have its own client. */
 const services = Context.pick(
   DeliveryStore,
   IntegrationStore,
@@ -52,7 +50,7 @@ const services = Context.pick(
   WakeSignal
 )
 
-/** Imported on demand, because loading the PostgreSQL client would slow down every start on a SQLite file. */
+/** Imports the PostgreSQL stores on demand, because loading them would slow down every start on a SQLite file. */
 const postgresLayer = (
   url: Redacted.Redacted,
   encryptionKey: Redacted.Redacted | undefined,

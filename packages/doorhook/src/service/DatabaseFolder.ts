@@ -1,6 +1,6 @@
 /**
- * Creates the folder of a database file if it is missing, and prints the path of a new database, because a mistyped
- * path would otherwise go unnoticed.
+ * Creates a missing folder for a database file, and prints the path of a new database, so that a mistyped path is
+ * noticed.
  */
 import { CommandFailure, fileTrouble } from "@doorhook/core"
 import { Console, Effect, FileSystem, Path } from "effect"
@@ -24,7 +24,7 @@ export const makeFolder = Effect.fnUntraced(function* ({
     Effect.mapError(
       (error) =>
         new CommandFailure({
-          message: `The folder ${folder} of the database can't be created: ${fileTrouble(error)}. Create it with write access for this user, or name another path with --database.`,
+          message: `The folder ${folder} for the database can't be created: ${fileTrouble(error)}. Create it with write access for this user, or name another path with --database.`,
           exitCode: 1
         })
     )

@@ -1,5 +1,5 @@
 /**
- * Assembles a complete doorhook for one process from its packages.
+ * Assembles a complete doorhook for one process from the packages.
  */
 import {
   AuthorizationServer,
@@ -43,7 +43,7 @@ import * as NotificationWebhook from "./NotificationWebhook.ts"
 import * as Ports from "./Ports.ts"
 
 /**
- * Provides delivery and retention, with the database and the network. `own` contains ports of the application that
+ * Provides delivery and retention, with the database and the network. `own` contains the application's ports, which
  * replace doorhook's.
  */
 export const deliveryLayer = <E, R = never>(
@@ -67,7 +67,7 @@ export const deliveryLayer = <E, R = never>(
   )
 }
 
-/** Provides the health settings. A dispatcher with a long poll interval must not count as stalled. */
+/** Provides the health settings, in which a dispatcher with a long poll interval does not count as stalled. */
 const healthOf = (config: EngineConfig) =>
   Layer.unwrap(
     Effect.gen(function* () {
@@ -82,7 +82,9 @@ const healthOf = (config: EngineConfig) =>
     })
   )
 
-/** Provides everything but HTTP: stores, rules, publishing, sending, tokens. Closing the scope drains the engine. */
+/**
+ * Provides everything except HTTP: stores, rules, publishing, delivery and tokens. Closing the scope drains the engine.
+ */
 export const layer = <E, R = never>(
   config: EngineConfig,
   directory: Layer.Layer<Directory, E, R>,

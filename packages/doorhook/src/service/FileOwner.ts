@@ -1,14 +1,15 @@
 /**
- * Ownership of a SQLite file, so that only one process delivers from it. A second process would send the first one's
- * events with other settings, and check rights in another directory.
+ * Ownership of a SQLite file, so that only one process delivers from it. A second process would deliver the same events
+ * with different settings and a different directory.
  *
  * The owner holds a SQLite lock on a small file beside the database. The lock always ends with the process, so a
- * restart after `kill -9` succeeds. It also works between containers on one disk, where process ids are not comparable.
+ * restart after `kill -9` succeeds. The lock also works between containers that share a disk but not their process ids.
  * Other processes can still read, copy and inspect the database.
  *
  * The lock file is named after the database. A database with several names (hard links) is refused, because SQLite
- * would keep a separate log for each name, with only part of the entries. If the lock file is removed, the owner
- * recreates it within a second. A process that finds a log but no lock file waits for this.
+ * would keep a separate log, with only some of the changes, for each name. If the lock file is removed, the owner
+ * recreates it within a second. A process that finds a log but no lock file waits in case an owner recreates the lock
+ * file.
  */
 import { StoreLost } from "@doorhook/core"
 import { DatabaseUnusable, openDatabase, SqliteFile, SqliteResult } from "@doorhook/sql"
@@ -21,13 +22,16 @@ import type { DatabaseSync } from "node:sqlite"
 import { defaultDatabase, isFile } from "./Database.ts"
 import { checkNoFolder } from "./DatabaseFile.ts"
 
-/** How long a starting process waits for another owner to release the lock, and how often it tries, in milliseconds. */
+/**
+ * Maximum time that a starting process waits for another owner to release the lock, and the time between its tries, in
+ * milliseconds.
+ */
 const patience = 5_000
 const step = 50
 
 /**
- * How often an owner checks its lock file, and how long another process waits for a missing lock file to be recreated,
- * in milliseconds.
+ * Time between an owner's checks of its lock file, and how long another process waits for a missing lock file to be
+ * recreated, in milliseconds.
  */
 const watchPause = 1_000
 const recreationWait = 2_500
@@ -35,12 +39,12 @@ const recreationWait = 2_500
 const Owner = Schema.Struct({ pid: Schema.Int, host: Schema.String, since: Schema.String })
 type Owner = typeof Owner.Type
 
-/** Another process holds the lock. `owner` is null if the process has not written its record yet. */
+/** Error if another process holds the lock. `owner` is null if that process has not written its record yet. */
 class Taken extends Schema.TaggedError<Taken>()("Taken", { owner: Schema.NullOr(Owner) }) {}
 
 /**
- * Returns the path of a database without symbolic links. SQLite keeps the log beside this path, and doorhook keeps the
- * lock there.
+ * Returns the path of a database without symbolic links. SQLite keeps the log beside this path, and doorhook the lock
+ * file.
  */
 const realPathOf = (database: string): string =>
   existsSync(database)
@@ -49,7 +53,7 @@ const realPathOf = (database: string): string =>
 
 const lockOf = (database: string): string => `${realPathOf(database)}-lock`
 
-/** Fails if a file has several names. */
+/** Fails if a file has several names (hard links). */
 export const checkOneName = (database: string): Effect.Effect<void, DatabaseUnusable> =>
   Effect.suspend(() => {
     const names = statSync(database, { throwIfNoEntry: false })?.nlink ?? 1
@@ -59,7 +63,7 @@ export const checkOneName = (database: string): Effect.Effect<void, DatabaseUnus
           new DatabaseUnusable({
             database,
             why: "cannot_open",
-            explanation: `the file has ${names} names (hard links), so doorhook can't detect a process that uses it by another name. Remove the other names (find them with: find DIRECTORY -samefile ${database}); for a second name, use a symbolic link; for a backup, use a copy.`
+            explanation: `the file has ${names} names (hard links), so doorhook can't detect a process that uses the file by another name. Remove the other names (find them with: find DIRECTORY -samefile ${database}); for a second name, use a symbolic link; for a backup, use a copy.`
           })
         )
   })
@@ -81,7 +85,7 @@ const ownerIn = (lock: DatabaseSync): Owner | null => {
   }
 }
 
-/** Runs statements under the lock. Fails with the owner if another process holds it. */
+/** Opens the lock file and runs statements on it. Throws `Taken` with the owner if another process holds the lock. */
 const under = (path: string, run: (lock: DatabaseSync) => void): DatabaseSync => {
   const lock = open(path)
   try {
@@ -95,7 +99,8 @@ const under = (path: string, run: (lock: DatabaseSync) => void): DatabaseSync =>
 }
 
 /**
- * Takes the lock and records the owner. The lock is an open transaction without writes, so others can read the record.
+ * Takes the lock and records the owner. The lock is an open transaction without writes, so other processes can read the
+ * record.
  */
 const take = (path: string): DatabaseSync =>
   under(path, (lock) => {
@@ -115,10 +120,10 @@ const refusal = (database: string, owner: Owner | null): DatabaseUnusable =>
   new DatabaseUnusable({
     database,
     why: "locked",
-    explanation: `${nameOf(owner)} delivers from it, and only one process can use a SQLite file. Stop that process, or give this one another database. Several processes can share a PostgreSQL database.`
+    explanation: `${nameOf(owner)} delivers from it, and only one process can use a SQLite file. Stop that process, or give this process another database. Several processes can share a PostgreSQL database.`
   })
 
-/** Returns the error for a folder that is missing or not accessible, or a disk without file locks. */
+/** Returns the error if the folder is missing or not accessible, or the disk has no file locks. */
 const asUnusable = (database: string, cause: unknown): DatabaseUnusable => {
   const isFolder = Predicate.hasProperty(cause, "syscall")
   const said = Predicate.isError(cause) ? cause.message : String(cause)
@@ -127,16 +132,16 @@ const asUnusable = (database: string, cause: unknown): DatabaseUnusable => {
     why: "cannot_open",
     explanation: isFolder
       ? "it can't be opened for writing. Check that its folder exists and that this user can write there."
-      : `the lock beside it (${Path.basename(database)}-lock) can't be taken: ${said}. Check that this user can write it, and that the disk supports locks. It can be deleted while no process uses the database.`,
+      : `the lock beside it (${Path.basename(database)}-lock) can't be taken: ${said}. Check that this user can write it, and that the disk supports locks. The lock file can be deleted while no process uses the database.`,
     cause
   })
 }
 
-/** A lock of this process, and the number of doorhooks that share it. */
+/** A lock that this process holds, and the number of doorhooks that share it. */
 interface Held {
   readonly path: string
   lock: DatabaseSync
-  /** Identity of the lock file, to detect another file at its path. */
+  /** Identity of the lock file, to detect that another file has its path. */
   identity: SqliteFile.FileIdentity | null
   users: number
 }
@@ -149,8 +154,8 @@ const taken = (path: string): Pick<Held, "lock" | "identity"> => {
 }
 
 /**
- * Takes the lock again if its file was removed or replaced, and returns whether it was. Fails with the new owner if
- * another process has taken the lock.
+ * Takes the lock again if the lock file was removed or replaced, and returns whether that was so. Throws `Taken` with
+ * the new owner if another process has taken the lock.
  */
 const keep = (own: Held): boolean => {
   if (SqliteFile.isSameFile(own.identity, SqliteFile.identityOf(own.path))) return false
@@ -178,7 +183,7 @@ const leave = (own: Held): void => {
 
 /**
  * Tries once to take the lock, and holds it until the scope is closed. Returns whether this is the first use in the
- * process. A caller that waits can be interrupted between tries.
+ * process.
  */
 const attempt = (database: string) =>
   Effect.acquireRelease(
@@ -205,7 +210,7 @@ const watch = (database: string, own: Held): Effect.Effect<never, StoreLost> =>
             )
           : Effect.void
       }),
-      // If recreating the file fails, no other process holds the lock, and the next check tries again.
+      // The file could not be recreated, but no other process holds the lock. The next check tries again.
       Effect.catchTag("DatabaseUnusable", ({ message }) => {
         if (message === logged) return Effect.void
         logged = message
@@ -214,7 +219,7 @@ const watch = (database: string, own: Held): Effect.Effect<never, StoreLost> =>
       Effect.catchTag("Taken", ({ owner }) =>
         Effect.fail(
           new StoreLost({
-            message: `The lock ${own.path} was removed or replaced while ${database} was in use, and ${nameOf(owner)} has taken it. This process no longer accepts anything. Make sure that only one process uses the file, then restart it.`
+            message: `The lock ${own.path} was removed or replaced while ${database} was in use, and ${nameOf(owner)} has taken it. This process accepts no more requests. Make sure that only one process uses the database, then restart the process.`
           })
         )
       ),
@@ -224,8 +229,8 @@ const watch = (database: string, own: Held): Effect.Effect<never, StoreLost> =>
   })
 
 /**
- * Waits for a missing lock file if the database has a log: a running owner has an open log, and recreates the lock
- * file.
+ * Waits for a missing lock file if the database has a log. A log may mean that an owner is running, which will recreate
+ * the lock file.
  */
 const awaitLock = (database: string): Effect.Effect<void, DatabaseUnusable> =>
   Effect.try({
@@ -253,7 +258,7 @@ const announceWait = (database: string) => (taken: Taken) =>
     `${database} is in use by ${nameOf(taken.owner)} so this start waits up to ${patience / 1_000} s for it.`
   )
 
-/** Takes ownership of a file. Logs a warning if another doorhook of this process has it too. */
+/** Takes ownership of a file. Logs a warning if another doorhook in this process already has the file open. */
 const acquire = (database: string): Effect.Effect<Held, DatabaseUnusable, Scope.Scope> =>
   checkNoFolder(database).pipe(
     Effect.andThen(checkOneName(database)),
@@ -272,7 +277,7 @@ const acquire = (database: string): Effect.Effect<Held, DatabaseUnusable, Scope.
       isFirst
         ? Effect.void
         : Effect.logWarning(
-            `Another doorhook of this process has ${database} open: both deliver from it, each with its own settings. Close the one that you don't need (await doorhook.close()). If modules are reloaded while the process runs, keep one doorhook on globalThis.`
+            `Another doorhook in this process has ${database} open: both deliver from it, each with its own settings. Close the one that you don't need (await doorhook.close()). If modules are reloaded while the process runs, keep one doorhook on globalThis.`
           )
     ),
     Effect.map(({ own }) => own)

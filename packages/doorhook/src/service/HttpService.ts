@@ -14,7 +14,9 @@ import { layer as engineLayer } from "./Engine.ts"
 export const defaultPort = 4_000
 const defaultHost = "127.0.0.1"
 
-/** Serves until its scope is closed. Then accepts no more requests, finishes open requests, and drains the engine. */
+/**
+ * Serves until its scope is closed. Then it accepts no more requests, finishes open requests, and drains the engine.
+ */
 export const layer = <E, R>(config: ServeConfig, directory: Layer.Layer<Directory, E, R>) => {
   const listener = Layer.unwrap(
     Effect.gen(function* () {
@@ -32,7 +34,7 @@ export const layer = <E, R>(config: ServeConfig, directory: Layer.Layer<Director
   return serve.pipe(
     Layer.provideMerge(publicUrl),
     Layer.provideMerge(engineLayer(config, directory)),
-    // Listen first: if the port is in use, no database is created.
+    // The listener starts first, so that no database is created if the port is in use.
     Layer.provide(Layer.effectDiscard(makeFolder(config))),
     Layer.provideMerge(listener)
   )

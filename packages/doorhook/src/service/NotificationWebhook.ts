@@ -1,11 +1,11 @@
 /**
- * Sends the notifications that `onNotification` gets as webhooks to a URL of the operator. Each is an event of the type
- * `notification`, signed and retried by the delivery engine.
+ * Sends the notifications that `onNotification` gets as webhooks to a URL that the operator configures. Each is an
+ * event of the type `notification`, signed and retried by the delivery engine.
  *
  * The URL is an integration in the service's own scope. Each notification becomes one event, in order. After a crash,
- * publishing continues from the newest of these events, so none is lost. An idempotency key prevents two processes from
- * publishing the same notification. Notifications about this integration are left out, because each failure would cause
- * another.
+ * publishing continues from the newest of these events, so no notification is lost. An idempotency key prevents two
+ * processes from publishing the same notification. Notifications about this integration are not sent, because each
+ * failure would cause another.
  */
 import {
   ClientId,
@@ -28,16 +28,16 @@ import { Clock, Context, Effect, Layer, Option, Queue, Redacted, Schema } from "
 import { notificationDocument } from "@doorhook/server"
 import type { EngineConfig } from "../config/EngineConfig.ts"
 
-/** The resource type of these events. Hosts can't declare it. */
+/** The resource type of these events, which hosts can't declare. */
 const resourceType = "notification"
 
-/** How often to look for notifications of other processes, and to retry failed publications, in milliseconds. */
+/** How often to look for notifications from other processes, and to retry failed publications, in milliseconds. */
 const lookEvery = 60_000
 
 /** Number of notifications, or of newest deliveries, to read at a time. */
 const pageSize = 100
 
-/** All networks: the operator needs no permission, and the receiver may be in the operator's own network. */
+/** All networks, because operators may choose any URL, even in their own network. */
 const ownNetworks = ["0.0.0.0/0", "::/0"]
 const nobody = { user_id: UserId.make("doorhook"), client_id: ClientId.make("doorhook") }
 
@@ -46,7 +46,7 @@ const findTarget = Effect.gen(function* () {
   return items[0] ?? null
 })
 
-/** The secret that this start generated for the operator's URL; null if it existed already or is configured. */
+/** The secret for the operator's URL, if this start generated it; null if it existed already or is configured. */
 export class NotificationSecret extends Context.Service<NotificationSecret, Redacted.Redacted | null>()(
   "@doorhook/doorhook/service/NotificationSecret"
 ) {}
@@ -90,7 +90,9 @@ const newTarget = (url: string, signing_secret: Redacted.Redacted, now: number):
   updated_at: now
 })
 
-/** Returns the changed integration, or null if it matches the settings. A new URL enables it again. */
+/**
+ * Returns the integration as changed by the settings; null if it matches them. A new URL enables the integration again.
+ */
 const changedTarget = (current: Integration, url: string, given: Redacted.Redacted | null): Integration | null => {
   const signing_secret = given ?? current.signing_secret
   const isElsewhere = current.configuration.url !== url
@@ -154,7 +156,7 @@ const makeForwarder = Effect.gen(function* () {
       })
       for (const notification of notifications) {
         const isOfOthers = notification.scope?.type !== serviceScope.type
-        // If the key is taken, another process has published it.
+        // If the key is taken, another process has published the notification.
         if (isOfOthers && notification.at >= target.created_at)
           yield* Effect.catchTag(publish(target, notification), "IdempotencyConflict", () => Effect.void)
         reached = { of: target.id, notification: notification.id }
@@ -164,7 +166,7 @@ const makeForwarder = Effect.gen(function* () {
   })
 })
 
-/** Publishes each notification and passes it to the host's listener. */
+/** Publishes each notification, and passes it to the host's listener. */
 export const layer: Layer.Layer<never, never, DeliveryStore | IntegrationStore | WakeSignal | Crypto> = Layer.effect(
   NotificationListener,
   Effect.gen(function* () {

@@ -23,7 +23,7 @@ import { tracedTransport } from "../telemetry/Spans.ts"
 import * as Database from "./Database.ts"
 import * as FileOwner from "./FileOwner.ts"
 
-/** The stores. They can only be replaced together, because most transactions change several stores. */
+/** The stores. An application must replace all of them or none, because most transactions change several stores. */
 export type StoragePort = DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | ClientStore | SettingStore
 
 /** Ports that an application can replace. */
@@ -31,7 +31,7 @@ export type Port = StoragePort | WakeSignal | Transport | Crypto | NameResolver
 
 const storagePorts = [DeliveryStore, IntegrationStore, IdempotencyStore, TokenStore, ClientStore, SettingStore]
 
-/** Returns the application's port if it has one, otherwise the default. */
+/** Returns the application's port if it provides one, otherwise the default. */
 const ownOr = <I, S, E, R>(
   own: Context.Context<never>,
   port: Context.Service<I, S>,
@@ -45,7 +45,7 @@ const incomplete = (missing: ReadonlyArray<{ readonly key: string }>) =>
     message: `ports: replace all stores or none; missing are ${missing.map(({ key }) => key.split("/").at(-1)).join(", ")}`
   })
 
-/** Provides the configured database, or the application's stores with wake signals in this process only. */
+/** Provides the configured database, or the application's stores, which wake only dispatchers in this process. */
 const storageOf = (config: EngineConfig, own: Context.Context<never>) => {
   const database = Layer.unwrap(
     Effect.map(FileOwner.FileOwner, ({ evicted }) => Database.layer({ ...config, evicted }))
@@ -64,7 +64,7 @@ const storageOf = (config: EngineConfig, own: Context.Context<never>) => {
   )
 }
 
-/** Provides all ports but the directory and cryptography. */
+/** Provides all ports except the directory and cryptography. */
 export const layer = (config: EngineConfig, own: Context.Context<never>) => {
   const transport = tracedTransport(
     ownOr(
@@ -89,5 +89,5 @@ export const layer = (config: EngineConfig, own: Context.Context<never>) => {
   )
 }
 
-/** Provides cryptography, separately because a directory might need it too. */
+/** Provides cryptography. It is separate because the directory might need it. */
 export const cryptoLayer = (own: Context.Context<never>): Layer.Layer<Crypto> => ownOr(own, Crypto, NodeCrypto.layer)

@@ -1,5 +1,5 @@
 /**
- * Handles SIGHUP, sent when a terminal closes, and by operators to reload settings.
+ * Handles SIGHUP. A closing terminal sends it, and operators send it to reload the directory file.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"

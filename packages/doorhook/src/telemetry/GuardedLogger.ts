@@ -1,5 +1,5 @@
 /**
- * Contains failures of loggers: a full disk or a closed stream only loses log lines.
+ * Contains failures of loggers: a full disk or a closed stream loses log lines, but does no other harm.
  */
 import { Effect, Layer, Logger, Predicate } from "effect"
 
@@ -12,11 +12,11 @@ export const guarded = <Message>(logger: Logger.Logger<Message, unknown>): Logge
       const written = logger.log(options)
       if (Predicate.isPromiseLike(written)) written.then(ignore, ignore)
     } catch {
-      // There is nowhere left to report this.
+      // A logger's failure can't be logged.
     }
   })
 
-/** Guards the application's loggers for everything that uses this layer. */
+/** Guards the application's loggers for all services in this layer. */
 export const layer: Layer.Layer<never> = Layer.effect(
   Logger.CurrentLoggers,
   Effect.map(Logger.CurrentLoggers, (loggers) => new Set(Array.from(loggers, guarded)))

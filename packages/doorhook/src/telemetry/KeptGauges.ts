@@ -1,12 +1,12 @@
 /**
- * Writes the gauges of `/metrics` to the metric registry for exporters: deliveries by state, age of the oldest due
- * delivery, whether the database responds, and work of this process.
+ * Writes the gauges of `/metrics` to the metric registry, for exporters: deliveries by state, age of the oldest due
+ * delivery, whether the database responds, and the work of this process.
  */
 import { healthDefaults, measureGauges } from "@doorhook/server"
 import { Context, Effect, Layer, Metric, Schedule } from "effect"
 import type { Duration } from "effect"
 
-/** How often to measure for exporters. Null disables this; requests to `/metrics` measure without the registry. */
+/** How often to measure for exporters; null for never. Requests to `/metrics` always measure. */
 export const GaugeInterval = Context.Reference<Duration.Input | null>("doorhook/telemetry/GaugeInterval", {
   defaultValue: () => null
 })

@@ -1,5 +1,5 @@
 /**
- * Formats a log entry as one line, for the command, for hosts without a logger, and for a host's own logger.
+ * Formats log entries as lines, for standard error and for a host's logger.
  */
 import { rootMessage } from "@doorhook/core"
 import { Cause, Logger, Predicate, References } from "effect"
@@ -10,8 +10,8 @@ const textOf = (part: unknown): string =>
 const messageText = (message: unknown): string => (Array.isArray(message) ? message : [message]).map(textOf).join(": ")
 
 /**
- * Returns the message and its annotations, like a request id (`request_id=req_...`), on one line. Adds the stack of a
- * defect, for debugging.
+ * Returns the message and its annotations, like a request id (`request_id=req_...`), on one line. For a defect, the
+ * stack follows.
  */
 export const logLine = ({ cause, fiber, message }: Logger.Options<unknown>): string => {
   const about = Object.entries(fiber.getRef(References.CurrentLogAnnotations))

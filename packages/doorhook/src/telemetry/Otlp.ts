@@ -25,7 +25,7 @@ const defaults: Readonly<Record<string, string>> = {
 /** Default interval for metrics, in milliseconds, as in the specification. */
 const defaultExportInterval = 60_000
 
-/** Maximum age of an exported value, in milliseconds. Not shorter, because measuring queries the database. */
+/** Maximum age of an exported gauge, in milliseconds. It is not shorter, because measuring queries the database. */
 const maxAge = 10_000
 
 /** Returns how often to measure gauges, in milliseconds; null if metrics are not exported. */
@@ -45,7 +45,7 @@ const exporting = (environment: Environment) =>
     Layer.unwrap
   )
 
-/** Exports to a collector if the environment names one. Closing the scope sends the rest. */
+/** Exports to a collector if the environment names one. When the scope closes, remaining data is sent. */
 export const layer = (environment: Environment = process.env): Layer.Layer<never> =>
   isWanted(environment)
     ? Layer.mergeAll(

@@ -11,12 +11,12 @@ import { Context, Effect, Layer } from "effect"
 import type { Tracer } from "effect"
 
 /**
- * Whether spans are recorded. Recording has a small cost, even without a tracer. Null, the default, means on in
- * applications written in Effect, otherwise off.
+ * Whether spans are recorded, which costs a little even without a tracer. Null, the default, means on in applications
+ * written in Effect, otherwise off.
  */
 export const Tracing = Context.Reference<boolean | null>("doorhook/telemetry/Spans", { defaultValue: () => null })
 
-/** Maximum number of event ids to remember for links from attempts. */
+/** Maximum number of event ids to remember, so that attempts can link to publications. */
 const mostRemembered = 10_000
 
 /** Maximum number of event ids in a span. */

@@ -191,7 +191,7 @@ describe("a SQLite file", () => {
         const [first, second] = [yield* Scope.make(), yield* Scope.make()]
         yield* Layer.buildWithScope(FileOwner.layer({ database }), first)
         yield* Layer.buildWithScope(FileOwner.layer({ database }), second).pipe(Effect.provide(logger))
-        assert.match(warnings.join(), /Another doorhook of this process has .*one\.db open.*globalThis/)
+        assert.match(warnings.join(), /Another doorhook in this process has .*one\.db open.*globalThis/)
         yield* Scope.close(first, Exit.void)
         assert.match((yield* FileOwner.holderOf(database)) ?? "", new RegExp(`^process ${process.pid}, since`))
         yield* Scope.close(second, Exit.void)

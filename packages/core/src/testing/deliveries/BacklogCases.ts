@@ -1,6 +1,6 @@
 /**
- * Rules for disabling or deleting an integration with a large backlog. A store may move ended deliveries later, if no
- * call reveals the delay.
+ * Rules for disabling or deleting an integration with a large backlog. A store may change the stored deliveries later,
+ * if no call reveals the delay.
  */
 import { Effect } from "effect"
 import { activeStates, deliveryStates } from "../../model/Delivery.ts"
@@ -32,7 +32,7 @@ import {
 import type { SuiteCase } from "../SuiteCase.ts"
 import { expectEqual, expectPresent } from "../SuiteCase.ts"
 
-/** More deliveries than a store moves in one transaction. */
+/** More deliveries than a store changes in one transaction. */
 const many = 2_500
 
 /** One integration with many deliveries, the first three of them leased, and another with a single delivery. */
@@ -107,14 +107,14 @@ export const backlogCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = 
       yield* expectEqual("next due", yield* nextDue(start), null)
       yield* expectEqual("resent", yield* resend(second.id, start), "integration_disabled")
       yield* expectEqual("recovered", yield* recover(dead.id, 0, start), "integration_disabled")
-      // An attempt in progress is recorded once and changes nothing else.
+      // The outcome of an attempt in progress is recorded once and changes nothing else.
       yield* expectEqual("settled", [...(yield* settle(start, settlement(first)))], [first.id])
       yield* expectEqual("settled again", [...(yield* settle(start, settlement(first)))], [])
       yield* release(start, start, [second])
       yield* expectEqual("settled after its release", [...(yield* settle(start, settlement(second)))], [])
       // The worker dies.
       yield* heartbeat(start + membershipLength, "another")
-      yield* expectEqual("claimed after all leases", idsOf(yield* claim(start + membershipLength)), [other])
+      yield* expectEqual("claimed after the end of all leases", idsOf(yield* claim(start + membershipLength)), [other])
       for (const { id } of [first, second, third])
         yield* expectEqual("stays", (yield* findDelivery(id)).state, "cancelled")
       yield* expectEqual("attempts", (yield* attemptsOf(first.id)).length, 1)

@@ -93,7 +93,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       yield* enqueueOne(newEvent(1, { created_at: farFuture }), integration)
       yield* expectEqual("claimed before", yield* claim(farFuture - 1), [])
       yield* expectEqual("claimed then", (yield* claim(farFuture)).length, 1)
-      yield* expectEqual("claimed under the lease", yield* claim(farFuture + 1_000_000), [])
+      yield* expectEqual("claimed again during the lease", yield* claim(farFuture + 1_000_000), [])
     })
   },
   {
@@ -168,12 +168,12 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
         record(newEvent(2, { created_at: start + 200 }), b),
         record(newEvent(3, { created_at: start + 250, resource_type: "call" }), b)
       )
-      yield* expectEqual("earliest of the waiting deliveries", yield* nextDue(start), start + 200)
-      yield* expectEqual("even if it is already due", yield* nextDue(start + 1_000), start + 200)
+      yield* expectEqual("due time of the earliest waiting delivery", yield* nextDue(start), start + 200)
+      yield* expectEqual("the same after it fell due", yield* nextDue(start + 1_000), start + 200)
       const early = yield* store.claim(claimRequest(start + 199))
       yield* expectEqual("before all", early, { deliveries: [], next_due: start + 200 })
       const none = yield* store.claim(claimRequest(start + 1_000, { limits: nothingOf(a, b) }))
-      yield* expectEqual("even if the claim may not take it", none, { deliveries: [], next_due: start + 200 })
+      yield* expectEqual("the same for a claim that may take nothing", none, { deliveries: [], next_due: start + 200 })
       const claimed = yield* store.claim(claimRequest(start + 250))
       yield* expectEqual("the rest", [claimed.deliveries.length, claimed.next_due], [2, start + 300])
       const last = yield* store.claim(claimRequest(start + 300))
@@ -231,7 +231,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
         yield* expectEqual(`share of ${id}`, claimed.filter((other) => other === id).length, 3)
       }
       const more = integrationsOf(yield* claim(start, { limit: 100 }))
-      yield* expectEqual("what the others leave over", more.filter((id) => id === big.id).length, 93)
+      yield* expectEqual("what the other integrations leave", more.filter((id) => id === big.id).length, 93)
     })
   },
   {

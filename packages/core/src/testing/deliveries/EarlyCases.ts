@@ -32,10 +32,10 @@ import {
 import type { SuiteCase } from "../SuiteCase.ts"
 import { expectEqual } from "../SuiteCase.ts"
 
-/** The scheduled time of a retry. */
+/** Scheduled time of the retry. */
 const due = start + 900_000
 
-/** Stores a delivery whose first attempt failed and whose retry is due at a time. */
+/** Stores a delivery whose first attempt failed and whose retry is due at `at`. */
 const retrying = Effect.fnUntraced(function* (
   n: number,
   integration: Integration,
@@ -83,10 +83,10 @@ export const earlyCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       yield* expectEqual("next due", first.next_due, now)
       yield* expectEqual("leased", yield* standing(one), ["delivering", 1, null])
       const next = yield* claim(now, { early, limitPerIntegration: 1 })
-      yield* expectEqual("the next, whatever its lane", idsOf(next), [four])
+      yield* expectEqual("the next delivery, whatever its lane", idsOf(next), [four])
       const limited = yield* claim(now, { early, limitPerIntegration: 0, limits: new Map([[early, 5]]) })
       yield* expectEqual("the last", idsOf(limited), [six])
-      yield* expectEqual("nothing that is leased", yield* claim(now, { early }), [])
+      yield* expectEqual("leased deliveries are not claimed", yield* claim(now, { early }), [])
       const scheduled = yield* claim(now)
       yield* expectEqual(
         "due deliveries are claimed as usual",

@@ -32,7 +32,7 @@ import { concurrently, expectEqual } from "../SuiteCase.ts"
 
 export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
-    name: "enqueue returns the ids of the deliveries, ascending, in the given order",
+    name: "enqueue assigns ascending ids to the deliveries in the given order, and returns them",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const a = yield* createIntegration()
@@ -44,7 +44,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
         record(newEvent(4), a, b)
       ])
       yield* expectEqual(
-        "deliveries of each event",
+        "number of deliveries per event",
         answer.map((ids) => ids.length),
         [2, 0, 1, 2]
       )
@@ -57,7 +57,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
       yield* expectEqual("different ids", new Set(ids).size, 5)
       const found = yield* Effect.forEach(ids, findDelivery)
       yield* expectEqual(
-        "integration and event of each",
+        "event and integration of each delivery",
         found.map(({ event_id, integration_id }) => [event_id, integration_id]),
         [
           [eventId(1), b.id],
@@ -174,7 +174,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "a delivery waits for a claim instead of being leased if its integration was changed after the event was matched",
+    name: "if its integration was changed after the event was matched, a delivery waits for a claim instead of being leased",
     run: Effect.gen(function* () {
       const matched = yield* createIntegration()
       const configuration = { url: "https://elsewhere.example/", method: "post" } as const
@@ -192,7 +192,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "a call with a taken event id is refused, and nothing of it is stored",
+    name: "a call with a used event id is refused and stores nothing",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()
@@ -222,7 +222,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
       const { events, states } = yield* store.summary(start)
       yield* expectEqual("counts", [events, states.pending], [2, 1])
       const other = newEvent(answers.indexOf("stored") + 2)
-      yield* expectEqual("the other event of its call", yield* keptEvent(other), other)
+      yield* expectEqual("the other event of the successful call", yield* keptEvent(other), other)
     })
   },
   {

@@ -36,7 +36,7 @@ const failingOf = Effect.fnUntraced(function* ({ id }: Integration) {
   return found.failing
 })
 
-/** Fails the only delivery once, with a retry due a millisecond later. */
+/** Fails the only delivery once; its retry is due a millisecond later. */
 const fail = Effect.fnUntraced(function* (now: number) {
   const leased = yield* claimOne(now)
   return yield* settleWithConsequences(now, retryAt(leased, now + 1))
@@ -96,7 +96,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "operators are warned once each at 50, 70 and 90 % of the time, and the integration is disabled at its end",
+    name: "operators are warned once each at 50, 70 and 90 % of the allowed time, after which the integration is disabled",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const other = yield* createIntegration()
@@ -154,7 +154,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "time alone causes each warning once, and disables nothing",
+    name: "without a new attempt, each warning is stored once when it is due, and nothing is disabled",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()
@@ -188,7 +188,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "a warning caused by an attempt is not repeated by time, nor vice versa",
+    name: "a warning is stored once, whether an attempt or a call of warn causes it",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()
@@ -198,7 +198,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
       yield* expectEqual("by an attempt", kinds((yield* fail(start + 0.5 * disableAfter)).notifications), ["failing"])
       yield* expectEqual("by time", yield* store.warn(start + 0.6 * disableAfter, disableAfter, 10), [])
       yield* expectEqual("later", kinds(yield* store.warn(start + 0.7 * disableAfter, disableAfter, 10)), ["failing"])
-      yield* expectEqual("by an attempt again", (yield* fail(start + 0.8 * disableAfter)).notifications, [])
+      yield* expectEqual("by a further attempt", (yield* fail(start + 0.8 * disableAfter)).notifications, [])
       const now = start + 0.85 * disableAfter
       const { notifications } = yield* settleWithConsequences(now, settlement(yield* claimOne(now)))
       yield* expectEqual("acknowledged", kinds(notifications), ["recovered"])
@@ -225,7 +225,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "of twenty concurrent calls of warn, each integration gets one warning",
+    name: "twenty concurrent calls of warn store one warning for each integration",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integrations = [yield* createIntegration(), yield* createIntegration(), yield* createIntegration()]

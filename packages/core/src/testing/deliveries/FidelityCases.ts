@@ -1,5 +1,5 @@
 /**
- * Rules for stored data, which is returned unchanged, byte for byte.
+ * Rules for the fidelity of stored data: it is returned byte for byte.
  */
 import { Effect } from "effect"
 import { BuildingId, DeliveryId, TenantId } from "../../model/Ids.ts"

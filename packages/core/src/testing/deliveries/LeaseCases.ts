@@ -35,7 +35,7 @@ import {
 import type { SuiteCase } from "../SuiteCase.ts"
 import { concurrently, expectEqual, expectPresent } from "../SuiteCase.ts"
 
-/** The end of a membership that began at the start. */
+/** End of a membership that began at `start`. */
 const lapse = start + membershipLength
 
 const leave = Effect.fnUntraced(function* (now: number, by: string) {
@@ -52,7 +52,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       const lost = yield* claimOne(start + 1_000, { worker: "lost" })
       yield* heartbeat(lapse - 1, "other")
       yield* expectEqual("during the membership", yield* claim(lapse - 1, { worker: "other" }), [])
-      yield* expectEqual("not even by its own worker", yield* claim(lapse - 1, { worker: "lost" }), [])
+      yield* expectEqual("during the membership, by its own worker", yield* claim(lapse - 1, { worker: "lost" }), [])
       yield* expectEqual("stored", yield* standing(id), ["delivering", 0, null])
       yield* heartbeat(lapse, "other")
       yield* expectEqual("released, due at the original time", yield* standing(id), ["pending", 0, start])
@@ -60,7 +60,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       const taken = yield* claimOne(lapse, { worker: "other" })
       yield* expectEqual("delivery", taken.id, id)
       yield* expectEqual(
-        "settled by the worker that lost it",
+        "settled by the worker that lost the lease",
         [...(yield* settleAs("lost", lapse, settlement(lost)))],
         []
       )
@@ -115,9 +115,9 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       yield* claimOne(start + 1, { worker: "a" })
       yield* expectEqual("just in time", yield* continued(lapse, "a"), true)
-      yield* expectEqual("if so, the lease remains", yield* standing(id), ["delivering", 0, null])
+      yield* expectEqual("lease of a membership that continued", yield* standing(id), ["delivering", 0, null])
       yield* expectEqual("at its end", yield* continued(lapse + membershipLength, "a"), false)
-      yield* expectEqual("if not, the lease is gone", yield* standing(id), ["pending", 0, start])
+      yield* expectEqual("lease of a membership that ended", yield* standing(id), ["pending", 0, start])
       yield* claimOne(lapse + membershipLength, { worker: "a" })
       yield* leave(lapse + membershipLength + 1, "a")
       yield* expectEqual("after it left", yield* continued(lapse + membershipLength + 2, "a"), false)
@@ -206,7 +206,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a settlement is stale if it is from another worker, or not for the next attempt",
+    name: "a settlement from another worker, or not for the next attempt, is stale",
     run: Effect.gen(function* () {
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const first = yield* claimOne(start)
@@ -223,15 +223,15 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       yield* release(start + 11, start + 20, [second])
       yield* expectEqual("given back", [...(yield* settle(start + 12, settlement(second)))], [])
       const third = yield* claimOne(start + 20)
-      yield* expectEqual("of the first attempt", [...(yield* settle(start + 21, settlement(first)))], [])
+      yield* expectEqual("for the first attempt, again", [...(yield* settle(start + 21, settlement(first)))], [])
       yield* expectEqual("stored", yield* standing(id), ["delivering", 1, null])
       yield* expectEqual("attempts", (yield* attemptsOf(id)).length, 1)
-      yield* expectEqual("of the attempt in progress", [...(yield* settle(start + 22, settlement(third)))], [id])
+      yield* expectEqual("for the attempt in progress", [...(yield* settle(start + 22, settlement(third)))], [id])
       yield* expectEqual("in the end", yield* standing(id), ["delivered", 2, null])
     })
   },
   {
-    name: "settlements and releases of one call are handled separately",
+    name: "the settlements and releases of one call are handled independently",
     run: Effect.gen(function* () {
       yield* enqueue(...records(1, 5, yield* createIntegration()))
       const leased = yield* claim(start)

@@ -57,7 +57,7 @@ const everyState = Effect.gen(function* () {
   return { a, b }
 })
 
-/** Filters for each single state, and for active, ended and all states. */
+/** State filters: all states, each single state, and groups of states. */
 const stateFilters: ReadonlyArray<DeliveryFilter["states"]> = [
   undefined,
   ...deliveryStates.map((state) => [state] as const),
@@ -67,7 +67,7 @@ const stateFilters: ReadonlyArray<DeliveryFilter["states"]> = [
   ["delivering", "delivered", "pending", "retrying", "exhausted", "expired", "cancelled", "skipped"]
 ]
 
-/** Computes the expected result of a filter without indexes. */
+/** Computes the expected result of a filter by searching all deliveries. */
 const selected = (all: ReadonlyArray<ListedDelivery>, filter: DeliveryFilter): ReadonlyArray<ListedDelivery> =>
   all
     .filter(
@@ -83,7 +83,7 @@ const selected = (all: ReadonlyArray<ListedDelivery>, filter: DeliveryFilter): R
 
 export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
-    name: "list returns deliveries by ascending id, after a given one, up to a limit",
+    name: "list returns deliveries in ascending order of ids, after a given id, up to a limit",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const ids = yield* enqueue(...records(1, 10, yield* createIntegration()))
@@ -203,7 +203,7 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
       yield* expectEqual("once one is", yield* oldestDue(start + 20), start + 20)
       yield* expectEqual("later", yield* oldestDue(start + 1_000), start + 20)
       const leased = yield* claim(start + 20)
-      yield* expectEqual("with that one leased", yield* oldestDue(start + 100), start + 50)
+      yield* expectEqual("with the longest overdue leased", yield* oldestDue(start + 100), start + 50)
       yield* claim(start + 50)
       yield* expectEqual("with both leased", yield* oldestDue(start + 100), null)
       yield* release(start + 60, start + 60, leased)
@@ -303,7 +303,7 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
   }
 ]
 
-/** Returns the last attempts of deliveries, as shown in lists. */
+/** Returns the last attempt of each delivery, as listed. */
 const lastOf = Effect.fnUntraced(function* (ids: ReadonlyArray<DeliveryId>) {
   const listed = yield* (yield* DeliveryStore).list({ limit: 100 })
   return ids.map((id) => listed.find((delivery) => delivery.id === id)?.last_attempt)

@@ -28,7 +28,7 @@ import {
 import type { SuiteCase } from "../SuiteCase.ts"
 import { concurrently, expectEqual } from "../SuiteCase.ts"
 
-/** An integration with two deliveries, disabled because its receiver answered 410. */
+/** Stores an integration with two deliveries that was disabled because its receiver answered 410. */
 const gone = Effect.gen(function* () {
   const integration = yield* createIntegration()
   const ids = yield* enqueue(...records(1, 2, integration))
@@ -79,7 +79,7 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a failed probe ends in its earlier state, without a notification, and the integration stays disabled",
+    name: "a failed probe changes neither its delivery's state nor the integration, and stores no notification",
     run: Effect.gen(function* () {
       const { integration } = yield* gone
       yield* probe(integration.id, start + 10)
@@ -103,7 +103,7 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a probe also ends in its earlier state if it fails too late for a retry, or is answered with 410",
+    name: "a probe that fails too late for a retry, or is answered with 410, also leaves the delivery's state unchanged",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const id = yield* enqueueOne(newEvent(1), integration)
@@ -126,7 +126,7 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a probe leaves out deliveries that a worker may still be sending",
+    name: "a probe does not send deliveries that a worker may still be sending",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const [older] = yield* enqueue(...records(1, 2, integration))
@@ -143,7 +143,7 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       yield* expectEqual("while both are in flight", yield* probe(integration.id, start + 15), "nothing_to_send")
       yield* settle(start + 20, settlement(open))
       yield* expectEqual("attempts of the other delivery", (yield* attemptsOf(open.id)).length, 1)
-      yield* expectEqual("once it is settled", yield* probe(integration.id, start + 25), [1, open.id])
+      yield* expectEqual("once the other delivery is settled", yield* probe(integration.id, start + 25), [1, open.id])
     })
   },
   {

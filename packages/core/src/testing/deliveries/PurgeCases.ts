@@ -76,7 +76,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "purge continues where it ended, and skips kept events",
+    name: "each purge continues where the last one ended, and skips kept events",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       yield* spread(7)
@@ -100,7 +100,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
         events.reduce((sum, count) => sum + count, 0),
         5
       )
-      yield* expectEqual("at most the limit at once", Math.max(...events) <= 2, true)
+      yield* expectEqual("no call purges more than its limit", Math.max(...events) <= 2, true)
       const left = yield* store.list({ limit: 10 })
       yield* expectEqual(
         "left",
@@ -121,7 +121,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       const second = yield* purge(first.next ?? 0)
       const third = yield* purge(second.next ?? 0)
       yield* expectEqual(
-        "purged, and whether it continues",
+        "number of purged events, and whether the round continues",
         [first, second, third].map(({ events, next }) => [events, next !== null]),
         [
           [1, true],
@@ -129,7 +129,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
           [1, false]
         ]
       )
-      yield* expectEqual("the round without old events", yield* purge(0), {
+      yield* expectEqual("the next round, without old events", yield* purge(0), {
         events: 0,
         deliveries: 0,
         next: null

@@ -1,5 +1,5 @@
 /**
- * Rules for resending one delivery, or all that an integration missed, with `DeliveryStore.redeliver`.
+ * Rules for resending one delivery, or all missed deliveries of an integration, with `DeliveryStore.redeliver`.
  */
 import { Effect } from "effect"
 import type { DeliveryState, LeasedDelivery } from "../../model/Delivery.ts"
@@ -34,13 +34,13 @@ import {
 import type { SuiteCase } from "../SuiteCase.ts"
 import { concurrently, expectEqual } from "../SuiteCase.ts"
 
-/** The end of a membership that began at the start. */
+/** End of a membership that began at `start`. */
 const lapse = start + membershipLength
 
 const ended = (delivery: LeasedDelivery, state: Settlement["state"]): Settlement =>
   settlement(delivery, { state, next_attempt_at: state === "retrying" ? start + 900_000 : null })
 
-/** Stores a delivery and brings it into a state with the store's ordinary calls. */
+/** Stores a delivery and uses the store's ordinary calls to bring it into a state. */
 const bringInto = Effect.fnUntraced(function* (state: DeliveryState, n: number, integration: Integration) {
   const event = newEvent(n)
   if (state === "skipped") {
@@ -102,7 +102,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
         const leased = yield* claimOne(now)
         yield* expectEqual("answer", yield* resend(id, now + 10), [1, id])
         yield* expectEqual("answer to another", yield* resend(id, now + 11), [1, id])
-        yield* expectEqual("sent twice at once", yield* claim(now + 12), [])
+        yield* expectEqual("claimed during the attempt", yield* claim(now + 12), [])
         const { applied, hasDueDeliveries } = yield* settleWithConsequences(now + 20, ended(leased, state))
         yield* expectEqual("applied", [[...applied], hasDueDeliveries], [[id], true])
         const due = yield* findDelivery(id)
@@ -132,7 +132,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       yield* integrations.update({ ...integration, version: 3 }, 2)
       yield* expectEqual("first", yield* resend(settled.id, start + 1), [1, settled.id])
       yield* expectEqual("others", yield* recover(integration.id, 0, start + 1), [2, null])
-      yield* expectEqual("sent twice at once", yield* claim(start + 2), [])
+      yield* expectEqual("claimed during the attempts", yield* claim(start + 2), [])
       for (const { id } of leased) yield* expectEqual("leased", yield* standing(id), ["delivering", 0, null])
       yield* expectEqual("settled", [...(yield* settle(start + 3, settlement(settled)))], [settled.id])
       yield* expectEqual("settled, due", yield* standing(settled.id), ["pending", 1, start + 3])
@@ -181,7 +181,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a resend stays requested if it is released without an attempt",
+    name: "a requested resend is still pending after a release without an attempt",
     run: Effect.gen(function* () {
       const id = yield* bringInto("exhausted", 1, yield* createIntegration())
       yield* resend(id, start + 10)
@@ -215,8 +215,12 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       yield* expectEqual("disabled", yield* resend(ofDisabled, start), "integration_disabled")
       yield* expectEqual("deleted", yield* resend(ofDeleted, start), "integration_deleted")
       yield* expectEqual("unknown", yield* resend(DeliveryId.make(ofDeleted + 1), start), "not_found")
-      yield* expectEqual("what a disabled one missed", yield* recover(disabled.id, 0, start), "integration_disabled")
-      yield* expectEqual("what a deleted one missed", yield* recover(deleted.id, 0, start), "not_found")
+      yield* expectEqual(
+        "recovery of a disabled integration",
+        yield* recover(disabled.id, 0, start),
+        "integration_disabled"
+      )
+      yield* expectEqual("recovery of a deleted integration", yield* recover(deleted.id, 0, start), "not_found")
       yield* expectEqual("claimed", yield* claim(start + 1), [])
     })
   },
@@ -260,7 +264,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a recovery leaves out deliveries older than the given time",
+    name: "a recovery does not resend deliveries older than the given time",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       for (const n of [1, 2, 3]) {

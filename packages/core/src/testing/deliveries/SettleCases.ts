@@ -262,13 +262,13 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       const gone = { state: "cancelled", reason: "integration_gone", gone: true } as const
       yield* settleAs("other", start + 1, settlement(stale, gone))
       yield* settle(start + 1, settlement(stale, { ...gone, attempt: attempt(2) }))
-      yield* expectEqual("after the stale one", yield* integrations.find(integration.id), integration)
+      yield* expectEqual("after the stale 410", yield* integrations.find(integration.id), integration)
       const off = { ...integration, status: "disabled", disabled_reason: "manual", version: 2 } as const
       yield* integrations.update(off, 1)
       const on = { ...integration, version: 3 }
       yield* integrations.update(on, 2)
       yield* settle(start + 2, settlement(cancelled, gone))
-      yield* expectEqual("after the cancelled one", yield* integrations.find(integration.id), on)
+      yield* expectEqual("after the 410 for the cancelled delivery", yield* integrations.find(integration.id), on)
     })
   },
   {

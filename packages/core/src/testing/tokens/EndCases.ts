@@ -1,5 +1,5 @@
 /**
- * Rules for the end of tokens by revocation, expiry and purging.
+ * Rules for the revocation, expiry and purging of tokens.
  */
 import { Effect } from "effect"
 import { ClientId, GrantId, UserId } from "../../model/Ids.ts"
@@ -71,7 +71,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       const user = first.user_id
       yield* expectEqual("grants", yield* store.grantsOf(user, 10), [first, second, third])
       yield* expectEqual("at most two", yield* store.grantsOf(user, 2), [first, second])
-      // The access tokens expire, but the refresh token does not.
+      // The access tokens have expired; the refresh token does not expire.
       yield* store.purgeExpired(start + 1_000_000_000_000, 1_000)
       yield* expectEqual("much later", yield* store.grantsOf(user, 10), [first, second, third])
       yield* expectEqual("of nobody", yield* store.grantsOf(UserId.make("nobody"), 10), [])
@@ -121,7 +121,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "revokeAccessToken ends only that token",
+    name: "revokeAccessToken revokes only that access token",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -134,7 +134,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "revokeAccessToken requires the right hash, and the number of a token that has one",
+    name: "revokeAccessToken requires the right hash and, for a token with a number, the number",
     run: Effect.gen(function* () {
       const store = yield* TokenStore
       const grant = yield* granted("g")
@@ -169,8 +169,12 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       for (const text of old) yield* expectEqual(text, yield* store.findAccessToken(hash(text)), null)
       yield* expectEqual("living", (yield* store.findAccessToken(hash("access-g")))?.grant, grant)
       yield* store.purgeExpired(start + 1_000_000_000_000, 1_000)
-      yield* expectEqual("access token, in the end", yield* store.findAccessToken(hash("access-g")), null)
-      yield* expectEqual("refresh token, ever", (yield* store.findRefreshToken(hash("refresh-g")))?.grant, grant)
+      yield* expectEqual("access token after many years", yield* store.findAccessToken(hash("access-g")), null)
+      yield* expectEqual(
+        "refresh token after many years",
+        (yield* store.findRefreshToken(hash("refresh-g")))?.grant,
+        grant
+      )
     })
   },
   {
@@ -182,15 +186,15 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       yield* store.createCode(unused, newCode(unused, "code-unused", { expires_at: start + 600_001 }))
       const end = start + 600_000 + codeReuseWindow
       yield* store.purgeExpired(end, 10)
-      yield* expectEqual("while reuse is still detected", yield* store.purgeExpired(end, 10), 0)
+      yield* expectEqual("deleted while reuse is still detected", yield* store.purgeExpired(end, 10), 0)
       yield* expectEqual("used", (yield* store.findCode(hash("code-used"))) === null, false)
-      yield* expectEqual("the first to expire", yield* store.purgeExpired(end + 1, 10), 1)
+      yield* expectEqual("deleted when the first code is due", yield* store.purgeExpired(end + 1, 10), 1)
       yield* expectEqual("used", yield* store.findCode(hash("code-used")), null)
       yield* expectEqual("unused", (yield* store.findCode(hash("code-unused"))) === null, false)
       yield* expectEqual("the second", yield* store.purgeExpired(end + 2, 10), 1)
       yield* expectEqual("unused", yield* store.findCode(hash("code-unused")), null)
       const token = yield* store.findRefreshToken(hash("refresh-used"))
-      yield* expectEqual("the token issued for it", token?.grant.id, GrantId.make("used"))
+      yield* expectEqual("the refresh token issued for the code", token?.grant.id, GrantId.make("used"))
     })
   },
   {
@@ -207,7 +211,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       // Codes and access tokens have been purged long before.
       yield* store.purgeExpired(end, 100)
       const found = yield* Effect.forEach(chain, (text) => store.findRefreshToken(hash(text)))
-      yield* expectEqual("at the last moment of that", found.includes(null), false)
+      yield* expectEqual("found until the end of the ninety days", found.includes(null), false)
       const purge = store.purgeExpired(end + 1, 3)
       yield* expectEqual("batches", [yield* purge, yield* purge, yield* purge, yield* purge], [3, 3, 1, 0])
       const left = yield* Effect.forEach(chain, (text) => store.findRefreshToken(hash(text)))
@@ -231,7 +235,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       yield* store.revokeGrantsTo(other.client_id, start + 6)
       const end = start + 5 + revokedRetention
       yield* store.purgeExpired(end, 100)
-      yield* expectEqual("while it is still found", yield* store.purgeExpired(end, 100), 0)
+      yield* expectEqual("deleted while the grant can still be found", yield* store.purgeExpired(end, 100), 0)
       yield* expectEqual("since", (yield* store.findRefreshToken(hash("r2")))?.grant.revoked_at, start + 5)
       // Three grants, three refresh tokens and three codes.
       const purge = store.purgeExpired(end + 2, 2)
@@ -245,12 +249,12 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
         store.findRefreshToken(hash("refresh-other"))
       ])
       yield* expectEqual("left", left, [null, null, null, null, null])
-      // Creating fails for anything that still exists.
+      // `createCode` fails if the grant still exists.
       for (const each of [grant, unused, other]) yield* store.createCode(each, newCode(each, `new-${each.id}`))
     })
   },
   {
-    name: "purgeExpired counts revoked grants without remaining data, so that a full batch indicates more",
+    name: "purgeExpired counts revoked grants, even without remaining data, so a full batch means that more may follow",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grants = Array.from({ length: 7 }, (_, n) => newGrant(`g${n}`))

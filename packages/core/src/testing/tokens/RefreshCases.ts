@@ -1,5 +1,5 @@
 /**
- * Rules for `TokenStore.refresh`, the rotation of tokens and the retirement of rotated tokens.
+ * Rules for `TokenStore.refresh`, for the rotation of refresh tokens, and for the retirement of rotated tokens.
  */
 import { Effect } from "effect"
 import { TokenStore } from "../../ports/TokenStore.ts"
@@ -103,7 +103,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       const grant = yield* granted("g")
       const issued = (n: number) => ({ ...issue(grant, `a${n}`, `r${n}`), maxAccessTokens: 7 })
       yield* store.refresh(hash("refresh-g"), { ...issue(grant, "a", "r"), maxAccessTokens: 7 }, start)
-      // The calls use two refresh tokens of the same grant.
+      // The calls alternate between two refresh tokens of the grant.
       const answers = yield* concurrently(20, (n) =>
         store.refresh(hash(n % 2 === 0 ? "refresh-g" : "r"), issued(n), start + n)
       )

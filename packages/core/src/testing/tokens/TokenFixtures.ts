@@ -59,13 +59,13 @@ export const issue = (grant: Grant, accessText: string, refreshText: string | nu
   maxAccessTokens: 100
 })
 
-/** For each store, the numbers of access tokens by hash. */
+/** For each store, maps the hash of an access token to its number. */
 const numbers = new WeakMap<TokenStore["Service"], Map<TokenHash, number>>()
 
-/** How many numbers after the last known one are searched for a token that must not exist. */
+/** How many numbers after the highest known one are searched for a token that must not exist. */
 const numbersBeyond = 3
 
-/** The token store, with access tokens found by hash, because cases don't know the numbers that stores assign. */
+/** The token store, except that access tokens are found by hash: cases don't know the numbers that stores assign. */
 export const namedTokens = Effect.map(TokenStore, (store) => {
   const known = numbers.get(store) ?? new Map<TokenHash, number>()
   numbers.set(store, known)
@@ -108,7 +108,7 @@ export const namedTokens = Effect.map(TokenStore, (store) => {
   }
 })
 
-/** Fails unless tokens `aN` and `rN` exist exactly for the numbers N whose answer is true. */
+/** Fails unless the tokens `aN` and `rN` exist for each N whose answer is true, and for no other. */
 export const expectTokensOf = Effect.fnUntraced(function* (answers: ReadonlyArray<boolean>) {
   const store = yield* namedTokens
   const found = yield* Effect.forEach(answers, (_, n) =>

@@ -1,5 +1,5 @@
 /**
- * Rules for receivers' answers.
+ * Rules for handling receivers' answers.
  */
 import { Effect } from "effect"
 import { maxExcerptLength } from "../../model/Delivery.ts"
@@ -21,7 +21,7 @@ import {
   start
 } from "./Receivers.ts"
 
-/** Returns the excerpt of an immediate answer. */
+/** Returns the body excerpt of an immediate answer; the whole result if there was none. */
 const excerptOf = Effect.fnUntraced(function* (...steps: ReadonlyArray<ReceiverStep>) {
   const result = yield* postTo(yield* answering(...steps))
   return result._tag === "Answered" && result.elapsed < patience ? result.excerpt : result
@@ -100,7 +100,7 @@ export const answerCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers>
         { wait: 20 },
         { write: Uint8Array.of(0xa9, 0x62) }
       ]
-      yield* expectEqual("a letter in two pieces", yield* excerptOf(...pieces), "aéb")
+      yield* expectEqual("a letter split between two pieces", yield* excerptOf(...pieces), "aéb")
       const chunks = { write: "2\r\nab\r\n1\r\nc\r\n0\r\n\r\n" }
       yield* expectEqual("chunks", yield* excerptOf(head("transfer-encoding: chunked"), chunks), "abc")
       const odd = { write: Uint8Array.of(0x61, 0xff, 0x62) }

@@ -8,9 +8,12 @@ import { expectEqual } from "../SuiteCase.ts"
 import type { ReceiverScript, ReceiverStep, ScriptedReceivers } from "./Receivers.ts"
 import { expectClosed, expectFailed, postTo, start } from "./Receivers.ts"
 
-/** Long enough that even a busy machine can connect and get headers, in milliseconds. */
+/** Deadline in milliseconds, long enough to connect and get headers even on a busy machine. */
 const deadline = 1_000
-/** How much later than a plain timer a result may be, in milliseconds. A deadline that starts again would be later. */
+/**
+ * A result may arrive this many milliseconds after a plain timer of the same length. A restarted deadline would take
+ * longer.
+ */
 const slack = 900
 
 /** Writes single bytes for longer than the deadline. */
@@ -25,13 +28,13 @@ const expectAtTheDeadline = (what: string, { elapsed }: TransportResult, fired: 
     true
   )
 
-/** Posts to receivers with these scripts, concurrently to save waiting time. */
+/** Posts to a receiver for each script, all at the same time to save waiting. */
 const postToEach = Effect.fnUntraced(function* (scripts: Readonly<Record<string, ReceiverScript>>) {
   return yield* Effect.forEach(
     Object.entries(scripts),
     Effect.fnUntraced(function* ([what, script]) {
       const receiver = yield* start(script)
-      // Measures when a timer of the same length fires, because timers are late on a busy machine.
+      // Measures when a plain timer of the same length fires, because timers fire late on a busy machine.
       const timer = Effect.timed(Effect.sleep(deadline))
       const [result, [fired]] = yield* Effect.all([postTo(receiver, { deadline }), timer], { concurrency: 2 })
       yield* expectAtTheDeadline(what, result, fired)

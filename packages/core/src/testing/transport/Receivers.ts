@@ -1,6 +1,6 @@
 /**
- * Receivers with scripts, and helpers to send to them. Core opens no sockets, so the caller of the suite provides the
- * receivers.
+ * Scripted receivers, and helpers to send requests to them. Core opens no sockets, so the caller of the suite provides
+ * the receivers.
  */
 import type { Scope } from "effect"
 import { Context, Effect } from "effect"
@@ -9,11 +9,11 @@ import type { TransportRequest, TransportResult } from "../../ports/Transport.ts
 import { Transport } from "../../ports/Transport.ts"
 import { expectEqual, RuleBroken } from "../SuiteCase.ts"
 
-/** A receiver's next action on a connection. */
+/** An action of a receiver on a connection. */
 export type ReceiverStep =
   /** Writes bytes. Text is encoded as UTF-8. */
   | { readonly write: string | Uint8Array }
-  /** Waits for some milliseconds. */
+  /** Waits for this many milliseconds. */
   | { readonly wait: number }
   /** Ends the connection normally. */
   | "end"
@@ -43,17 +43,17 @@ export interface ReceivedRequest {
 /** A receiver that listens on 127.0.0.1. */
 export interface ScriptedReceiver {
   readonly port: number
-  /** Returns the complete requests so far. */
+  /** All complete requests received so far. */
   readonly received: Effect.Effect<ReadonlyArray<ReceivedRequest>>
-  /** Returns once a complete request has arrived. */
+  /** Completes once a complete request has arrived. */
   readonly hasReceived: Effect.Effect<void>
   /** Number of accepted connections. */
   readonly accepted: Effect.Effect<number>
-  /** Returns once no connection is open, no matter which side closed them. */
+  /** Completes once no connection is open, no matter which side closed them. */
   readonly allClosed: Effect.Effect<void>
 }
 
-/** Starts receivers. Each ends with its scope. */
+/** Starts receivers, each of which stops when its scope closes. */
 export class ScriptedReceivers extends Context.Service<
   ScriptedReceivers,
   {
@@ -81,7 +81,7 @@ export const ok = answer(200, "ok")
 /** Long enough for any immediate answer, in milliseconds. */
 export const patience = 60_000
 
-/** Every part of a request that can contain a secret has a test secret. */
+/** Each part of a request that could hold a secret contains the word `secret`. */
 const path = "/hook?token=url-secret"
 
 const loopback = [IpNetwork.fromStringUnsafe("127.0.0.0/8")]
@@ -108,12 +108,12 @@ export const to = ({ port }: Pick<ScriptedReceiver, "port">, fields: Partial<Tra
 /** Posts to a receiver at 127.0.0.1. */
 export const postTo = (...[receiver, fields]: Parameters<typeof to>) => post(to(receiver, fields))
 
-/** Returns the status, or the outcome if there is none. */
+/** Returns the status of an answer, or the outcome of a failure. */
 export const outcomeOf = (result: TransportResult) => (result._tag === "Failed" ? result.outcome : result.status)
 
 type Failure = TransportResult & { readonly _tag: "Failed" }
 
-/** Fails unless a request failed with this outcome, and its detail is one line without secrets. */
+/** Fails unless a request failed with one of these outcomes and its detail is one line without secrets. */
 export const expectFailed = Effect.fnUntraced(function* (
   what: string,
   result: TransportResult,

@@ -1,5 +1,5 @@
 /**
- * Rules for requests, which arrive unchanged, once, and only at their receiver.
+ * Rules for requests: each arrives unchanged, once, and at its receiver only.
  */
 import { Deferred, Effect, Fiber } from "effect"
 import { Transport } from "../../ports/Transport.ts"
@@ -41,7 +41,7 @@ const loopbackHosts = [
 
 export const requestCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers>> = [
   {
-    name: "posts the body with exactly the given headers, once",
+    name: "posts the body once, with exactly the given headers",
     run: Effect.gen(function* () {
       const receiver = yield* answering(ok)
       const request = requestTo(`127.0.0.1:${receiver.port}`)
@@ -87,7 +87,7 @@ export const requestCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers
         for (let i = 1; i <= 3; i++) {
           yield* expectEqual(`${ending}: outcome`, outcomeOf(yield* postTo(receiver, { body: `number ${i}` })), 200)
         }
-        // On connections that are not kept alive, no request was repeated.
+        // A transport that does not keep connections alive repeats no request.
         const bodies = (yield* receiver.received).map(({ body }) => body)
         const atMostTwice = bodies.every((body, at) => bodies.indexOf(body) >= at - 1)
         yield* expectEqual(`${ending}: each at most twice`, [new Set(bodies).size, atMostTwice], [3, true])
@@ -187,9 +187,9 @@ export const requestCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers
       yield* silent.hasReceived
       cancel()
       cancel()
-      yield* expectClosed("after the request was sent", silent)
+      yield* expectClosed("cancelled after the request was sent", silent)
       send(to(silent), () => reports++)()
-      yield* expectClosed("before it was connected", silent)
+      yield* expectClosed("cancelled before the connection was open", silent)
       yield* expectEqual("later", outcomeOf(yield* postTo(yield* answering(ok))), 200)
       yield* expectEqual("reports", reports, 0)
     }).pipe(Effect.scoped)
