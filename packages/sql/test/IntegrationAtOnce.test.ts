@@ -1,5 +1,5 @@
 /**
- * A request for a single integration on SQLite runs synchronously, without a fiber.
+ * Reading a single integration on SQLite runs synchronously, without a fiber.
  */
 import {
   Crypto,
