@@ -242,7 +242,7 @@ describe("wrong usage", () => {
     { args: ["preview", "--rate-scale", "1e3"], says: "at most 1000" },
     { args: [...run, "--speed", "fast"], says: "--speed fast: expected a factor above 0, like 60x" },
     { args: [...run, "--speed", "0x"], says: "--speed 0x" },
-    { args: [...run, "--speed", "2x", "--as-fast-as-possible"], says: "exclude each other" },
+    { args: [...run, "--speed", "2x", "--as-fast-as-possible"], says: "can't be used together" },
     { args: [...run, "--max-inflight", "0"], says: "from 1 to 10000" },
     { args: ["run", "--operator-key", "k"], says: "--operator-key needs --to" },
     {

@@ -265,12 +265,12 @@ describe("a receiver that can't be reached", () => {
 
   const signing = ["--secret", `whsec_${"QUFB".repeat(8)}`]
   it.live.each([
-    ["asks for the secret after a refusal", [401, 403], [], "it may check signatures: give its secret with --secret"],
+    ["asks for the secret after a refusal", [401, 403], [], "it might check signatures: give its secret with --secret"],
     [
       "asks whether the given secret is right",
       [401],
       signing,
-      "it may check signatures: is the given secret the right one?"
+      "it might check signatures: is the given secret right?"
     ],
     ["does not ask for it otherwise", [401, 500], signing, "is the receiver running, and is this its URL?"]
   ] as const)("lists the statuses of a receiver that answers, and %s", ([, statuses, secret, advice]) =>
@@ -391,10 +391,10 @@ describe("several seeds", () => {
       const failure = yield* Effect.flip(simulate(...args, "--slo", "delivery_max<1s"))
       assert.instanceOf(failure, CommandFailure)
       const again = "npx doorhook simulate run --virtual --preset quiet --seed 3 "
-      assert.match(failure.message, /^Objectives missed by seed 3: delivery_max<1s \(\d+.*\)\. Again: /)
+      assert.match(failure.message, /^Objectives missed by seed 3: delivery_max<1s \(\d+.*\)\. To repeat: /)
       assert.include(failure.message, again)
       const text = (yield* TestConsole.logLines).join("\n")
-      assert.include(text, "seeds        4 run, failed: 3, 4")
+      assert.include(text, "seeds        4 completed, failed: 3, 4")
       assert.match(text, /^MISSED +delivery_max<1s .*\nagain +npx .* --seed 3 .*\n(?:.*\n)+again +npx .* --seed 4 /m)
     }).pipe(Effect.provide(platform), Effect.provideService(Equipment, deserted))
   )
@@ -410,7 +410,7 @@ describe("several interrupted seeds", () => {
         until: () => Effect.map(text, (said) => /^again .* --seed 3 /m.test(said))
       })
       yield* Fiber.interrupt(running)
-      assert.match(yield* text, /^seeds +\d+ of 100000 run to their end, failed: 3\b/m)
+      assert.match(yield* text, /^seeds +\d+ of 100000 completed, failed: 3\b/m)
     }).pipe(Effect.provide(platform), Effect.provideService(Equipment, deserted))
   )
 })
@@ -467,7 +467,7 @@ describe("wrong usage of simulate run", () => {
     { args: ["run", "--rate", "50"], says: "--rate 50: expected a rate like 50/s" },
     { args: ["run", "--rate", "0/s"], says: "above 0" },
     { args: ["run", "--stages", "10/s"], says: "--stages 10/s: expected stages like 10/s:1m,200/s:5m" },
-    { args: ["run", "--rate", "5/s", "--stages", "5/s:1m"], says: "--rate and --stages exclude each other" },
+    { args: ["run", "--rate", "5/s", "--stages", "5/s:1m"], says: "--rate and --stages can't be used together" },
     { args: ["run", "--stages", "5/s:1m", "--duration", "1m"], says: "each stage has its own length" },
     { args: ["run", "--rate", "5/s", "--speed", "60x"], says: "--speed can't be combined with --rate" },
     {
@@ -475,7 +475,7 @@ describe("wrong usage of simulate run", () => {
       says: "--as-fast-as-possible can't be combined with --rate"
     },
     { args: ["run", "--even"], says: "--even needs --rate or --stages" },
-    { args: ["run", "--generator", "3/2"], says: "a number out of several, like 1/3" },
+    { args: ["run", "--generator", "3/2"], says: "NUMBER/GENERATORS, like 1/3" },
     { args: ["run", "--events", "x.ndjson", "--preset", "quiet"], says: "--preset applies to a plan" },
     { args: ["run", "--events", "x.ndjson", "--start", "2026-03-03"], says: "--start applies to a plan" },
     { args: ["run", "--warm-up", "24h"], says: "less than the length of the run" },
@@ -488,7 +488,7 @@ describe("wrong usage of simulate run", () => {
     { args: ["run", "--to-receiver", "http://127.0.0.1:1/", "--slo", "duplicates=0"], says: "only the receiver knows" },
     { args: [...toService, "--slo", "backlog<9"], says: "only the service can measure this" },
     { args: [...toService, "--receiver", "prompt"], says: "models receivers" },
-    { args: [...virtual, "--to", "http://127.0.0.1:1"], says: "exclude each other" },
+    { args: [...virtual, "--to", "http://127.0.0.1:1"], says: "can't be used together" },
     { args: [...virtual, "--buildings", "1000"], says: "--buildings 1000: expected a whole number from 1 to 512" },
     { args: [...virtual, "--grace", "3s"], says: "with --virtual, use --drain" },
     { args: [...virtual, "--max-inflight", "2"], says: "--max-inflight applies to runs in real time" },

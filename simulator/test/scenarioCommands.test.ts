@@ -108,7 +108,7 @@ describe("--scenario", () => {
       yield* usageError(Effect.provide(simulate("plan", "--scenario", "/nowhere.json"), platform), "/nowhere.json")
       yield* usageError(
         Effect.provide(simulate("plan", "--scenario", scenario, "--preset", "quiet"), platform),
-        "exclude each other"
+        "can't be used together"
       )
     }).pipe(Effect.provide(platform))
   )
