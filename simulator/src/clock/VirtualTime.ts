@@ -37,7 +37,7 @@ export interface Sleeper {
 export class VirtualTime {
   /** Milliseconds since the start. Never decreases. */
   now = 0
-  /** Time that the machine has slept, in milliseconds: the lead of the wall clock over `now`. */
+  /** Lead of the wall clock over `startOfTime + now`, in milliseconds. Grows while the machine sleeps. */
   wallOffset = 0
   readonly #rng: Rng
   /** The next task is drawn from this many runnable tasks. With 1, tasks run in order. */

@@ -33,7 +33,7 @@ const verdictText = (report: RunReport): string => {
   return totals.unfollowed > 0 ? "✓ All followed deliveries accounted for" : "✓ All accounted for"
 }
 
-/** Returns a table that scrolls if the page is too narrow. Each column has a name and CSS classes. */
+/** Returns a table that scrolls if the page is too narrow. A column has a name and, if needed, CSS classes. */
 const table = (
   columns: ReadonlyArray<readonly [name: string, classes?: string]>,
   rows: ReadonlyArray<Html.Html>
@@ -210,7 +210,7 @@ const charts = (report: RunReport): Html.Html => {
   return html`<div class="charts">${all.flatMap((options) => (options === null ? [] : [chart(report, options)]))}</div>`
 }
 
-/** Maximum number of integrations with their own line. */
+/** Maximum number of integrations to list. */
 const mostLines = 24
 
 const integrationRow = (line: IntegrationLine): Html.Html => {
@@ -317,7 +317,7 @@ const kinds = {
 } as const
 
 export const htmlReport = (report: RunReport): string => {
-  // Non-breaking hyphens keep the name on one line.
+  // Non-breaking hyphens keep the name of the scenario on one line.
   const title = `${duration(report.duration)} of ${report.scenario.replaceAll("-", "\u2011")}`
   const lead = `${report.description}: ${counted(report.buildings, "building")}, ${counted(report.integrations, "integration")}. From ${report.start.replace("T", " ")}, seed ${report.seed}, ${report.target}. It took ${duration(report.took)}.`
   return Html.page({
