@@ -112,7 +112,7 @@ describe("a retry sent before its due time", () => {
       "delivery 1 counts early attempt 2 in its schedule"
     ])
     assert.deepStrictEqual(whats(10_000, { early: 1, next_attempt_at: 38_000 }), [
-      "delivery 1 has another due time than before early attempt 2"
+      "delivery 1 has a different due time than before early attempt 2"
     ])
   })
 })

@@ -326,7 +326,7 @@ describe("open arrivals", () => {
       assert.deepStrictEqual([few.bodies.length, totals.accepted, totals.held > 100], [200, 200, true])
       assert.match(
         yield* printed,
-        /^held +\d+ requests to publish waited for a place: 10 were open \(--max-inflight\)$/m
+        /^held +\d+ publish requests waited, because 10 were open \(--max-inflight\)$/m
       )
       assert.match(yield* printed, /RATE NOT REACHED/)
     }).pipe(Effect.provide(platform()))

@@ -210,7 +210,7 @@ describe("a run whose wait ends with open deliveries", () => {
       assert.instanceOf(failure, CommandFailure)
       assert.match(failure.message, /^Objectives missed: service_p99<0s \(.*\)$/)
       const said = (yield* TestConsole.logLines).join("\n")
-      assert.match(said, /\nopen +\d+ when the wait ended, which --grace limits/)
+      assert.match(said, /\nopen +\d+ when the wait ended \(limited by --grace\)/)
       assert.match(said, /\nmet +lost=0 \(0\)/)
       assert.match(said, /\nsent +in \d+ ms, [\d,]+ events\/s\ntook +[\d.]+ s$/m)
       assert.notMatch(said, /\n(broken|late|rate|intended) /)
@@ -443,7 +443,7 @@ describe("wrong usage of simulate run", () => {
       args: ["run", "--preset", "quiet", "--speed", "60x", "--duration", "1h", "--receiver", "down:09:00-15:00"],
       says: "that time is outside the run"
     },
-    { args: [...virtual, "--slo", "ack<5s"], says: "there is no metric ack" },
+    { args: [...virtual, "--slo", "ack<5s"], says: "unknown metric ack" },
     { args: [...virtual, "--report", "pdf=x"], says: "expected html=FILE, json=FILE or csv=FILE" },
     { args: [...virtual, "--report", "json=/no/such/folder/r.json"], says: "/no/such/folder: there is no such file" },
     { args: [...virtual, "--report", "html=/"], says: "it is a folder" },
@@ -484,7 +484,7 @@ describe("wrong usage of simulate run", () => {
     { args: ["run", "--metrics", "0"], says: "a whole number from 1 to 65535" },
     { args: [...virtual, "--slo", "rate>=99%"], says: "--slo rate>=99%: this run can't measure it: on virtual time" },
     { args: [...virtual, "--slo", "intended_max<1h"], says: "can't measure it" },
-    { args: ["run", "--as-fast-as-possible", "--slo", "late_p99<1s"], says: "keeps no schedule" },
+    { args: ["run", "--as-fast-as-possible", "--slo", "late_p99<1s"], says: "has no schedule" },
     { args: ["run", "--to-receiver", "http://127.0.0.1:1/", "--slo", "duplicates=0"], says: "only the receiver knows" },
     { args: [...toService, "--slo", "backlog<9"], says: "only the service can measure this" },
     { args: [...toService, "--receiver", "prompt"], says: "models receivers" },

@@ -135,7 +135,7 @@ const sourceOf = (flowPlace: FlowPlace, options: PlanOptions, makeDay: ReturnTyp
       next: () => dayFrom(number + 1)
     }
   }
-  // The people of a day can be out until the end of the next day (see `longestDay`). Events kept by a controller arrive
+  // A person's day can continue until the end of the next day (see `longestDay`). Events kept by a controller arrive
   // before the controller's next restart or soon after.
   const lookBack = devices === null ? 1 : 2
   return dayFrom(dayNumberAt(window.from, building.time_zone) - lookBack)

@@ -21,7 +21,7 @@ export const rules = {
   "nothing-lost":
     "Every accepted event gets a delivery for each integration it matches. Each delivery ends or waits for a retry. Only deliveries of disabled integrations are skipped",
   "retry-times":
-    "A retry is sent after its schedule's delay plus up to a fifth, after Retry-After, or early after an outage. Nothing is given up before its schedule ends, and no call is sent after its lifetime",
+    "A retry is sent after the delay in its schedule (plus up to a fifth), after Retry-After, or early after an outage. No delivery is given up before its schedule ends, and no call is sent after its lifetime",
   "nothing-after-end": "Nothing is sent after a delivery has ended, or to an integration that is deleted or disabled",
   "delivered-is-received": "A delivery in state delivered was answered with 200 in time"
 } as const
@@ -272,7 +272,7 @@ export class Ledger {
     // was disabled.
     for (const [id, { count, first }] of this.#unsent)
       this.report("nothing-lost", now, `${first}, but integration ${id} is neither disabled nor deleted`, count)
-    for (const { id } of stuck) this.report("nothing-lost", now, `delivery ${id} did not end, but waits for no retry`)
+    for (const { id } of stuck) this.report("nothing-lost", now, `delivery ${id} has not ended and waits for no retry`)
     const { deliveries } = measurements.totals
     const stored = deliveryStates.reduce((sum, state) => sum + states[state], 0) + this.purged
     if (stored === deliveries) return
@@ -328,9 +328,9 @@ export class Ledger {
       const again = Math.max(earlyOf, asked === 0 ? 0 : lastEnd + asked)
       return Math.abs((dueAt ?? 0) - again) <= tolerance
         ? null
-        : `has another due time than before early attempt ${attempts}`
+        : `has a different due time than before early attempt ${attempts}`
     }
-    if (delay === undefined || dueAt === null) return `has no retry ${attempts} in its schedule`
+    if (delay === undefined || dueAt === null) return `is to be retried after attempt ${attempts}, but its schedule has no such retry`
     const isInTime =
       dueAt >= lastEnd + Math.max(delay, asked) - tolerance && dueAt <= latest(lastEnd, delay) + tolerance
     return isInTime ? null : `has a retry ${dueAt - lastEnd} ms after attempt ${attempts}, against its schedule`

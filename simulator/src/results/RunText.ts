@@ -81,7 +81,7 @@ export const lossText = ({ totals }: RunReport): string => {
     [totals.open, "still open at the end"]
   ] as const
   const list = ends.flatMap(([count, name]) => (count > 0 ? [`${grouped(count)} ${name}`] : [])).join(", ")
-  const refused = failed > 0 ? ` ${counted(failed, "event")} never accepted, as the publisher was told.` : ""
+  const refused = failed > 0 ? ` ${counted(failed, "event")} not accepted (the publisher got an error).` : ""
   if (lost === null)
     return `Unknown: the service did not report the deliveries of ${counted(accepted, "event")}.${refused}`
   if (lost > 0) return `Yes: ${counted(lost, "delivery", "deliveries")} of accepted events not accounted for.${refused}`
@@ -167,13 +167,13 @@ const rowsOf = (report: RunReport, lastFailure: string | null): ReadonlyArray<Ro
       totals.held > 0,
       "held",
       () =>
-        `${counted(totals.held, "request")} to publish waited for a place: ${grouped(report.max_in_flight ?? 0)} were open (--max-inflight)`
+        `${counted(totals.held, "publish request")} waited, because ${grouped(report.max_in_flight ?? 0)} were open (--max-inflight)`
     ),
-    ...when(totals.unanswered > 0, "unanswered", () => `${grouped(totals.unanswered)} (sent or about to be)`),
+    ...when(totals.unanswered > 0, "unanswered", () => `${grouped(totals.unanswered)} (sent or about to be sent)`),
     ...when(
       totals.requests > 0,
       "requests",
-      () => `${grouped(totals.requests)}${again > 0 ? ` (${grouped(again)} of them again)` : ""}`
+      () => `${grouped(totals.requests)}${again > 0 ? ` (${grouped(again)} of them retries)` : ""}`
     ),
     ...count("delivered"),
     ...count("exhausted"),
@@ -183,7 +183,7 @@ const rowsOf = (report: RunReport, lastFailure: string | null): ReadonlyArray<Ro
     ...when(
       totals.open > 0,
       "open",
-      () => `${grouped(totals.open)} when the wait ended, which ${isReal ? "--grace" : "--drain"} limits`
+      () => `${grouped(totals.open)} when the wait ended (limited by ${isReal ? "--grace" : "--drain"})`
     ),
     ...count("lost"),
     ...when(totals.unfollowed > 0, "unfollowed", () => `${counted(totals.unfollowed, "event")}: too many to look up`),

@@ -94,7 +94,7 @@ export const readSlos = (text: string): Result.Result<ReadonlyArray<Slo>, string
     const match = /^([a-z0-9_.]+)\s*(<=|>=|<|>|=)\s*(\S+)$/.exec(part.trim())
     if (match === null) return Result.fail(`${JSON.stringify(part.trim())} is not an objective; expected ${sloForms}`)
     const metric = readMetric(match[1] ?? "")
-    if (metric === null) return Result.fail(`there is no metric ${match[1]}; expected ${sloForms}`)
+    if (metric === null) return Result.fail(`unknown metric ${match[1]}; expected ${sloForms}`)
     const value = readValue(metric, match[3] ?? "")
     if (value === null)
       return Result.fail(`${match[1]} is compared with ${expectedValue[metric.kind]}, not with ${match[3]}`)
@@ -126,7 +126,7 @@ const ofSchedules: ReadonlyArray<MetricName> = ["intended", "late", "rate"]
 
 /** Returns the reason why this kind of run, with or without a schedule, can't measure an objective; null if it can. */
 export const unmeasurable = ({ metric: { name } }: Slo, kind: RunKind, hasSchedule: boolean): string | null => {
-  if (!hasSchedule && ofSchedules.includes(name)) return "--as-fast-as-possible keeps no schedule"
+  if (!hasSchedule && ofSchedules.includes(name)) return "--as-fast-as-possible has no schedule"
   return unmeasured[kind].find(([names]) => names.includes(name))?.[1] ?? null
 }
 
