@@ -1,4 +1,6 @@
-/** The settings of `simulate run`: receivers, grace, seeds, and the answers to wrong usage. */
+/**
+ * The settings of `simulate run`: receivers, grace, seeds, and the errors for wrong usage.
+ */
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { setImmediate } from "node:timers/promises"
@@ -21,7 +23,7 @@ import { parseDay } from "../src/world/CalendarDate.ts"
 const platform = Layer.mergeAll(NodePlatform.layer, FetchHttpClient.layer, TestConsole.layer)
 const simulate = (...args: ReadonlyArray<string>) => Command.runWith(simulateCommand, { version: "0" })(args)
 
-/** Counts what a receiver answers to many requests at a minute of a day, by outcome. */
+/** Counts the outcomes of many requests to a receiver, all at the same minute of a day. */
 const answersOf = (texts: ReadonlyArray<string>, minute = 600, date = "2026-03-03", sinceStart = 0) => {
   const rules = texts.map((text) => Result.getOrThrow(readReceiver(text)))
   const receiver = new Receiver(modelFor(rules, 1), new Rng(root(7)))
@@ -45,7 +47,7 @@ describe("modelled receivers", () => {
   it("have the given latency, and process events even if the answer is late", () => {
     const { share, times } = answersOf(["slow:p50=2s,p99=9s"])
     assert.approximately(times.quantile(0.5), 2_000, 150)
-    // The spread is ln 4.5 / 2.326; 7.8 % of such times are above 5 s.
+    // The spread of the logarithm is ln 4.5 / 2.326, so 7.8 % of the times are above 5 s.
     assert.approximately(share("timeout"), 0.078, 0.02)
     assert.approximately(share("200"), 0.922, 0.02)
   })
@@ -79,7 +81,7 @@ describe("modelled receivers", () => {
   })
 
   it("limit the rate with a Retry-After, and are gone from a given time", () => {
-    // 4,000 requests in 400 s. Three are accepted each second.
+    // Of 4,000 requests in 400 s, three are accepted each second.
     assert.approximately(answersOf(["rate-limited:3/s"]).share("200"), 0.3, 0.01)
     assert.strictEqual(answersOf(["gone:after=2h"], 600, "2026-03-03", 7_199_999).share("200"), 1)
     assert.strictEqual(answersOf(["gone:after=2h"], 600, "2026-03-03", 7_200_000).share("410 unprocessed"), 1)
@@ -97,7 +99,7 @@ describe("modelled receivers", () => {
     })
   })
 
-  /** Returns when and how requests at these times are answered. */
+  /** Returns the outcomes and durations of requests at these times. */
   const served = (texts: ReadonlyArray<string>, times: ReadonlyArray<number>, deadline = 60_000) => {
     const rules = texts.map((text) => Result.getOrThrow(readReceiver(text)))
     const receiver = new Receiver(modelFor(rules, 1), new Rng(root(7)))
@@ -126,7 +128,7 @@ describe("modelled receivers", () => {
       [200, 3_000],
       [200, 1_000]
     ])
-    // Without a queue, and with a request that is processed although its sender no longer waits.
+    // First without a queue, then with a request that is processed although its sender no longer waits.
     assert.deepStrictEqual(served([constant, "workers:1,queue:0"], [0, 10, 1_000]), [
       [200, 1_000],
       [503, null],
@@ -219,7 +221,7 @@ describe("a run whose wait ends with open deliveries", () => {
   )
 })
 
-/** Returns what a run says about its length. */
+/** Returns the line in which a run announces its length. */
 const announced = (...args: ReadonlyArray<string>) => {
   const heard = Effect.gen(function* () {
     for (;;) {
@@ -266,12 +268,7 @@ describe("a receiver that can't be reached", () => {
   const signing = ["--secret", `whsec_${"QUFB".repeat(8)}`]
   it.live.each([
     ["asks for the secret after a refusal", [401, 403], [], "it might check signatures: give its secret with --secret"],
-    [
-      "asks whether the given secret is right",
-      [401],
-      signing,
-      "it might check signatures: is the given secret right?"
-    ],
+    ["asks whether the given secret is right", [401], signing, "it might check signatures: is the given secret right?"],
     ["does not ask for it otherwise", [401, 500], signing, "is the receiver running, and is this its URL?"]
   ] as const)("lists the statuses of a receiver that answers, and %s", ([, statuses, secret, advice]) =>
     Effect.gen(function* () {
@@ -340,7 +337,7 @@ describe("an interrupted run on virtual time", () => {
       const running = yield* Effect.forkChild(simulate(...args))
       const lines = TestConsole.logLines
       yield* Effect.repeat(Effect.yieldNow, { until: () => Effect.map(lines, ({ length }) => length > 0) })
-      // The run has begun, and has published events after some turns of other fibers.
+      // The run has begun. After some turns of other fibers, it has published events.
       for (let turn = 0; turn < 50; turn++) yield* Effect.promise(setImmediate)
       yield* Fiber.interrupt(running)
       assert.match((yield* lines).join("\n"), /^planned +[\d,]+ events\naccepted[^]*^report +/m)
@@ -352,7 +349,9 @@ describe("an interrupted run on virtual time", () => {
 })
 
 describe("a run over several time zones", () => {
-  /** A scenario of four hours that begins six hours later in the west. */
+  /**
+   * Returns arguments for a run of four hours over two buildings. In the western one, the plan begins six hours later.
+   */
   const inTwoZones = Effect.fnUntraced(function* (folder: string) {
     const scenario = join(folder, "scenario.json")
     const homes = { flats: 100 }

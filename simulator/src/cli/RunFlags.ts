@@ -58,7 +58,10 @@ export const runFlags = {
   tenantIntegrations: usually("tenant-integrations", "Tenants of each building that have their own integration"),
   speed: optional("speed", "Speed relative to the plan, like 60x (default 1x)"),
   asFastAsPossible: isSet("as-fast-as-possible", "Ignore the schedule: publish as fast as events are accepted"),
-  batch: usually("batch", "Maximum number of events in a publish request; a request collects events for up to a second"),
+  batch: usually(
+    "batch",
+    "Maximum number of events in a publish request; a request collects events for up to a second"
+  ),
   maxInflight: optional(
     "max-inflight",
     "Maximum number of publish requests open at the same time (default 1000; 16 as fast as possible)"

@@ -105,8 +105,7 @@ const ofFile = Effect.fnUntraced(function* (path: string, texts: Texts) {
   const { checks, count } = yield* isCsv ? ofCsv(path, judgement, texts) : ofLines(path, judgement)
   if (count === 0) return yield* CommandFailure.usage(`${path}: expected events, one per line; the file has none`)
   const against = scenario === null ? "" : ` against ${scenario.name}`
-  const by =
-    scenario === null && use === null ? "; only checked for impossible traffic: --use adds checks" : ""
+  const by = scenario === null && use === null ? "; only checked for impossible traffic: --use adds checks" : ""
   yield* report(`${path}: ${grouped(count)} events${against}${by}`, checks)
 })
 

@@ -182,7 +182,8 @@ export const readReceiver = (text: string): Result.Result<ReceiverRule, string> 
     return wrong(`unknown receiver ${JSON.stringify(name || text)}`)
   const range = /^(\d{1,6})(?:-(\d{1,6}))?$/.exec(match[1] ?? "")
   const [from, to] = [Number(range?.[1] ?? 0), Number(range?.[2] ?? range?.[1] ?? 0)]
-  if (match[1] !== undefined && (from < 1 || to < from)) return wrong(`${match[1]} is not a number or range of integrations`)
+  if (match[1] !== undefined && (from < 1 || to < from))
+    return wrong(`${match[1]} is not a number or range of integrations`)
   const kind = match[3] === undefined ? alone : Option.getOrNull(read?.(match[3]) ?? Option.none())
   return kind === null
     ? wrong(`${name} can't be ${JSON.stringify(match[3] ?? "on its own")}`)

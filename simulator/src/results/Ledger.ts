@@ -330,7 +330,8 @@ export class Ledger {
         ? null
         : `has a different due time than before early attempt ${attempts}`
     }
-    if (delay === undefined || dueAt === null) return `is to be retried after attempt ${attempts}, but its schedule has no such retry`
+    if (delay === undefined || dueAt === null)
+      return `is to be retried after attempt ${attempts}, but its schedule has no such retry`
     const isInTime =
       dueAt >= lastEnd + Math.max(delay, asked) - tolerance && dueAt <= latest(lastEnd, delay) + tolerance
     return isInTime ? null : `has a retry ${dueAt - lastEnd} ms after attempt ${attempts}, against its schedule`

@@ -80,7 +80,7 @@ const buildingOf = (document: BuildingDocument, id: number, name: string, firstI
   return house === null ? rooms : joined(house, rooms)
 }
 
-/** Share of people who enter unlogged right behind another, with and without turnstiles (assumed). */
+/** Share of people right behind another person who enter without an event, with and without turnstiles (assumed). */
 const usualTailgating = { with: 0.02, without: 0.1 } as const
 
 const flowsOf = ({ anomalies, flows, homes, offices }: BuildingDocument, building: Building): ReadonlyArray<Flow> => {

@@ -190,12 +190,7 @@ export const BuildingDocument = Schema.Struct({
     "Differences from the usual flows. A building with homes has residents, visitors, parcels, food and trades. A building with offices has employees, cleaners, guards, guests, office_parcels, office_food and trades",
     setting
   ),
-  anomalies: parameter(
-    AnomalyParameters,
-    {},
-    "Number of anomalies per building and thirty days",
-    setting
-  ),
+  anomalies: parameter(AnomalyParameters, {}, "Number of anomalies per building and thirty days", setting),
   devices: parameter(DeviceParameters, {}, "Faults of devices: outages, late sending and wrong clocks", setting)
 })
 export type BuildingDocument = typeof BuildingDocument.Type

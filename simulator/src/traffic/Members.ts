@@ -72,7 +72,7 @@ const clumsiness = (people: number): ReadonlyArray<number> => {
   return each.map((own) => own / mean)
 }
 
-/** Minimum probability that another denied attempt came before a denied attempt (assumed). */
+/** Minimum probability that a denied attempt directly follows another denied attempt (assumed). */
 const deniedAgain = 0.25
 
 /** Adds the denied attempts before a passage. */

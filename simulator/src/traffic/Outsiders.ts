@@ -147,7 +147,7 @@ export const guid = (rng: Rng): string => {
   return `${a}-${b.slice(0, 4)}-4${b.slice(5)}-${variant}${c.slice(1, 4)}-${c.slice(4)}${d}`
 }
 
-/** Maximum number of tries to find a person in an occupied place. */
+/** Maximum number of draws to find an occupied place. So many empty places mean fewer visits. */
 const mostTries = 5
 
 /** Draws a person to visit. All people are equally likely, so larger households and companies get more visitors. */
