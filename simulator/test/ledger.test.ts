@@ -1,6 +1,4 @@
-/**
- * Tests the ledger alone. Each test passes it the steps of a delivery.
- */
+/** Tests the ledger alone. Each test passes it the steps of a delivery. */
 import type { DeliveryState, Event, Settlement } from "@doorhook/core"
 import {
   BuildingId,

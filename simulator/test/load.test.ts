@@ -1,6 +1,4 @@
-/**
- * The load of a run: rates, stages, event files, and the shares of several generators.
- */
+/** The load of a run: rates, stages, event files, and the shares of several generators. */
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { CommandFailure } from "@doorhook/core"

@@ -1,6 +1,4 @@
-/**
- * Results of runs: series, objectives, reports, and merged reports of several generators.
- */
+/** Results of runs: series, objectives, reports, and merged reports of several generators. */
 import { assert, describe, it } from "@effect/vitest"
 import { Option, Result } from "effect"
 import { metricsText } from "../src/cli/LiveMetrics.ts"

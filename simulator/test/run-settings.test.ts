@@ -1,6 +1,4 @@
-/**
- * The settings of `simulate run`: receivers, grace, seeds, and the errors for wrong usage.
- */
+/** The settings of `simulate run`: receivers, grace, seeds, and the errors for wrong usage. */
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { setImmediate } from "node:timers/promises"

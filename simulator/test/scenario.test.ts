@@ -1,6 +1,4 @@
-/**
- * Scenario files: their schema, error messages, and the resulting scenarios.
- */
+/** Scenario files: their schema, error messages, and the resulting scenarios. */
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { Option, Result } from "effect"

@@ -1,6 +1,4 @@
-/**
- * Runs `simulate` in this process, as a user would, and captures the output.
- */
+/** Runs `simulate` in this process, as a user would, and captures the output. */
 import { simulateCommand } from "@doorhook/simulator"
 import * as NodePlatform from "@doorhook/testkit/NodePlatform"
 import { ConfigProvider, Effect, Layer } from "effect"

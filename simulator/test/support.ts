@@ -1,6 +1,4 @@
-/**
- * Helpers that several tests use.
- */
+/** Helpers that several tests use. */
 import { Option, Stream } from "effect"
 import type { PlannedEvent, Scenario } from "@doorhook/simulator"
 import { LocalTime, preset } from "@doorhook/simulator"

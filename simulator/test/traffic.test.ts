@@ -1,6 +1,4 @@
-/**
- * The traffic of the presets matches their flows: how many people come, when, and which passages follow.
- */
+/** The traffic of the presets matches their flows: how many people come, when, and which passages follow. */
 import { assert, describe, it } from "@effect/vitest"
 import type { Scenario } from "@doorhook/simulator"
 import { LocalTime } from "@doorhook/simulator"

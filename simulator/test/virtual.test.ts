@@ -1,6 +1,4 @@
-/**
- * Runs on virtual time measure outages, repeat exactly, and detect broken rules.
- */
+/** Runs on virtual time measure outages, repeat exactly, and detect broken rules. */
 import type { NewEventRecord, Settlement, TransportRequest } from "@doorhook/core"
 import { defaultDeliverySettings, StoreError, Transport } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"

@@ -103,7 +103,7 @@ describe("LogSync", () => {
       const { disk, sql } = yield* setUp
       const first = yield* Effect.forkChild(sql.withTransaction(sql`INSERT INTO t VALUES (1)`))
       yield* until(() => disk.asked.length === 1)
-      // Like a repeated request, this transaction only reads the first one's changes.
+      // Like a repeated request, this transaction only reads what the first one changed.
       const repeated = yield* Effect.forkChild(sql.withTransaction(count(sql)))
       yield* turns
       assert.isUndefined(repeated.pollUnsafe())

@@ -123,7 +123,7 @@ describe("a read", () => {
   it("does not use a snapshot that failed to start", () => {
     const { close, read, reader, writer } = open()
     try {
-      // State of the snapshot after its first read has failed.
+      // Reproduces the state after the first read of a snapshot has failed.
       reader.exec("BEGIN")
       writer.prepare(put).run(1, 1)
       assert.strictEqual(read(1), 1)

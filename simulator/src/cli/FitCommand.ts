@@ -26,7 +26,7 @@ export const fitCommand = Command.make(
       Flag.withDefault("UTC")
     ),
     kind: Flag.String("kind").pipe(
-      Flag.withDescription("Kind of building: homes, offices, or auto to tell by the weekend traffic"),
+      Flag.withDescription("Kind of building: homes, offices, or auto to decide by the weekend traffic"),
       Flag.withDefault("auto")
     ),
     ...logFlags

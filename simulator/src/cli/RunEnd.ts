@@ -1,6 +1,6 @@
 /**
  * What runs of all kinds need for their end: the facts for the report, objectives that end the run early, and the
- * reason of a failure.
+ * reason for a failure.
  */
 import { CommandFailure, DurationText } from "@doorhook/core"
 import { Effect, Record } from "effect"

@@ -1,6 +1,4 @@
-/**
- * A binary heap. The first item in the given order is on top.
- */
+/** A binary heap. The first item in the given order is on top. */
 export class Heap<A> {
   readonly #items: Array<A> = []
   readonly #isBefore: (a: A, b: A) => boolean

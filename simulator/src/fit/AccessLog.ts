@@ -1,6 +1,4 @@
-/**
- * Reads an access log in CSV: the openings of doors and the calls.
- */
+/** Reads an access log in CSV: the openings of doors and the calls. */
 import { CsvError, parse } from "csv-parse/sync"
 import { Result, Schema } from "effect"
 import { dayNumberOf } from "../world/CalendarDate.ts"

@@ -1,6 +1,4 @@
-/**
- * Fits a scenario to an access log. Parameters that can't be estimated keep their usual values.
- */
+/** Fits a scenario to an access log. Parameters that can't be estimated keep their usual values. */
 import { Record, Result, Schema } from "effect"
 import { decodeScenario, resolve } from "../scenario/Resolve.ts"
 import type { Scenario } from "../scenario/Scenario.ts"

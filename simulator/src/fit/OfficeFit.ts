@@ -1,6 +1,4 @@
-/**
- * Estimates employees from a log: attendance by weekday, times of arrival, groups, lunch and shifts.
- */
+/** Estimates employees from a log: attendance by weekday, times of arrival, groups, lunch and shifts. */
 import { weekdayOf } from "../world/CalendarDate.ts"
 import { hour, second } from "../world/LocalTime.ts"
 import type { LogEntry } from "./AccessLog.ts"

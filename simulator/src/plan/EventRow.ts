@@ -1,6 +1,4 @@
-/**
- * Reads recorded events from any source: lines of NDJSON with the members of planned events.
- */
+/** Reads recorded events from any source: lines of NDJSON with the members of planned events. */
 import { Option, Result, Schema } from "effect"
 import { AnyPlannedEvent, PlannedEvent } from "./PlannedEvent.ts"
 import { schemaProblems } from "@doorhook/core"

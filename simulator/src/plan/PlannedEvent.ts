@@ -1,6 +1,4 @@
-/**
- * An event of a plan: one line of NDJSON. The event is published at the time `at`, without that member.
- */
+/** An event of a plan: one line of NDJSON. The event is published at the time `at`, without that member. */
 import { AccessLogData, Action, builtInTable, BuildingId, CallData, TenantId } from "@doorhook/core"
 import { Schema } from "effect"
 import type { Access, Call } from "../traffic/Occurrence.ts"

@@ -1,6 +1,4 @@
-/**
- * Wraps the store of an engine, and records stored and settled deliveries in a ledger.
- */
+/** Wraps the store of an engine, and records stored and settled deliveries in a ledger. */
 import type { DeliveryStore, Event, IntegrationId, IntegrationStore } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Ledger } from "../results/Ledger.ts"

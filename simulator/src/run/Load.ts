@@ -1,6 +1,4 @@
-/**
- * The load of a run: events of a scenario or a file, at their own times or at a given rate.
- */
+/** The load of a run: events of a scenario or a file, at their own times or at a given rate. */
 import type { BuildingId, NewEvent, TenantId } from "@doorhook/core"
 import { builtInTable, CommandFailure, DurationText, fileTrouble, JsonText, PublishRequest } from "@doorhook/core"
 import { Effect, FileSystem, Option, Predicate, Result, Stream } from "effect"

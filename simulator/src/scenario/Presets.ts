@@ -1,6 +1,4 @@
-/**
- * The scenarios that come with doorhook. Their files can also be used with `--scenario`.
- */
+/** The scenarios that come with doorhook. Their files can also be used with `--scenario`. */
 import { Option, Schema } from "effect"
 import { demo } from "./Demo.ts"
 import controllerOfflineFlush from "./presets/controller-offline-flush.json" with { type: "json" }

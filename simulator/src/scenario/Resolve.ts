@@ -1,6 +1,4 @@
-/**
- * Reads a scenario file and builds its buildings and flows of people. Reports mistakes with their JSON paths.
- */
+/** Reads a scenario file and builds its buildings and flows of people. Reports mistakes with their JSON paths. */
 import { schemaProblems } from "@doorhook/core"
 import { Result, Schema } from "effect"
 import type { Flow } from "../traffic/Flows.ts"

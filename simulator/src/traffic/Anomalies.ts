@@ -1,6 +1,4 @@
-/**
- * Anomalies: pranks, faults and attacks. Their occurrences are labelled, as ground truth for detectors.
- */
+/** Anomalies: pranks, faults and attacks. Their occurrences are labelled, as ground truth for detectors. */
 import { Schema } from "effect"
 import { between, chance, oneOf, poisson } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"

@@ -123,7 +123,7 @@ interface Lunch {
   readonly isBehind: boolean
 }
 
-/** Minimum time between arrival and going home, and between arrival and lunch, in hours. */
+/** Minimum length of a working day, and minimum time between lunch and arrival or departure, in hours. */
 const shortestDay = 3
 const shortestMorning = 0.5
 

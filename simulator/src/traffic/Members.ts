@@ -1,6 +1,4 @@
-/**
- * Common behaviour of all credential holders: they come on most days and open doors themselves.
- */
+/** Common behaviour of all credential holders: they come on most days and open doors themselves. */
 import { Schema } from "effect"
 import { between, chance, dayFactor } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
@@ -93,7 +91,7 @@ const addDenials = (
   }
 }
 
-/** Maximum length of a person's day, from its first midnight. A plan starts generating this long before its start. */
+/** Maximum length of a person's day, from its first midnight. So a plan must also generate the day before it starts. */
 const longestDay = 2 * dayMillis
 
 interface Passage {

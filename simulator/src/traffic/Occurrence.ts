@@ -1,6 +1,4 @@
-/**
- * Occurrences at doors, before devices record them: the interface between traffic and plan.
- */
+/** Occurrences at doors, before devices record them: the interface between traffic and plan. */
 import type { BuildingId, CallData, TenantId } from "@doorhook/core"
 import type { AccessPoint, EntryMethod, Panel, Unit } from "../world/Building.ts"
 import type { FlowName } from "./Flow.ts"

@@ -1,6 +1,4 @@
-/**
- * People who look after an office building: cleaners at several times of day, and a guard at night.
- */
+/** People who look after an office building: cleaners at several times of day, and a guard at night. */
 import { Schema } from "effect"
 import { between, chance, normal, poisson } from "../random/Distribution.ts"
 import type { FlowDay } from "./Flow.ts"

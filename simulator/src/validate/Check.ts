@@ -1,6 +1,4 @@
-/**
- * Results of realism checks, and how they are printed.
- */
+/** Results of realism checks, and how they are printed. */
 import { columns } from "@doorhook/core"
 
 export interface Check {

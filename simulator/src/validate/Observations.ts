@@ -1,6 +1,4 @@
-/**
- * Counts the events of a building. Memory grows with doors and people, but not with events.
- */
+/** Counts the events of a building. Memory grows with doors and people, but not with events. */
 import { isWeekend, weekdayOf } from "../world/CalendarDate.ts"
 import { dayMillis, hour, minute, second } from "../world/LocalTime.ts"
 import { offsetAt } from "../world/zones/TimeZone.ts"

@@ -1,6 +1,4 @@
-/**
- * The parts of an event that validation needs, from a plan, a recorded log in NDJSON, or an access log in CSV.
- */
+/** The parts of an event that validation needs, from a plan, a recorded log in NDJSON, or an access log in CSV. */
 import type { LogEntry } from "../fit/AccessLog.ts"
 import type { EventRow } from "../plan/EventRow.ts"
 import { plannedEvent } from "../plan/PlannedEvent.ts"

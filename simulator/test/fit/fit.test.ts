@@ -1,6 +1,4 @@
-/**
- * A fit recovers the parameters with which a log was generated, and reports mistakes in a log.
- */
+/** A fit recovers the parameters with which a log was generated, and reports mistakes in a log. */
 import { assert, describe, it } from "@effect/vitest"
 import { Option, Result } from "effect"
 import { preset } from "@doorhook/simulator"
