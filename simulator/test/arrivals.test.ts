@@ -39,7 +39,8 @@ const twoPeaks: DayShape = {
 }
 
 /**
- * Returns a shape's share of arrivals before a clock time in hours, computed per second with the engine's own `Math`.
+ * Returns a function that gives the share of arrivals before a time of day in hours. It sums up the shape second by
+ * second, with the built-in `Math`.
  */
 const shareBefore = (shape: DayShape): ((clock: number) => number) => {
   const density = (h: number) =>
@@ -98,8 +99,8 @@ describe("the inverse of the cumulative intensity", () => {
 })
 
 /**
- * Rescales gaps between arrivals to those of a Poisson process of rate one, and turns them into numbers that are
- * uniform by chance.
+ * Rescales the gaps between arrivals to rate one, and turns them into numbers that are uniform if the arrivals are a
+ * Poisson process.
  */
 const rescaledGaps = (times: ReadonlyArray<number>, share: (clock: number) => number, mean: number) => {
   const reached = times.map((time) => mean * share(time / hour))
@@ -129,7 +130,7 @@ describe("arrivals", () => {
   })
 
   it("fail the test no more often than by chance", () => {
-    // With 400 seeds at 1 %, 4 rejections are expected; more than 12 have a probability of 0.03 %.
+    // With 400 seeds at 1 %, 4 rejections are expected. The probability of more than 12 is 0.03 %.
     let rejected = 0
     for (let seed = 0; seed < 400; seed++) {
       const day = [...arrivals(ordinary, twoPeaks, 100, new Rng(root(seed)))]

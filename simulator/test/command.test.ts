@@ -14,7 +14,7 @@ import { platform, printed, simulate } from "./simulateCli.ts"
 import { scenarioOf, startAt } from "./support.ts"
 
 /**
- * Starts a service that answers with this status and records the keys it got. Everything it accepts has three
+ * Starts a service that answers with this status and records the keys of requests. Every accepted request has three
  * deliveries.
  */
 const service = Effect.fnUntraced(function* (status: number) {
@@ -214,7 +214,7 @@ describe("a long command that sends nothing", () => {
     (command) =>
       Effect.gen(function* () {
         const running = yield* Effect.forkChild(simulate(command, "--duration", "3650d", "--preset", "office-1000"))
-        // The command is running, and lets other fibers take turns.
+        // The command is running, and other fibers get their turns.
         for (let turn = 0; turn < 20; turn++) yield* Effect.promise(setImmediate)
         assert.isUndefined(running.pollUnsafe())
         yield* Fiber.interrupt(running)
@@ -242,7 +242,7 @@ describe("wrong usage", () => {
     { args: ["preview", "--rate-scale", "1e3"], says: "at most 1000" },
     { args: [...run, "--speed", "fast"], says: "--speed fast: expected a factor above 0, like 60x" },
     { args: [...run, "--speed", "0x"], says: "--speed 0x" },
-    { args: [...run, "--speed", "2x", "--as-fast-as-possible"], says: "exclude each other" },
+    { args: [...run, "--speed", "2x", "--as-fast-as-possible"], says: "can't be used together" },
     { args: [...run, "--max-inflight", "0"], says: "from 1 to 10000" },
     { args: ["run", "--operator-key", "k"], says: "--operator-key needs --to" },
     {

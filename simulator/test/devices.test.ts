@@ -1,4 +1,4 @@
-/** Devices that are offline and send late, wrong clocks, denied attempts, and anomalies. */
+/** Offline devices that send late, wrong clocks, denied attempts, and anomalies. */
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { readScenario } from "@doorhook/simulator"
@@ -44,7 +44,7 @@ describe("offline controllers", () => {
     assert.isAbove(late.length, 40)
     for (const { at, occurrence, logged_at } of late) {
       assert.strictEqual(occurrence._tag, "Access")
-      // Drift of a clock while it is offline.
+      // The clock drifts while the controller is offline.
       assert.closeTo(logged_at, occurrence.time, 2_000)
       assert.isBelow(at - occurrence.time, 6 * 3_600_000)
     }
@@ -80,7 +80,7 @@ describe("offline controllers", () => {
         all({ outages: often, flush }).filter(({ at, occurrence }) => at > occurrence.time),
         controllerOf
       )
-    // Without a delay, events show when they were kept and when the controller was back.
+    // Without a delay, each event shows from when to when its controller was offline.
     const waits = lateOf({ per_second: 10_000, jitter: "0s" })
     for (const [controller, sent] of lateOf({ per_second: 10_000, jitter })) {
       const own = waits.get(controller) ?? []
@@ -129,7 +129,7 @@ describe("outages", () => {
         Math.floor(at / dayMillis) !== Math.floor(occurrence.time / dayMillis) && at % dayMillis > 600_000
     )
     assert.isAbove(over.length, 20)
-    // They end when the controller restarts, between 3:00 and 5:00 local time (UTC-8 or -7).
+    // Outages end when the controller restarts, between 3:00 and 5:00 local time (UTC-8 or -7).
     const nightly = (time: number) => Math.floor((time - 12 * 3_600_000) / dayMillis)
     for (const { at, occurrence } of late) assert.isAtMost(nightly(at) - nightly(occurrence.time), 1)
   })

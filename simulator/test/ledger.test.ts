@@ -1,4 +1,4 @@
-/** The ledger alone, given the events of a delivery step by step. */
+/** Tests the ledger alone. Each test passes it the steps of a delivery. */
 import type { DeliveryState, Event, Settlement } from "@doorhook/core"
 import {
   BuildingId,
@@ -34,7 +34,7 @@ const emptyLedger = () => {
   return { ledger, measurements, store, whats: () => ledger.violations.map(({ what }) => what) }
 }
 
-/** A settlement after a failed attempt. */
+/** Returns the settlement of a failed attempt. */
 const retrying = (number: number, changes: Partial<Settlement>): Settlement => ({
   delivery_id: delivery,
   integration_id: integration,
@@ -59,7 +59,7 @@ const retrying = (number: number, changes: Partial<Settlement>): Settlement => (
 
 const failed = { _tag: "Failed", outcome: "timeout", detail: "no answer", elapsed: 5_000 } as const
 
-/** Returns a ledger with a delivery that failed after five seconds and is to be retried after ten. */
+/** Returns a ledger with a delivery that failed at 5 s and is due again at 10 s. */
 const withRetry = () => {
   const { ledger, measurements, store } = emptyLedger()
   const request = (attempt: number, now: number, earlyOf: number | null = null) => {
@@ -112,7 +112,7 @@ describe("a retry sent before its due time", () => {
       "delivery 1 counts early attempt 2 in its schedule"
     ])
     assert.deepStrictEqual(whats(10_000, { early: 1, next_attempt_at: 38_000 }), [
-      "delivery 1 has another due time than before early attempt 2"
+      "delivery 1 has a different due time than before early attempt 2"
     ])
   })
 })

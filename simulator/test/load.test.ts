@@ -1,4 +1,4 @@
-/** What a run sends, and when: rates, stages, event files, and the shares of several generators. */
+/** The load of a run: rates, stages, event files, and the shares of several generators. */
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { CommandFailure } from "@doorhook/core"
@@ -55,7 +55,7 @@ describe("rates and stages", () => {
   })
 })
 
-/** Returns the events of a plan as a run sends them. */
+/** Events of a plan, as a run sends them. */
 const arrivals = atPlannedTimes(
   plan(scenarioOf("quiet"), { seed: 7, start: startAt("2026-03-03T00:00"), duration: 86_400_000 })
 )

@@ -3,7 +3,7 @@ import * as fc from "fast-check"
 import type { Source } from "../src/plan/Merge.ts"
 import { merge } from "../src/plan/Merge.ts"
 
-/** Elements of one day: its start, and offsets from it. */
+/** The elements of each day, as offsets from the start of the day. */
 const days = fc.array(fc.array(fc.nat(30), { maxLength: 8 }), { maxLength: 5 })
 
 interface Element {
@@ -12,7 +12,7 @@ interface Element {
   readonly place: number
 }
 
-/** Returns a chain of sources. Each begins ten after the one before and can overlap with the next. */
+/** Returns a chain of sources. Each source begins 10 after the previous one and can overlap with the next. */
 const chainOf = (chain: ReadonlyArray<ReadonlyArray<number>>, number: number, opened: Array<number>) => {
   const elements = chain.map((offsets, day) =>
     offsets

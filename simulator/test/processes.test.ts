@@ -1,4 +1,4 @@
-/** Tests that need whole processes: the same bytes with different versions of Node.js. */
+/** Plans are the same, byte for byte, with different versions of Node.js. */
 import { execFile } from "node:child_process"
 import { existsSync, realpathSync } from "node:fs"
 import { delimiter, join } from "node:path"

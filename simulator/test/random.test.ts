@@ -16,7 +16,7 @@ const deviation = (numbers: ReadonlyArray<number>): number => {
   return Math.sqrt(mean(numbers.map((x) => (x - center) ** 2)))
 }
 
-/** Returns the relative difference, for numbers of any size. */
+/** Returns the relative difference of two numbers. */
 const difference = (a: number, b: number): number => Math.abs(a - b) / Math.max(1e-300, Math.abs(b))
 
 describe("arithmetic from exactly defined operations", () => {
@@ -75,15 +75,15 @@ describe("substreams", () => {
   })
 
   it("are independent for neighbouring days", () => {
-    // The same draw on 20,000 consecutive days is as uniform as a single stream: chi-square over 100 cells, 99 degrees
-    // of freedom.
+    // The same draw on 20,000 consecutive days is as uniform as numbers from one stream: chi-square over 100 cells, 99
+    // degrees of freedom.
     const counts = Array.from({ length: 100 }, () => 0)
     for (let day = 0; day < 20_000; day++) {
       const cell = new Rng(child(root(3), day)).below(100)
       counts[cell] = (counts[cell] ?? 0) + 1
     }
     const chiSquare = counts.reduce((sum, count) => sum + (count - 200) ** 2 / 200, 0)
-    // 0.05 % of random tables are below 57 or above 156.
+    // For uniform draws, the probability of a value below 57 or above 156 is 0.05 %.
     assert.isTrue(chiSquare > 57 && chiSquare < 156, `chi-square ${chiSquare}`)
   })
 })

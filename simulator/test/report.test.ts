@@ -1,6 +1,6 @@
 /**
- * The report in Chromium: wide and on a phone, light and dark, without network and scripts. And the JSON and CSV
- * reports.
+ * Tests the HTML report in Chromium (wide and on a phone, light and dark, without network and scripts), and the JSON
+ * and CSV reports.
  */
 import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -31,7 +31,7 @@ let browser: Browser | null = null
 
 const file = (name: string) => join(folder, name)
 
-/** A day that shows everything a report can show. */
+/** Arguments of a run of one day that fills all parts of a report. */
 const args = [
   "run --virtual --preset residential-200 --duration 24h --start 2026-03-03T00:00",
   "--receiver 1=down:09:00-15:00 --receiver flaky:0.1 --receiver late:5%",
@@ -67,7 +67,7 @@ afterAll(async () => {
 const wide = { width: 1_180, height: 900 }
 const phone = { width: 375, height: 740 }
 
-/** Opens the report and records all errors and requests. */
+/** Opens the report, and records all errors and requests of the page. */
 const open = async (options: BrowserContextOptions) => {
   if (browser === null) throw new Error("there is no browser")
   const context = await browser.newContext(options)

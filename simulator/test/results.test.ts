@@ -1,4 +1,4 @@
-/** Results of a run: series, objectives, reports, and the merged reports of several generators. */
+/** Results of runs: series, objectives, reports, and merged reports of several generators. */
 import { assert, describe, it } from "@effect/vitest"
 import { Option, Result } from "effect"
 import { metricsText } from "../src/cli/LiveMetrics.ts"
@@ -26,7 +26,7 @@ interface Wishes extends Partial<Omit<RunResult, "facts" | "measurements" | "slo
   readonly slos?: string
 }
 
-/** Returns the report of given measurements, for an hour that begins at 8:00. */
+/** Returns a report with these measurements, for a run of one hour that begins at 8:00. */
 const reportOf = (measurements: Measurements, { facts = {}, slos, ...more }: Wishes = {}): RunReport =>
   makeReport({
     facts: {
@@ -93,7 +93,7 @@ describe("a series", () => {
   it("shows the busiest minute of a run of any length, as longer intervals keep the peaks", () => {
     const peaksOf = (length: number) => {
       const series = new Series()
-      // 300 within one minute of the first hour.
+      // 300 requests within one minute of the first hour.
       for (let nth = 0; nth < 300; nth++) series.countPeak(31 * minute + nth * 100, "requests")
       for (let at = hour; at < length; at += 10 * minute) series.countPeak(at, "requests")
       series.at(length)
@@ -230,7 +230,7 @@ describe("the warm-up", () => {
   })
 })
 
-/** Measures planned and accepted events, and two that were not accepted. */
+/** Measures this many planned and accepted events, and two that were not accepted. */
 const events = (planned: number, accepted: number) => (own: Measurements) => {
   for (let nth = 0; nth < planned; nth++) own.plan(nth * 1_000)
   for (let nth = 0; nth < accepted; nth++) own.accept(10 * nth, nth, nth * 1_000)
@@ -291,9 +291,9 @@ describe("counts of events", () => {
       Object.assign(own.sample, { wanted: 40, failed: 3, why: "status 429: slow down" })
     })
     const report = reportOf(measurements, { facts: { kind: "service" } })
-    assert.match(summaryText(report), /^held +12 requests to publish waited for a place: 1,000 were open/m)
+    assert.match(summaryText(report), /^held +12 publish requests waited, because 1,000 were open/m)
     assert.match(summaryText(report), /^sampled +37 deliveries for request times; 3 more lookups failed \(status 429/m)
-    assert.include(htmlReport(report), "The load was not open then")
+    assert.include(htmlReport(report), "Some events were therefore sent late")
     assert.deepStrictEqual(report.sample, { wanted: 40, failed: 3, why: "status 429: slow down" })
   })
 })
@@ -475,7 +475,7 @@ describe("times of the day", () => {
     }
   })
 
-  // The day before clocks change to summer time in Berlin.
+  // The run begins on the day before clocks go forward in Berlin.
   const facts = { start: "2026-03-28T08:00", began_at: "2026-03-28T07:00:00.000Z", duration: 2 * day }
   const worst = measured((own) => {
     own.deliver(

@@ -1,6 +1,6 @@
 /**
- * What load testers do with `simulate run`: play a file, set rates, compare, merge generators, watch metrics, stop on a
- * missed objective.
+ * Uses of `simulate run` in load tests: play a file, set rates, compare reports, merge generators, watch metrics, stop
+ * on a missed objective.
  */
 import { readFile, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
@@ -22,7 +22,7 @@ const reportIn = (file: string) =>
     (text): RunReport => JSON.parse(text)
   )
 
-/** Starts a service that accepts everything and lists one delivery of each event. */
+/** Starts a service that accepts everything and lists one delivery for each event. */
 const service = Effect.fnUntraced(function* (takes = 0) {
   const bodies: Array<ReadonlyArray<Readonly<Record<string, unknown>>>> = []
   let count = 0
@@ -176,7 +176,7 @@ describe("simulate run at a rate", () => {
       const inTime = stages.series.map(({ planned }) => planned)
       assert.deepStrictEqual([inTime[29], inTime[30], inTime[39], inTime[40]], [2, 20, 20, 2])
       assert.deepInclude(yield* run("--rate", "10/s", "--duration", "30s"), { duration: 30_000 })
-      // A shorter file ends the run.
+      // The run ends early if the file has fewer events.
       assert.strictEqual((yield* run("--rate", "10/s", "--events", yield* recording(folder, 50))).totals.planned, 50)
     }).pipe(Effect.provide(platform()))
   )
@@ -324,10 +324,7 @@ describe("open arrivals", () => {
       )
       const { totals } = yield* reportIn(out)
       assert.deepStrictEqual([few.bodies.length, totals.accepted, totals.held > 100], [200, 200, true])
-      assert.match(
-        yield* printed,
-        /^held +\d+ requests to publish waited for a place: 10 were open \(--max-inflight\)$/m
-      )
+      assert.match(yield* printed, /^held +\d+ publish requests waited, because 10 were open \(--max-inflight\)$/m)
       assert.match(yield* printed, /RATE NOT REACHED/)
     }).pipe(Effect.provide(platform()))
   )

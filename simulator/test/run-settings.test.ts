@@ -1,4 +1,4 @@
-/** The settings of `simulate run`: receivers, grace, seeds, and the answers to wrong usage. */
+/** The settings of `simulate run`: receivers, grace, seeds, and the errors for wrong usage. */
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { setImmediate } from "node:timers/promises"
@@ -21,7 +21,7 @@ import { parseDay } from "../src/world/CalendarDate.ts"
 const platform = Layer.mergeAll(NodePlatform.layer, FetchHttpClient.layer, TestConsole.layer)
 const simulate = (...args: ReadonlyArray<string>) => Command.runWith(simulateCommand, { version: "0" })(args)
 
-/** Counts what a receiver answers to many requests at a minute of a day, by outcome. */
+/** Counts the outcomes of many requests to a receiver, all at the same minute of a day. */
 const answersOf = (texts: ReadonlyArray<string>, minute = 600, date = "2026-03-03", sinceStart = 0) => {
   const rules = texts.map((text) => Result.getOrThrow(readReceiver(text)))
   const receiver = new Receiver(modelFor(rules, 1), new Rng(root(7)))
@@ -45,7 +45,7 @@ describe("modelled receivers", () => {
   it("have the given latency, and process events even if the answer is late", () => {
     const { share, times } = answersOf(["slow:p50=2s,p99=9s"])
     assert.approximately(times.quantile(0.5), 2_000, 150)
-    // The spread is ln 4.5 / 2.326; 7.8 % of such times are above 5 s.
+    // The spread of the logarithm is ln 4.5 / 2.326, so 7.8 % of the times are above 5 s.
     assert.approximately(share("timeout"), 0.078, 0.02)
     assert.approximately(share("200"), 0.922, 0.02)
   })
@@ -79,7 +79,7 @@ describe("modelled receivers", () => {
   })
 
   it("limit the rate with a Retry-After, and are gone from a given time", () => {
-    // 4,000 requests in 400 s. Three are accepted each second.
+    // Of 4,000 requests in 400 s, three are accepted each second.
     assert.approximately(answersOf(["rate-limited:3/s"]).share("200"), 0.3, 0.01)
     assert.strictEqual(answersOf(["gone:after=2h"], 600, "2026-03-03", 7_199_999).share("200"), 1)
     assert.strictEqual(answersOf(["gone:after=2h"], 600, "2026-03-03", 7_200_000).share("410 unprocessed"), 1)
@@ -97,7 +97,7 @@ describe("modelled receivers", () => {
     })
   })
 
-  /** Returns when and how requests at these times are answered. */
+  /** Returns the outcomes and durations of requests at these times. */
   const served = (texts: ReadonlyArray<string>, times: ReadonlyArray<number>, deadline = 60_000) => {
     const rules = texts.map((text) => Result.getOrThrow(readReceiver(text)))
     const receiver = new Receiver(modelFor(rules, 1), new Rng(root(7)))
@@ -126,7 +126,7 @@ describe("modelled receivers", () => {
       [200, 3_000],
       [200, 1_000]
     ])
-    // Without a queue, and with a request that is processed although its sender no longer waits.
+    // First without a queue, then with a request that is processed although its sender no longer waits.
     assert.deepStrictEqual(served([constant, "workers:1,queue:0"], [0, 10, 1_000]), [
       [200, 1_000],
       [503, null],
@@ -210,7 +210,7 @@ describe("a run whose wait ends with open deliveries", () => {
       assert.instanceOf(failure, CommandFailure)
       assert.match(failure.message, /^Objectives missed: service_p99<0s \(.*\)$/)
       const said = (yield* TestConsole.logLines).join("\n")
-      assert.match(said, /\nopen +\d+ when the wait ended, which --grace limits/)
+      assert.match(said, /\nopen +\d+ when the wait ended \(limited by --grace\)/)
       assert.match(said, /\nmet +lost=0 \(0\)/)
       assert.match(said, /\nsent +in \d+ ms, [\d,]+ events\/s\ntook +[\d.]+ s$/m)
       assert.notMatch(said, /\n(broken|late|rate|intended) /)
@@ -219,7 +219,7 @@ describe("a run whose wait ends with open deliveries", () => {
   )
 })
 
-/** Returns what a run says about its length. */
+/** Returns the line in which a run announces its length. */
 const announced = (...args: ReadonlyArray<string>) => {
   const heard = Effect.gen(function* () {
     for (;;) {
@@ -265,13 +265,8 @@ describe("a receiver that can't be reached", () => {
 
   const signing = ["--secret", `whsec_${"QUFB".repeat(8)}`]
   it.live.each([
-    ["asks for the secret after a refusal", [401, 403], [], "it may check signatures: give its secret with --secret"],
-    [
-      "asks whether the given secret is right",
-      [401],
-      signing,
-      "it may check signatures: is the given secret the right one?"
-    ],
+    ["asks for the secret after a refusal", [401, 403], [], "it might check signatures: give its secret with --secret"],
+    ["asks whether the given secret is right", [401], signing, "it might check signatures: is the given secret right?"],
     ["does not ask for it otherwise", [401, 500], signing, "is the receiver running, and is this its URL?"]
   ] as const)("lists the statuses of a receiver that answers, and %s", ([, statuses, secret, advice]) =>
     Effect.gen(function* () {
@@ -340,7 +335,7 @@ describe("an interrupted run on virtual time", () => {
       const running = yield* Effect.forkChild(simulate(...args))
       const lines = TestConsole.logLines
       yield* Effect.repeat(Effect.yieldNow, { until: () => Effect.map(lines, ({ length }) => length > 0) })
-      // The run has begun, and has published events after some turns of other fibers.
+      // The run has begun. After some turns of other fibers, it has published events.
       for (let turn = 0; turn < 50; turn++) yield* Effect.promise(setImmediate)
       yield* Fiber.interrupt(running)
       assert.match((yield* lines).join("\n"), /^planned +[\d,]+ events\naccepted[^]*^report +/m)
@@ -352,7 +347,9 @@ describe("an interrupted run on virtual time", () => {
 })
 
 describe("a run over several time zones", () => {
-  /** A scenario of four hours that begins six hours later in the west. */
+  /**
+   * Returns arguments for a run of four hours over two buildings. In the western one, the plan begins six hours later.
+   */
   const inTwoZones = Effect.fnUntraced(function* (folder: string) {
     const scenario = join(folder, "scenario.json")
     const homes = { flats: 100 }
@@ -391,10 +388,10 @@ describe("several seeds", () => {
       const failure = yield* Effect.flip(simulate(...args, "--slo", "delivery_max<1s"))
       assert.instanceOf(failure, CommandFailure)
       const again = "npx doorhook simulate run --virtual --preset quiet --seed 3 "
-      assert.match(failure.message, /^Objectives missed by seed 3: delivery_max<1s \(\d+.*\)\. Again: /)
+      assert.match(failure.message, /^Objectives missed by seed 3: delivery_max<1s \(\d+.*\)\. To repeat: /)
       assert.include(failure.message, again)
       const text = (yield* TestConsole.logLines).join("\n")
-      assert.include(text, "seeds        4 run, failed: 3, 4")
+      assert.include(text, "seeds        4 completed, failed: 3, 4")
       assert.match(text, /^MISSED +delivery_max<1s .*\nagain +npx .* --seed 3 .*\n(?:.*\n)+again +npx .* --seed 4 /m)
     }).pipe(Effect.provide(platform), Effect.provideService(Equipment, deserted))
   )
@@ -410,7 +407,7 @@ describe("several interrupted seeds", () => {
         until: () => Effect.map(text, (said) => /^again .* --seed 3 /m.test(said))
       })
       yield* Fiber.interrupt(running)
-      assert.match(yield* text, /^seeds +\d+ of 100000 run to their end, failed: 3\b/m)
+      assert.match(yield* text, /^seeds +\d+ of 100000 completed, failed: 3\b/m)
     }).pipe(Effect.provide(platform), Effect.provideService(Equipment, deserted))
   )
 })
@@ -443,7 +440,7 @@ describe("wrong usage of simulate run", () => {
       args: ["run", "--preset", "quiet", "--speed", "60x", "--duration", "1h", "--receiver", "down:09:00-15:00"],
       says: "that time is outside the run"
     },
-    { args: [...virtual, "--slo", "ack<5s"], says: "there is no metric ack" },
+    { args: [...virtual, "--slo", "ack<5s"], says: "unknown metric ack" },
     { args: [...virtual, "--report", "pdf=x"], says: "expected html=FILE, json=FILE or csv=FILE" },
     { args: [...virtual, "--report", "json=/no/such/folder/r.json"], says: "/no/such/folder: there is no such file" },
     { args: [...virtual, "--report", "html=/"], says: "it is a folder" },
@@ -467,7 +464,7 @@ describe("wrong usage of simulate run", () => {
     { args: ["run", "--rate", "50"], says: "--rate 50: expected a rate like 50/s" },
     { args: ["run", "--rate", "0/s"], says: "above 0" },
     { args: ["run", "--stages", "10/s"], says: "--stages 10/s: expected stages like 10/s:1m,200/s:5m" },
-    { args: ["run", "--rate", "5/s", "--stages", "5/s:1m"], says: "--rate and --stages exclude each other" },
+    { args: ["run", "--rate", "5/s", "--stages", "5/s:1m"], says: "--rate and --stages can't be used together" },
     { args: ["run", "--stages", "5/s:1m", "--duration", "1m"], says: "each stage has its own length" },
     { args: ["run", "--rate", "5/s", "--speed", "60x"], says: "--speed can't be combined with --rate" },
     {
@@ -475,7 +472,7 @@ describe("wrong usage of simulate run", () => {
       says: "--as-fast-as-possible can't be combined with --rate"
     },
     { args: ["run", "--even"], says: "--even needs --rate or --stages" },
-    { args: ["run", "--generator", "3/2"], says: "a number out of several, like 1/3" },
+    { args: ["run", "--generator", "3/2"], says: "NUMBER/GENERATORS, like 1/3" },
     { args: ["run", "--events", "x.ndjson", "--preset", "quiet"], says: "--preset applies to a plan" },
     { args: ["run", "--events", "x.ndjson", "--start", "2026-03-03"], says: "--start applies to a plan" },
     { args: ["run", "--warm-up", "24h"], says: "less than the length of the run" },
@@ -484,11 +481,11 @@ describe("wrong usage of simulate run", () => {
     { args: ["run", "--metrics", "0"], says: "a whole number from 1 to 65535" },
     { args: [...virtual, "--slo", "rate>=99%"], says: "--slo rate>=99%: this run can't measure it: on virtual time" },
     { args: [...virtual, "--slo", "intended_max<1h"], says: "can't measure it" },
-    { args: ["run", "--as-fast-as-possible", "--slo", "late_p99<1s"], says: "keeps no schedule" },
+    { args: ["run", "--as-fast-as-possible", "--slo", "late_p99<1s"], says: "has no schedule" },
     { args: ["run", "--to-receiver", "http://127.0.0.1:1/", "--slo", "duplicates=0"], says: "only the receiver knows" },
     { args: [...toService, "--slo", "backlog<9"], says: "only the service can measure this" },
     { args: [...toService, "--receiver", "prompt"], says: "models receivers" },
-    { args: [...virtual, "--to", "http://127.0.0.1:1"], says: "exclude each other" },
+    { args: [...virtual, "--to", "http://127.0.0.1:1"], says: "can't be used together" },
     { args: [...virtual, "--buildings", "1000"], says: "--buildings 1000: expected a whole number from 1 to 512" },
     { args: [...virtual, "--grace", "3s"], says: "with --virtual, use --drain" },
     { args: [...virtual, "--max-inflight", "2"], says: "--max-inflight applies to runs in real time" },

@@ -38,14 +38,14 @@ const live = (name: string, body: Effect.Effect<void, unknown, Effect.Services<t
 const secret = "whsec_c2VjcmV0IG9mIHRoZSByZWNlaXZlciBvZiB0ZXN0cw=="
 const soon = ["--retry", "access_log=50ms,50ms", "--retry", "call=50ms,50ms"]
 
-/** Returns how a command fails in this process. */
+/** Runs a command in this process and returns its failure. */
 const failureOf = (args: ReadonlyArray<string>, environment: Readonly<Record<string, string>> = {}) =>
   Effect.gen(function* () {
     const failure = yield* Effect.flip(simulate(...args))
     return failure instanceof CommandFailure ? failure : assert.fail(String(failure))
   }).pipe(Effect.provide(platform(environment)))
 
-/** Starts a service that accepts everything and hides some of its deliveries. */
+/** Starts a service that accepts everything but does not list some of the deliveries. */
 const forgetfulService = (hidden: number) => {
   let count = 0
   const row = (number: number) => ({
@@ -108,7 +108,7 @@ describe.concurrent("simulate run", () => {
       assert.strictEqual(code, 0, stderr + stdout)
       const { command, target, totals, verdict } = yield* readReport(file)
       assert.strictEqual(verdict, "pass")
-      // A query may contain a secret, and others read reports.
+      // The query is hidden, because it might contain a secret and reports are passed on.
       assert.strictEqual(target, `against ${receiver.url}?...`)
       assert.notInclude(command + stdout + stderr, "hush")
       assert.strictEqual(totals["delivered"], totals["deliveries"])
@@ -154,7 +154,7 @@ describe.concurrent("simulate run", () => {
           const report = ["--report", `json=${file}.json`]
           const failure = yield* Effect.flip(simulate("run", "--to", origin, "--duration", "1h", ...args, ...report))
           assert.strictEqual((yield* readReport(`${file}.json`)).verdict, "fail")
-          // A run that did not begin shows no zeros.
+          // A run that did not begin prints no zeros.
           assert.notInclude(yield* printed, "planned")
           return failure instanceof CommandFailure ? failure.message : ""
         }).pipe(Effect.provide(platform(environment)))
@@ -186,7 +186,7 @@ describe.concurrent("simulate run", () => {
       assert.isTrue(Exit.isSuccess(honest.exit), String(honest.exit))
       assert.isAbove(honest.totals["accepted"] ?? 0, 60)
       assert.deepStrictEqual([honest.totals["delivered"], honest.totals["lost"]], [honest.totals["accepted"], 0])
-      // What a service does not report is not shown as zero.
+      // Figures that a service does not report are null, not zero.
       assert.deepStrictEqual(
         [honest.totals["backlog"], honest.totals["broken"], honest.ack_timeout],
         [null, null, null]

@@ -32,7 +32,7 @@ const accept: Answering = (response, { body }) => {
   response.writeHead(202, { "content-type": "application/json" }).end(JSON.stringify({ events }))
 }
 
-/** Starts a service that records what is published. `answer` can replace its acceptance. */
+/** Starts a service that records publish requests. `answer` can replace the usual acceptance. */
 const service = Effect.fnUntraced(function* (answer: Answering = accept) {
   const received: Array<Received> = []
   const { origin: url } = yield* handlingReceiver((request, response) => {
@@ -53,7 +53,7 @@ const idsIn = (received: ReadonlyArray<Pick<Received, "body">>) =>
 const planOf = (scenario: Scenario, duration: number, rateScale = 1) =>
   plan(scenario, { seed: 3, start, duration, rateScale })
 
-/** Returns the same events as they are sent. */
+/** Returns the events of a plan with their times, as a run sends them. */
 const arrivalsOf = (scenario: Scenario, duration: number, rateScale = 1) =>
   atPlannedTimes(planOf(scenario, duration, rateScale))
 
@@ -137,7 +137,7 @@ describe("a run against a service", () => {
       for (const [index, { body }] of received.entries()) {
         for (const data of dataIn(body)) {
           const due = (Date.parse(data.logged_at) - beginning) / speed
-          // The clocks of the two measurements differ by at most a millisecond.
+          // The two clocks differ by at most a millisecond.
           assert.isAtLeast((arrivedAt[index] ?? 0) - began, due - 1.5)
         }
       }
@@ -151,7 +151,7 @@ describe("a run against a service", () => {
       const stored = new Map<string, string>()
       const { received, url } = yield* service((response, request, number) => {
         const key = String(request.headers["idempotency-key"])
-        // First busy, then an accepted batch whose answer is lost.
+        // Request 2 gets a 503. The batch of request 4 is accepted, but the answer is lost.
         if (number === 2) return response.writeHead(503, { "retry-after": "0" }).end("busy")
         stored.set(key, request.body)
         if (number === 4) return response.destroy()
@@ -211,7 +211,7 @@ describe("a run against a service", () => {
   )
 })
 
-/** An HTTP client whose answers to batches come from the test, on the test's clock. */
+/** Makes an HTTP client whose answers to batches are given by the test and take time on the test clock. */
 const stubbed = (
   answer: (number: number) => Effect.Effect<Response>,
   greeting: Effect.Effect<Response> = Effect.sync(() => Response.json({ deliveries: [] }))
@@ -258,7 +258,7 @@ describe("a run on a virtual clock", () => {
     })
   )
 
-  /** Runs against a service that stalls from 20 s to 30 s. Returns what it got and what was measured. */
+  /** Runs against a service that stalls from 20 s to 30 s. Returns the requests and the measurements. */
   const stalled = Effect.fnUntraced(function* (overrides: Overrides) {
     const { client, sent } = stubbed(() =>
       Effect.flatMap(Clock.currentTimeMillis, (now) =>
@@ -277,7 +277,7 @@ describe("a run on a virtual clock", () => {
       Effect.provideService(HttpClient.HttpClient, client),
       Effect.forkChild
     )
-    // The load is ready, and the clock of the run has started.
+    // Waits until the load is ready and the clock of the run has started.
     yield* Effect.repeat(Effect.yieldNow, { until: () => options.clock.began !== null })
     yield* TestClock.adjust("2 minutes")
     yield* Fiber.join(running)
@@ -292,7 +292,7 @@ describe("a run on a virtual clock", () => {
         Array.from({ length: 1_200 }, (_, nth) => [nth * 50, 1])
       )
       const { intended, late_start, service } = measured.latency
-      // Of 1,200 events, 200 are planned in the ten seconds. Each of them waits until these are over.
+      // Of 1,200 events, 200 are planned during the stall. Each of them waits until its end.
       assert.deepStrictEqual([intended.count, intended.quantile(0.5), intended.max], [1_200, 0, 10_000])
       assert.approximately(intended.quantile(1 - 100 / 1_200), 5_000, 100)
       assert.approximately(intended.quantile(0.99), 9_400, 160)
@@ -387,7 +387,7 @@ describe("a run on a virtual clock", () => {
   )
 })
 
-/** An HTTP client whose answers to queries for deliveries come from the test. */
+/** Makes an HTTP client whose answers to queries for deliveries are given by the test. */
 const questioned = (answer: (query: URLSearchParams) => Response) =>
   HttpClient.make((request, url) => Effect.sync(() => HttpClientResponse.fromWeb(request, answer(url.searchParams))))
 
@@ -399,7 +399,7 @@ const rowOf = (id: number, event: number, state = "delivered") => ({
   attempts: 1
 })
 
-/** Returns the result of settling, which takes longer than the wait for missing deliveries. */
+/** Returns the result of settling, after enough virtual time for any wait. */
 const settled = Effect.fnUntraced(function* (tracker: DeliveryTracker, client: HttpClient.HttpClient) {
   const settling = yield* tracker
     .settle(60_000)
@@ -474,7 +474,7 @@ describe("tracking of a service's deliveries", () => {
         )
         return [why, asked]
       })
-      // Every ten seconds for one minute.
+      // Seven requests: one every ten seconds for one minute.
       const busy = yield* says(() => new Response("busy", { status: 503, headers: { "retry-after": "10" } }))
       assert.deepStrictEqual(busy, ["status 503: busy; a longer --grace waits longer", 7])
       assert.deepStrictEqual(yield* says(() => new Response("no", { status: 403 })), ["status 403: no", 1])
@@ -486,7 +486,7 @@ describe("tracking of a service's deliveries", () => {
       const row = (event_id: string, at: number) => {
         return { id: `dlv_${at}`, event_id, integration_id: 1, state: "delivered", attempts: 0 }
       }
-      // A delivery of somebody else already existed.
+      // A delivery from before the run already exists.
       const stored = [row("evt_before", 1)]
       const list = (query: URLSearchParams) => {
         const event = query.get("event_id")
@@ -547,7 +547,8 @@ describe("tracking of a service's deliveries", () => {
         asked.set(pathname, times)
         const answer = (): Response => {
           if (pathname === "/operator/deliveries") return all(rowOf(1, 1), rowOf(2, 2), rowOf(3, 3), rowOf(4, 4))
-          // The second delivery is answered at the third try, the third never, and the fourth is refused.
+          // The lookup of the second delivery succeeds at the third try, that of the third delivery never, and that of
+          // the fourth is refused.
           if (pathname.endsWith("dlv_2") && times <= 2) return new Response("slow down", { status: 429 })
           if (pathname.endsWith("dlv_3")) return new Response("slow down", { status: 429 })
           return pathname.endsWith("dlv_4") ? new Response("no", { status: 403 }) : Response.json(detail)

@@ -1,4 +1,4 @@
-/** Scenario files: their schema, the reports of mistakes, and the resulting scenarios. */
+/** Scenario files: their schema, error messages, and the resulting scenarios. */
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { Option, Result } from "effect"
@@ -274,7 +274,7 @@ describe.each(presetNames.filter((name) => name !== "demo"))("%s", (name) => {
     let count = 0
     for (const _ of records(scenario, { seed: 9, start: startAt("2026-03-02"), duration: 21 * dayMillis })) count++
     const stated = scenario.events_per_day ?? assert.fail("states none")
-    // Days differ by the day factor, three weeks of days by 5 % and more.
+    // Because of the day factors, even averages over three weeks differ by 5 % and more.
     assert.closeTo(count / 21 / stated, 1, 0.17)
   })
 })

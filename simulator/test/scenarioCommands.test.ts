@@ -27,7 +27,7 @@ const house = JSON.stringify({
   buildings: [{ name: "House", homes: { flats: 10 }, anomalies: { pin_guessing: 90 } }]
 })
 
-/** Ten people who come at 8:00 and leave at 17:00, on every working day of four weeks. */
+/** Access log of ten people who come after 8:00 and leave after 17:00 on every working day of four weeks. */
 const log = [
   "time;person;door",
   ...Array.from({ length: 28 }, (_, day) => day).flatMap((day) =>
@@ -108,7 +108,7 @@ describe("--scenario", () => {
       yield* usageError(Effect.provide(simulate("plan", "--scenario", "/nowhere.json"), platform), "/nowhere.json")
       yield* usageError(
         Effect.provide(simulate("plan", "--scenario", scenario, "--preset", "quiet"), platform),
-        "exclude each other"
+        "can't be used together"
       )
     }).pipe(Effect.provide(platform))
   )

@@ -1,4 +1,4 @@
-/** Runs `simulate` in this process like a user, and captures its output. */
+/** Runs `simulate` in this process, as a user would, and captures the output. */
 import { simulateCommand } from "@doorhook/simulator"
 import * as NodePlatform from "@doorhook/testkit/NodePlatform"
 import { ConfigProvider, Effect, Layer } from "effect"
@@ -8,7 +8,7 @@ import { TestConsole } from "effect/testing"
 
 export const simulate = (...args: ReadonlyArray<string>) => Command.runWith(simulateCommand, { version: "0" })(args)
 
-/** Returns the platform of a process with these environment variables. */
+/** Returns the services that commands need, with these environment variables. */
 export const platform = (environment: Readonly<Record<string, string>> = {}) =>
   Layer.mergeAll(
     NodePlatform.layer,

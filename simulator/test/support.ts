@@ -1,4 +1,4 @@
-/** Helpers for several tests. */
+/** Helpers that several tests use. */
 import { Option, Stream } from "effect"
 import type { PlannedEvent, Scenario } from "@doorhook/simulator"
 import { LocalTime, preset } from "@doorhook/simulator"
@@ -21,7 +21,7 @@ export const withFlows = (scenario: Scenario, change: (flow: Flow) => Flow): Sce
   }))
 })
 
-/** Makes a flow that rings exactly once on days that are all alike, so every arrival is one call. */
+/** Changes a flow so that all days are alike and every arrival is exactly one call. */
 export const plainArrivals = (flow: OutsiderFlow): OutsiderFlow => ({
   ...flow,
   day_variation: 0,
@@ -38,7 +38,9 @@ export const toNdjson = <E, R>(events: Stream.Stream<PlannedEvent, E, R>): Strea
   })
 }
 
-/** P-value of the one-sample Kolmogorov-Smirnov test of numbers against the uniform distribution on [0, 1]. */
+/**
+ * Returns the p-value of the one-sample Kolmogorov-Smirnov test of numbers against the uniform distribution on [0, 1].
+ */
 export const uniformityPValue = (numbers: ReadonlyArray<number>): number => {
   const sorted = numbers.toSorted((a, b) => a - b)
   const n = sorted.length

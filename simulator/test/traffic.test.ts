@@ -1,4 +1,4 @@
-/** The traffic of the presets matches their flows: how many people come, when, and what follows from it. */
+/** The traffic of the presets matches their flows: how many people come, when, and which passages follow. */
 import { assert, describe, it } from "@effect/vitest"
 import type { Scenario } from "@doorhook/simulator"
 import { LocalTime } from "@doorhook/simulator"
@@ -15,7 +15,7 @@ const day = LocalTime.dayMillis
 const hour = LocalTime.hour
 const tuesday = startAt("2026-03-03T00:00")
 
-/** Returns the hours since midnight in Berlin, in winter. */
+/** Returns the time of day in Berlin, in winter, in hours. */
 const clockOf = ({ time }: Occurrence): number => ((((time + hour) % day) + day) % day) / hour
 
 const outsiders = (scenario: Scenario): ReadonlyArray<OutsiderFlow> =>
@@ -32,10 +32,10 @@ const onlyOutsiders = (scenario: Scenario): Scenario => ({
   }))
 })
 
-/** Shifts in which nobody works. */
+/** Parameters with which nobody works in shifts. */
 const byDay = { shifts: { early: 0, late: 0, night: 0, attendance: 0 } }
 
-/** Whether a count is within four standard deviations of a binomial share. */
+/** Whether a binomial count is within four standard deviations of its expectation. */
 const near = (hits: number, tries: number, share: number): boolean =>
   Math.abs(hits - tries * share) <= 4 * Math.sqrt(tries * share * (1 - share))
 
@@ -44,7 +44,7 @@ describe.each(["residential-200", "office-1000", "mixed-use", "quiet"])("visitor
   const weeks = 8
 
   it("come as often as their flow states, on each day of the week", () => {
-    // Each arrival is one ring or one use of a code.
+    // With these changes, each arrival is one ring or one use of a code.
     const once = onOutsiders(onlyOutsiders(scenario), (flow) => ({ ...flow, repeated: 0, most_rings: 1, groups: 0 }))
     const counts = new Map<string, number>()
     for (const occurrence of occurrences(once, {
@@ -60,7 +60,7 @@ describe.each(["residential-200", "office-1000", "mixed-use", "quiet"])("visitor
     for (const flow of outsiders(scenario)) {
       for (let weekday = 0; weekday < 7; weekday++) {
         const mean = flow.per_day * (flow.weekdays[weekday] ?? 0)
-        // Poisson within days, plus the variation of the day factor.
+        // The variance consists of the Poisson variance and that of the day factor.
         const deviation = Math.sqrt(weeks * (mean + (flow.day_variation * mean) ** 2))
         const count = counts.get(`${flow.name} ${weekday}`) ?? 0
         assert.isAtMost(Math.abs(count - weeks * mean), 4.5 * deviation + 0.5, `${flow.name} on weekday ${weekday}`)
@@ -84,7 +84,8 @@ describe("visits", () => {
   })
 
   it("need no ring as often as the flow states", () => {
-    // Several calls of one visit count once: another ring follows each but the last, with probability 0.25 x 0.35.
+    // Several calls of one visit count once. After each of the first two rings, another one follows with probability
+    // 0.25 x 0.35.
     const rung = calls.length / (1 + 0.0875 + 0.0875 ** 2)
     const arrivals = rung + byCode.length
     assert.isTrue(near(byCode.length, arrivals, flow?.code ?? 0), `${byCode.length} of ${arrivals}`)
@@ -182,8 +183,8 @@ describe("members", () => {
     }
     for (const [weekday, share] of [0.02, 0.52, 0.62, 0.62, 0.56, 0.35, 0.04].entries()) {
       const count = present.get(weekday)?.size ?? 0
-      // Two people of a company can have the same name, so a few people are counted as one. Some places are empty
-      // between two people.
+      // The count can be too low: two people of a company can have the same name, and some places are empty after
+      // somebody has left.
       assert.isTrue(
         near(count, 1_000, share) || (count < 1_000 * share && near(count + 12 + 15 * share, 1_000, share)),
         `${weekday}: ${count}`
@@ -224,7 +225,7 @@ describe("members", () => {
   }
 
   it("of an office come and leave once, with lunch in between", () => {
-    // Some employees come too late for lunch.
+    // With these parameters, some employees come too late for lunch.
     const lateRisers = withFlows(scenarioOf("office-1000"), (flow) =>
       flow._tag === "Employees" ? { ...flow, ...byDay, tailgating: 0, arrives: { at: 11, spread: 0.7 } } : flow
     )
@@ -243,7 +244,7 @@ describe("members", () => {
         assert.strictEqual(lobby.length, 4)
         // Nobody opens a floor door while out.
         assert.isTrue(floor.every((clock) => clock < out || clock > back))
-        // Lunch is around noon. Out of order, it would be at the beginning or end of the day.
+        // Lunch is around noon. If passages were in the wrong order, lunch would be at the beginning or end of the day.
         assert.isTrue(out > 10.4 && back < 16 && out > comes + 0.49 && back < leaves - 0.49, lobby.join(" "))
         lunches++
       }
@@ -257,7 +258,7 @@ describe("members", () => {
       .filter((own) => own.length > 0)
     assert.isAbove(drivers.length, 50)
     for (const own of drivers) {
-      // Out, in, out, in.
+      // The passages alternate: out, in, out, in.
       assert.strictEqual(own.length % 2, 0)
       for (const [place, passage] of own.entries()) {
         if (place % 2 === 0 && place > 0) assert.isAtLeast(clockOf(passage) - clockOf(own[place - 1] ?? passage), 0.24)
@@ -278,7 +279,7 @@ describe("members", () => {
   })
 
   it("keep to local time after a clock change", () => {
-    // Morning use of the gate on the Mondays before and after 29 March 2026.
+    // Median time of morning passages through the gate, on the Mondays before and after 29 March 2026.
     const medianOf = (date: string) => {
       const out = [
         ...occurrences(scenarioOf("residential-200"), {
@@ -341,7 +342,7 @@ describe("members", () => {
   })
 })
 
-/** Counts by hour, from noon to noon, of the nights that begin on these weekdays (0 is Sunday). */
+/** Counts occurrences by hour in the nights (noon to noon) that begin on these weekdays (0 is Sunday). */
 const nightsOf = (scenario: Scenario, flow: string, weeks: number, weekdays: ReadonlyArray<number>) => {
   const hours = Array.from({ length: 24 }, () => 0)
   const start = startAt("2026-01-05T00:00")
@@ -398,7 +399,7 @@ describe("households", () => {
     for (const h of occurrences(scenarioOf("residential-200"), { seed: 2, start: tuesday, duration: 28 * day })) {
       const number = Math.floor((h.time + hour) / day)
       const unit = homes.find(({ tenant_ids }) => tenant_ids.some((tenant) => h.tenant_ids.includes(tenant)))
-      // Late returns on the night before are allowed.
+      // The first day of a trip is not checked, because people can return late from the night before.
       const isAway = unit !== undefined && roster.isAway(unit, number) && roster.isAway(unit, number - 1)
       const isOpening = h._tag === "Access" && (h.flow === "residents" || h.entry_method === "app")
       assert.isFalse(isAway && isOpening, `${h.flow} ${h.id}`)

@@ -1,4 +1,4 @@
-/** Runs on virtual time: what they find, that they repeat exactly, and that they detect broken rules. */
+/** Runs on virtual time measure outages, repeat exactly, and detect broken rules. */
 import type { NewEventRecord, Settlement, TransportRequest } from "@doorhook/core"
 import { defaultDeliverySettings, StoreError, Transport } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
@@ -25,7 +25,7 @@ const ignore = (): void => undefined
 
 interface Wishes {
   readonly hours?: number
-  /** How long open deliveries can continue at the end, in hours. */
+  /** Time for open deliveries after the plan, in hours. */
   readonly drain?: number
   readonly receivers?: ReadonlyArray<string>
   readonly seed?: number
@@ -33,7 +33,7 @@ interface Wishes {
   readonly options?: Partial<VirtualOptions>
 }
 
-/** Runs some hours of a Tuesday. */
+/** Runs some hours of a Tuesday, from 6:00. */
 const runOf = ({ drain = 96, hours = 12, options = {}, rateScale = 1, receivers = [], seed = 1 }: Wishes) =>
   Effect.gen(function* () {
     const beginning = beginningOf(scenario, start)
@@ -80,7 +80,7 @@ describe("a run on virtual time", () => {
       const { integrations, totals } = world.measurements
       const [[, down] = assert.fail("there are integrations")] = [...integrations]
       assert.isAbove(down.most_open, 30)
-      // The run begins at 6:00. The backlog is largest at about 15:00, and soon gone because of catch-up.
+      // The run begins at 6:00. The backlog is largest at about 15:00. Catch-up then empties it within half an hour.
       assert.approximately(down.most_open_at, 9 * hour, hour)
       assert.isAbove(down.empty_at ?? 0, 9 * hour)
       assert.isBelow(down.empty_at ?? 0, 9.5 * hour)
@@ -202,7 +202,7 @@ describe("a run on virtual time", () => {
   it.live("kills one process when a crash is due, even if several begin to send in the same millisecond", () =>
     Effect.gen(function* () {
       const all: Array<Transport["Service"]> = []
-      // Each process sends what another one sends.
+      // Every request is also sent by all other processes.
       const breakage = ({ transport, ...ports }: EnginePorts): EnginePorts => {
         all.push(transport)
         const send: Sending = (request, done) => {
@@ -399,7 +399,7 @@ describe("the ledger", () => {
       return { ...ports, stores: { ...stores, deliveries: { ...deliveries, settle } } }
     }
 
-  /** Ends whatever fails, although a retry is left. */
+  /** Ends failed deliveries although retries are left. */
   const endingAs = (state: Settlement["state"]) =>
     settling((settlement) =>
       settlement.state === "retrying" ? { ...settlement, state, next_attempt_at: null } : settlement

@@ -1,6 +1,6 @@
 /**
- * Publishing to a building with an integration whose row is damaged. Every way to publish must behave the same, on
- * every database.
+ * Publishing to a building that has an integration with a damaged row. All ways to publish must behave the same on all
+ * databases.
  */
 import type { DeliveryState, IntegrationStore } from "@doorhook/core"
 import { Crypto, DeliverySettings, DeliveryStore, Dispatcher, Publisher } from "@doorhook/core"
@@ -11,7 +11,9 @@ import { Effect, Layer } from "effect"
 
 const { claim, createIntegration } = StoreFixtures
 
-/** Damaged columns with their values, and the initial state and reason of deliveries to the integration. */
+/**
+ * Columns and the values that damage them, with the initial state and reason of deliveries to the damaged integration.
+ */
 export const damages = [
   ["signing_secret", "'sealed:v1:AAAA'", "pending", null],
   ["overrides", "'odd'", "pending", null],
@@ -35,8 +37,8 @@ export const publisher = Layer.fresh(
 type Publish<E, R> = Effect.Effect<number, E, R>
 
 /**
- * Checks that an event is stored for both integrations. One of them gets it immediately, the damaged one after its row
- * is repaired.
+ * Checks that an event is stored for a sound and a damaged integration. The sound one gets it immediately, the damaged
+ * one once its row is repaired.
  */
 export const storesForBoth = Effect.fnUntraced(function* <E, R>(
   tamper: (statement: string) => Effect.Effect<unknown>,

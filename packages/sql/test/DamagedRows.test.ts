@@ -1,6 +1,6 @@
 /**
- * Reading a row that another program has damaged fails with an error that names the row and the column. Deliveries that
- * need the row wait, the log says why, and everything else is sent.
+ * Another program has damaged a row. Reading the row fails with an error that names row and column. Deliveries that
+ * need the row wait, the log says why, and all other deliveries are sent.
  */
 import type { IdempotencyStore, LeasedDelivery, SettingStore } from "@doorhook/core"
 import { DeliveryStore, IntegrationStore, Publisher, Settlements } from "@doorhook/core"
@@ -29,7 +29,7 @@ const {
   start
 } = StoreFixtures
 
-/** Columns with damaged values, and the place that the error names. */
+/** Columns, the values that damage them, and the place that the error names. */
 const damages = [
   ["tenant_ids", "'1, 2'", '["tenant_ids"]'],
   ["tenant_ids", "'{}'", '["tenant_ids"]'],
@@ -40,7 +40,7 @@ const damages = [
 const key = Redacted.make("the key")
 const idsOf = (claimed: ReadonlyArray<LeasedDelivery>) => claimed.map(({ id }) => id)
 
-/** Uses a store on a new file, and captures its log. */
+/** Runs an effect on a store with a new file, and captures the log. */
 const onLoggedStore = <A, E>(
   use: (
     filename: string,

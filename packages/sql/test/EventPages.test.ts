@@ -1,5 +1,6 @@
 /**
- * Lists of events on SQLite. They are read by the thread that sends, so reading must leave time for other work.
+ * Lists of events on SQLite. The thread that sends deliveries reads these lists too, so reading must leave time for
+ * other work.
  */
 import { DeliveryStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"

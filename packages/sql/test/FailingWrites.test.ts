@@ -10,7 +10,7 @@ import { temporaryFile } from "./TemporaryFile.ts"
 
 const { claim, claimOne, createIntegration, enqueue, records, retryAt, settle, settlement, start } = StoreFixtures
 
-/** Adds a setting for each write of a failure state, to count them. */
+/** Trigger that adds a row to `settings` for each write of a failure state, so that the test can count the writes. */
 const counting = `CREATE TRIGGER counting AFTER UPDATE OF failing_since ON integrations
   BEGIN INSERT INTO settings (name, value) VALUES ('failing' || random(), ''); END`
 

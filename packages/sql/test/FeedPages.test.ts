@@ -16,7 +16,7 @@ it.effect("later deliveries replace those whose events are purged during the rea
     const use = Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueue(...records(1, 6, integration))
-      // The state between the two reads of a page: the deliveries exist, and their events are gone.
+      // Simulates a purge between the two reads of a page: the deliveries still exist, but their events are gone.
       yield* tamper(filename, `DELETE FROM events WHERE id IN ('${eventId(1)}', '${eventId(2)}', '${eventId(4)}')`)
       const read = Effect.fnUntraced(function* (limit: number) {
         const items = yield* (yield* DeliveryStore).feed({ integration_id: integration.id, after: 0, limit })

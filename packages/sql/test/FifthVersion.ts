@@ -1,5 +1,5 @@
 /**
- * Statements that convert a new file to the fifth version.
+ * Statements that convert a new file to the fifth version of the schema.
  */
 export const asFifthVersion = `ALTER TABLE integrations DROP COLUMN failing_attempts;
   ALTER TABLE integrations DROP COLUMN failing_retry_after;

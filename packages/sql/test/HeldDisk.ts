@@ -9,14 +9,14 @@ export type Done = (error: NodeJS.ErrnoException | null) => void
 
 export const eio = new Error("EIO: i/o error, fdatasync")
 
-/** Replaces the functions that sync to disk. Syncs wait in the list `asked` until the test answers them. */
+/** Replaces the functions that sync to disk. Pending syncs are collected in `asked` until the test completes them. */
 export const heldDisk = Effect.acquireRelease(
   Effect.sync(() => {
     const real = { ...fs }
     const asked: Array<Done> = []
-    /** The sizes of writes that bypassed SQLite. */
+    /** Sizes of the writes that bypassed SQLite. */
     const written: Array<number> = []
-    /** The folders that were synced. */
+    /** Folders that were synced. */
     const folders: Array<string> = []
     fs.fdatasync = Object.assign((_: number, done: Done) => void asked.push(done), {
       __promisify__: real.fdatasync.__promisify__
@@ -35,7 +35,7 @@ export const heldDisk = Effect.acquireRelease(
   }),
   ({ asked, real: { fdatasync, fsyncSync, writeSync } }) =>
     Effect.sync(() => {
-      // A file can only be closed after its syncs are answered.
+      // A file can only be closed after its syncs have completed.
       for (const done of asked.splice(0)) done(eio)
       Object.assign(fs, { fdatasync, fsyncSync, writeSync })
       syncBuiltinESMExports()
@@ -51,14 +51,14 @@ export const until = (condition: () => boolean) =>
     look()
   })
 
-/** Waits long enough for everything that does not wait for the disk. */
+/** Waits until all work that does not depend on the disk is done. */
 export const turns = Effect.callback<void>((resume) => {
   let left = 20
   const turn = () => (left-- === 0 ? resume(Effect.void) : void setImmediate(turn))
   turn()
 })
 
-/** Answers the waiting syncs, once there are any. */
+/** Waits for pending syncs and completes them, with an error if one is given. */
 export const sync = Effect.fnUntraced(function* (asked: Array<Done>, error: Error | null = null) {
   yield* until(() => asked.length > 0)
   for (const done of asked.splice(0)) done(error)

@@ -1,5 +1,5 @@
 /**
- * A request for a single integration on SQLite runs synchronously, without a fiber.
+ * On SQLite, a request for a single integration runs synchronously, without a fiber.
  */
 import {
   Crypto,

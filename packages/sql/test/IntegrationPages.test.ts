@@ -1,6 +1,6 @@
 /**
- * Pages of an integration's deliveries on SQLite. Deliveries are added to `deliveries_of` thousands at a time, so a
- * page may contain both added and new ones.
+ * Pages of an integration's deliveries on SQLite. Deliveries are added to the table `deliveries_of` in batches of
+ * thousands, so a page may contain deliveries from that table and newer ones.
  */
 import { DeliveryStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
@@ -15,7 +15,7 @@ it.effect("feeds and lists contain both added and new deliveries", () =>
     const store = yield* DeliveryStore
     const [one, other] = [yield* createIntegration(), yield* createIntegration()]
     yield* enqueue(...records(1, 3, one), ...records(4, 6, other))
-    // Adds the new deliveries to `deliveries_of`.
+    // This call adds the new deliveries to `deliveries_of`.
     yield* store.events({ scope: building(1), resource_type: "access_log", offset: 0, limit: 1, countUpTo: 1 })
     yield* enqueue(...records(7, 8, other), ...records(9, 10, one))
     const of = { integration_id: one.id } as const

@@ -10,7 +10,7 @@ import { Effect, Exit, Redacted } from "effect"
 import { onStore, tamper } from "./OpenedStore.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
-/** Another value for each column, and the member of the integration in which it appears. */
+/** A changed value for each column, and the member of the integration that must show the change. */
 const changes: ReadonlyArray<readonly [column: string, value: string, shown: (integration: Integration) => unknown]> = [
   ["scope_type", "'tenant'", ({ scope }) => scope.type],
   ["scope_id", "7", ({ scope }) => scope.id],
@@ -28,7 +28,7 @@ const changes: ReadonlyArray<readonly [column: string, value: string, shown: (in
   ["updated_at", "2", ({ updated_at }) => updated_at]
 ]
 
-/** An invalid value for each column that can have one, and the place that the error names. */
+/** An invalid value for each column that can be invalid, and the place that the error names. */
 const damages = [
   ["scope_type", "'house'", '["scope"]'],
   ["scope_id", "-1", '["scope"]'],

@@ -28,7 +28,7 @@ const setUp = Effect.gen(function* () {
 
 const count = (sql: SqlClient.SqlClient) => Effect.map(sql`SELECT n FROM t`, (rows) => rows.length)
 
-/** Opens a client with a table. Returns its scope too, which the test may close. */
+/** Opens a client and creates a table. The result includes `close`, which closes the client early. */
 const opened = Effect.fnUntraced(function* (config: SqliteClient.SqliteClientConfig) {
   const scope = yield* Scope.make()
   const services = yield* Layer.buildWithScope(SqliteClient.layer(config), scope)
@@ -37,7 +37,7 @@ const opened = Effect.fnUntraced(function* (config: SqliteClient.SqliteClientCon
   return { sql, health: Context.get(services, StoreHealth), close: Scope.close(scope, Exit.void) }
 })
 
-/** Reads the contents of a file as after a crash. */
+/** Reads the rows that a file would contain after a crash. */
 const afterCrash = (filename: string) => {
   const copy = `${filename}-copy`
   for (const suffix of ["", "-wal"]) fs.copyFileSync(`${filename}${suffix}`, `${copy}${suffix}`)
@@ -57,7 +57,7 @@ describe("LogSync", () => {
       yield* until(() => disk.asked.length === 1)
       assert.strictEqual(yield* count(sql), 1, "it is committed, and reads do not wait")
       assert.isUndefined(first.pollUnsafe())
-      // Both commit while the first sync is already running, so it may not cover them. They share the next.
+      // Both commit while the first sync is running, so that sync might not cover them. They share the next sync.
       const second = yield* Effect.forkChild(sql.withTransaction(sql`INSERT INTO t VALUES (2)`))
       const third = yield* Effect.forkChild(sql`INSERT INTO t VALUES (3)`)
       while ((yield* count(sql)) < 3) yield* Effect.yieldNow
@@ -103,7 +103,7 @@ describe("LogSync", () => {
       const { disk, sql } = yield* setUp
       const first = yield* Effect.forkChild(sql.withTransaction(sql`INSERT INTO t VALUES (1)`))
       yield* until(() => disk.asked.length === 1)
-      // Reads the first transaction's changes, like a repeated request.
+      // Like a repeated request, this transaction only reads what the first one changed.
       const repeated = yield* Effect.forkChild(sql.withTransaction(count(sql)))
       yield* turns
       assert.isUndefined(repeated.pollUnsafe())
@@ -186,7 +186,7 @@ describe("LogSync", () => {
         const { lost, trouble } = yield* StoreHealth
         const failing = yield* Effect.forkChild(Effect.flip(sql.withTransaction(sql`INSERT INTO t VALUES (2)`)))
         yield* until(() => disk.asked.length > 0)
-        // Simulates a system that drops pages which it could not write.
+        // Simulates an operating system that drops the pages it could not write.
         const descriptor = fs.openSync(log, "r+")
         fs.writeSync(descriptor, Buffer.alloc(100, "x"), 0, 100, answered + 50)
         fs.closeSync(descriptor)
@@ -384,7 +384,7 @@ describe("LogSync", () => {
       const left = `${filename}-left`
       const other = new DatabaseSync(filename)
       other.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (n INTEGER) STRICT; INSERT INTO t VALUES (1)")
-      // Copies the file as a killed process leaves it.
+      // Copies the file in the state that a killed process would leave.
       for (const suffix of ["", "-wal"]) fs.copyFileSync(`${filename}${suffix}`, `${left}${suffix}`)
       other.close()
       const disk = yield* heldDisk

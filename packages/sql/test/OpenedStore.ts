@@ -1,5 +1,5 @@
 /**
- * Opens stores for tests, and changes files directly.
+ * Opens stores for tests, and changes their files without a store.
  */
 import type { DeliveryStore, IdempotencyStore, IntegrationStore, SettingStore, TokenStore } from "@doorhook/core"
 import { SqliteStore } from "@doorhook/sql"
@@ -7,7 +7,7 @@ import type { Scope } from "effect"
 import { Effect, Layer } from "effect"
 import { DatabaseSync } from "node:sqlite"
 
-/** Runs an effect on a new store and closes the store. */
+/** Runs an effect on a new store, then closes the store. */
 export const onStore = <A, E>(
   config: SqliteStore.SqliteStoreConfig,
   use: Effect.Effect<
@@ -20,10 +20,10 @@ export const onStore = <A, E>(
 /** Opens a store and closes it again. */
 export const open = (config: SqliteStore.SqliteStoreConfig) => onStore(config, Effect.void)
 
-/** Returns the error of a store that can't be opened. */
+/** Returns the error of opening a store that can't be opened. */
 export const refusal = (config: SqliteStore.SqliteStoreConfig) => Effect.flip(open(config))
 
-/** Runs statements on a file directly. */
+/** Runs SQL statements on a file, without a store. */
 export const tamper = (filename: string, statements: string) =>
   Effect.sync(() => {
     const db = new DatabaseSync(filename)

@@ -30,7 +30,7 @@ const planOf = Effect.fnUntraced(function* (text: string) {
   return steps.map(({ detail }) => detail)
 })
 
-/** Full scans that are allowed: of a statement's own parameters, of limited subqueries, and of tiny tables. */
+/** Allowed full scans: of a statement's parameters, of limited subqueries, and of tiny tables. */
 const harmless =
   /^SCAN (?:\d+-ROW VALUES CLAUSE|CONSTANT ROW|\d+ CONSTANT ROWS|(?:json_each|groups|owner|cancellations|t|revoked|oldest)\b|\(subquery-\d+\))/
 
@@ -49,7 +49,7 @@ const retryingOfIntegration =
   "COVERING INDEX deliveries_unacknowledged_by_integration (integration=? AND state=? AND rowid<?)"
 const unacknowledgedOfIntegration =
   "INDEX deliveries_unacknowledged_by_integration (integration=? AND state=? AND rowid"
-/** Plan steps for deliveries in `deliveries_of`, and for the last ones, which are not in that table yet. */
+/** Plan steps for deliveries in `deliveries_of`, and for the newest deliveries, which are not in that table yet. */
 const listedOfIntegration = [
   "SEARCH o USING PRIMARY KEY (integration=? AND delivery>?)",
   "SEARCH d USING INTEGER PRIMARY KEY (rowid=?)",
@@ -58,7 +58,7 @@ const listedOfIntegration = [
 const eventOfList =
   "SEARCH events_of USING PRIMARY KEY (scope_type=? AND scope_id=? AND resource_type=? AND created_at=? AND event_seq=?)"
 
-/** Each statement, with the steps that its plan must have. */
+/** Statements, with the steps that each plan must contain. */
 const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray<string>]> = {
   owner: [Deliveries.owner],
   setOwner: [Deliveries.setOwner],
@@ -200,7 +200,7 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   ]
 }
 
-/** Statements that stop when they have enough rows, so they must read in order. */
+/** Statements that stop reading once they have enough rows, which works only if they read in order. */
 const unbounded: ReadonlySet<string> = new Set([
   "dueAfter",
   "retries",
@@ -213,7 +213,7 @@ const unbounded: ReadonlySet<string> = new Set([
 describe("plans", () => {
   it.effect("deleteNotifications reads only the beginning of the table", () =>
     Effect.gen(function* () {
-      // The scan ends at the limit.
+      // This scan is allowed, because it stops at the limit.
       assert.deepEqual(
         (yield* planOf(Deliveries.deleteNotifications)).filter((step) => /SCAN|SEARCH/.test(step)),
         ["SEARCH notices USING INTEGER PRIMARY KEY (rowid=?)", "SCAN notices"]
@@ -234,8 +234,8 @@ describe("plans", () => {
 })
 
 /**
- * Opens a database with a function `walk()`. A test creates views that call it, so that it runs for each row that a
- * statement reads.
+ * Opens a database with an SQL function `walk()`. Tests create views that call `walk()` for each row read, to count the
+ * rows.
  */
 const openWalked = Effect.fnUntraced(function* (walk: () => number) {
   const filename = yield* temporaryFile

@@ -1,5 +1,5 @@
 /**
- * Secrets are sealed with a key and can be opened only with it.
+ * Secrets are sealed with a key and can be opened only with the same key.
  */
 import { SecretBox } from "@doorhook/sql"
 import { assert, describe, it } from "@effect/vitest"

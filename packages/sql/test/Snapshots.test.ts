@@ -1,5 +1,6 @@
 /**
- * Reads on a second connection show exactly what the writing one has committed, in any order of events.
+ * Reads on a second connection show exactly what the writing connection has committed, however reads and writes
+ * interleave.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
@@ -122,7 +123,7 @@ describe("a read", () => {
   it("does not use a snapshot that failed to start", () => {
     const { close, read, reader, writer } = open()
     try {
-      // The state after the first read of a snapshot has failed.
+      // Reproduces the state after the first read of a snapshot has failed.
       reader.exec("BEGIN")
       writer.prepare(put).run(1, 1)
       assert.strictEqual(read(1), 1)

@@ -1,5 +1,5 @@
 /**
- * The client on `node:sqlite` behaves as `effect/sql` expects.
+ * The SQL client built on `node:sqlite` behaves as `effect/sql` expects.
  */
 import { SqliteClient, SqliteResult } from "@doorhook/sql"
 import { assert, describe, it } from "@effect/vitest"

@@ -1,5 +1,5 @@
 /**
- * Opening files: which ones are refused and why, and what a second opening restores.
+ * Opening database files: which files are refused and why, and what is restored when a file is opened again.
  */
 import { DeliveryStore, SettingStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
@@ -234,7 +234,7 @@ describe("a call that fails", () => {
           yield* StoreFixtures.enqueue(...StoreFixtures.records(1, 3, yield* StoreFixtures.createIntegration()))
           const [first, second] = yield* StoreFixtures.claim(StoreFixtures.start)
           if (first === undefined || second === undefined) return assert.fail("nothing claimed")
-          // The second delivery's settlement can't be recorded.
+          // This trigger makes recording the second settlement fail.
           yield* tamper(
             filename,
             `CREATE TRIGGER broken BEFORE UPDATE ON deliveries WHEN old.id = ${second.id}
@@ -249,7 +249,7 @@ describe("a call that fails", () => {
           assert.deepInclude(found, { attempts: [] })
           assert.strictEqual(found?.delivery.state, "delivering")
           assert.strictEqual((yield* store.summary(StoreFixtures.start)).states.delivering, 3)
-          // In a batch, only the second one fails.
+          // As two calls in one batch, only the second settlement fails.
           const one = (at: number) =>
             store.settle({ ...outcomes, settlements: settlements.slice(at, at + 1) }, StoreFixtures.start, 1)
           const [good, bad] = yield* Effect.all([Effect.exit(one(0)), Effect.exit(one(1))], {

@@ -9,7 +9,7 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { open } from "./OpenedStore.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
-/** A file with empty tables, copied for each case, because creating tables takes longer than most cases. */
+/** File with empty tables. Each case gets a copy, because creating tables takes longer than most cases. */
 const made = await Effect.runPromise(
   Effect.gen(function* () {
     const filename = yield* temporaryFile

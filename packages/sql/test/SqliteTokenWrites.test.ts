@@ -62,7 +62,7 @@ const storedIn = (filename: string) => {
   return names
 }
 
-/** Uses a store with a grant, and a disk whose syncs wait for the test. */
+/** Runs a function on a store with a grant, and a disk whose syncs complete when the test says so. */
 const onHeldDisk = <A, E>(
   use: (store: TokenStore["Service"], filename: string, asked: Array<Done>) => Effect.Effect<A, E, Scope.Scope>
 ) =>
@@ -109,7 +109,7 @@ describe("refreshes on SQLite", () => {
           const exit = yield* Fiber.join(fiber)
           assert.isTrue(Exit.isFailure(exit))
         }
-        // No further refresh is accepted until the disk works again.
+        // Until the disk works again, every refresh is refused.
         const refused = yield* Effect.flip(store.refresh(hash("refresh"), issue("a3"), 1_002))
         assert.instanceOf(refused, StoreError)
       })
@@ -159,7 +159,7 @@ describe("refreshes on SQLite", () => {
         { filename },
         Effect.gen(function* () {
           const store = yield* granted
-          // The second request has a refresh token that exists already.
+          // The second request would store a refresh token that already exists.
           const exits = yield* Effect.forEach(
             [issue("a1", "r1"), issue("a2", "refresh"), issue("a3", "r3")],
             (issued) => Effect.exit(store.refresh(hash("refresh"), issued, 1_001)),

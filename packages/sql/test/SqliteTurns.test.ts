@@ -1,5 +1,5 @@
 /**
- * Changes of deliveries share transactions and syncs, and wait for the disk only if they must.
+ * Changes to deliveries share transactions and syncs, and wait for the disk only if they must be durable.
  */
 import type { LeasedDelivery, NewEventRecord } from "@doorhook/core"
 import { DeliveryStore } from "@doorhook/core"
@@ -27,7 +27,7 @@ const {
   worker
 } = StoreFixtures
 
-/** Creates a store on a new file with an integration, and a disk whose syncs wait for the test. */
+/** Creates a store on a new file, with an integration and a worker. */
 const setUp = Effect.gen(function* () {
   const filename = yield* temporaryFile
   const services = yield* Layer.build(SqliteStore.layer({ filename }))
@@ -36,7 +36,7 @@ const setUp = Effect.gen(function* () {
   return { filename, services, integration }
 })
 
-/** Returns an event whose delivery its publisher keeps. */
+/** Returns an event whose delivery the publishing process sends itself. */
 const handedOver = (n: number, { deliveries, event }: NewEventRecord = record(newEvent(n))): NewEventRecord => ({
   event,
   deliveries: deliveries.map((each) => ({ ...each, initial: { state: "delivering", worker } }))
@@ -132,7 +132,7 @@ describe("changes", () => {
         const disk = yield* heldDisk
         const first = yield* Effect.forkChild(enqueue(record(newEvent(1), integration)))
         yield* until(() => disk.asked.length === 1)
-        // Arriving during the sync: many batches of access logs, followed by a call.
+        // During the sync, many batches of access logs arrive, and then a call.
         const logs = yield* Effect.forEach([1, 2, 3, 4, 5], (n) =>
           Effect.forkChild(enqueue(...records(100 * n, 100 * n + 99, integration)))
         )

@@ -1,5 +1,6 @@
 /**
- * Migrates a file of the fifth version, which had separate tables for open and ended deliveries, and leases in rows.
+ * Migrates a file from the fifth version, which stored open and ended deliveries in separate tables, and leases in
+ * rows.
  */
 import { DeliveryId, DeliveryStore, latest } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
@@ -12,7 +13,8 @@ import { temporaryFile } from "./TemporaryFile.ts"
 const { claim, createIntegration, eventId, nextDue, start } = StoreFixtures
 
 /**
- * Events with deliveries 1 to 9 of two integrations. An ending covers the second integration's open deliveries up to 8.
+ * Events with deliveries 1 to 9 of two integrations. A row in `endings` cancels the second integration's open
+ * deliveries up to 8.
  */
 const rows = `
   WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9)

@@ -1,6 +1,6 @@
 /**
- * Random sequences of calls that must have the same results on all stores. Calls are generated as data that refer to
- * existing integrations, deliveries and leases by number.
+ * Random sequences of calls that must have the same results on all stores. Calls are generated as data, in which
+ * numbers stand for existing integrations, deliveries and leases.
  */
 import type {
   LimitReached,
@@ -82,7 +82,7 @@ const call = fc.oneof(
         ending,
         attempted: fc.boolean(),
         delay: fc.integer({ min: 0, max: 30 }),
-        // What the attempt shows: acknowledged, failed, or gone.
+        // Result of the attempt: acknowledged, failed, or gone.
         shows: fc.constantFrom("acknowledged", "acknowledged", "bad_status", "timeout", "gone")
       }),
       { maxLength: 6 }
@@ -124,13 +124,13 @@ interface Lease {
   readonly delivery: LeasedDelivery
 }
 
-/** A call, and the time that passes before it. */
+/** A call, and the time in milliseconds that passes before it. */
 const step = fc.record({ after: fc.nat(15), call })
 
 export const callSequence = fc.array(step, { minLength: 1, maxLength: 60, size: "max" })
 type Sequence = typeof callSequence extends fc.Arbitrary<infer A> ? A : never
 
-/** Runs calls. Returns the result of each, and the final state. */
+/** Runs calls, and returns the result of each call and the final state. */
 const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
   const store = yield* DeliveryStore
   const integrationStore = yield* IntegrationStore
@@ -142,7 +142,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
   let now = start
   let events = 0
 
-  /** Identifies a delivery by its index among all, because stores may skip numbers. */
+  /** Identifies a delivery by its index among all deliveries, because stores may skip ids. */
   const placeOf = (id: DeliveryId): number => deliveries.indexOf(id)
   const inPlaces = <A extends { readonly id: DeliveryId }>(items: ReadonlyArray<A>) =>
     items.map((item) => ({ ...item, id: placeOf(item.id) }))
@@ -246,7 +246,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
         return { claimed: inPlaces(claimed), next_due }
       }
       case "settle": {
-        // A batch is settled by a single worker, that of its first lease.
+        // One worker settles the whole batch: the holder of its first lease.
         const worker = at(leases, call.settlements[0]?.leased ?? call.released[0]?.leased ?? 0)?.worker ?? "a"
         const settlements = call.settlements.flatMap((wanted) => {
           const leased = at(leases, wanted.leased)?.delivery
@@ -273,7 +273,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
           const id = at(leases, leased)?.delivery.id
           return id === undefined ? [] : [{ delivery_id: id, due_at: now + delay }]
         })
-        // Leaves out deliveries that are also settled.
+        // A delivery that the batch settles is not released as well.
         const settledIds = new Set(settlements.map(({ delivery_id }) => delivery_id))
         const { applied, changed, hasDueDeliveries, notifications, recovered } = yield* store.settle(
           { worker, settlements, releases: releases.filter(({ delivery_id }) => !settledIds.has(delivery_id)) },
@@ -319,7 +319,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
         })
       }
       case "purge": {
-        // The store's own position, because stores number events differently.
+        // Only whether there is a `next` is compared, because stores number events differently.
         const {
           deliveries: count,
           events: purged,
@@ -374,13 +374,13 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
   const surveyed = yield* Effect.forEach([...statusFilters, undefined], (status) =>
     integrationStore.listAll({ ...(status && { status }), after: 0, limit: 100 })
   )
-  // Not compared after a purge, because stores purge different numbers of notifications at a time.
+  // Not compared after a purge, because stores purge notifications in batches of different sizes.
   const notifications = steps.some(({ call }) => call.op === "purge")
     ? []
     : yield* store.notifications({ limit: 1_000 })
   return { answers, all: inPlaces(all), lists, histories, kept, surveyed, notifications }
 })
 
-/** Runs a sequence on a new store. */
+/** Runs a sequence of calls on a new store. */
 export const carryOutOn = (layer: Layer.Layer<StoreSuite.Stores, unknown>, steps: Sequence) =>
   Effect.runPromise(Effect.scoped(carryOut(steps).pipe(Effect.provide(Layer.fresh(layer)))))

@@ -1,5 +1,5 @@
 /**
- * SQLite returns the same as the memory store on any sequence of calls.
+ * SQLite returns the same results as the memory store for any sequence of calls.
  */
 import { MemoryStore } from "@doorhook/core"
 import { SqliteStore } from "@doorhook/sql"
@@ -20,7 +20,7 @@ describe("stores agree", () => {
       }),
       { numRuns: 200 }
     )
-    // Generous, because a busy machine takes many times as long.
+    // The timeout is generous, because a busy machine takes many times longer.
   }, 300_000)
 
   it("even while cancelled deliveries of an integration are updated one by one", async () => {

@@ -1,5 +1,5 @@
 /**
- * Database files for tests, deleted afterwards.
+ * Temporary database files for tests.
  */
 import { Effect } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"

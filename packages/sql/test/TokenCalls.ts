@@ -23,7 +23,7 @@ const step = fc.oneof(
   fc.record({ op: fc.constant("grantsOf"), user: fc.nat(2), limit: fc.integer({ min: 1, max: 5 }) }),
   fc.record({ op: fc.constant("revokeAccess"), token: place }),
   fc.record({ op: fc.constant("wait"), days: fc.constantFrom(1, 2, 91) }),
-  // Purges without a limit, because with one, stores could choose different rows.
+  // Purges have no limit here, because stores could choose different rows up to a limit.
   fc.record({ op: fc.constant("purge") })
 )
 export const tokenCallSequence = fc.array(step, { minLength: 1, maxLength: 50, size: "max" })
@@ -45,7 +45,7 @@ const carryOut = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
   const hash = (kind: string): TokenHash => TokenHash.make(`${kind}-${++serial}`)
   const at = <A>(list: ReadonlyArray<A>, index: number): A | undefined => list[index % Math.max(1, list.length)]
 
-  /** Numbers of access tokens. Stores assign different numbers, but agree on which tokens exist. */
+  /** Numbers that the store gave to access tokens. They differ between stores, so they are left out of the results. */
   const numbers = new Map<TokenHash, number>()
   const numbered = ({ access }: IssuedTokens, stored: Effect.Effect<number | null, StoreError>) =>
     Effect.map(stored, (seq) => {
@@ -147,6 +147,6 @@ const carryOut = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
   return answers
 })
 
-/** Runs a sequence on a new store. */
+/** Runs a sequence of calls on a new store. */
 export const carryOutOn = (layer: Layer.Layer<TokenStore, unknown>, steps: ReadonlyArray<Step>) =>
   Effect.runPromise(Effect.scoped(carryOut(steps).pipe(Effect.provide(Layer.fresh(layer)))))

@@ -1,5 +1,5 @@
 /**
- * Over months of use, grants and tokens only have rows if they are valid or must be remembered.
+ * Over months of use, the database keeps rows only for grants and tokens that are valid or must be remembered.
  */
 import type { AuthorizeRequest, TokenResponse } from "@doorhook/core"
 import {
@@ -33,8 +33,8 @@ const directory = DirectoryDocument.fromValue({
 })
 
 /**
- * Opens a store in real time. It checks its file every second, which would be millions of checks in months of virtual
- * time.
+ * Opens a store that runs on real time. A store checks its file every second, which in months of virtual time would be
+ * millions of checks.
  */
 const storeOn = (filename: string) =>
   Layer.effectContext(TestClock.withLive(Layer.build(Layer.fresh(SqliteStore.layer({ filename })))))
@@ -109,7 +109,7 @@ describe("the rows of tokens", () => {
         const [early, ...later] = sizes
         assert.strictEqual(early?.refresh, 50 * 10 + 1)
         for (const rows of later) {
-          // Counts the newest refresh token, and those rotated within ninety days.
+          // Refresh tokens: the newest one, and those rotated within ninety days.
           assert.deepStrictEqual(rows, { grants: 1, codes: 0, access: 0, refresh: 1 + 89 * 10 })
         }
         // The newest token still works. A purged one is refused and revokes nothing.

@@ -1,5 +1,5 @@
 /**
- * SQLite returns the same as the memory store on any sequence of token calls.
+ * SQLite returns the same results as the memory store for any sequence of token calls.
  */
 import { MemoryStore } from "@doorhook/core"
 import { SqliteStore } from "@doorhook/sql"

@@ -1,9 +1,9 @@
 /**
- * Parses commands that were printed for copying, like bash.
+ * Parses printed commands as bash would after copy and paste.
  */
 import { execFileSync } from "node:child_process"
 
-/** Returns the words of a command in a locale, by default the plain C locale. */
+/** Returns the words into which bash splits a command, in the given locale. */
 export const wordsOf = (command: string, locale = "C"): ReadonlyArray<string> =>
   execFileSync("bash", ["-c", `printf '%s\\0' ${command}`], {
     encoding: "utf8",

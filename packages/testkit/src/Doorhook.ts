@@ -1,5 +1,5 @@
 /**
- * The `doorhook` command as a user starts it, in its own process.
+ * Runs the `doorhook` command in a separate process, as a user does.
  */
 import { startNode } from "./Process.ts"
 import type { Finished } from "./Process.ts"

@@ -13,13 +13,13 @@ import { listen } from "./ListeningServer.ts"
 
 export interface ForwardProxy {
   readonly port: number
-  /** The requested targets, with the headers of each request. */
+  /** Requested targets, with the headers of each CONNECT request. */
   readonly asked: ReadonlyArray<{ readonly place: string; readonly headers: IncomingHttpHeaders }>
 }
 
 /**
- * Starts a proxy. `refuses` returns the status of a refusal, `"hangs up"` to close the connection, or null to open the
- * tunnel to `port`.
+ * Starts a proxy. For each request, `refuses` returns a status to refuse it with, `"hangs up"` to close the connection,
+ * or null to open a tunnel to `port`.
  */
 export const startProxy = (
   port: number,

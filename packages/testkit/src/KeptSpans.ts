@@ -3,7 +3,7 @@
  */
 import { Layer, Tracer } from "effect"
 
-/** Makes the tracer's layer, and the list of spans that were begun with it, in order. */
+/** Makes the layer of a tracer, and the list of its spans in the order in which they began. */
 export const keptSpans = () => {
   const spans: Array<Tracer.NativeSpan> = []
   const layer = Layer.succeed(

@@ -1,5 +1,5 @@
 /**
- * Servers for tests, on a free port. Closing one closes all of its connections.
+ * Test servers on a free port. Closing a server closes all of its connections.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -17,7 +17,7 @@ export interface ListeningServer {
   readonly close: () => Promise<void>
 }
 
-/** Returns the port that a server listens on; 0 if it does not listen. */
+/** Returns the port that a server listens on, or 0 if the server does not listen. */
 export const portOf = (server: Server): number => {
   const address = server.address()
   return address !== null && typeof address === "object" ? address.port : 0
@@ -50,8 +50,8 @@ export const listening = (server: Server): Effect.Effect<ListeningServer, never,
 const isTaken = (cause: unknown): boolean => Reflect.get(Object(cause), "code") === "EADDRINUSE"
 
 /**
- * Returns a free port outside the ephemeral range, so that the system does not assign it to another process in the
- * meantime.
+ * Returns a free port outside the ephemeral range, so that the system does not assign the port to another process
+ * before the caller uses it.
  */
 export const freePort = async (): Promise<number> => {
   for (;;) {

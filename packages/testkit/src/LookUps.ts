@@ -1,14 +1,15 @@
 /**
- * Simulates name lookups on a thread pool: a fixed number run at a time, in order, and none is cancelled.
+ * Simulates name lookups on a thread pool: a fixed number of lookups run at a time, in order, and lookups can't be
+ * cancelled.
  */
 
 export interface LookUps {
   readonly ask: (name: string) => Promise<ReadonlyArray<string>>
-  /** The names whose lookup has begun, in order. */
+  /** Names whose lookup has begun, in order. */
   readonly begun: ReadonlyArray<string>
 }
 
-/** Makes a simulated resolver. Each name resolves to 127.0.0.1 as soon as the promise of `answered` resolves. */
+/** Makes a simulated resolver. A lookup resolves to 127.0.0.1 once the promise from `answered(name)` resolves. */
 export const lookUpsOn = (threads: number, answered: (name: string) => Promise<unknown> | undefined): LookUps => {
   const begun: Array<string> = []
   const waiting: Array<() => void> = []

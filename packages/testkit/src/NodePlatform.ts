@@ -1,5 +1,5 @@
 /**
- * The Node.js services that commands need: files, processes and the terminal.
+ * Node.js services that commands need: files, processes and the terminal.
  */
 import * as NodeChildProcessSpawner from "@effect/platform-node-shared/NodeChildProcessSpawner"
 import * as NodeFileSystem from "@effect/platform-node-shared/NodeFileSystem"

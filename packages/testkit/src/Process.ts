@@ -24,16 +24,16 @@ export interface Running {
   readonly child: ChildProcess
   readonly stdout: () => string
   readonly stderr: () => string
-  /** Resolves when standard output matches. Rejects with all output if the process ends first. */
+  /** Resolves with the match once standard output matches. Rejects with all output if the process ends before. */
   readonly printed: (pattern: RegExp) => Promise<RegExpExecArray>
-  /** Like `printed`, for standard error. The order of output across the two streams is not reliable. */
+  /** Like `printed`, for standard error. The two streams may arrive in any order. */
   readonly complained: (pattern: RegExp) => Promise<RegExpExecArray>
   readonly finished: Promise<Finished>
 }
 
 /** Options in addition to the program's arguments. */
 export interface StartOptions {
-  /** Variables added to the tests' environment, in which colours are off by default. */
+  /** Variables to add to the environment of the tests. Colours are off unless these variables turn them on. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
 }

@@ -1,5 +1,5 @@
 /**
- * An HTTP server in the test's process that keeps requests and responds as scripted by the test.
+ * An HTTP server in the process of the test. It records requests and responds as the test says.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -29,7 +29,7 @@ export interface Answer {
   readonly body?: string
 }
 
-/** Handles a request, possibly on the socket itself. */
+/** Handles a request, through the response or directly on the socket. */
 export type Handler = (received: Received, response: ServerResponse, socket: Socket, nth: number) => void
 
 export interface Receiver {
@@ -38,7 +38,7 @@ export interface Receiver {
   readonly url: string
   readonly port: number
   readonly received: ReadonlyArray<Received>
-  /** Resolves as soon as the condition is true, which is checked after each request. */
+  /** Resolves once the condition is true. The condition is checked after each request. */
   readonly until: (condition: (received: ReadonlyArray<Received>) => boolean) => Promise<void>
   /** Closes the server and all connections, as if its process had died. */
   readonly die: () => Promise<void>
@@ -80,7 +80,7 @@ export const handlingReceiver = (handle: Handler): Effect.Effect<Receiver, never
     ({ die }) => Effect.promise(die)
   )
 
-/** Starts a receiver. `answer` returns the status or response to the `nth` request (from 1), or a promise of it. */
+/** Starts a receiver. `answer` returns the status or response for the `nth` request (from 1), or a promise of one. */
 export const startReceiver = (
   answer: (received: Received, nth: number) => number | Answer | Promise<number | Answer> = () => 200
 ): Effect.Effect<Receiver, never, Scope.Scope> =>

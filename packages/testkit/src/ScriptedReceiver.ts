@@ -17,7 +17,7 @@ const carryOut = async (socket: Socket, steps: ReadonlyArray<TransportSuite.Rece
   }
 }
 
-/** Parses the `nth` request of a connection, from text with one character per byte. */
+/** Parses the `nth` request of a connection. `bytes` has one character per byte. */
 const readRequest = (bytes: string, nth: number): TransportSuite.ReceivedRequest => {
   const headEnd = bytes.indexOf("\r\n\r\n")
   const [line = "", ...headers] = bytes.slice(0, headEnd).split("\r\n")

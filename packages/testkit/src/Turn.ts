@@ -1,5 +1,5 @@
 /**
- * Lets pending I/O arrive before virtual time advances.
+ * Waits for the event loop, so that pending input is read before virtual time advances.
  */
 import { Effect } from "effect"
 

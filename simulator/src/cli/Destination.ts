@@ -1,5 +1,5 @@
 /**
- * Where a run in real time sends its events: to a service, one real receiver, or modelled receivers.
+ * Destination of a real-time run: a service, one real receiver, or modelled receivers.
  */
 import { CommandFailure, Crypto, Transport, UrlPolicy } from "@doorhook/core"
 import { Clock, Context, Effect, Layer, Schedule } from "effect"
@@ -21,8 +21,8 @@ import { momentAt } from "../world/LocalDay.ts"
 import type { RunSettings } from "./ReadRun.ts"
 
 /**
- * Network access, which the simulator itself lacks because it depends on core alone. Provided by the program that
- * mounts the command, else null.
+ * Network access for sending to real receivers. The simulator depends only on core, so the program that mounts the
+ * command provides the network, or null.
  */
 interface EquipmentShape {
   /** Sends to real receivers. */
@@ -35,7 +35,7 @@ export const Equipment = Context.Reference<EquipmentShape | null>("@doorhook/sim
 })
 
 export interface Destination {
-  /** Its name in the report. */
+  /** Name in the report. */
   readonly name: string
   readonly target: Target<HttpClient.HttpClient>
   readonly accepted?: (events: ReadonlyArray<AcceptedEvent>) => void
@@ -46,7 +46,7 @@ export interface Destination {
   readonly silence: () => string | null
 }
 
-/** Publishes to a service, and reads the deliveries of each event from it. */
+/** Publishes to a service, and reads the deliveries of each event from the service. */
 export const serviceDestination = (service: Service, measurements: Measurements, clock: RunClock): Destination => {
   const tracker = new DeliveryTracker(service, measurements, clock.timeOf)
   const target = serviceTarget(service)
@@ -74,7 +74,7 @@ export const serviceDestination = (service: Service, measurements: Measurements,
 /** A receiver named on the command line may have any address. */
 const anywhere = ["0.0.0.0/0", "::/0"].map(IpNetwork.fromStringUnsafe)
 
-/** Delivers with the engine in this process. A ledger follows each delivery. */
+/** Delivers with an engine in this process. A ledger follows each delivery. */
 const ownEngineDestination = Effect.fnUntraced(function* (
   { ackTimeout, integrations, retry, seed }: RunSettings,
   options: Pick<OwnEngineOptions, "urlOf" | "receiverOf" | "send" | "secret" | "crypto">,
@@ -97,7 +97,7 @@ const ownEngineDestination = Effect.fnUntraced(function* (
       Effect.sync(() => ledger.open === 0).pipe(
         Effect.repeat({ until: (isOver) => isOver, schedule: Schedule.spaced("20 millis") }),
         Effect.timeoutOption(grace),
-        // A wait that is cut short is judged as well.
+        // The ledger is also checked if the wait is cut short.
         Effect.ensuring(finish)
       ),
     judged: () => ({ lost: ledger.brokenIn("nothing-lost"), broken: ledger.broken, violations: ledger.violations }),
@@ -115,7 +115,7 @@ const receiverDestination = Effect.fnUntraced(function* (
   if (equipment === null) return yield* CommandFailure.usage("--to-receiver: this program has no network transport")
   // The transport stays open until the session's scope is closed.
   const transport = Context.get(yield* Layer.build(equipment.transport), Transport)
-  // The part after # identifies the integration. It is removed before sending.
+  // The part after # identifies the integration, and is removed before sending.
   const send: OwnEngineOptions["send"] = (request) =>
     Effect.map(transport.post({ ...request, url: request.url.replace(/#.*$/, "") }), (result) => ({
       result,

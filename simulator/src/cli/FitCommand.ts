@@ -20,11 +20,13 @@ export const fitCommand = Command.make(
     ),
     name: Flag.String("name").pipe(Flag.withDescription("Name of the scenario"), Flag.withDefault("fitted")),
     timeZone: Flag.String("time-zone").pipe(
-      Flag.withDescription("IANA name of the building's time zone, for times without an offset and for habits"),
+      Flag.withDescription(
+        "IANA name of the building's time zone, used for times without an offset and for daily habits"
+      ),
       Flag.withDefault("UTC")
     ),
     kind: Flag.String("kind").pipe(
-      Flag.withDescription("Kind of building: homes, offices, or auto to decide by the weekends"),
+      Flag.withDescription("Kind of building: homes, offices, or auto to decide by the weekend traffic"),
       Flag.withDefault("auto")
     ),
     ...logFlags

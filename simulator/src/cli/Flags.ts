@@ -1,6 +1,6 @@
 /**
- * Flags that several subcommands share. All are taken as text and read here, so that every mistake is reported in the
- * same way: what was wrong, and what is accepted.
+ * Flags that several subcommands share. Their values are taken as text and read here, so that every mistake is reported
+ * in the same way: what is wrong, and what is accepted.
  */
 import { CommandFailure, DurationText, fileTrouble } from "@doorhook/core"
 import { Effect, FileSystem, Option } from "effect"
@@ -67,7 +67,7 @@ export interface PlanTexts extends ScenarioTexts {
   readonly rateScale: string
 }
 
-/** Returns the value that was read, or fails with what was wrong and what is expected. */
+/** Returns the value, or fails with what is wrong and what is expected. */
 export const readOr = <A>(
   read: Option.Option<A>,
   flag: string,
@@ -132,17 +132,17 @@ export const readText = Effect.fnUntraced(function* (what: string, path: string)
   )
 })
 
-/** The scenario file, if one is named, for `checkDifferent`: no output may overwrite it. */
+/** Scenario file, if a flag names one, for `checkDifferent`: no output may overwrite this file. */
 export const scenarioFile = ({ scenario }: ScenarioTexts) =>
   Option.toArray(Option.map(scenario, (file) => ({ said: `--scenario ${file}`, file })))
 
-/** Reads the scenario that the flags name, a file or a preset, with `times` copies of its buildings. */
+/** Reads the scenario file or the preset that the flags name, with `times` copies of its buildings. */
 export const readScenarioFlags = Effect.fnUntraced(function* (texts: ScenarioTexts, times = 1) {
   if (Option.isNone(texts.scenario)) {
     const name = Option.getOrElse(texts.preset, () => usualPreset)
     return yield* readOr(preset(name, times), "preset", name, `one of ${presetNames.join(", ")}`)
   }
-  if (Option.isSome(texts.preset)) return yield* CommandFailure.usage("--preset and --scenario exclude each other")
+  if (Option.isSome(texts.preset)) return yield* CommandFailure.usage("--preset and --scenario can't be used together")
   const path = texts.scenario.value
   const text = yield* readText("--scenario", path)
   return yield* Effect.fromResult(readScenario(text, times)).pipe(

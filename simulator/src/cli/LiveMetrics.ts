@@ -34,7 +34,7 @@ const counters = [
   "duplicates"
 ] as const
 
-/** Returns the metrics in the exposition format, version 0.0.4. */
+/** Returns the metrics in the Prometheus text format, version 0.0.4. */
 export const metricsText = ({ latency, outcomes, totals }: Measurements): string => {
   const metric = (name: string, type: string, about: string, lines: ReadonlyArray<string>) => [
     `# HELP ${prefix}_${name} ${about}`,

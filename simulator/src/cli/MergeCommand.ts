@@ -41,7 +41,7 @@ export const mergeCommand = Command.make(
       targets,
       files.map((file) => ({ said: file, file }))
     )
-    const [first = yield* CommandFailure.usage("expected reports to merge")] = reports
+    const [first = yield* CommandFailure.usage("expected at least two reports to merge")] = reports
     const other = reports.find(({ kind, speed }) => kind !== first.kind || speed !== first.speed)
     if (other !== undefined)
       return yield* CommandFailure.usage(
@@ -82,7 +82,7 @@ export const mergeCommand = Command.make(
     })
     yield* Console.log(`${reports.length} generators, ${first.scenario} ${first.target}\n${summaryText(merged)}`)
     yield* writeReports(targets, merged)
-    const failure = failureOf(merged, { silence: "one of the reports lacks them" })
+    const failure = failureOf(merged, { silence: "one of the reports does not include them" })
     if (failure !== null) return yield* failure
   })
 ).pipe(

@@ -12,7 +12,7 @@ import { planFlags, readPlan, scenarioFile } from "./Flags.ts"
 
 const standardOutput = "-"
 
-/** Whether the error comes from a reader like `head` that closed the pipe. */
+/** Whether the error means that a reader like `head` has closed the pipe. */
 const isClosedPipe = (error: unknown): boolean =>
   Predicate.hasProperty(error, "code") && error.code === "EPIPE"
     ? true

@@ -14,7 +14,7 @@ import { dayNumberAt, hourAt } from "../world/LocalDay.ts"
 import { dayMillis } from "../world/LocalTime.ts"
 import { planFlags, readPlan } from "./Flags.ts"
 
-/** Events in one hour of the day, by the clocks of each building, over all days. */
+/** Number of events in one hour of the day, in local time of each building, over all days. */
 interface HourCount {
   calls: number
   accesses: number
@@ -67,7 +67,7 @@ const columnsBefore = 27
 export const drawDay = (hours: ReadonlyArray<HourCount>, width = columnsBefore + longestBar): string => {
   const room = Math.max(0, Math.min(longestBar, width - columnsBefore))
   const most = Math.max(1, ...hours.map(({ calls, accesses }) => calls + accesses))
-  // The rounded parts together must not be longer than the bar.
+  // The `#` fill the rest of the bar, so that rounding does not make it longer.
   const bar = ({ calls, accesses }: HourCount) => {
     const length = Math.ceil(((calls + accesses) * room) / most)
     const rings = Math.round((calls * length) / Math.max(1, calls + accesses))

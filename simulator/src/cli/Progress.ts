@@ -3,13 +3,13 @@ import { terminalLine } from "@doorhook/core"
 import { Cause, Console, Effect, Exit, Fiber } from "effect"
 import type { Stdio, Terminal } from "effect"
 
-/** Interval at which a terminal's line is redrawn, and at which a line is printed elsewhere. */
+/** Interval at which the line on a terminal is redrawn, and interval at which lines are printed to a file or a pipe. */
 const terminalInterval = "250 millis"
 const plainInterval = "10 seconds"
 
 /**
- * Shows one line that is redrawn on a terminal, or prints a plain line now and then to a file or a pipe. Never ends:
- * race it against the work. Clears the terminal's line at the end.
+ * Redraws one line on a terminal, or prints a new line at intervals to a file or a pipe. Never ends, so it must race
+ * against the work. Clears the line on the terminal at the end.
  */
 export const showProgress = Effect.fnUntraced(function* <E, R>(
   line: Effect.Effect<string, E, R>
@@ -22,7 +22,10 @@ export const showProgress = Effect.fnUntraced(function* <E, R>(
 
 const signals = ["SIGINT", "SIGTERM"] as const
 
-/** Runs an effect that ends at the next signal, but not at an interrupt. Returns whether a signal ended it. */
+/**
+ * Runs an effect that is stopped by the next signal, but not by an interrupt. Returns whether a signal stopped the
+ * effect.
+ */
 export const untilSecondSignal = Effect.fnUntraced(function* <R>(effect: Effect.Effect<unknown, never, R>) {
   const fiber = yield* Effect.forkDetach(effect)
   let isSignalled = false

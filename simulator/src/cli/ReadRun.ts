@@ -90,7 +90,7 @@ const readUrl = (flag: string, given: string, expected: string, base: boolean) =
   return readOr(value, flag, given, expected)
 }
 
-/** Checks that a header can carry the key unchanged: printable ASCII, with spaces only in between. */
+/** Checks that a header can carry the key unchanged: printable ASCII, without spaces at the ends. */
 const checkedKey = (operatorKey: Redacted.Redacted, keyFrom: string) =>
   /^[!-~](?:[ -~]*[!-~])?$/.test(Redacted.value(operatorKey))
     ? Effect.succeed({ operatorKey, keyFrom })
@@ -128,11 +128,11 @@ const readRetries = Effect.fnUntraced(function* (given: ReadonlyArray<string>) {
   return retry
 })
 
-/** Reads where the events of a run go. */
+/** Reads the target of a run. */
 const readTarget = Effect.fnUntraced(function* (texts: RunTexts) {
   const { to, toReceiver, virtual } = texts
   if ([Option.isSome(to), Option.isSome(toReceiver), virtual].filter(Boolean).length > 1)
-    return yield* usage("--to, --to-receiver and --virtual exclude each other")
+    return yield* usage("--to, --to-receiver and --virtual can't be used together")
   if (Option.isSome(to)) {
     const url = yield* readUrl("to", to.value, "the base URL of a service, like http://127.0.0.1:4000", true)
     return { kind: "service", service: { url, ...(yield* readKey(texts)) } } as const
@@ -152,14 +152,14 @@ const readTarget = Effect.fnUntraced(function* (texts: RunTexts) {
   return { kind: "receiver", url, secret } as const
 })
 
-/** Reads the rates that replace the plan's times; null if the plan keeps its times. */
+/** Reads the rates that replace the times of the plan; null if there are none. */
 const readProfile = Effect.fnUntraced(function* (texts: RunTexts) {
   const { duration, even, rate, stages } = texts
   if (Option.isNone(rate) && Option.isNone(stages)) {
     if (even) return yield* usage("--even needs --rate or --stages: the plan has its own times")
     return null
   }
-  if (Option.isSome(rate) && Option.isSome(stages)) return yield* usage("--rate and --stages exclude each other")
+  if (Option.isSome(rate) && Option.isSome(stages)) return yield* usage("--rate and --stages can't be used together")
   const clash = givenOf(texts, ["speed", "asFastAsPossible"])
   if (clash !== null)
     return yield* usage(
@@ -167,7 +167,7 @@ const readProfile = Effect.fnUntraced(function* (texts: RunTexts) {
     )
   if (Option.isSome(stages)) {
     if (Option.isSome(duration))
-      return yield* usage("--duration and --stages exclude each other: each stage has its own length")
+      return yield* usage("--duration and --stages can't be used together: each stage has its own length")
     return yield* readOr(readStages(stages.value), "stages", stages.value, `${stageForms}, each ${rateForms}`)
   }
   const perMillisecond = yield* ifGiven(rate, (text) =>
@@ -197,7 +197,7 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
         own >= 1 && own <= all ? Option.some([own, all]) : Option.none(),
         "generator",
         text,
-        "a number out of several, like 1/3"
+        "NUMBER/GENERATORS, like 1/3"
       )
     })) ?? []
   const withProfile = (
@@ -260,10 +260,10 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
   return load
 })
 
-/** Reads the factor by which a run is faster than its plan; null without a schedule. */
+/** Reads the speed of the run relative to the plan; null for a run without a schedule. */
 const readSpeed = Effect.fnUntraced(function* ({ asFastAsPossible, speed }: RunTexts) {
   if (Option.isNone(speed)) return asFastAsPossible ? null : 1
-  if (asFastAsPossible) return yield* usage("--speed and --as-fast-as-possible exclude each other")
+  if (asFastAsPossible) return yield* usage("--speed and --as-fast-as-possible can't be used together")
   const number = positiveNumber(speed.value.replace(/x$/, ""))
   return yield* readOr(number, "speed", speed.value, "a factor above 0, like 60x or 0.5x")
 })
@@ -271,8 +271,8 @@ const readSpeed = Effect.fnUntraced(function* ({ asFastAsPossible, speed }: RunT
 const usualInFlight = { paced: 1_000, unpaced: 16 } as const
 
 /**
- * Integrations and time span of a run, in milliseconds since the epoch. `end` includes the time for deliveries that are
- * open after the plan.
+ * Integrations of a run, and its time span in milliseconds since the epoch. `end` includes the time for deliveries that
+ * are still open after the plan.
  */
 interface RunBounds {
   readonly integrations: ReadonlyArray<PlannedIntegration>
@@ -280,7 +280,7 @@ interface RunBounds {
   readonly end: number
 }
 
-/** Maximum number of integrations listed by name. */
+/** Maximum number of integrations to list by name. */
 const mostNamed = 10
 
 const namesOf = (integrations: ReadonlyArray<PlannedIntegration>): string => {
@@ -290,11 +290,11 @@ const namesOf = (integrations: ReadonlyArray<PlannedIntegration>): string => {
   return `there ${integrations.length === 1 ? "is" : "are"} ${counted(integrations.length, "integration")}: ${named.join("; ")}${more === 0 ? "" : `; and ${more} more`}`
 }
 
-/** Whether the time of a rule occurs during a run, by the clocks of a zone. */
+/** Whether the time of a rule, as local time of a zone, occurs during a run. */
 const isMet = ({ down, goneAfter }: ReceiverRule, zone: string, { beginning, end }: RunBounds): boolean => {
   if (goneAfter !== null) return beginning + goneAfter < end
   if (down === null) return true
-  // A daily time occurs within two days, and a date within three days around it.
+  // It is enough to look at two days for a daily time, and at the three days around a date.
   const from = down.on === null ? beginning : Math.max(beginning, Date.parse(down.on) - dayMillis)
   const until = Math.min(end, down.on === null ? beginning + 2 * dayMillis : Date.parse(down.on) + 3 * dayMillis)
   for (let at = from; at < until; at += minute) if (isWithin(down, momentAt(at, zone))) return true
@@ -302,8 +302,8 @@ const isMet = ({ down, goneAfter }: ReceiverRule, zone: string, { beginning, end
 }
 
 /**
- * Describes the first `--receiver` whose integration or time doesn't occur in the run; null if there is none. Such a
- * rule would silently have no effect.
+ * Describes the first `--receiver` rule that would have no effect, because its integration or its time doesn't occur in
+ * the run; null if there is none.
  */
 const unmetReceiver = (receivers: ReadonlyArray<ReceiverRule>, bounds: RunBounds): string | null => {
   for (const rule of receivers) {
@@ -311,7 +311,7 @@ const unmetReceiver = (receivers: ReadonlyArray<ReceiverRule>, bounds: RunBounds
     if (own.length === 0) return `--receiver ${rule.text}: no such integration; ${namesOf(bounds.integrations)}`
     if (own.some(({ zone }) => isMet(rule, zone, bounds))) continue
     const [from, to] = [bounds.beginning, bounds.end].map((at) => new Date(at).toISOString().slice(0, 16))
-    return `--receiver ${rule.text}: that time is outside the run, which lasts from ${from} to ${to} UTC with the time for open deliveries; expected a time within it, or another --start or --duration`
+    return `--receiver ${rule.text}: that time is outside the run, which lasts from ${from} to ${to} UTC including the time for open deliveries; expected a time within it, or another --start or --duration`
   }
   return null
 }

@@ -17,13 +17,13 @@ import { writeReports } from "./ReportFiles.ts"
 import { factsOf, failureOf, firstMiss } from "./RunEnd.ts"
 import type { RunTexts } from "./RunFlags.ts"
 
-/** Length from which a run suggests faster ways, in milliseconds. */
+/** Length of a run, in milliseconds, above which faster ways are suggested. */
 const patience = 60_000
 
-/** Speed that a slower run suggests. */
+/** Speed that is suggested to slower runs. */
 const hurry = 60
 
-/** Says how long the run takes and, if that is long, which unused flags make it faster. */
+/** Describes how long the run takes and, for long runs, which flags would make it faster. */
 const lengthText = (millis: number, grace: number, speed: number, kind: RunKind, isProfile: boolean): string => {
   const length = `it takes ${duration(millis)}, and up to ${duration(grace)} more for open deliveries`
   if (millis <= patience || isProfile) return length
@@ -70,7 +70,7 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
     Effect.as(Effect.raceFirst(running, showProgress(line)), null),
     firstMiss(settings.stopOnMiss, slos, measurements, kind, () => destination.judged().broken)
   )
-  // The report is written however the run ends: at its end, at a failure, at Ctrl-C.
+  // The report is always written: at the end of the run, after a failure and after Ctrl-C.
   yield* Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
       const exit = yield* Effect.exit(restore(watched))
@@ -104,7 +104,8 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
         ...destination.judged()
       })
       const { lastFailure } = measurements
-      // If the service refused the run at the start, zeros would look like a run without events.
+      // Without this condition, a run that the service refused at the start would show zeros, like a run without
+      // events.
       if (!hasFailed || clock.began !== null) yield* Console.log(summaryText(report, lastFailure))
       const silence = destination.silence()
       if (silence !== null && report.totals.accepted > 0)

@@ -36,8 +36,8 @@ export const readReportFiles = (text: string): Effect.Effect<ReadonlyArray<Repor
   })
 
 /**
- * Fails if a file can't be written, is named twice, or is one of the `others` that the run needs: better now than after
- * the run. Writes nothing.
+ * Fails before the run if a report file can't be written, is named twice, or is one of the `others` that the run needs.
+ * Writes nothing.
  */
 export const checkReportFiles = (files: ReadonlyArray<ReportFile>, others: ReadonlyArray<NamedFile>) => {
   const named = files.map(({ file, format }) => ({ said: `--report ${format}=${file}`, file }))
@@ -47,7 +47,7 @@ export const checkReportFiles = (files: ReadonlyArray<ReportFile>, others: Reado
   )
 }
 
-/** Writes all reports. Fails with the first error, after trying all of them. */
+/** Writes all reports. If some can't be written, fails with the first error after trying all. */
 export const writeReports = Effect.fnUntraced(function* (files: ReadonlyArray<ReportFile>, report: RunReport) {
   const system = yield* FileSystem.FileSystem
   const failures: Array<CommandFailure> = []

@@ -1,5 +1,6 @@
 /**
- * The end of a run of any kind: the facts of its report, objectives that end it early, and why it failed.
+ * What runs of all kinds need for their end: the facts for the report, objectives that end the run early, and the
+ * reason for a failure.
  */
 import { CommandFailure, DurationText } from "@doorhook/core"
 import { Effect, Record } from "effect"
@@ -28,7 +29,7 @@ export const factsOf = (
   buildings: load.premises.length,
   integrations: integrations.length,
   speed,
-  // A service uses its own settings.
+  // Null, because a service uses its own settings.
   ack_timeout: kind === "service" ? null : ackTimeout,
   retry: kind === "service" ? null : Record.map(retry, ({ delays }) => delays),
   warm_up: warmUp,
@@ -41,7 +42,7 @@ export const factsOf = (
 /** Interval at which objectives are checked during a run. */
 const lookEvery = "250 millis"
 
-/** Ends with the first objective that can no longer be met. Never ends without `isWanted`. */
+/** Waits until an objective can no longer be met, and returns that objective. Without `isWanted`, waits forever. */
 export const firstMiss = (
   isWanted: boolean,
   slos: ReadonlyArray<Slo>,
@@ -64,8 +65,8 @@ const adviceFor = ({ statuses, totals }: RunReport, isSigned: boolean): string =
   if ((statuses["401"] ?? 0) + (statuses["403"] ?? 0) < totals.requests)
     return "is the receiver running, and is this its URL?"
   return isSigned
-    ? "it may check signatures: is the given secret the right one?"
-    : "it may check signatures: give its secret with --secret"
+    ? "it might check signatures: is the given secret right?"
+    : "it might check signatures: give its secret with --secret"
 }
 
 export interface EndOptions {
@@ -91,7 +92,7 @@ export const failureOf = (
     )
   const [lost, broken] = [totals.lost ?? 0, totals.broken ?? 0]
   if (broken > 0 && kind === "virtual")
-    return fail(`Seed ${report.seed} breaks a delivery rule in ${counted(broken, "place")}. Again: ${command}`)
+    return fail(`Seed ${report.seed} breaks a delivery rule in ${counted(broken, "place")}. To repeat: ${command}`)
   if (lost > 0)
     return fail(
       `${counted(lost, "delivery", "deliveries")} of accepted events ${lost === 1 ? "is" : "are"} not accounted for`
@@ -109,6 +110,6 @@ export const failureOf = (
   const missed = slos.filter(({ met }) => !met).map(({ measured, slo }) => `${slo} (${measured})`)
   const which = missed.length > 0 ? missed.join(", ") : (report.stopped_by ?? "")
   return fail(
-    `Objectives missed${isOneOfMany ? ` by seed ${report.seed}` : ""}: ${which}${isOneOfMany ? `. Again: ${command}` : ""}`
+    `Objectives missed${isOneOfMany ? ` by seed ${report.seed}` : ""}: ${which}${isOneOfMany ? `. To repeat: ${command}` : ""}`
   )
 }

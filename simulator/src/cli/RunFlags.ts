@@ -1,5 +1,5 @@
 /**
- * The flags of `simulate run`, the kinds of runs that each applies to, and the command line that repeats a run.
+ * The flags of `simulate run`, the kinds of run that each flag applies to, and the command line that repeats a run.
  */
 import { Shell, UrlPolicy } from "@doorhook/core"
 import type { Redacted } from "effect"
@@ -58,7 +58,10 @@ export const runFlags = {
   tenantIntegrations: usually("tenant-integrations", "Tenants of each building that have their own integration"),
   speed: optional("speed", "Speed relative to the plan, like 60x (default 1x)"),
   asFastAsPossible: isSet("as-fast-as-possible", "Ignore the schedule: publish as fast as events are accepted"),
-  batch: usually("batch", "Maximum number of events in a publish request; collects the events of up to a second"),
+  batch: usually(
+    "batch",
+    "Maximum number of events in a publish request; a request collects events for up to a second"
+  ),
   maxInflight: optional(
     "max-inflight",
     "Maximum number of publish requests open at the same time (default 1000; 16 as fast as possible)"
@@ -69,8 +72,8 @@ export const runFlags = {
   ),
   retry: repeated("retry", "Delays between attempts, like access_log=5s,30s; nothing after = is no retry; repeatable"),
   ackTimeout: usually("ack-timeout", "How long a receiver has to acknowledge"),
-  crashEvery: optional("crash-every", "Virtual: kill the engine this often, in the middle of its work"),
-  deleteEvery: optional("delete-every", "Virtual: delete an integration this often, and create another one"),
+  crashEvery: optional("crash-every", "Virtual: interval at which the engine is killed in the middle of its work"),
+  deleteEvery: optional("delete-every", "Virtual: interval at which an integration is deleted and another one created"),
   workers: usually("workers", "Virtual: number of processes that deliver from one store"),
   seeds: usually("seeds", "Virtual: number of seeds to run, one after the other; reports cover the first"),
   drain: usually("drain", "Virtual: how long open deliveries can continue after the plan"),
@@ -156,7 +159,7 @@ const places: ReadonlyArray<Place> = [
 /** Flags of plans, which `--events` replaces. */
 export const ofScenarios: ReadonlyArray<Name> = ["preset", "scenario", "start", "rateScale", "buildings"]
 
-/** Flags left out of the command that repeats a run: further seeds, output, and secrets. */
+/** Flags to leave out of the command that repeats a run: those for further seeds, for output, and for secrets. */
 const notAgain: ReadonlyArray<Name> = ["seeds", "report", "secret", "operatorKey", "metrics"]
 
 const flagOf = (name: Name): string => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
@@ -180,7 +183,7 @@ const names = Object.keys(runFlags).filter((name): name is Name => Object.hasOwn
 const isGiven = (texts: RunTexts, name: Name): boolean =>
   name === "start" ? texts.start !== usualPlan.start : wordsOf(texts[name], flagOf(name)).length > 0
 
-/** Returns the first of these flags that was given, else null. */
+/** Returns the first of these flags that was given; null if none was. */
 export const givenOf = (texts: RunTexts, some: ReadonlyArray<Name>): string | null => {
   const found = some.find((name) => isGiven(texts, name))
   return found === undefined ? null : flagOf(found)

@@ -36,7 +36,7 @@ const report = Effect.fnUntraced(function* (subject: string, checks: ReadonlyArr
   return yield* new CommandFailure({ message, exitCode: 1 })
 })
 
-/** Default length of a plan, and default time zone of a log. */
+/** Defaults: length of a plan, and time zone of a log. */
 const usualDuration = "28d"
 const usualZone = "UTC"
 
@@ -60,7 +60,7 @@ const misplaced = (path: string, texts: Texts, isAgainst: boolean): string | nul
 
 const standardInput = "-"
 
-/** Returns the bytes of a file, of a pipe (which can only be read in sequence), or of standard input. */
+/** Returns the bytes of a file, of a pipe, or of standard input. A pipe can only be read in sequence. */
 const bytesOf = Effect.fnUntraced(function* (path: string) {
   if (path === standardInput) return (yield* Stdio.Stdio).stdin
   const files = yield* FileSystem.FileSystem
@@ -105,8 +105,7 @@ const ofFile = Effect.fnUntraced(function* (path: string, texts: Texts) {
   const { checks, count } = yield* isCsv ? ofCsv(path, judgement, texts) : ofLines(path, judgement)
   if (count === 0) return yield* CommandFailure.usage(`${path}: expected events, one per line; the file has none`)
   const against = scenario === null ? "" : ` against ${scenario.name}`
-  const by =
-    scenario === null && use === null ? "; checked only for what happens in no building: --use adds checks" : ""
+  const by = scenario === null && use === null ? "; only checked for impossible traffic: --use adds checks" : ""
   yield* report(`${path}: ${grouped(count)} events${against}${by}`, checks)
 })
 
@@ -131,7 +130,7 @@ export const validateCommand = Command.make(
     ...logFlags,
     file: Argument.String("file").pipe(
       Argument.withDescription(
-        "A recorded log instead of a plan: events as NDJSON, - for standard input, or an access log as FILE.csv. With --preset or --scenario, it is compared with that scenario"
+        "A recorded log instead of a plan: events as NDJSON, - for standard input, or an access log as FILE.csv. With --preset or --scenario, the log is compared with that scenario"
       ),
       Argument.optional
     )
@@ -141,7 +140,7 @@ export const validateCommand = Command.make(
     const alone = (["use", "timeZone"] as const).find((name) => Option.isSome(texts[name]))
     if (alone !== undefined)
       return yield* CommandFailure.usage(
-        `--${alone === "use" ? "use" : "time-zone"} applies to a recorded log: a scenario states it for its buildings`
+        `--${alone === "use" ? "use" : "time-zone"} applies to a recorded log: a scenario has its own`
       )
     const { options, scenario } = yield* readPlan(texts)
     const subject = `${scenario.name}: ${texts.duration} from ${texts.start}, seed ${texts.seed}`

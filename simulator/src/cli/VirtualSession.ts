@@ -15,7 +15,7 @@ import type { RunTexts } from "./RunFlags.ts"
 
 type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
-/** Runs one seed. An interrupt ends only the run, which is inside `restore`, and not its report. */
+/** Runs one seed. An interrupt ends the run, which is inside `restore`, but not the writing of the report. */
 const runSeed = Effect.fnUntraced(function* (
   settings: RunSettings,
   texts: RunTexts,
@@ -80,11 +80,11 @@ const runSeed = Effect.fnUntraced(function* (
   return { report, exit }
 })
 
-/** Says which of the completed seeds have failed. */
+/** Describes which of the completed seeds have failed. */
 const seedsText = (done: number, seeds: number, failed: ReadonlyArray<number>): string => {
-  const count = done === seeds ? `${seeds} run` : `${done} of ${seeds} run to their end`
+  const count = done === seeds ? `${seeds} completed` : `${done} of ${seeds} completed`
   if (failed.length > 0) return `${count}, failed: ${failed.join(", ")}`
-  return done === 0 ? count : `${count}, all of them passed`
+  return done === 0 ? count : `${count}, all passed`
 }
 
 export const virtualSession = Effect.fnUntraced(function* (settings: RunSettings, texts: RunTexts) {
@@ -113,7 +113,7 @@ export const virtualSession = Effect.fnUntraced(function* (settings: RunSettings
   const all = Effect.gen(function* () {
     for (; done < seeds; done++) yield* Effect.uninterruptibleMask((restore) => reported(settings.seed + done, restore))
   })
-  // Printed after an interrupt or a failure as well, to show which seeds have failed by then.
+  // Also printed after an interrupt or a failure, to show which seeds have failed so far.
   const ended = Effect.suspend(() => Console.log(summaryLine("seeds", seedsText(done, seeds, [...failures.keys()]))))
   yield* isOneOfMany ? Effect.ensuring(all, ended) : all
   const [first] = failures.values()

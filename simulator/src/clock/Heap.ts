@@ -1,4 +1,4 @@
-/** A binary heap. The item that comes first by the given order is on top. */
+/** A binary heap. The first item in the given order is on top. */
 export class Heap<A> {
   readonly #items: Array<A> = []
   readonly #isBefore: (a: A, b: A) => boolean
@@ -33,7 +33,7 @@ export class Heap<A> {
     return top
   }
 
-  /** Moves the top down to its place after it has changed. */
+  /** Moves the top item down to its new place after it was changed. */
   sinkTop(): void {
     const item = this.#items[0]
     if (item === undefined) return

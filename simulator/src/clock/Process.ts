@@ -1,6 +1,6 @@
 /**
- * A process that can be killed at any moment (none of its fibers or finalizers ever runs again), and the mailbox for
- * what reaches it from outside.
+ * A process that can be killed at any moment, and a mailbox for input from outside. After the kill, none of its fibers
+ * or finalizers runs again.
  */
 import { Clock, Context, Duration, Effect, Random, References, Scheduler } from "effect"
 import type { Rng } from "../random/Substream.ts"
@@ -70,7 +70,7 @@ export class Process {
   }
 }
 
-/** A queue of what reaches a process from outside, for one fiber that takes. */
+/** Queue of input from outside the process. Only one fiber may take from the queue. */
 export class Mailbox<A> {
   readonly #items: Array<A> = []
   #waiting: ((item: Effect.Effect<A>) => void) | null = null

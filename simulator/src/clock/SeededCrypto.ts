@@ -1,6 +1,6 @@
 /**
  * The `Crypto` port of a simulation: synchronous and drawn from the seed. Simulations have no real secrets, so digests
- * only need to differ where their inputs differ. They are cheap, because each attempt needs one.
+ * only need to differ where their inputs differ. Digests are cheap, because each attempt needs one.
  */
 import { Crypto } from "@doorhook/core"
 import { Effect, Layer } from "effect"
@@ -11,7 +11,7 @@ const decoder = new TextDecoder("latin1")
 
 const offsetBasis = 0x811c_9dc5
 
-/** Cache of the last text and its hash: the same text is signed, checked, and sent to several receivers. */
+/** Cache of the last text and its hash, because the same text is signed, checked, and sent to several receivers. */
 let lastText = ""
 let lastHash = offsetBasis
 
@@ -25,10 +25,7 @@ const hashOf = (text: string): number => {
   return hash
 }
 
-/**
- * Returns a digest of a key and a text, 32 bytes long. Serves as the simulations' HMAC and, without a key, as their
- * hash.
- */
+/** Returns a digest of a key and a text, 32 bytes long. Simulations use it as HMAC and, with an empty key, as hash. */
 const digest = (key: Uint8Array, text: string): Uint8Array => {
   let keyed = offsetBasis
   for (const byte of key) keyed = Math.imul(keyed ^ byte, 0x0100_0193)
@@ -41,7 +38,7 @@ const digest = (key: Uint8Array, text: string): Uint8Array => {
   return new Uint8Array(words.buffer)
 }
 
-/** Returns the digest in base64. Node's encoder takes a third of the time of others. */
+/** Returns the digest in base64. Node's encoder is three times faster than others. */
 export const signatureOf = (key: Uint8Array, text: string): string =>
   Buffer.from(digest(key, text).buffer).toString("base64")
 

@@ -1,5 +1,5 @@
 /**
- * Virtual time, which passes only while every fiber waits, and the order in which fibers run.
+ * Virtual time and the order in which fibers run. Time passes only while every fiber waits.
  *
  * All fibers of a simulation run here, on one stack, without promises or real timers: the same seed gives the same run.
  * The next runnable fiber is drawn at random, which covers many interleavings. Processes use timers, which count
@@ -18,16 +18,16 @@ export interface Timer {
   cancelled: boolean
 }
 
-/** Orders timers by due time, and timers due at the same time by when they were set. */
+/** Orders timers by due time, and those with the same due time in the order in which they were set. */
 const isBefore = (a: Timer, b: Timer): boolean => (a.at === b.at ? a.order < b.order : a.at < b.at)
 
 /** Wall-clock time at the start of every simulation, in milliseconds since the epoch: an ordinary Tuesday. */
 export const startOfTime = 1_772_524_800_000
 
-/** Number of tasks in one instant after which time passes anyway, because some fiber polls without waiting. */
+/** Number of tasks in one instant after which time passes anyway, in case some fiber polls without waiting. */
 const maxTasksAtOnce = 20_000
 
-/** State of a world that runs by the wall clock. */
+/** State of a world that can sleep. */
 export interface Sleeper {
   /** Whether no work is in progress, so that the machine can sleep until the next alarm. */
   readonly isIdle: boolean
@@ -37,10 +37,10 @@ export interface Sleeper {
 export class VirtualTime {
   /** Milliseconds since the start. Never decreases. */
   now = 0
-  /** How far the wall clock is ahead, in milliseconds. */
+  /** Lead of the wall clock over `startOfTime + now`, in milliseconds. Grows while the machine sleeps. */
   wallOffset = 0
   readonly #rng: Rng
-  /** Number of runnable tasks from which the next one is drawn. 1 means first come, first served. */
+  /** The next task is drawn from this many runnable tasks. With 1, tasks run in order. */
   readonly #choice: number
   readonly #timers = new Heap(isBefore)
   readonly #alarms = new Heap(isBefore)
@@ -57,24 +57,24 @@ export class VirtualTime {
     return startOfTime + this.now + this.wallOffset
   }
 
-  /** Runs a task in this instant, after the current task. */
+  /** Schedules a task for this instant, after the current task. */
   schedule(task: Task): void {
     this.#tasks.push(task)
   }
 
-  /** Runs a task some milliseconds from now. */
+  /** Sets a timer that runs a task `millis` from now. */
   after(millis: number, fire: Task): Timer {
     const timer = { at: this.now + Math.max(0, Math.ceil(millis)), order: this.#order++, fire, cancelled: false }
     this.#timers.push(timer)
     return timer
   }
 
-  /** Runs a task when the wall clock shows an instant, whether the machine sleeps or not. */
+  /** Sets an alarm that runs a task when the wall clock reaches an instant, even if the machine sleeps. */
   alarm(instant: number, fire: Task): void {
     this.#alarms.push({ at: instant, order: this.#order++, fire, cancelled: false })
   }
 
-  /** Runs a task repeatedly by the wall clock. */
+  /** Sets an alarm that repeats at an interval of wall-clock time. */
   every(interval: number, fire: Task, first = this.wall + interval): void {
     this.alarm(first, () => {
       fire()
@@ -82,7 +82,7 @@ export class VirtualTime {
     })
   }
 
-  /** Runs everything up to and including a time. */
+  /** Runs all tasks and timers up to and including a time. */
   runUntil(end: number): void {
     this.#runTasks()
     while (this.#fireNext(end)) this.#runTasks()
@@ -90,8 +90,8 @@ export class VirtualTime {
   }
 
   /**
-   * Runs everything up to an instant of the wall clock. While the world is idle, the machine sleeps until the next
-   * alarm: the wall clock advances, but timers don't.
+   * Runs all tasks, timers and alarms up to an instant of the wall clock. While the world is idle, the machine sleeps
+   * until the next alarm: the wall clock advances, but timers don't.
    */
   runUntilWall(end: number, world: Sleeper): void {
     this.#runTasks()

@@ -1,4 +1,4 @@
-/** Reads an access log in CSV: who opened which door and when, and who rang. */
+/** Reads an access log in CSV: the openings of doors and the calls. */
 import { CsvError, parse } from "csv-parse/sync"
 import { Result, Schema } from "effect"
 import { dayNumberOf } from "../world/CalendarDate.ts"
@@ -6,7 +6,7 @@ import { dayNumberAt } from "../world/LocalDay.ts"
 import { dayMillis, hour, minute, second } from "../world/LocalTime.ts"
 import { instantAt, offsetAt } from "../world/zones/TimeZone.ts"
 
-/** The columns of a log, with the headings that are recognized for each. */
+/** Columns of a log, with the headings that are recognized for each column. */
 const headings = {
   time: ["time", "timestamp", "datetime", "date_time", "logged_at", "at", "event_time"],
   kind: ["kind", "type", "event", "event_type", "resource_type"],
@@ -22,7 +22,7 @@ export type ColumnName = keyof typeof headings
 const isColumn = (name: string): name is ColumnName => Object.hasOwn(headings, name)
 export const columnNames: ReadonlyArray<ColumnName> = Object.keys(headings).filter(isColumn)
 
-/** Reads the headings of columns, as in `time=Zeit,person=Karte`; null for any other text. */
+/** Reads the value of `--columns`, such as `time=Zeit,person=Karte`; null if the text is invalid. */
 export const readColumns = (text: string): LogOptions["named"] | null => {
   const named: { [Name in ColumnName]?: string } = {}
   for (const part of text.split(",").filter((own) => own.trim() !== "")) {
@@ -55,7 +55,7 @@ export interface AccessLog {
   readonly has: ReadonlySet<ColumnName>
 }
 
-/** An unreadable log: the line, and what is wrong with it. */
+/** An unreadable log: the line, and what is wrong there. */
 export class InvalidLog extends Schema.TaggedError<InvalidLog>()("InvalidLog", {
   line: Schema.Int,
   detail: Schema.String
@@ -70,14 +70,17 @@ export const dateOrders = ["month-first", "day-first"] as const
 export type DateOrder = (typeof dateOrders)[number]
 
 export interface LogOptions {
-  /** Time zone of times without an offset, and of the calendar days and clock times. */
+  /** Time zone for times without an offset, for calendar days, and for times of day. */
   readonly zone: string
-  /** Headings in the log that stand for columns. */
+  /** Headings that the log uses for columns. */
   readonly named: Readonly<Partial<Record<ColumnName, string>>>
   readonly dates: DateOrder
 }
 
-/** Returns a test for whole words. In camel case, each part is a word: `accessDenied` has two. */
+/**
+ * Returns a function that tests whether a text contains one of these words as a whole word. In camel case, each part is
+ * a word: `accessDenied` has two.
+ */
 const anyWord = (words: string): ((text: string) => boolean) => {
   const whole = new RegExp(`(?<!\\p{L})(?:${words})(?!\\p{L})`, "iu")
   return (text) => whole.test(text.replaceAll(/(?<=\p{Ll})(?=\p{Lu})/gu, " "))
@@ -103,7 +106,7 @@ const slashed =
 const expectedTime =
   "a time like 2026-03-02T07:30:00Z, 2026-03-02 07:30:00, 02.03.2026 07:30, 03/02/2026 07:30 AM, or seconds since 1970"
 
-/** Returns the milliseconds since midnight; null if the text is no time of day. */
+/** Returns the milliseconds since midnight; null if the text is not a time of day. */
 const timeOfDay = (text: string, half: string | undefined): number | null => {
   const [hours = 0, minutes = 0, seconds = 0] = text.replace(",", ".").split(":").map(Number)
   if (hours > 23 || minutes > 59 || seconds >= 60 || (half !== undefined && (hours < 1 || hours > 12))) return null
@@ -112,8 +115,8 @@ const timeOfDay = (text: string, half: string | undefined): number | null => {
 }
 
 /**
- * Returns the instant of a text, in milliseconds since the epoch; null for other texts. Times without an offset are in
- * `zone`.
+ * Reads a time, and returns milliseconds since the epoch; null if the text is not a time. A time without an offset is
+ * in `zone`.
  */
 export const readTime = (text: string, zone: string, dates: DateOrder = "month-first"): number | null => {
   if (/^\d{9,10}(\.\d+)?$/.test(text)) return Math.round(Number(text) * second)
@@ -146,7 +149,7 @@ const delimiterOf = (text: string): string => {
   return counts.toSorted((a, b) => b[1] - a[1])[0]?.[0] ?? ","
 }
 
-/** The library's output for each row, with its position. */
+/** Output of the library: each row with its position. */
 const Parsed = Schema.Array(
   Schema.Struct({ record: Schema.Array(Schema.String), info: Schema.Struct({ lines: Schema.Int }) })
 )
@@ -161,7 +164,7 @@ const rowsOf = (text: string): Result.Result<ReadonlyArray<CsvRow>, InvalidLog> 
       skip_empty_lines: true,
       trim: true
     })
-    // The library counts lines up to the end of a row. Rows with cells of several lines began earlier.
+    // The library returns the line on which a row ends. A row whose cells contain line breaks begins earlier.
     const linesIn = (cells: ReadonlyArray<string>) =>
       cells.reduce((sum, cell) => sum + cell.split(/\r\n|\r|\n/).length - 1, 0)
     return Result.succeed(
@@ -183,7 +186,7 @@ const plain = (name: string): string =>
     .trim()
     .replaceAll(/[^\p{L}\p{N}]+/gu, "_")
 
-/** Returns the position of each column, or a named heading that is missing. */
+/** Returns the position of each column, or the first named heading that the header lacks. */
 const placesIn = (header: ReadonlyArray<string>, named: LogOptions["named"]) => {
   const found = header.map(plain)
   const places: { [Name in ColumnName]?: number } = {}
@@ -194,7 +197,7 @@ const placesIn = (header: ReadonlyArray<string>, named: LogOptions["named"]) => 
     if (place < 0) return own
     places[name] = place
   }
-  // A named column is no other column, whatever its heading usually means.
+  // A heading that was named for one column is not recognized for another.
   const taken = new Set(Object.values(places))
   for (const name of columnNames) {
     if (places[name] !== undefined) continue

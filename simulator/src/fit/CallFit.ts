@@ -1,22 +1,22 @@
-/** Estimates the flows of outsiders from the calls of a log and from codes that outsiders use. */
+/** Estimates the flows of outsiders from the calls in a log and from entries with codes of outsiders. */
 import { weekdayOf } from "../world/CalendarDate.ts"
 import { minute, second } from "../world/LocalTime.ts"
 import type { AccessLog, LogEntry } from "./AccessLog.ts"
 import { byWeekday, dayVariation, mean, quantile, rounded, shapeFit, share } from "./Estimates.ts"
 import { durationText } from "../traffic/Parameter.ts"
 
-/** Share of answered calls that open the door (usual value). A log doesn't show which calls were answered. */
+/** Usual share of answered calls that open the door. A log doesn't show which calls were answered. */
 const usualUnlocked = 0.9
 
 /** Maximum time between two rings of the same visitor. */
 const longestRepeat = 110 * second
 
-/** Maximum time from a call to the opened door. */
+/** Maximum time from a call to the opening of the door. */
 const longestWait = 3 * minute
 
 export interface CallGroup {
   readonly firsts: ReadonlyArray<LogEntry>
-  /** Entries by code of people who lead a group, and the number of people right behind them. */
+  /** Entries with a code by people who lead a group, and the number of people right behind them. */
   readonly codes: ReadonlyArray<LogEntry>
   readonly followers: number
   readonly calls: number
@@ -25,7 +25,7 @@ export interface CallGroup {
   readonly waits: ReadonlyArray<number>
 }
 
-/** Counts what follows from the calls of one kind. */
+/** Counts the calls of one kind, and the openings and repeated rings that follow. */
 export const callGroup = (
   log: AccessLog,
   isOurs: (entry: LogEntry) => boolean,
@@ -71,7 +71,7 @@ const countByDay = (entries: ReadonlyArray<LogEntry>, days: ReadonlyArray<number
 
 const isRest = ({ day }: LogEntry): boolean => weekdayOf(day) % 6 === 0
 
-/** Returns the parameters of a flow. `size` is the number of units that its rate is per. */
+/** Returns the parameters of a flow. Its rate is per unit; `size` is the number of units. */
 export const outsiderFit = (group: CallGroup, days: ReadonlyArray<number>, size: number) => {
   const arrivals = [...group.firsts, ...group.codes]
   const counts = countByDay(arrivals, days)
@@ -105,8 +105,8 @@ export const outsiderFit = (group: CallGroup, days: ReadonlyArray<number>, size:
       repeated: unanswered < 10 ? 0 : share(group.repeats / unanswered)
     }),
     ...(group.waits.length >= 30 && {
-      // The wait is the time to the answer plus the time to the release. Any difference from the usual 13.9 s counts as
-      // answer time.
+      // A wait consists of the time to the answer and the time to the release. The log does not show which part is
+      // which, so the usual proportion is assumed.
       answer: { median: durationText(Math.max(second, quantile(group.waits, 0.5) * 0.66)), sigma: 0.6 }
     })
   }

@@ -1,4 +1,4 @@
-/** Estimators for the fit. Results are rounded to a precision that a reader can judge. */
+/** Estimators for the fit. Results are rounded, so that a reader can judge them. */
 import { weekdayOf } from "../world/CalendarDate.ts"
 import type { Week } from "../traffic/Parameter.ts"
 import { clockText, durationText, weekdays } from "../traffic/Parameter.ts"
@@ -12,7 +12,7 @@ export const quantile = (numbers: ReadonlyArray<number>, share: number): number 
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0
 }
 
-/** Returns the standard deviation implied by the middle half of normal numbers, which ignores outliers. */
+/** Estimates the standard deviation of normally distributed numbers from their middle half, ignoring outliers. */
 const robustDeviation = (numbers: ReadonlyArray<number>): number =>
   (quantile(numbers, 0.75) - quantile(numbers, 0.25)) / 1.349
 
@@ -21,22 +21,22 @@ export const rounded = (value: number, digits = 3): number => {
   return Math.round(value * scale) / scale
 }
 
-/** Keeps a share between 0 and `most`. */
+/** Limits a share to the range from 0 to `most`, and rounds it. */
 export const share = (value: number, most = 1): number => rounded(Math.max(0, Math.min(most, value)))
 
-/** Estimates a clock time with its spread robustly, in the form of a scenario. */
+/** Robust estimate of a time of day and its spread, in scenario syntax. */
 export const clockTime = (hours: ReadonlyArray<number>) => ({
   at: clockText(quantile(hours, 0.5)),
   spread: durationText(Math.max(minute, robustDeviation(hours) * hour))
 })
 
-/** Estimates a lognormal duration from milliseconds, in the form of a scenario. */
+/** Robust estimate of a lognormal duration from durations in milliseconds, in scenario syntax. */
 export const lognormalFit = (millis: ReadonlyArray<number>) => ({
   median: durationText(quantile(millis, 0.5)),
   sigma: Math.min(3, rounded(robustDeviation(millis.filter((x) => x > 0).map(Math.log)), 2))
 })
 
-/** Returns the mean by weekday, without weekdays that don't occur. */
+/** Returns the mean for each weekday that occurs. */
 export const byWeekday = (days: ReadonlyMap<number, number>): Partial<Week> => {
   const groups = Map.groupBy(days, ([day]) => weekdayOf(day))
   const week: { -readonly [Day in keyof Week]?: number } = {}
@@ -48,8 +48,8 @@ export const byWeekday = (days: ReadonlyMap<number, number>): Partial<Week> => {
 }
 
 /**
- * Returns the coefficient of variation of a day factor: how much more counts on the same weekday differ than by chance.
- * `chance` is the variance by chance for a mean.
+ * Estimates the coefficient of variation of the day factor: how much the counts of one weekday vary beyond chance.
+ * `chance` returns the variance expected by chance for a mean.
  */
 export const dayVariation = (days: ReadonlyMap<number, number>, chance: (mean: number) => number): number => {
   const groups = Map.groupBy(days, ([day]) => weekdayOf(day))
@@ -66,7 +66,7 @@ export const dayVariation = (days: ReadonlyMap<number, number>, chance: (mean: n
   return squares === 0 ? 0 : rounded(Math.sqrt(Math.max(0, excess / squares)), 2)
 }
 
-/** Returns a day shape that follows clock times in hours: eight bells at their quantiles, over an even part. */
+/** Returns a day shape that follows times of day in hours: eight peaks at their quantiles, plus an even part. */
 export const shapeFit = (clocks: ReadonlyArray<number>) => {
   const [low, high] = [quantile(clocks, 0.005), quantile(clocks, 0.995)]
   const from = Math.max(0, Math.floor(low * 2) / 2)

@@ -1,4 +1,4 @@
-/** Fits a scenario to an access log. What can't be estimated keeps its usual value. */
+/** Fits a scenario to an access log. Parameters that can't be estimated keep their usual values. */
 import { Record, Result, Schema } from "effect"
 import { decodeScenario, resolve } from "../scenario/Resolve.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
@@ -21,11 +21,11 @@ export type Kind = "homes" | "offices"
 
 export interface FitOptions {
   readonly name: string
-  /** Kind of building; null to decide by how weekends differ. */
+  /** Kind of building; null to tell by the weekend traffic. */
   readonly kind: Kind | null
 }
 
-/** A log that shows too little, or whose estimates give no valid scenario. */
+/** The log shows too little, or the estimates don't form a valid scenario. */
 export class CannotFit extends Schema.TaggedError<CannotFit>()("CannotFit", { message: Schema.String }) {}
 
 export interface Fitted {
@@ -37,7 +37,7 @@ export interface Fitted {
   readonly days: number
   readonly people: number
   readonly calls: number
-  /** Sentences about parts of the log that the scenario doesn't cover. */
+  /** Sentences for the user about parts of the log that the scenario doesn't cover. */
   readonly notes: ReadonlyArray<string>
 }
 
@@ -45,7 +45,7 @@ export interface Fitted {
 const fewestDays = 7
 const fewestPeople = 5
 
-/** Decides by the weekends, when offices are nearly empty. */
+/** Tells offices from homes by their weekend traffic: offices are nearly empty then. */
 const kindOf = (members: Members): Kind => {
   const counts = [...presence(members)]
   const [rest, work] = [true, false].map((isRest) =>
@@ -54,10 +54,13 @@ const kindOf = (members: Members): Kind => {
   return (rest ?? 0) < 0.3 * (work ?? 0) ? "offices" : "homes"
 }
 
-/** A first or last day that begins or ends this many hours off the usual time is not fully covered by the log. */
+/**
+ * If traffic on the first day begins this many hours later than usual, or on the last day ends this many hours earlier,
+ * the log covers only part of that day.
+ */
 const partOfDay = 6
 
-/** Removes a first or last day that the log covers only in part, as it would show too few people. */
+/** Removes the first or last day if the log covers only part of it, because such a day would show too few people. */
 const wholeDays = (log: AccessLog): AccessLog => {
   const { entries } = log
   const [first, last] = [entries[0], entries.at(-1)]
@@ -86,7 +89,7 @@ export const fit = (whole: AccessLog, { kind: given, name }: FitOptions): Result
     return refuse(`the log shows ${members.people.length} members; at least ${fewestPeople} are needed`)
   }
   const kind = given ?? kindOf(members)
-  // Panels call flats, but the unit of a member's entry can be a personal number.
+  // In homes, only calls name flats reliably: the unit in a member's entry can be a personal number.
   const named = log.entries.filter(({ isCall, unit }) => unit !== "" && (kind === "offices" || isCall))
   const units = new Set(named.map(({ unit }) => unit)).size
   const deliveries = callGroup(
@@ -99,7 +102,7 @@ export const fit = (whole: AccessLog, { kind: given, name }: FitOptions): Result
     ({ isDelivery }) => !isDelivery,
     members.codes.filter(({ isDelivery }) => !isDelivery)
   )
-  // The log's figures already include anomalies.
+  // The estimates already include the anomalies in the log.
   const anomalies = Record.map(AnomalyParameters.fields, () => 0)
   type Parts = Omit<(typeof ScenarioDocument.Encoded)["buildings"][number], "name" | "time_zone" | "anomalies">
   const made = (parts: Parts) => {
@@ -148,7 +151,7 @@ export const fit = (whole: AccessLog, { kind: given, name }: FitOptions): Result
   const homes = { flats, entry_methods: members.methods }
   return Result.flatMap(made({ homes }), ({ scenario }) => {
     const [house] = scenario.buildings
-    // Rates are per unit of the resulting building, because the size of households is drawn.
+    // Rates are per unit of the resulting building, whose household sizes are drawn at random.
     const rateFit = (name: "visitors" | "parcels", group: CallGroup) =>
       outsiderFit(
         group,

@@ -2,8 +2,8 @@
  * Estimates residents from a log.
  *
  * The days of residents leave few traces: most doors are not logged on the way out, and errands, work and evenings look
- * alike. So the fit compares counts from the log with counts from a simulation of the scenario so far, and corrects the
- * parameters by the difference, a few times.
+ * alike. So the fit works in rounds: it compares counts from the log with counts from a simulation of the current
+ * parameters, and corrects the parameters by the difference.
  */
 import { Schema } from "effect"
 import type { Scenario } from "../scenario/Scenario.ts"
@@ -19,9 +19,9 @@ import { byWeekday, mean, quantile, rounded, share } from "./Estimates.ts"
 import type { Members } from "./Members.ts"
 import { presence } from "./Members.ts"
 
-/** Counts of residents; null where nobody was seen. */
+/** Counts of the traffic of residents; null if nobody was seen. */
 interface Counts {
-  /** Average number of people seen on a day, and of passages of each of them. */
+  /** Average number of people seen per day, and average number of passages of each person. */
   readonly seen: number
   readonly passages: number | null
   /** Median times of the morning and evening passages on working days, in hours. */
@@ -48,7 +48,10 @@ const countsOf = (passages: ReadonlyArray<Passage>, days: number): Counts => {
   }
 }
 
-/** Moves a clock time by most of a difference. Keeps it if either side was not seen. */
+/**
+ * Moves a time of day by 70 % of the difference between log and simulation. Keeps the time if log or simulation shows
+ * none.
+ */
 const towards = (from: number, log: number | null, made: number | null): number =>
   log === null || made === null ? from : from + 0.7 * (log - made)
 
@@ -67,7 +70,7 @@ const parametersOf = ({ active, errands, leaves, returns }: Moved, members: Memb
   const whole = mean(Object.values(week))
   return {
     active: share(active),
-    // In a log, residents who are away look inactive.
+    // In a log, residents who are away look inactive, so `active` covers them.
     trips: 0,
     errands: Object.fromEntries(
       weekdays.map((name, weekday) => [name, rounded((usual.errands[weekday] ?? 0) * errands, 2)])
@@ -83,14 +86,14 @@ const parametersOf = ({ active, errands, leaves, returns }: Moved, members: Memb
 const rounds = 4
 const simulatedDays = 28
 
-/** Smallest share that a scenario can state, so that no round ends without people. */
+/** Minimum share of active residents, so that no round simulates an empty building. */
 const fewestActive = 0.001
 
 export type FittedResidents = ReturnType<typeof parametersOf>
 
 /**
- * Finds parameters whose residents are seen as often as those of the log. `scenarioOf` makes a scenario from
- * parameters.
+ * Finds parameters with which simulated residents are seen as often as those in the log. `scenarioOf` makes a scenario
+ * from parameters.
  */
 export const homeFit = (
   members: Members,

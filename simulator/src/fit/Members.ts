@@ -4,7 +4,7 @@
 import type { AccessLog, LogEntry } from "./AccessLog.ts"
 import { share } from "./Estimates.ts"
 
-/** One day of one member: the entries that were not denied, in order. */
+/** One day of one member: the entries without the denied ones, in order. */
 export interface MemberDay {
   readonly person: string
   readonly day: number
@@ -16,7 +16,7 @@ export interface Members {
   readonly days: ReadonlyArray<MemberDay>
   /** Every calendar day from the first to the last of the log. */
   readonly calendar: ReadonlyArray<number>
-  /** Entries by code of people who are not members. */
+  /** Entries with a code by people who are not members. */
   readonly codes: ReadonlyArray<LogEntry>
   readonly denied: number
   readonly attempts: number
@@ -31,7 +31,7 @@ export const membersOf = ({ entries }: AccessLog): Members => {
   const first = entries[0]?.day ?? 0
   const last = entries.at(-1)?.day ?? 0
   const calendar = Array.from({ length: last - first + 1 }, (_, index) => first + index)
-  // An opening from the app lets somebody else in, so it says nothing of its user's day.
+  // An opening from the app lets somebody else in, so it shows nothing about the day of the app's user.
   const own = entries.filter(({ isCall, method, person }) => !isCall && method !== "app" && person !== "")
   const byPerson = Map.groupBy(own, keyOf)
   const codes: Array<LogEntry> = []
@@ -44,7 +44,7 @@ export const membersOf = ({ entries }: AccessLog): Members => {
       all.filter(({ isDenied }) => !isDenied),
       ({ day }) => day
     )
-    // A person with a code who was there on only one day, in a week or more, is a guest.
+    // A person with a code who came on only one day, in a log of at least a week, is a guest.
     const isGuest =
       all.some(({ isDelivery }) => isDelivery) ||
       (calendar.length >= 7 &&

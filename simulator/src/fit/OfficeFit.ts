@@ -1,4 +1,4 @@
-/** Estimates employees from a log: who comes on which weekday, when, in groups, out to lunch and back. */
+/** Estimates employees from a log: attendance by weekday, times of arrival, groups, lunch and shifts. */
 import { weekdayOf } from "../world/CalendarDate.ts"
 import { hour, second } from "../world/LocalTime.ts"
 import type { LogEntry } from "./AccessLog.ts"
@@ -9,11 +9,11 @@ import { presence } from "./Members.ts"
 /** Maximum gap at the same door between two people of a group. */
 const closeBehind = 2.5 * second
 
-/** Half of the time span whose traffic shows how likely a small gap is by chance. */
+/** Traffic within this time before and after an entry shows how likely a small gap is by chance. */
 const aroundHalf = 150 * second
 
 /**
- * Returns the share of entries that came in a group with the entry before at the same door, corrected for small gaps by
+ * Returns the share of entries in a group with the entry before at the same door, corrected for gaps that are small by
  * chance.
  */
 const groupShare = (entries: ReadonlyArray<LogEntry>): number => {
@@ -21,7 +21,8 @@ const groupShare = (entries: ReadonlyArray<LogEntry>): number => {
   const groups = Map.groupBy(entries, ({ day, door }) => `${day} ${door}`)
   for (const own of groups.values()) {
     const times = own.map(({ time }) => time).toSorted((a, b) => a - b)
-    // Bounds of the five minutes around an entry. Both only move forward, which keeps the work small in a crowd.
+    // Indexes that bound the five minutes around an entry. Both only move forward, so the work stays small in dense
+    // traffic.
     let [from, until] = [0, 0]
     for (const [index, time] of times.entries()) {
       while (time - (times[from] ?? time) >= aroundHalf) from++
@@ -30,14 +31,14 @@ const groupShare = (entries: ReadonlyArray<LogEntry>): number => {
       if (before === undefined) continue
       count++
       if (time - before <= closeBehind) behind++
-      // The number of entries in the five minutes around gives the probability of a small gap by chance.
+      // The number of entries in these five minutes gives the probability of a small gap by chance.
       const around = until - from - 1
       chance += 1 - Math.exp((-around * closeBehind) / (2 * aroundHalf))
     }
   }
   if (count === 0) return 0
   const [seen, expected] = [behind / count, chance / count]
-  // Part of the entries around belong to the group itself, so chance is overestimated by the share of groups.
+  // Some of the entries in these five minutes are of the same group, so chance is overestimated by the share of groups.
   const byChance = expected * (1 - seen)
   return share((seen - byChance) / (1 - byChance), 0.9)
 }
@@ -47,7 +48,7 @@ interface Lunch {
   readonly minutes: number
 }
 
-/** Finds two entries at the outer doors in the middle of the day that enclose lunch. */
+/** Finds the two entries at outer doors, in the middle of the day, between which a member was out for lunch. */
 const lunchOf = ({ entries }: MemberDay, outer: ReadonlySet<string>): Lunch | null => {
   const own = entries.filter(({ door }) => outer.has(door))
   // In, out, back, out: a person who leaves the building for lunch has four entries.
@@ -67,13 +68,13 @@ const outerDoors = (days: ReadonlyArray<MemberDay>): ReadonlySet<string> => {
   return new Set([...firsts].filter(([, own]) => own.length > days.length * 0.04).map(([door]) => door))
 }
 
-/** Hours of the clock between which the day shift arrives. */
+/** Hours of the day between which the day shift arrives. */
 const byDay = { from: 6.5, until: 12.5 } as const
 const evening = 20
 
 type Shift = "early" | "late" | "night" | "day"
 
-/** Returns the shift of a person, by when they come and go on most of their days. */
+/** Returns the shift of a person, judged by the median times of the first and the last entry of a day. */
 const shiftOf = (days: ReadonlyArray<MemberDay>): Shift => {
   const come = quantile(
     days.flatMap(({ entries }) => entries[0]?.clock ?? []),
@@ -89,7 +90,7 @@ const shiftOf = (days: ReadonlyArray<MemberDay>): Shift => {
   return come < byDay.from ? "early" : "late"
 }
 
-/** Returns parameters with which this many employees come as often as those of the log. */
+/** Returns parameters with which this many simulated employees come as often as those in the log. */
 export const officeFit = (members: Members, people: number) => {
   const each = [...Map.groupBy(members.days, ({ person }) => person).values()]
   const byShift = Map.groupBy(each, shiftOf)

@@ -1,9 +1,10 @@
 /**
- * Turns occurrences into published events, with devices that are offline, send late and have wrong clocks.
+ * Turns occurrences into published events. Devices can be offline, send late and have wrong clocks.
  *
- * While a controller is offline, openings of its doors are kept and sent when it is back. Calls can't be placed, so
- * nothing follows from them either. A controller restarts once a night by the local clock. Its outages from one restart
- * to the next are drawn from a separate substream, so people behave the same with and without outages.
+ * While a controller is offline, it stores the openings of its doors, and sends them once it is online again. Calls
+ * can't be placed in that time, so nobody opens the door for the caller. A controller restarts once a night, in local
+ * time. Outages between two restarts are drawn from a separate substream, so people behave the same with and without
+ * outages.
  */
 import { between, chance, lognormal, normal, poisson } from "../random/Distribution.ts"
 import type { Substream } from "../random/Substream.ts"
@@ -15,7 +16,7 @@ import { dayNumberAt, instantOf } from "../world/LocalDay.ts"
 import { dayMillis, hour, second } from "../world/LocalTime.ts"
 import { Heap } from "../clock/Heap.ts"
 
-/** An occurrence, and when the service receives it. */
+/** An occurrence with its times of publication and of the device's log. */
 export interface Recorded {
   readonly occurrence: Occurrence
   /** Time of publication, in milliseconds since the epoch. */
@@ -30,7 +31,7 @@ export const doorsPerController = 4
 interface Outage {
   readonly from: number
   readonly until: number
-  /** Number of events that wait for its end. */
+  /** Number of events kept until the outage ends. */
   kept: number
 }
 
@@ -39,7 +40,7 @@ interface Period {
   readonly from: number
   readonly until: number
   readonly outages: ReadonlyArray<Outage>
-  /** Error of the clock when it was last set, and when that was (null for a clock on the network). */
+  /** Error of the clock right after it was last set, and the time of that setting (null for a clock on the network). */
   readonly offset: number
   readonly setAt: number | null
 }
@@ -51,7 +52,7 @@ class Controller {
   /** Time of the restart since the beginning of the local day: between 3:00 and 5:00. */
   readonly #restart: number
   readonly #isKept: boolean
-  /** Phase of this clock in the interval at which clocks are set by hand, from 0 to 1. */
+  /** Position of this clock in the cycle in which clocks are set by hand, from 0 to 1. */
   readonly #phase: number
   /** Milliseconds that the clock gains per millisecond. */
   readonly #drift: number
@@ -87,7 +88,10 @@ class Controller {
     return this.#period
   }
 
-  /** Clocks on the network are set at each restart, others by hand from time to time. */
+  /**
+   * Returns the error and the time of the last setting. Clocks on the network are set at each restart, others by hand
+   * from time to time.
+   */
   #clockOf(day: number, from: number): Pick<Period, "offset" | "setAt"> {
     const { deviation, set_every, wrong_deviation } = this.#devices.clocks
     const days = Math.max(1, Math.floor(set_every / dayMillis))
@@ -112,14 +116,14 @@ class Controller {
     return Math.floor(offset + (time - since) * this.#drift)
   }
 
-  /** Returns when an event is sent that was kept in an outage of the current period. */
+  /** Returns the time at which an event kept during an outage of the current period is sent. */
   sentAt(outage: Outage, id: number): number {
     const { jitter, per_second } = this.#devices.flush
     const turn = Math.floor((outage.kept++ * second) / per_second)
     const late = jitter === 0 ? 0 : Math.floor(between(new Rng(child(this.#substream, id)), 0, jitter))
     const at = outage.until + turn + late
-    // Outages can overlap or begin before everything kept in the last one is sent. Events that fall into the next
-    // outage wait for its end.
+    // Outages can overlap, or begin before all events kept in an earlier outage are sent. The remaining events wait for
+    // the end of the later outage.
     const next = this.#period.outages.find(({ from, until }) => at >= from && at < until)
     return next === undefined ? at : this.sentAt(next, id)
   }
@@ -148,7 +152,7 @@ const controllersOf = (equipped: ReadonlyArray<Equipped>): ReadonlyMap<AccessPoi
   return controllers
 }
 
-/** Calls that could not be placed, kept for a day, in order of time. */
+/** Calls of the last day that could not be placed, in order of time. */
 class LostCalls {
   readonly #times = new Map<number, number>()
 
@@ -165,7 +169,7 @@ class LostCalls {
   }
 }
 
-/** Returns what the service receives, in order of time. */
+/** Yields the events that the service receives, in order of publication. */
 export function* recorded(
   occurrences: Iterable<Occurrence>,
   equipped: ReadonlyArray<Equipped>

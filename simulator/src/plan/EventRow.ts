@@ -1,10 +1,12 @@
-/** Reads recorded events from any origin: lines of NDJSON in the form of a plan. */
+/** Reads recorded events from any source: lines of NDJSON with the members of planned events. */
 import { Option, Result, Schema } from "effect"
 import { AnyPlannedEvent, PlannedEvent } from "./PlannedEvent.ts"
 import { schemaProblems } from "@doorhook/core"
 
 export interface EventRow {
-  /** Times of publication and of the occurrence by the device's clock, in milliseconds since the epoch. */
+  /**
+   * Time of publication, and time of the occurrence as shown by the device's clock, in milliseconds since the epoch.
+   */
   readonly at: number
   readonly logged_at: number
   readonly event: PlannedEvent
@@ -24,7 +26,7 @@ const decode = Schema.decodeUnknownResult(PlannedEvent, { errors: "all" })
 const decodeAny = Schema.decodeUnknownResult(AnyPlannedEvent, { errors: "all" })
 const hasKnownType = Schema.is(Schema.Struct({ resource_type: AnyPlannedEvent.fields.resource_type }))
 
-/** Maximum number of problems named for one line. */
+/** Maximum number of problems to report for one line. */
 const mostListed = 8
 
 /** Describes what is wrong with the members of a line. */

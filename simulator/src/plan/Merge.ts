@@ -1,13 +1,14 @@
 /**
- * Merges ordered sequences into one, holding one element of each.
+ * Merges ordered sequences into one. Only one element of each sequence is in memory.
  *
- * A sequence states the earliest time of its elements. None of them is computed before the merge reaches that time.
+ * A sequence states the earliest possible time of its elements. No element is computed before the merge reaches that
+ * time.
  */
 import { Heap } from "../clock/Heap.ts"
 
 /** A sequence in order of time, and the sequence that follows it. */
 export interface Source<A> {
-  /** Earliest possible time of its elements. */
+  /** Earliest possible time of the elements. */
   readonly from: number
   /**
    * Not negative. At equal times the lower rank comes first, so that the order does not depend on where the merge
@@ -15,12 +16,13 @@ export interface Source<A> {
    */
   readonly rank: number
   readonly open: () => Iterator<A>
-  /** Returns the source that follows, which does not begin earlier; null after the last. */
+  /** Returns the source that follows; null after the last. The source that follows must not begin earlier. */
   readonly next: () => Source<A> | null
 }
 
 /**
- * A source that has not begun, which sorts before all elements of its time, or a source whose next element is known.
+ * A source that has not begun, or a source whose next element is known. A source that has not begun sorts before all
+ * elements of the same time.
  */
 interface Cursor<A> {
   time: number

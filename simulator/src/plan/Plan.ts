@@ -2,7 +2,8 @@
  * The plan of a scenario: all its events as one stream in order of time.
  *
  * Each flow of each building is generated day by day and merged, so memory depends on the traffic of a day and not on
- * the length of the plan. A plan of two days is the plan of the first day followed by the plan of the second.
+ * the length of the plan. A plan of two days is the same as the plan of the first day followed by the plan of the
+ * second.
  */
 import { Effect, Stream } from "effect"
 import type { Substream } from "../random/Substream.ts"
@@ -30,7 +31,7 @@ import { recorded } from "./Controllers.ts"
 export interface PlanOptions {
   /** The same seed gives the same plan, byte for byte. */
   readonly seed: number
-  /** Beginning, by the clocks of each building. */
+  /** Start of the plan, in local time of each building. */
   readonly start: LocalTime
   /** Length in milliseconds; `Infinity` for a plan without end. */
   readonly duration: number
@@ -38,7 +39,7 @@ export interface PlanOptions {
   readonly rateScale?: number
 }
 
-/** A span of time in milliseconds since the epoch, without `until` itself. */
+/** A span of time in milliseconds since the epoch, from `from` (included) to `until` (excluded). */
 export interface Window {
   readonly from: number
   readonly until: number
@@ -50,17 +51,23 @@ export const windowOf = (building: Building, { start, duration }: PlanOptions): 
   return { from, until: from + duration }
 }
 
-// The ids in events' data are unique in a plan, grow from day to day, and depend neither on where a plan begins nor on
-// other flows. From the top, the 53 bits of an exact double are: 15 bits for the day since 2000 (until 2089), 9 for the
-// building, 4 for the flow, and 25 for a count of the events of one flow in one building on one day.
+// The ids in the data of events are unique in a plan and grow from day to day. They depend neither on the start of the
+// plan nor on other flows. An id has 53 bits, the precision of a double. From the top: 15 bits for the day since 2000
+// (until 2089), 9 for the building, 4 for the flow, and 25 for counting the events of one flow in one building on one
+// day.
 const daysUntil2000 = 10_957
 const flowRoom = 0x10
 const countRoom = 0x200_0000
 
-/** Highest factor for the number of people. The busiest flow of the largest preset then uses a fifth of its ids. */
+/**
+ * Maximum factor for the number of people. With this factor, the busiest flow of the largest preset uses a fifth of its
+ * ids.
+ */
 export const maxRateScale = 1_000
 
-/** Longest plan, in milliseconds: ids have room for the years in which a plan can start, and ten more. */
+/**
+ * Length of the longest plan, in milliseconds. Ids have room for the years in which a plan can start, and for ten more.
+ */
 export const longestDuration = 3_650 * dayMillis
 
 /**
@@ -69,17 +76,17 @@ export const longestDuration = 3_650 * dayMillis
 export const placeOf = (day: number, building: number, flow: FlowName): number =>
   ((day - daysUntil2000) * mostBuildings + building) * flowRoom + flowNames.indexOf(flow)
 
-/** Returns a function that returns the next event id of a place. */
+/** Returns a function that counts up event ids, which begin with the bits from `placeOf`. */
 export const eventNumbers = (place: number): (() => number) => {
   let count = 0
   return () => place * countRoom + count++
 }
 
-/** Returns the substream of all randomness in a building. */
+/** Returns the substream from which all random numbers of a building are drawn. */
 const buildingSubstream = (seed: number, building: Building): Substream =>
   child(child(root(seed), "building"), building.id)
 
-/** One flow of one building, from its first day on. */
+/** One flow of one building. */
 interface FlowPlace {
   readonly traffic: BuildingTraffic
   readonly roster: Roster
@@ -128,13 +135,13 @@ const sourceOf = (flowPlace: FlowPlace, options: PlanOptions, makeDay: ReturnTyp
       next: () => dayFrom(number + 1)
     }
   }
-  // A day can continue after midnight, for at most one more day (see `longestDay`). Events kept by a controller arrive
-  // before its next restart or soon after.
+  // A person's day can continue until the end of the next day (see `longestDay`). Events kept by a controller arrive
+  // before the controller's next restart or soon after.
   const lookBack = devices === null ? 1 : 2
   return dayFrom(dayNumberAt(window.from, building.time_zone) - lookBack)
 }
 
-/** Yields all occurrences, from a few days before the plan begins. */
+/** Yields all occurrences, starting a day or two before the plan. */
 const allOccurrences = (scenario: Scenario, options: PlanOptions): IterableIterator<Occurrence> => {
   const makeDay = dayMaker()
   const sources = scenario.buildings.flatMap((traffic, place) => {
@@ -148,7 +155,7 @@ const allOccurrences = (scenario: Scenario, options: PlanOptions): IterableItera
 const windowsOf = (scenario: Scenario, options: PlanOptions): ReadonlyMap<number, Window> =>
   new Map(scenario.buildings.map(({ building }) => [building.id, windowOf(building, options)]))
 
-/** Yields occurrences before devices and controllers change or drop them. */
+/** Yields the occurrences of a plan, before controllers delay or drop them. */
 export function* occurrences(scenario: Scenario, options: PlanOptions): IterableIterator<Occurrence> {
   const windows = windowsOf(scenario, options)
   for (const occurrence of allOccurrences(scenario, options)) {
@@ -156,7 +163,7 @@ export function* occurrences(scenario: Scenario, options: PlanOptions): Iterable
   }
 }
 
-/** Yields what the service receives, in order of time. */
+/** Yields the events that the service receives, in order of publication. */
 export function* records(scenario: Scenario, options: PlanOptions): IterableIterator<Recorded> {
   const windows = windowsOf(scenario, options)
   const equipped = scenario.buildings.flatMap(({ building, devices }) =>
@@ -172,39 +179,42 @@ function* plannedEvents(scenario: Scenario, options: PlanOptions): IterableItera
   for (const record of records(scenario, options)) yield plannedEvent(record)
 }
 
-/** Number of events generated at a time: so few that most are published and released before garbage is collected. */
+/**
+ * Number of events to generate at a time, small enough that most are published and released before the next garbage
+ * collection.
+ */
 const chunkSize = 200
 
 /** Returns the plan of a scenario: every event in order of time. */
 export const plan = (scenario: Scenario, options: PlanOptions): Stream.Stream<PlannedEvent> =>
   Stream.suspend(() => Stream.fromIteratorSucceed(plannedEvents(scenario, options), chunkSize))
 
-/** Returns when a plan begins, in milliseconds since the epoch: when the first clock shows its start. */
+/** Returns the time, in milliseconds since the epoch, at which the plan starts in the first building. */
 export const beginningOf = (scenario: Scenario, start: LocalTime): number =>
   Math.min(...scenario.buildings.map(({ building }) => instantOf(start, building.time_zone)))
 
 /**
- * Returns how long a plan takes from its beginning to its end, in milliseconds. It is longer than the duration if
- * clocks differ.
+ * Returns the time from the start of a plan to its end, in milliseconds. With several time zones, this is longer than
+ * the duration of the plan.
  */
 export const spanOf = (scenario: Scenario, options: PlanOptions): number =>
   endOf(scenario, options) - beginningOf(scenario, options.start)
 
-/** Returns when a plan ends, in milliseconds since the epoch: when the last building reaches its end. */
+/** Returns the time, in milliseconds since the epoch, at which the plan ends in the last building. */
 export const endOf = (scenario: Scenario, options: PlanOptions): number =>
   Math.max(...scenario.buildings.map(({ building }) => windowOf(building, options).until))
 
-/** A chunk of NDJSON lines, of a size that is efficient to write. */
+/** A chunk of NDJSON lines, large enough to be written efficiently. */
 export interface LineChunk {
   readonly bytes: Uint8Array
   /** Number of events in the chunk. */
   readonly events: number
 }
 
-/** Minimum number of characters of a chunk, except the last. */
+/** Minimum number of characters in every chunk but the last. */
 const chunkLength = 0x1_0000
 
-/** Yields the lines of a plan. `see` is called with each record first. */
+/** Yields the lines of a plan, and calls `see` with each record. */
 export function* lineChunks(
   scenario: Scenario,
   options: PlanOptions,
@@ -228,7 +238,9 @@ export function* lineChunks(
 /** Number of items after which other fibers get a turn. */
 const turnLength = 2_000
 
-/** Loops over items and lets other fibers run from time to time, so that Ctrl-C works and progress is shown. */
+/**
+ * Loops over items, and lets other fibers run from time to time. Otherwise Ctrl-C and the progress line would not work.
+ */
 export const forEachYielding = Effect.fnUntraced(function* <A>(items: Iterable<A>, use: (item: A) => void) {
   let left = turnLength
   for (const item of items) {

@@ -1,4 +1,4 @@
-/** An event of a plan: one line of NDJSON. When its time has come, it is published without `at`. */
+/** An event of a plan: one line of NDJSON. The event is published at the time `at`, without that member. */
 import { AccessLogData, Action, builtInTable, BuildingId, CallData, TenantId } from "@doorhook/core"
 import { Schema } from "effect"
 import type { Access, Call } from "../traffic/Occurrence.ts"
@@ -13,7 +13,7 @@ const common = {
   tenant_ids: Schema.Array(TenantId)
 }
 
-/** Members of a line of any type. Used to report the problems of lines without a known type. */
+/** Members that lines of all types share. Used to report the problems of lines with an unknown type. */
 export const AnyPlannedEvent = Schema.Struct({
   ...common,
   resource_type: Schema.Literals([...builtInTable.keys()]),
@@ -40,8 +40,8 @@ const prefixOf = (instant: number): string => {
 }
 
 /**
- * Formats whole milliseconds since the epoch as ISO 8601 in UTC. Every event has two such times, so the last minute is
- * cached.
+ * Formats whole milliseconds since the epoch as ISO 8601 in UTC. Every event has two such times, so the text of the
+ * last minute is cached.
  */
 export const toIso = (instant: number): string => {
   const whole = Math.floor(instant / minute)
@@ -57,7 +57,7 @@ export const toIso = (instant: number): string => {
 /** Parses a text written by `toIso`. */
 export const fromIso = (text: string): number => Date.parse(text)
 
-/** Returns the URL of a snapshot, which doesn't exist. */
+/** Returns the URL of a snapshot. The picture doesn't exist. */
 const snapshotOf = (building_id: BuildingId, id: number): string => `https://snapshots.example/${building_id}/${id}.jpg`
 
 const callData = (call: Call, logged_at: string): CallData => ({
@@ -98,10 +98,10 @@ export const plannedEvent = ({ occurrence, ...times }: Recorded): PlannedEvent =
       }
 }
 
-/** Returns the line of a record, with its line break. */
+/** Returns the line of a record, including the line break. */
 export const lineOf = (record: Recorded): string => `${JSON.stringify(plannedEvent(record))}\n`
 
-/** Moves an event to another time. Keeps the lag between the device's log time and the publication. */
+/** Moves an event to another time. The lag between the device's log and the publication stays the same. */
 export const movedTo = (event: PlannedEvent, instant: number): PlannedEvent => {
   const at = toIso(instant)
   const lag = event.data.logged_at === event.at ? 0 : fromIso(event.at) - fromIso(event.data.logged_at)

@@ -1,6 +1,6 @@
 /**
- * Real functions for distributions. They use only operations that give the same bits on every engine, unlike `Math.exp`
- * and `Math.log`, whose last digit can differ. Accurate to a few units in the last place.
+ * Functions of real numbers for distributions, accurate to a few units in the last place. They use only operations that
+ * give the same bits on every engine, unlike `Math.exp` and `Math.log`, whose last digit can differ.
  */
 
 /** Natural logarithm of a positive number. */

@@ -2,7 +2,7 @@
 import { exp, ln, normalQuantile } from "./Arithmetic.ts"
 import type { Rng } from "./Substream.ts"
 
-/** Draws true with this probability. */
+/** Returns true with this probability. */
 export const chance = (rng: Rng, probability: number): boolean => rng.uniform() < probability
 
 /** Draws from a uniform distribution between two numbers. */
@@ -28,7 +28,7 @@ export interface Lognormal {
 
 export const lognormal = (rng: Rng, { median, sigma }: Lognormal): number => median * exp(sigma * standardNormal(rng))
 
-/** Draws from a Poisson distribution with this mean. Suited to small means only. */
+/** Draws from a Poisson distribution with this mean (small means only). */
 export const poisson = (rng: Rng, mean: number): number => {
   let count = 0
   for (let reached = exponential(rng); reached < mean; reached += exponential(rng)) count++
@@ -37,7 +37,7 @@ export const poisson = (rng: Rng, mean: number): number => {
 
 /**
  * Draws a factor by which a day is busier than usual, from a gamma distribution with mean 1 and a coefficient of
- * variation of at most 1. By Marsaglia and Tsang's method (2000).
+ * variation of at most 1. Uses the method of Marsaglia and Tsang (2000).
  */
 export const dayFactor = (rng: Rng, variation: number): number => {
   if (variation === 0) return 1
@@ -54,7 +54,7 @@ export const dayFactor = (rng: Rng, variation: number): number => {
   }
 }
 
-/** Draws one of the choices by their probabilities, or `otherwise` with the probability that remains. */
+/** Draws one of the choices with the given probabilities, or `otherwise` with the remaining probability. */
 export const weighted = <A>(rng: Rng, choices: ReadonlyArray<readonly [thing: A, share: number]>, otherwise: A): A => {
   let rest = rng.uniform()
   for (const [thing, share] of choices) {
@@ -64,5 +64,5 @@ export const weighted = <A>(rng: Rng, choices: ReadonlyArray<readonly [thing: A,
   return otherwise
 }
 
-/** Draws one of the things, all equally likely; undefined if there are none. */
+/** Draws one of these things, all with the same probability; undefined if there are none. */
 export const oneOf = <A>(rng: Rng, things: ReadonlyArray<A>): A | undefined => things[rng.below(things.length)]

@@ -1,9 +1,8 @@
 /**
  * Named random numbers.
  *
- * Each use of randomness has a name under the seed (seed, building, flow, day, purpose), and its numbers depend only on
- * that name. So a change in one flow leaves all others as they were, and a plan can begin on any day without generating
- * the days before.
+ * Random numbers depend only on a name, which consists of seed, building, flow, day and purpose. So a change in one
+ * flow does not affect other flows, and a plan can begin on any day without generating the days before.
  *
  * The numbers are the same on every platform and engine. Integer operations are 32-bit; doubles use only `+ - * /`,
  * comparisons, `Math.floor` and the correctly rounded `Math.sqrt` (see `Arithmetic`).
@@ -52,7 +51,7 @@ export class Rng {
     this.#b = b
     this.#c = c
     this.#counter = counter
-    // Spreads the seed over the state.
+    // Mixes the seed into all of the state.
     for (let round = 0; round < 15; round++) this.uint32()
   }
 

@@ -1,8 +1,8 @@
 /**
  * A modelled receiver, which answers requests without a network.
  *
- * A receiver is a chain of traits. The first trait that returns an answer decides. Other requests are processed by one
- * of the receiver's workers, after its latency.
+ * A receiver is a chain of traits. The first trait that returns an answer to a request decides. If none does, one of
+ * the receiver's workers processes the request, which takes the receiver's latency.
  */
 import type { TransportResult } from "@doorhook/core"
 import type { Lognormal } from "../random/Distribution.ts"
@@ -13,17 +13,17 @@ import type { momentAt } from "../world/LocalDay.ts"
 
 /** A request as a receiver gets it. Times in milliseconds. */
 export interface IncomingRequest {
-  /** Since the epoch. */
+  /** Time since the epoch. */
   readonly now: number
-  /** Since the beginning of the run. */
+  /** Time since the beginning of the run. */
   readonly sinceStart: number
   /** How long the sender waits for the answer. */
   readonly deadline: number
-  /** Day and minute by the receiver's clock. */
+  /** Day and minute in the receiver's local time. */
   readonly local: ReturnType<typeof momentAt>
 }
 
-/** Outcome of a request. `processed`: whether the receiver processed the event, whatever the sender got. */
+/** Outcome of a request, and whether the receiver processed the event, whatever the sender got. */
 export interface Reception {
   readonly result: TransportResult
   readonly processed: boolean
@@ -35,17 +35,17 @@ interface Senses {
   readonly latency: () => number
 }
 
-/** A way in which a receiver misbehaves. Null passes the request on to the next trait. */
+/** A way in which a receiver misbehaves. Returning null passes the request on to the next trait. */
 export type Trait = (request: IncomingRequest, senses: Senses) => Reception | null
 
-/** How much work a receiver can do at the same time. */
+/** How many requests a receiver can process at the same time. */
 export interface Capacity {
   readonly workers: number
   /** Number of requests that can wait for a worker. Further requests get a 503. */
   readonly queue: number
   /**
-   * How long the receiver is slower after an outage, in milliseconds. It starts at a fifth of its speed and recovers
-   * steadily.
+   * Time, in milliseconds, for which the receiver is slower after an outage. It starts at a fifth of its speed and
+   * recovers steadily.
    */
   readonly recovery: number
 }
@@ -57,10 +57,10 @@ export interface ReceiverModel {
   readonly capacity: Capacity | null
 }
 
-/** Duration of a refusal, which takes no work, in milliseconds. */
+/** Time to refuse a request, in milliseconds. A refusal needs no worker. */
 const refusalTime = 20
 
-/** Factor by which a receiver is slower right after an outage. */
+/** Factor by which a request takes longer right after an outage. */
 const slowest = 5
 
 const answered = (
@@ -83,7 +83,9 @@ export class Receiver {
   readonly #traits: ReadonlyArray<Trait>
   readonly #senses: Senses
   readonly #capacity: Capacity | null
-  /** When each worker is free, and when each waiting request begins, in milliseconds since the epoch. */
+  /**
+   * Times at which each worker becomes free, and at which each waiting request begins, in milliseconds since the epoch.
+   */
   readonly #freeAt: Array<number>
   #waiting: Array<number> = []
   #downUntil = Number.NEGATIVE_INFINITY
@@ -109,7 +111,9 @@ export class Receiver {
     return elapsed > request.deadline ? failed("timeout", request.deadline, true) : answered(200, elapsed, true)
   }
 
-  /** Returns how long a request takes, including the wait for a worker; null if the queue is full. */
+  /**
+   * Returns the time that a request takes, in milliseconds, including the wait for a worker; null if the queue is full.
+   */
   #served(now: number, { queue, recovery }: Capacity): number | null {
     this.#waiting = this.#waiting.filter((begins) => begins > now)
     const worker = this.#freeAt.indexOf(Math.min(...this.#freeAt))
@@ -123,7 +127,7 @@ export class Receiver {
   }
 }
 
-/** A part of each day, or of one day, in minutes of the receiver's clock. Can span midnight. */
+/** A part of every day, or of one day, in minutes of the receiver's local time. Can span midnight. */
 export interface DownTime {
   readonly from: number
   readonly to: number
@@ -131,14 +135,14 @@ export interface DownTime {
   readonly on: string | null
 }
 
-/** Whether a moment of the receiver's clock lies within a down time. */
+/** Whether a moment, in the receiver's local time, lies within a down time. */
 export const isWithin = ({ from, on, to }: DownTime, { day, minute }: IncomingRequest["local"]): boolean => {
   const isOn = (date: number) => on === null || parseDay(on) === date
   if (from < to) return minute >= from && minute < to && isOn(day)
   return (minute >= from && isOn(day)) || (minute < to && isOn(day - 1))
 }
 
-/** Known ways in which receivers fail. Shares from 0 to 1, times in milliseconds. */
+/** Known ways in which receivers fail. Shares are from 0 to 1, times in milliseconds. */
 export const traits = {
   /** Connections are refused. */
   down:
@@ -147,7 +151,7 @@ export const traits = {
     ({ local }) =>
       isWithin(time, local) ? failed("connection_refused", refusalTime, false) : null,
 
-  /** Answers 410 to every request from a time after the beginning on. */
+  /** Answers 410 to every request once `after` milliseconds of the run have passed. */
   gone:
     (after: number) =>
     (): Trait =>
@@ -180,7 +184,7 @@ export const traits = {
     ({ deadline }, { rng }) =>
       chance(rng, share) ? failed("timeout", deadline, true) : null,
 
-  /** Accepts a number of requests in each period, and answers 429 with a Retry-After to the others. */
+  /** Accepts `limit` requests in each period, and answers the others with 429 and a Retry-After. */
   rateLimited: (limit: number, period: number, retryAfter: number | null) => (): Trait => {
     let current = 0
     let taken = 0

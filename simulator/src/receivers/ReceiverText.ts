@@ -28,19 +28,22 @@ interface Kind {
   readonly trait: (() => Trait) | null
   readonly latency: Lognormal | null
   readonly capacity: Capacity | null
-  /** When the receiver is down, by the clock. */
+  /** Time of day at which the receiver is down. */
   readonly down: DownTime | null
-  /** Time after the beginning from which the receiver is gone, in milliseconds. */
+  /** Time from the beginning of the run until the receiver is gone, in milliseconds. */
   readonly goneAfter: number | null
 }
 
-/** One `--receiver`. `places` are the numbers of its integrations, from 1; null for all. */
+/** One `--receiver` flag. `places` is the range of integrations, numbered from 1; null for all. */
 export interface ReceiverRule extends Kind {
   readonly text: string
   readonly places: { readonly from: number; readonly to: number } | null
 }
 
-/** An integration's receiver in a report: its rules as written. Empty for a prompt or a real receiver. */
+/**
+ * The receiver of an integration as a report shows it: the rules as written. The text is empty for a prompt or a real
+ * receiver.
+ */
 export interface ReceiverDescription {
   readonly text: string
   readonly down: ReadonlyArray<DownTime>
@@ -67,7 +70,7 @@ const nothing: Kind = { trait: null, latency: null, capacity: null, down: null, 
 
 type Read = (text: string) => Option.Option<Kind>
 
-/** Reads pairs like `p50=2s,p99=9s` into a map, without the name of the form before them. */
+/** Reads pairs like `p50=2s,p99=9s` into a map. The name before the first colon is already removed. */
 const membersOf = (text: string, names: ReadonlyArray<string>, sign = "="): Option.Option<Map<string, string>> => {
   const members = new Map<string, string>()
   for (const part of text.split(",")) {
@@ -149,7 +152,7 @@ const ofShare =
 
 const goneFrom = (after: number): Kind => ({ ...nothing, trait: traits.gone(after), goneAfter: after })
 
-/** Meaning of each name alone, and the reader for what follows the name. Null if one of them isn't allowed. */
+/** What each name means without a value, and the reader for a value. Null means not allowed. */
 const kinds: Readonly<Record<string, readonly [alone: Kind | null, read: Read | null]>> = {
   prompt: [{ ...nothing, latency: promptLatency }, null],
   slow: [null, readSlow],
@@ -166,7 +169,7 @@ const kinds: Readonly<Record<string, readonly [alone: Kind | null, read: Read | 
   ]
 }
 
-/** Reads one rule, or returns what is wrong with the text and what is accepted. */
+/** Reads one rule, or returns a message that says what is wrong and what is accepted. */
 export const readReceiver = (text: string): Result.Result<ReceiverRule, string> => {
   const wrong = (what: string) =>
     Result.fail(
@@ -176,21 +179,22 @@ export const readReceiver = (text: string): Result.Result<ReceiverRule, string> 
   const name = match?.[2] ?? ""
   const [alone = null, read = null] = (Object.hasOwn(kinds, name) ? kinds[name] : undefined) ?? []
   if (match === null || (alone === null && read === null))
-    return wrong(`there is no receiver ${JSON.stringify(name || text)}`)
+    return wrong(`unknown receiver ${JSON.stringify(name || text)}`)
   const range = /^(\d{1,6})(?:-(\d{1,6}))?$/.exec(match[1] ?? "")
   const [from, to] = [Number(range?.[1] ?? 0), Number(range?.[2] ?? range?.[1] ?? 0)]
-  if (match[1] !== undefined && (from < 1 || to < from)) return wrong(`${match[1]} names no integrations`)
+  if (match[1] !== undefined && (from < 1 || to < from))
+    return wrong(`${match[1]} is not a number or range of integrations`)
   const kind = match[3] === undefined ? alone : Option.getOrNull(read?.(match[3]) ?? Option.none())
   return kind === null
     ? wrong(`${name} can't be ${JSON.stringify(match[3] ?? "on its own")}`)
     : Result.succeed({ ...kind, places: match[1] === undefined ? null : { from, to }, text })
 }
 
-/** Returns the rules for an integration, by its number from 1. */
+/** Returns the rules for an integration. `place` is its number, from 1. */
 export const rulesFor = (rules: ReadonlyArray<ReceiverRule>, place: number): ReadonlyArray<ReceiverRule> =>
   rules.filter(({ places }) => places === null || (place >= places.from && place <= places.to))
 
-/** Returns the receiver of an integration. Traits add up; the last latency and the last capacity apply. */
+/** Returns the receiver of an integration. All traits apply, but only the last latency and the last capacity. */
 export const modelFor = (rules: ReadonlyArray<ReceiverRule>, place: number): ReceiverModel => {
   const own = rulesFor(rules, place)
   return {

@@ -1,6 +1,6 @@
 /**
- * Charts over time as inline SVG. Shapes stretch with the page. Text is HTML beside the shapes, so that it keeps its
- * size on a phone.
+ * Charts over time as inline SVG. Shapes stretch with the page. Text is HTML outside the SVG, so that it keeps its size
+ * on a phone.
  */
 import { Html } from "@doorhook/core"
 import { clockText, duration, grouped, wallAt } from "../results/Format.ts"
@@ -9,7 +9,7 @@ import { dayMillis as day, minute } from "../world/LocalTime.ts"
 
 const html = Html.template
 
-/** One value for each interval; null if there is none. */
+/** A line with one value per interval; null if an interval has none. */
 interface Line {
   readonly name: string
   readonly color: "one" | "two" | "three"
@@ -30,7 +30,7 @@ export interface ChartOptions {
   readonly lines: ReadonlyArray<Line>
   /** Whether values are durations, on a logarithmic scale, rather than counts. */
   readonly isTime?: boolean
-  /** A value with a special meaning. */
+  /** A value to mark in the chart, with its meaning. */
   readonly limit?: { readonly value: number; readonly name: string } | null
 }
 
@@ -55,7 +55,7 @@ const linear = (most: number): Scale => {
   }
 }
 
-/** Returns a scale of powers of ten, from 1 or 10 up to a value. */
+/** Returns a logarithmic scale from 1 or 10 to a power of ten above the largest value. */
 const logarithmic = (least: number, most: number): Scale => {
   const low = least < 10 ? 0 : 1
   const high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(most, 1))))
@@ -75,7 +75,7 @@ const steps = [
 /** Maximum number of steps on an axis. */
 const mostSteps = 6.5
 
-/** Returns at most seven round times on an axis of this length, which begins at an offset from midnight. */
+/** Returns at most seven round times on an axis of this length. The axis begins `offset` after midnight. */
 export const timeMarks = (length: number, offset: number): ReadonlyArray<number> => {
   const step = steps.find((size) => length / size <= mostSteps) ?? Math.ceil(length / mostSteps / day) * day
   const first = Math.ceil(offset / step) * step - offset
@@ -84,12 +84,15 @@ export const timeMarks = (length: number, offset: number): ReadonlyArray<number>
 
 const lengthOf = ({ interval, series }: RunReport): number => Math.max(1, series.length) * interval
 
-/** Returns labels of times along the axis, at positions from 0 to 100. Uses the clock if the run kept a schedule. */
+/**
+ * Returns time labels and their positions on the axis, from 0 to 100. The labels are times of day if the run kept a
+ * schedule.
+ */
 export const timesOf = (report: RunReport): ReadonlyArray<{ readonly at: number; readonly name: string }> => {
   const length = lengthOf(report)
   const offset = report.speed === null ? 0 : wallAt(report, 0) % day
   return timeMarks(length, offset).flatMap((time) => {
-    // After a clock change, clocks show a time sooner or later.
+    // A clock change within the run moves the labels after it.
     const shift = report.speed === null ? 0 : wallAt(report, time) - wallAt(report, 0) - time
     const at = time - shift
     if (at < 0 || at > length) return []
@@ -106,8 +109,8 @@ export const timesOf = (report: RunReport): ReadonlyArray<{ readonly at: number;
 }
 
 /**
- * Returns when receivers were down, as positions from 0 to 100. Empty for buildings in several time zones, as their
- * clocks differ.
+ * Returns the times at which receivers were down, as positions from 0 to 100. Empty for buildings in several time
+ * zones, because they have no common time of day.
  */
 export const bandsOf = (report: RunReport): ReadonlyArray<{ readonly from: number; readonly to: number }> => {
   if (report.speed === null || report.time_zone === null) return []
@@ -121,7 +124,7 @@ export const bandsOf = (report: RunReport): ReadonlyArray<{ readonly from: numbe
     const time = wall - begins
     return time - (wallAt(report, time) - begins - time)
   }
-  // Starts on the day before, as a down time can span midnight.
+  // Starts on the day before, because a down time can span midnight.
   return [...windows.values()].flatMap(({ from, on, to }) =>
     Array.from({ length: Math.ceil(length / day) + 2 }, (_, nth) => (midnight + nth - 1) * day).flatMap((start) => {
       if (on !== null && start !== Date.parse(on)) return []
@@ -136,7 +139,10 @@ export const bandsOf = (report: RunReport): ReadonlyArray<{ readonly from: numbe
 
 const place = (value: number): string => value.toFixed(1).replace(/\.0$/, "")
 
-/** Splits a line at missing values, into points from left to right. A single value is as wide as its interval. */
+/**
+ * Splits a line at missing values, into points from left to right. A single value becomes a line as wide as its
+ * interval.
+ */
 const runsOf = ({ values }: Line, scale: Scale) => {
   const step = width / values.length
   const runs: Array<Array<readonly [x: number, y: number]>> = [[]]

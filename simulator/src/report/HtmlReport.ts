@@ -33,7 +33,7 @@ const verdictText = (report: RunReport): string => {
   return totals.unfollowed > 0 ? "✓ All followed deliveries accounted for" : "✓ All accounted for"
 }
 
-/** Returns a table that scrolls if the page is too narrow. Each column has a name and CSS classes. */
+/** Returns a table that scrolls if the page is too narrow. A column has a name and, if needed, CSS classes. */
 const table = (
   columns: ReadonlyArray<readonly [name: string, classes?: string]>,
   rows: ReadonlyArray<Html.Html>
@@ -72,14 +72,14 @@ const tiles = ({ kind, latency, totals }: RunReport): Html.Html => {
     ],
     latency.ack === null
       ? ["Answered in", "–", "no answers"]
-      : ["Answered in", duration(latency.ack.p99), `99 %; half ${duration(latency.ack.p50)}`],
+      : ["Answered in", duration(latency.ack.p99), `99th percentile; median ${duration(latency.ack.p50)}`],
     // On virtual time, publishing takes no time.
     ...(kind === "virtual"
       ? []
       : [
           publish === null
             ? (["Published in", "–", "not measured"] as const)
-            : (["Published in", duration(publish.p99), `99 %; half ${duration(publish.p50)}`] as const)
+            : (["Published in", duration(publish.p99), `99th percentile; median ${duration(publish.p50)}`] as const)
         ]),
     totals.backlog === null
       ? ["Waiting at most", "–", "not measured"]
@@ -108,7 +108,7 @@ const summary = (report: RunReport): Html.Html => {
   const held =
     report.totals.held === 0
       ? null
-      : `${counted(report.totals.held, "request")} to publish had to wait, because ${grouped(report.max_in_flight ?? 0)} were open already. The load was not open then: raise --max-inflight.`
+      : `${counted(report.totals.held, "publish request")} had to wait, because ${grouped(report.max_in_flight ?? 0)} were already open. Some events were therefore sent late: raise --max-inflight.`
   return html`<div class="card">
     <p>Was anything lost? ${lossText(report)}</p>
     ${outages === null ? null : html`<p>Outages: ${outages}</p>`} ${held === null ? null : html`<p>${held}</p>`}
@@ -210,7 +210,7 @@ const charts = (report: RunReport): Html.Html => {
   return html`<div class="charts">${all.flatMap((options) => (options === null ? [] : [chart(report, options)]))}</div>`
 }
 
-/** Maximum number of integrations with their own line. */
+/** Maximum number of integrations to list. */
 const mostLines = 24
 
 const integrationRow = (line: IntegrationLine): Html.Html => {
@@ -263,7 +263,7 @@ const bars = (title: string, rows: ReadonlyArray<readonly [name: string, count: 
   const most = Math.max(1, ...rows.map(([, count]) => count))
   return html`<div class="card">
     <h3>${title}</h3>
-    ${rows.length === 0 ? html`<p>There was none.</p>` : null}
+    ${rows.length === 0 ? html`<p>None.</p>` : null}
     <div class="bars">
       ${rows.map(
         ([name, count]) =>
@@ -317,7 +317,7 @@ const kinds = {
 } as const
 
 export const htmlReport = (report: RunReport): string => {
-  // Non-breaking hyphens keep the name on one line.
+  // Non-breaking hyphens keep the name of the scenario on one line.
   const title = `${duration(report.duration)} of ${report.scenario.replaceAll("-", "\u2011")}`
   const lead = `${report.description}: ${counted(report.buildings, "building")}, ${counted(report.integrations, "integration")}. From ${report.start.replace("T", " ")}, seed ${report.seed}, ${report.target}. It took ${duration(report.took)}.`
   return Html.page({

@@ -8,7 +8,7 @@ export const grouped = (count: number): string => `${Math.round(count)}`.replace
 
 const decimals = (value: number): string => (value < 10 ? value.toFixed(1).replace(/\.0$/, "") : `${Math.round(value)}`)
 
-/** Formats a duration with up to two significant parts: `43 ms`, `2.4 s`, `2 h 14 min`, `3 days`. */
+/** Formats a duration with one or two units: `43 ms`, `2.4 s`, `2 h 14 min`, `3 days`. */
 export const duration = (millis: number): string => {
   if (millis < second) return `${Math.round(millis)} ms`
   if (millis < minute) return `${decimals(millis / second)} s`
@@ -21,7 +21,7 @@ export const duration = (millis: number): string => {
   return `${decimals(millis / day)} days`
 }
 
-/** Formats a share as a percentage, with enough digits to never show 100 % for less. */
+/** Formats a share as a percentage. Only a share of 1 is shown as 100 %. */
 export const percent = (share: number): string => {
   if (share === 1 || share === 0) return `${share * 100} %`
   const text = (share * 100).toFixed(share > 0.999 ? 3 : share > 0.99 || share < 0.01 ? 2 : 1)
@@ -35,8 +35,8 @@ export const counted = (count: number, one: string, many = `${one}s`): string =>
 type Clocked = Pick<RunReport, "began_at" | "time_zone" | "duration" | "speed">
 
 /**
- * Returns a time by the clocks of the buildings, in milliseconds since the epoch. Uses UTC if the buildings are in
- * several zones.
+ * Returns a time of the run as local time of the buildings, in milliseconds since the epoch. Uses UTC if the buildings
+ * are in several zones.
  */
 export const wallAt = ({ began_at, time_zone }: Clocked, sinceStart: number): number => {
   const instant = Date.parse(began_at) + sinceStart
@@ -44,8 +44,8 @@ export const wallAt = ({ began_at, time_zone }: Clocked, sinceStart: number): nu
 }
 
 /**
- * Formats a time as `day 2, 15:04` in runs of several days, else as `15:04`. Adds `UTC` if it isn't the buildings'
- * clock.
+ * Formats a time as `day 2, 15:04` in runs of several days, else as `15:04`. Adds `UTC` if the time isn't local to the
+ * buildings.
  */
 export const clockText = (report: Clocked, sinceStart: number): string => {
   const wall = new Date(wallAt(report, sinceStart))
@@ -54,6 +54,6 @@ export const clockText = (report: Clocked, sinceStart: number): string => {
   return report.duration > day ? `day ${days + 1}, ${clock}` : clock
 }
 
-/** Formats a time by the clock if the run kept a schedule, else as time since the beginning. */
+/** Formats a time as time of day if the run kept a schedule, else as time since the beginning. */
 export const clockAt = (report: Clocked, sinceStart: number): string =>
   report.speed === null ? `${duration(sinceStart)} after the beginning` : `at ${clockText(report, sinceStart)}`

@@ -1,5 +1,5 @@
 /**
- * A histogram of durations whose memory is bounded: exact below 128 ms, and within 1.6 % above, like HDR histograms.
+ * A histogram of durations in bounded memory, like HDR histograms: exact below 128 ms, and within 1.6 % above.
  */
 
 /** Returns the bucket of a whole number of milliseconds below 2^32. */
@@ -29,7 +29,7 @@ export class Histogram {
     this.#max = Math.max(this.#max, whole)
   }
 
-  /** Returns `sum max bucket:count ...`, the form in reports. Reports of several generators merge exactly by it. */
+  /** Returns `sum max bucket:count ...`, the form in reports. It lets reports of several generators merge exactly. */
   toText(): string {
     const counts = [...this.#buckets.entries()].flatMap(([bucket, count]) => (count === 0 ? [] : `${bucket}:${count}`))
     return [this.#sum, this.#max, ...counts].join(" ")
@@ -70,7 +70,7 @@ export class Histogram {
     return this.#max
   }
 
-  /** Returns the duration that this share of all durations doesn't exceed, in milliseconds; 0 if there are none. */
+  /** Returns the quantile of the durations, in milliseconds; 0 if there are none. */
   quantile(share: number): number {
     let left = Math.ceil(this.#count * share)
     for (const [bucket, count] of this.#buckets.entries()) {
@@ -80,10 +80,7 @@ export class Histogram {
     return this.#max
   }
 
-  /**
-   * Returns the share of durations up to this number of milliseconds, to the precision of the buckets; 0 if there are
-   * none.
-   */
+  /** Returns the share of durations that are at most `millis`, to the precision of the buckets; 0 if there are none. */
   shareUpTo(millis: number): number {
     let count = 0
     for (let bucket = Math.min(bucketOf(millis), this.#buckets.length - 1); bucket >= 0; bucket--)

@@ -1,6 +1,6 @@
 /**
- * Follows every delivery of an engine that the simulator runs itself, from acceptance to end, and checks four rules.
- * Ended deliveries are forgotten, so memory depends only on the backlog. The simulation of the engine
+ * Follows every delivery of an engine that the simulator runs, from acceptance to end, and checks four rules.
+ * Deliveries that have ended are dropped, so memory depends only on the backlog. The simulation of the engine
  * (`packages/simulation`) checks more rules, on whole histories of small worlds.
  */
 import type {
@@ -21,20 +21,20 @@ export const rules = {
   "nothing-lost":
     "Every accepted event gets a delivery for each integration it matches. Each delivery ends or waits for a retry. Only deliveries of disabled integrations are skipped",
   "retry-times":
-    "A retry is sent after its schedule's delay plus up to a fifth, after Retry-After, or early after an outage. Nothing is given up before its schedule ends, and no call is sent after its lifetime",
+    "A retry is sent after the delay in its schedule (plus up to a fifth), after Retry-After, or early after an outage. No delivery is given up before its schedule ends, and no call is sent after its lifetime",
   "nothing-after-end": "Nothing is sent after a delivery has ended, or to an integration that is deleted or disabled",
   "delivered-is-received": "A delivery in state delivered was answered with 200 in time"
 } as const
 export type RuleName = keyof typeof rules
 
-/** A broken rule. `at` in milliseconds since the epoch. */
+/** A broken rule. `at` is in milliseconds since the epoch. */
 export interface Violation {
   readonly rule: RuleName
   readonly what: string
   readonly at: number
 }
 
-/** Maximum number of violations that are described. Further ones are only counted. */
+/** Maximum number of violations to describe. Further violations are only counted. */
 const mostDescribed = 20
 
 export interface LedgerOptions {
@@ -43,9 +43,9 @@ export interface LedgerOptions {
   readonly timeOf: (instant: number) => number
   readonly retry: RetryPolicy.RetryPolicies
   readonly ackTimeout: number
-  /** Maximum difference between the clocks of engine and ledger, in milliseconds. */
+  /** Maximum difference between the clocks of the engine and the ledger, in milliseconds. */
   readonly tolerance: number
-  /** Longest wait of a due retry while there is room for it, in milliseconds. Null: not checked. */
+  /** Maximum wait of a due retry while a slot is free, in milliseconds. Null: not checked. */
   readonly slack: number | null
 }
 
@@ -58,17 +58,17 @@ export interface Tracked {
   attempts: number
   /** Number of failed early attempts. */
   early: number
-  /** Regular due time of the next attempt, if it is made early. */
+  /** Regular due time of the next attempt if that attempt is made early, else null. */
   earlyOf: number | null
   requests: number
   isOpen: boolean
   processed: boolean
-  /** Whether its receiver was down for its first request. */
+  /** Whether the delivery is counted as waiting for a receiver that is down. */
   refused: boolean
   dueAt: number | null
   last: TransportResult | null
   lastEnd: number
-  /** Time when it was last stored, sent, answered or settled. */
+  /** Time at which the delivery was last stored, sent, answered or settled. */
   movedAt: number
 }
 
@@ -87,12 +87,12 @@ export class Ledger {
   /** Unanswered requests. */
   readonly #inFlight = new Set<Tracked>()
   /**
-   * Deliveries stored as ended although their integration had not ended: the first of each integration, and their
-   * number.
+   * Deliveries stored as skipped or cancelled although their integration was not known to be disabled or deleted: the
+   * first for each integration, and their number.
    */
   readonly #unsent = new Map<IntegrationId, { readonly first: string; count: number }>()
   readonly #brokenIn = new Map<RuleName, number>()
-  /** Time until which retries may have to wait for a place or a process. */
+  /** Until this time, retries may be late because no slot was free or no process was running. */
   #busyAt = Number.NEGATIVE_INFINITY
 
   constructor(options: LedgerOptions) {
@@ -104,7 +104,7 @@ export class Ledger {
     return this.#byId.size
   }
 
-  /** Records that no place or no process is free until an instant, which can lie in the future. */
+  /** Records that no slot is free or no process is running until this time, which can lie in the future. */
   busy(until: number): void {
     this.#busyAt = Math.max(this.#busyAt, until)
   }
@@ -148,7 +148,7 @@ export class Ledger {
     this.#unsent.set(integration, unsent)
   }
 
-  /** Checks that an event was stored with deliveries to the integrations that it matches. */
+  /** Checks that an event was stored with a delivery to each integration that it matches. */
   matched(event: Event, to: ReadonlyArray<IntegrationId>, wanted: ReadonlySet<IntegrationId>): void {
     const reached = new Set(to.filter((id) => wanted.has(id))).size
     if (to.length === wanted.size && reached === wanted.size) return
@@ -156,7 +156,7 @@ export class Ledger {
     this.report("nothing-lost", event.created_at, what, Math.max(1, wanted.size - reached))
   }
 
-  /** Records a request. Returns null if it matches no open delivery. */
+  /** Records a request. Returns null if the request belongs to no open delivery. */
   requested(integration: IntegrationId, webhookId: string, attempt: number, now: number): Tracked | null {
     const tracked = this.#byIntegration.get(integration)?.get(webhookId)
     if (tracked === undefined || this.#ended.has(integration)) {
@@ -206,7 +206,7 @@ export class Ledger {
     tracked.last = result
     tracked.lastEnd = now
     tracked.movedAt = now
-    // If its integration was deleted in the meantime, the delivery waits for nothing.
+    // If the integration was deleted in the meantime, the delivery no longer waits for the receiver.
     if (tracked.refused || !this.#byId.has(tracked.id)) return
     const { measurements, timeOf } = this.#options
     tracked.refused = measurements.outageBegan(timeOf(now), tracked.totals, outcome)
@@ -221,7 +221,7 @@ export class Ledger {
     measurements.request(timeOf(now), tracked.totals, outcome, took, { status, isRetry: tracked.requests > 1 })
   }
 
-  /** Records the result of an attempt. */
+  /** Records a settlement, and checks it. */
   settled(settlement: Settlement, now: number): void {
     const { attempt, delivery_id, early, next_attempt_at, state } = settlement
     const tracked = this.#byId.get(delivery_id)
@@ -256,9 +256,9 @@ export class Ledger {
   }
 
   /**
-   * Checks the end of the run. The store must account for every delivery. Open deliveries must wait for a retry, or
-   * have changed or been blocked by full places at `since` or later. Runs in real time pass an instant before all
-   * others, which accepts every open delivery.
+   * Checks the end of the run. The store must account for every delivery. Each open delivery must wait for a retry, or
+   * must have changed or had no free slot at `since` or later. Runs in real time pass `-Infinity`, which accepts every
+   * open delivery.
    */
   finish(now: number, { states }: DeliverySummary, since: number): void {
     const { measurements, timeOf } = this.#options
@@ -268,11 +268,11 @@ export class Ledger {
     const stuck = [...this.#byId.values()].filter(
       ({ dueAt, movedAt }) => (dueAt === null || dueAt < now) && Math.max(movedAt, this.#busyAt) < since
     )
-    // Checked at the end, because the end of an integration can become known after deliveries were stored because of
-    // it.
+    // Checked at the end, because deliveries can be stored as skipped before the ledger learns that their integration
+    // was disabled.
     for (const [id, { count, first }] of this.#unsent)
       this.report("nothing-lost", now, `${first}, but integration ${id} is neither disabled nor deleted`, count)
-    for (const { id } of stuck) this.report("nothing-lost", now, `delivery ${id} did not end, but waits for no retry`)
+    for (const { id } of stuck) this.report("nothing-lost", now, `delivery ${id} has not ended and waits for no retry`)
     const { deliveries } = measurements.totals
     const stored = deliveryStates.reduce((sum, state) => sum + states[state], 0) + this.purged
     if (stored === deliveries) return
@@ -303,7 +303,7 @@ export class Ledger {
       this.report("retry-times", now, `${sent} ${now - dueAt} ms after it was due`)
   }
 
-  /** Describes what is wrong with the settlement after a failed attempt; null if nothing is. */
+  /** Describes what is wrong with the settlement of a failed attempt; null if it is right. */
   #flawOf(tracked: Tracked, settlement: Settlement, now: number): string | null {
     const { retry, tolerance } = this.#options
     const { attempts, early, earlyOf, event, last, lastEnd } = tracked
@@ -328,9 +328,10 @@ export class Ledger {
       const again = Math.max(earlyOf, asked === 0 ? 0 : lastEnd + asked)
       return Math.abs((dueAt ?? 0) - again) <= tolerance
         ? null
-        : `has another due time than before early attempt ${attempts}`
+        : `has a different due time than before early attempt ${attempts}`
     }
-    if (delay === undefined || dueAt === null) return `has no retry ${attempts} in its schedule`
+    if (delay === undefined || dueAt === null)
+      return `is to be retried after attempt ${attempts}, but its schedule has no such retry`
     const isInTime =
       dueAt >= lastEnd + Math.max(delay, asked) - tolerance && dueAt <= latest(lastEnd, delay) + tolerance
     return isInTime ? null : `has a retry ${dueAt - lastEnd} ms after attempt ${attempts}, against its schedule`

@@ -1,6 +1,6 @@
 /**
- * All measurements of a run, in memory that doesn't depend on its length. `totals` holds the counters of the JSON
- * report.
+ * All measurements of a run, in memory that doesn't depend on the length of the run. `totals` contains the counters for
+ * the JSON report.
  */
 import type { AttemptOutcome, DeliveryState } from "@doorhook/core"
 import { noDeliveries } from "@doorhook/core"
@@ -11,7 +11,7 @@ import { Series } from "./Series.ts"
 
 /** Counters of `totals`. */
 export const noCounts = {
-  /** Events whose time has come: planned = accepted + failed + unanswered. */
+  /** Events that were due: planned = accepted + failed + unanswered. */
   planned: 0,
   accepted: 0,
   /** Events that were still not accepted after all retries. */
@@ -30,18 +30,20 @@ export const noCounts = {
   skipped: 0,
   /** Deliveries that had not ended at the end of the run. */
   open: 0,
-  /** Accepted events whose deliveries were not looked up, because there are too many events. */
+  /** Accepted events whose deliveries were not tracked. */
   unfollowed: 0,
-  /** All requests sent to receivers, including those cut off. */
+  /** Requests sent to receivers, including those that were cut off. */
   requests: 0,
   /** Requests whose event a modelled receiver had already processed. */
   duplicates: 0,
-  /** Most deliveries open at the same time, and when, in milliseconds since the beginning. */
+  /**
+   * Maximum number of deliveries open at the same time, and the time of this peak, in milliseconds since the beginning.
+   */
   backlog: 0,
   backlog_at: 0,
-  /** Most requests to receivers open at the same time. */
+  /** Maximum number of requests to receivers open at the same time. */
   most_in_flight: 0,
-  /** Most events planned, and most requests made, in one minute. */
+  /** Maximum number of events planned, and of requests made, in one minute. */
   peak_planned: 0,
   peak_requests: 0
 }
@@ -50,13 +52,19 @@ export type Counters = typeof noCounts
 /** Outcome of a request to a receiver. `cut_off`: the sending process died. `in_flight`: the run ended first. */
 export type Outcome = AttemptOutcome | "cut_off" | "in_flight" | "not_sampled"
 
-/** Deliveries that wait because their receiver is down. Each counts from its first refusal to its end. */
+/**
+ * Deliveries that wait because their receiver is down. A delivery counts from its first refused connection until it
+ * ends.
+ */
 interface Outage {
   open: number
-  /** Most of them at the same time, and when, in milliseconds since the beginning; null if none waited. */
+  /**
+   * Maximum number waiting at the same time, and the time of this peak, in milliseconds since the beginning; null if
+   * none waited.
+   */
   most_open: number
   most_open_at: number | null
-  /** Times after that peak when the first delivery succeeded, and when none was left. */
+  /** Times after the peak at which the first delivery succeeded, and at which none was left. */
   delivered_at: number | null
   empty_at: number | null
   exhausted: number
@@ -75,12 +83,12 @@ export interface IntegrationTotals {
   most_open: number
   most_open_at: number
   empty_at: number | null
-  /** Null if its receiver is not modelled as down. */
+  /** Null if no down time is modelled for the receiver. */
   readonly outage: Outage | null
   readonly ack: Histogram
 }
 
-/** Number of requests up to which deliveries are counted separately; the last place is "or more". */
+/** Deliveries are counted by their number of requests, up to this number; the last count includes those with more. */
 const mostRequests = 16
 
 /** Refused connections mean that a modelled receiver is down: no other trait refuses connections. */
@@ -116,11 +124,11 @@ export class Measurements {
   /** Settled deliveries by their number of requests. */
   readonly attemptsPerDelivery: Array<number> = Array.from({ length: mostRequests + 1 }, () => 0)
   readonly outcomes: Partial<Record<Outcome, number>> = {}
-  /** Statuses of answers that did not acknowledge. */
+  /** Statuses of the answers that did not acknowledge. */
   readonly statuses: Record<string, number> = {}
   readonly sample: Sample = { wanted: 0, failed: 0, why: null }
   lastFailure: string | null = null
-  /** Latencies before this time are left out, in milliseconds since the beginning. */
+  /** Time, in milliseconds since the beginning, before which latencies are left out. */
   readonly warmUp: number
 
   constructor(warmUp = 0) {
@@ -131,7 +139,7 @@ export class Measurements {
     if (time >= this.warmUp) this.latency[name].add(millis)
   }
 
-  /** Counts an event whose time has come, in milliseconds since the beginning. */
+  /** Counts an event that is due. `planned` is in milliseconds since the beginning. */
   plan(planned: number): void {
     this.totals.planned++
     this.totals.unanswered++
@@ -207,7 +215,10 @@ export class Measurements {
     if (outcome === "acknowledged") integration?.ack.add(took ?? 0)
   }
 
-  /** Counts a request in a service's sample. `age`: age of its event when the request ended. */
+  /**
+   * Counts a request to a receiver from the sample looked up at a service. `age`: age of the event when the request
+   * ended.
+   */
   sampled(time: number, outcome: AttemptOutcome, took: number, age: number, status: number | null = null): void {
     this.#ended(time, outcome, took, status)
     if (outcome === "acknowledged") this.#time("delivery", time, age)
@@ -248,7 +259,7 @@ export class Measurements {
     this.attemptsPerDelivery[place] = (this.attemptsPerDelivery[place] ?? 0) + 1
   }
 
-  /** Counts a delivery reported by a service. Of most requests only the number is known. */
+  /** Counts a delivery reported by a service. For most deliveries, only the number of requests is known. */
   reported(integration: IntegrationTotals, state: DeliveryState, requests: number): void {
     this.totals.deliveries++
     integration.deliveries++
@@ -257,7 +268,7 @@ export class Measurements {
     this.#settled(integration, state, requests)
   }
 
-  /** Counts a delivery that waits because its receiver is down. Returns whether it does. */
+  /** Counts a delivery as waiting if the outcome shows that its receiver is down. Returns whether it was counted. */
   outageBegan(time: number, { outage }: IntegrationTotals, outcome: Outcome): boolean {
     if (!isDown(outcome)) return false
     if (outage === null || ++outage.open <= outage.most_open) return true

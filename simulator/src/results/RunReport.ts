@@ -17,31 +17,31 @@ import { judgeSlo } from "./Slo.ts"
 
 const schemaVersion = 2
 
-/** Kinds of runs, by where the events go. */
+/** Kinds of runs, by the destination of the events. */
 const RunKind = Schema.Literals(["virtual", "in-process", "receiver", "service"])
 export type RunKind = typeof RunKind.Type
 
 /** Facts known before a run begins. */
 export const RunFacts = Schema.Struct({
   kind: RunKind,
-  /** Description of what the run goes against. */
+  /** Description of the target. */
   target: Schema.String,
   scenario: Schema.String,
   description: Schema.String,
   seed: Schema.Finite,
-  /** Start by the clocks of the buildings. */
+  /** Start in local time of the buildings. */
   start: Schema.String,
   /** Time zone of the buildings; null if they are in several. */
   time_zone: Schema.NullOr(Schema.String),
   duration: Schema.Finite,
   buildings: Schema.Finite,
   integrations: Schema.Finite,
-  /** Factor by which the run is faster than the plan; null without a schedule. */
+  /** Speed relative to the plan; null without a schedule. */
   speed: Schema.NullOr(Schema.Finite),
   /** Null if these are settings of the service. */
   ack_timeout: Schema.NullOr(Schema.Finite),
   retry: Schema.NullOr(Schema.Record(Schema.String, Schema.Array(Schema.Finite))),
-  /** Time at the beginning whose latencies are left out. */
+  /** Length of the beginning of the run whose latencies are left out. */
   warm_up: Schema.Finite,
   /** `--max-inflight`; null on virtual time. */
   max_in_flight: Schema.NullOr(Schema.Finite),
@@ -49,7 +49,7 @@ export const RunFacts = Schema.Struct({
   generator: Schema.NullOr(Schema.String),
   /** Command that repeats the run. */
   command: Schema.String,
-  /** Beginning in ISO 8601: in the plan's time if the run kept a schedule, else in real time. */
+  /** Time of the beginning in ISO 8601: time of the plan if the run kept a schedule, else real time. */
   began_at: Schema.String
 })
 export type RunFacts = typeof RunFacts.Type
@@ -83,7 +83,7 @@ const byLatency = <S extends Schema.Top>(schema: S) =>
 
 const Totals = Schema.Struct({
   ...Record.map(noCounts, () => Schema.Finite),
-  // Not visible to some kinds of runs.
+  // Null for kinds of runs that can't measure them.
   backlog: Count,
   backlog_at: Count,
   most_in_flight: Count,
@@ -100,7 +100,7 @@ const Totals = Schema.Struct({
 const IntegrationLine = Schema.Struct({
   id: Schema.Finite,
   name: Schema.String,
-  /** Rules of its modelled receiver as written. Empty for a prompt or a real receiver. */
+  /** Rules of the modelled receiver as written. Empty for a prompt or a real receiver. */
   receiver: Schema.String,
   down: Schema.Array(Schema.Struct({ from: Schema.Finite, to: Schema.Finite, on: Schema.NullOr(Schema.String) })),
   states: Schema.Record(DeliveryState, Schema.Finite),
@@ -156,11 +156,14 @@ const RunReport = Schema.Struct({
   latency: byLatency(Schema.NullOr(Quantiles)),
   interval: Schema.Finite,
   series: Schema.Array(SeriesLine),
-  /** Settled deliveries by their number of requests: none, one, two and so on; the last is "or more". */
+  /**
+   * Number of settled deliveries with no request, with one, with two and so on; the last count includes those with
+   * more.
+   */
   attempts_per_delivery: Schema.Array(Schema.Finite),
-  /** Requests by outcome; the sum is `totals.requests`. With a service, most are `not_sampled`. */
+  /** Number of requests by outcome. They add up to `totals.requests`. With a service, most are `not_sampled`. */
   outcomes: Schema.Record(Schema.String, Schema.Finite),
-  /** Statuses of answers that did not acknowledge. */
+  /** Statuses of the answers that did not acknowledge. */
   statuses: Schema.Record(Schema.String, Schema.Finite),
   /** Deliveries whose attempts were looked up at a service; null for other runs. */
   sample: Schema.NullOr(
@@ -180,17 +183,17 @@ const RunReport = Schema.Struct({
 })
 export type RunReport = typeof RunReport.Type
 
-/** Reads a JSON report for comparing or merging; none for anything else. */
+/** Reads a JSON report for comparing or merging; none if the text is not a report of this version. */
 export const readReport: (text: string) => Option.Option<RunReport> = Schema.decodeOption(
   Schema.fromJsonString(RunReport)
 )
 
-/** Facts known at the end, in addition to the measurements. */
+/** Measurements of a run, and the facts known at its end. */
 export interface RunResult {
   readonly facts: RunFacts
   readonly measurements: Measurements
   readonly slos: ReadonlyArray<Slo>
-  /** Null if the service did not report it. */
+  /** Null if the service did not report the deliveries. */
   readonly lost: number | null
   readonly broken: number
   readonly violations: ReadonlyArray<Violation>
@@ -281,7 +284,7 @@ const integrationLine = (id: number, own: IntegrationTotals, kind: RunKind): Int
   }
 }
 
-/** Whether a real receiver acknowledged nothing: it isn't there, or isn't the expected receiver. */
+/** Whether a real receiver acknowledged nothing, so that it is probably not running or not the intended one. */
 export const isUnreached = ({ kind, outcomes, totals }: Pick<RunReport, "kind" | "outcomes" | "totals">): boolean =>
   kind === "receiver" && totals.requests > 0 && outcomes["acknowledged"] === undefined
 
@@ -379,8 +382,8 @@ const seriesOf = ({ interval, series, series_histograms }: RunReport): Series =>
 }
 
 /**
- * Combines the measurements of several generators. Counts add up and histograms merge exactly. Peaks are added as well,
- * because they may have been at the same time.
+ * Combines the measurements of several generators. Counts add up and histograms merge exactly. Peaks are also added,
+ * because they may have occurred at the same time.
  */
 export const mergedMeasurements = (reports: ReadonlyArray<RunReport>): Measurements => {
   const all = new Measurements()

@@ -15,14 +15,14 @@ const bar = (share: number): string => {
 }
 
 export interface Progress {
-  /** Share done, from 0 to 1; null if unknown. */
+  /** Completed share of the run, from 0 to 1; null if unknown. */
   readonly share: number | null
   /** Real time since the beginning, in milliseconds. */
   readonly elapsed: number
   /** Position in the plan. */
   readonly place: string
   readonly measured: Measurements
-  /** Current activity after sending has ended, else null. */
+  /** Activity after sending has ended; null before. */
   readonly phase: string | null
 }
 
@@ -52,7 +52,7 @@ type Counts = Readonly<Record<string, number>>
 
 const byFrequency = (counts: Counts) => Object.entries(counts).toSorted(([, a], [, b]) => b - a)
 
-/** Maximum number of statuses that are listed separately. */
+/** Maximum number of statuses to list separately. */
 const mostStatuses = 3
 
 /** Returns ` (401: 251, 500: 3)`, or nothing if no status is known. */
@@ -69,7 +69,7 @@ export const outcomesText = (outcomes: Counts, statuses: Counts): string =>
     .map(([outcome, count]) => `${outcome} ${grouped(count)}${outcome === "bad_status" ? statusesText(statuses) : ""}`)
     .join(", ")
 
-/** Says in a sentence or two whether anything was lost. */
+/** States in a sentence or two whether anything was lost. */
 export const lossText = ({ totals }: RunReport): string => {
   const { accepted, deliveries, failed, lost, unfollowed } = totals
   const ends = [
@@ -81,7 +81,7 @@ export const lossText = ({ totals }: RunReport): string => {
     [totals.open, "still open at the end"]
   ] as const
   const list = ends.flatMap(([count, name]) => (count > 0 ? [`${grouped(count)} ${name}`] : [])).join(", ")
-  const refused = failed > 0 ? ` ${counted(failed, "event")} never accepted, as the publisher was told.` : ""
+  const refused = failed > 0 ? ` ${counted(failed, "event")} not accepted (the publisher got an error).` : ""
   if (lost === null)
     return `Unknown: the service did not report the deliveries of ${counted(accepted, "event")}.${refused}`
   if (lost > 0) return `Yes: ${counted(lost, "delivery", "deliveries")} of accepted events not accounted for.${refused}`
@@ -111,7 +111,7 @@ export const outagesText = (report: RunReport): string | null => {
   return worst.length === 0 ? null : worst.slice(0, 3).join(" ")
 }
 
-/** Formats a figure of a comparison: latencies as durations, shares in percent. */
+/** Formats one figure of a comparison: before, after, and the change in percent. */
 export const comparedText = ({ after, before, figure }: ComparedLine): string => {
   const words = (value: number | null) => {
     if (value === null) return "-"
@@ -167,13 +167,13 @@ const rowsOf = (report: RunReport, lastFailure: string | null): ReadonlyArray<Ro
       totals.held > 0,
       "held",
       () =>
-        `${counted(totals.held, "request")} to publish waited for a place: ${grouped(report.max_in_flight ?? 0)} were open (--max-inflight)`
+        `${counted(totals.held, "publish request")} waited, because ${grouped(report.max_in_flight ?? 0)} were open (--max-inflight)`
     ),
-    ...when(totals.unanswered > 0, "unanswered", () => `${grouped(totals.unanswered)} (sent or about to be)`),
+    ...when(totals.unanswered > 0, "unanswered", () => `${grouped(totals.unanswered)} (sent or about to be sent)`),
     ...when(
       totals.requests > 0,
       "requests",
-      () => `${grouped(totals.requests)}${again > 0 ? ` (${grouped(again)} of them again)` : ""}`
+      () => `${grouped(totals.requests)}${again > 0 ? ` (${grouped(again)} of them retries)` : ""}`
     ),
     ...count("delivered"),
     ...count("exhausted"),
@@ -183,7 +183,7 @@ const rowsOf = (report: RunReport, lastFailure: string | null): ReadonlyArray<Ro
     ...when(
       totals.open > 0,
       "open",
-      () => `${grouped(totals.open)} when the wait ended, which ${isReal ? "--grace" : "--drain"} limits`
+      () => `${grouped(totals.open)} when the wait ended (limited by ${isReal ? "--grace" : "--drain"})`
     ),
     ...count("lost"),
     ...when(totals.unfollowed > 0, "unfollowed", () => `${counted(totals.unfollowed, "event")}: too many to look up`),
@@ -215,7 +215,7 @@ const rowsOf = (report: RunReport, lastFailure: string | null): ReadonlyArray<Ro
   ]
 }
 
-/** Width of the longest name. It is fixed, because the summary is printed in parts. */
+/** Width of the longest name. It is a constant, because the summary is printed in parts. */
 const nameWidth = "republished".length
 
 /** Formats a line of a run's summary. */

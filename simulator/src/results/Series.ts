@@ -25,7 +25,7 @@ const noCounts = {
 }
 export type IntervalCount = keyof typeof noCounts
 
-/** Peaks: when intervals are joined, the highest one is kept. */
+/** Peaks. When intervals are joined, the highest peak is kept. */
 const noPeaks = { backlog: 0, peak_planned: 0, peak_requests: 0 }
 
 export const noNumbers = { ...noCounts, ...noPeaks }
@@ -67,7 +67,7 @@ export class Series {
     return this.#intervals
   }
 
-  /** Returns the interval of a time, in milliseconds since the beginning. */
+  /** Returns the interval that contains a time, given in milliseconds since the beginning. */
   at(time: number): Interval {
     while (time >= most * this.width && this.#step + 1 < widths.length) this.#widen()
     const place = Math.max(0, Math.floor(time / this.width))
@@ -107,8 +107,8 @@ export class Series {
   }
 
   /**
-   * Adds another series of the same time. Counts add up, and peaks as well, because they may have been at the same
-   * moment.
+   * Adds another series of the same period. Both counts and peaks are added, because the peaks may have occurred at the
+   * same moment.
    */
   merge(other: Series): void {
     other.widenTo(this.width)

@@ -52,7 +52,7 @@ export interface Slo {
   readonly value: number
 }
 
-/** Result of an objective. `measured` is the value in words. */
+/** Result of an objective. `measured` is the measured value as text. */
 export interface SloResult {
   readonly slo: string
   readonly met: boolean
@@ -87,14 +87,14 @@ const expectedValue = {
   share: "a share like 95% or 0.95"
 } as const
 
-/** Reads objectives, or returns what is wrong with the first invalid one. */
+/** Reads objectives, or describes what is wrong with the first invalid objective. */
 export const readSlos = (text: string): Result.Result<ReadonlyArray<Slo>, string> => {
   const slos: Array<Slo> = []
   for (const part of text.split(",")) {
     const match = /^([a-z0-9_.]+)\s*(<=|>=|<|>|=)\s*(\S+)$/.exec(part.trim())
     if (match === null) return Result.fail(`${JSON.stringify(part.trim())} is not an objective; expected ${sloForms}`)
     const metric = readMetric(match[1] ?? "")
-    if (metric === null) return Result.fail(`there is no metric ${match[1]}; expected ${sloForms}`)
+    if (metric === null) return Result.fail(`unknown metric ${match[1]}; expected ${sloForms}`)
     const value = readValue(metric, match[3] ?? "")
     if (value === null)
       return Result.fail(`${match[1]} is compared with ${expectedValue[metric.kind]}, not with ${match[3]}`)
@@ -124,9 +124,9 @@ const unmeasured: Readonly<Record<RunKind, ReadonlyArray<readonly [names: Readon
 
 const ofSchedules: ReadonlyArray<MetricName> = ["intended", "late", "rate"]
 
-/** Returns why a kind of run, with or without a schedule, can't measure an objective; null if it can. */
+/** Returns the reason why this kind of run, with or without a schedule, can't measure an objective; null if it can. */
 export const unmeasurable = ({ metric: { name } }: Slo, kind: RunKind, hasSchedule: boolean): string | null => {
-  if (!hasSchedule && ofSchedules.includes(name)) return "--as-fast-as-possible keeps no schedule"
+  if (!hasSchedule && ofSchedules.includes(name)) return "--as-fast-as-possible has no schedule"
   return unmeasured[kind].find(([names]) => names.includes(name))?.[1] ?? null
 }
 
@@ -147,19 +147,19 @@ const inWords = ({ kind }: Metric, value: number, objective: number): string => 
   return words === duration(objective) && value !== objective ? DurationText.format(Math.round(value)) : words
 }
 
-/** Judges an objective. It is missed if there was nothing to measure. */
+/** Judges an objective. If there was nothing to measure, the objective is missed. */
 export const judgeSlo = (report: Measured, { metric, operator, text, value }: Slo): SloResult => {
   const actual = valueOf(report, metric)
   if (actual === null) return { slo: text, met: false, measured: "nothing to measure" }
   return { slo: text, met: operators[operator](actual, value), measured: inWords(metric, actual, value) }
 }
 
-/** Number of measurements from which a quantile is judged before the run ends. */
+/** Number of measurements needed to judge a quantile before the run ends. */
 const enough = 100
 
 /**
- * Whether an objective is certain to be missed before the run ends. Counts only grow; quantiles are judged once there
- * are enough values.
+ * Whether an objective already counts as missed before the run ends. Counts only grow, and quantiles are judged once
+ * there are enough values.
  */
 export const isMissedAlready = (report: Measured, { metric, operator, value }: Slo): boolean => {
   const actual = valueOf(report, metric)

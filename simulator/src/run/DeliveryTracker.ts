@@ -1,5 +1,6 @@
 /**
- * Tracks the deliveries of published events over a service's operator API until all have ended or `--grace` has passed.
+ * Tracks the deliveries of published events over the operator API of a service, until all have ended or `--grace` has
+ * passed.
  */
 import type { DeliveryState } from "@doorhook/core"
 import { AttemptOutcome, DeliveryState as State, settledStates } from "@doorhook/core"
@@ -38,13 +39,16 @@ const Detail = Schema.fromJsonString(
   })
 )
 
-/** Maximum number of events that are tracked individually. */
+/** Maximum number of events to track. */
 const usualMost = 1_000_000
 
-/** Number of deliveries whose attempts are looked up, evenly spread over all. */
+/** Maximum number of deliveries whose attempts are looked up, spread evenly over all deliveries. */
 const sample = 1_000
 
-/** Maximum waits before a lookup is retried, in milliseconds. A service may limit its clients. */
+/**
+ * Maximum waits before a lookup is retried, in milliseconds. Retries are needed because a service may limit its
+ * clients.
+ */
 const lookUpAgain = [1_000, 5_000]
 
 /** Pause between two polls, in milliseconds. */
@@ -56,21 +60,24 @@ const settled: ReadonlySet<DeliveryState> = new Set(settledStates)
 export interface TrackedDeliveries {
   /** Deliveries that the service counted when it accepted events, but doesn't list. */
   readonly missing: number
-  /** Why the deliveries could not be read, else null. */
+  /** Why the deliveries could not be read; null if they were. */
   readonly why: string | null
 }
 
 export class DeliveryTracker {
-  /** Published events, with the number of their deliveries that are not counted yet. */
+  /** Published events, and how many deliveries of each are not counted yet. */
   readonly #events = new Map<string, number>()
   readonly #integrations = new Map<string, number>()
   readonly #service: Service
   readonly #measurements: Measurements
   readonly #timeOf: (instant: number) => number
   readonly #mostEvents: number
-  /** Sum of these numbers. An extra delivery of one event doesn't make up for a missing one of another. */
+  /**
+   * Number of deliveries that are not counted yet. An extra delivery of one event doesn't make up for a missing
+   * delivery of another.
+   */
   #missing = 0
-  /** Query parameter for the position before our first uncounted delivery. */
+  /** Query parameter with the position right before the run's first uncounted delivery. */
   #place = ""
 
   constructor(
@@ -98,8 +105,9 @@ export class DeliveryTracker {
   }
 
   /**
-   * Stores the position of the newest delivery before ours. Requests can overtake each other, so the first answer
-   * doesn't tell which of our events is stored first. Returns null if the service answered.
+   * Stores the position of the newest delivery before the run. This must happen before the first event is published:
+   * requests can overtake each other, so the first answer doesn't tell which event was stored first. Returns null if
+   * the service answered.
    */
   begin(): Effect.Effect<Denial | null, never, HttpClient.HttpClient> {
     const url = `${this.#service.url}/operator/deliveries?order=newest&limit=1`
@@ -140,7 +148,7 @@ export class DeliveryTracker {
   }
 
   /**
-   * Counts deliveries up to the first of ours that has not ended. Returns null if the service answered every request.
+   * Counts the run's deliveries up to the first that has not ended. Returns null if the service answered every request.
    */
   #walk(ids: Array<string>, open: Map<string, Row>) {
     return Effect.gen({ self: this }, function* () {
@@ -161,7 +169,7 @@ export class DeliveryTracker {
             }
           } else if (isOurs) open.set(row.id, row)
         }
-        // Ended deliveries after the first open one are counted once that one has ended.
+        // Deliveries after the first open one are counted once that one has ended.
         if (page.next === null) return null
         place = `after=${page.next}&`
       }
@@ -188,7 +196,7 @@ export class DeliveryTracker {
     return number
   }
 
-  /** Looks up the attempts of a sample of deliveries, to learn how long receivers took. */
+  /** Looks up the attempts of a sample of deliveries, to measure how long receivers took. */
   #look(ids: ReadonlyArray<string>) {
     const step = Math.max(1, Math.ceil(ids.length / sample))
     const chosen = ids.filter((_, at) => at % step === 0)

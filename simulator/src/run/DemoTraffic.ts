@@ -12,7 +12,7 @@ import { RunClock, run } from "./Run.ts"
 
 interface DemoTrafficOptions {
   readonly seed: number
-  /** Factor for the number of people. At 1, the first hour has about one event a minute. */
+  /** Factor for the number of people. With 1, the first hour has about one event a minute. */
   readonly rateScale: number
 }
 
@@ -20,8 +20,8 @@ interface DemoTrafficOptions {
 const start = LocalTime.make(1_772_539_200_000)
 
 /**
- * Moves the demo's events from its Tuesday noon to `beginning`, so that there is traffic at any hour. `at` and
- * `logged_at` are the moved times.
+ * Moves the events of the demo from Tuesday noon to `beginning`, so that there is traffic at any hour. The times in the
+ * events move along.
  */
 const demoArrivals = (options: DemoTrafficOptions, beginning: number): Stream.Stream<Arrival> => {
   const shift = beginning - beginningOf(demo, start)
@@ -33,7 +33,7 @@ const demoArrivals = (options: DemoTrafficOptions, beginning: number): Stream.St
   )
 }
 
-/** Publishes the demo's traffic to a target until interrupted, each event at its time. */
+/** Publishes the demo's traffic to a target, each event at its time, until interrupted. */
 export const runDemo = <R>(
   options: DemoTrafficOptions,
   target: Target<R>,

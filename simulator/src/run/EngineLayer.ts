@@ -21,7 +21,7 @@ import {
 import type { Scope } from "effect"
 import { Effect, Layer } from "effect"
 
-/** All stores of one state. */
+/** All stores over the same data. */
 export interface Stores {
   readonly deliveries: DeliveryStore["Service"]
   readonly integrations: IntegrationStore["Service"]
@@ -29,22 +29,22 @@ export interface Stores {
   readonly tokens: TokenStore["Service"]
 }
 
-/** The ports of an engine in one value, so that a test can replace one of them by a faulty one. */
+/** The ports of an engine in one value, so that a test can replace a port by a faulty one. */
 export interface EnginePorts {
   readonly stores: Stores
-  /** Default: owners keep all rights. */
+  /** Default: a directory in which owners keep all rights. */
   readonly directory?: Directory["Service"]
   readonly transport: Transport["Service"]
   readonly settings: Partial<DeliverySettingsShape>
-  /** Handles notifications for the host. */
+  /** Receives notifications, like the host. */
   readonly listener?: (notification: Notification) => Effect.Effect<void>
-  /** Wraps the dispatcher for publishers and integrations. */
+  /** Wraps the dispatcher that publishers and integrations use. */
   readonly dispatcher?: (dispatcher: Dispatcher["Service"]) => Dispatcher["Service"]
-  /** Wraps the engine's signals from other processes. */
+  /** Wraps the signals that the engine gets from other processes. */
   readonly wake?: (wake: WakeSignal["Service"]) => WakeSignal["Service"]
 }
 
-/** Builds new stores from a layer. */
+/** Builds new stores from a layer, never shared ones. */
 export const storesOf = <E>(
   layer: Layer.Layer<DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore, E>
 ): Effect.Effect<Stores, E, Scope.Scope> =>

@@ -8,15 +8,15 @@ import type { Scenario } from "../scenario/Scenario.ts"
 
 /** An integration that exists at the start of a run. */
 export interface PlannedIntegration {
-  /** Number in the report, from 1. */
+  /** Number of the integration in the report, from 1. */
   readonly place: number
   readonly name: string
   readonly scope: Scope
-  /** Time zone of its building, which is also that of its receiver. */
+  /** Time zone of the building and of the receiver. */
   readonly zone: string
 }
 
-/** A building as needed by a run: its tenants and its time zone. */
+/** The parts of a building that a run needs: tenants and time zone. */
 export interface Premises {
   readonly id: BuildingId
   readonly name: string
@@ -29,14 +29,14 @@ export const premisesOf = ({ buildings }: Scenario): ReadonlyArray<Premises> =>
     return { id, name, zone: time_zone, tenants: [...new Set(units.flatMap(({ tenant_ids }) => tenant_ids))] }
   })
 
-/** Plans `ofBuilding` integrations of each building, and one for each of `tenantsPerBuilding` of its tenants. */
+/** Plans `ofBuilding` integrations for each building, and one for each of `tenantsPerBuilding` tenants. */
 export const plannedIntegrations = (
   premises: ReadonlyArray<Premises>,
   tenantsPerBuilding: number,
   ofBuilding = 1
 ): ReadonlyArray<PlannedIntegration> => {
   const all = premises.flatMap(({ id, name, tenants, zone }) => {
-    // Spreads them over the building, so that not all are neighbours.
+    // Spreads the chosen tenants over the building, so that not all are neighbours.
     const step = Math.max(1, Math.floor(tenants.length / Math.max(1, tenantsPerBuilding)))
     const chosen = tenants.filter((_, at) => at % step === 0).slice(0, tenantsPerBuilding)
     const own = Array.from({ length: ofBuilding }, (_, nth): Omit<PlannedIntegration, "place"> => ({
@@ -54,13 +54,13 @@ export const plannedIntegrations = (
   return all.map((integration, at) => ({ ...integration, place: at + 1 }))
 }
 
-/** Returns a signing secret drawn from the seed, in the form of Standard Webhooks. */
+/** Returns a signing secret drawn from the seed, in Standard Webhooks format. */
 const secretOf = (seed: Substream): string => {
   const rng = new Rng(seed)
   return `whsec_${btoa(String.fromCharCode(...Array.from({ length: 24 }, () => rng.below(256))))}`
 }
 
-/** Returns an integration in the form of the store. */
+/** Returns a new integration for the store. */
 export const integrationOf = (
   scope: Scope,
   url: string,
@@ -101,7 +101,8 @@ export class Matcher {
   }
 
   /**
-   * Returns the integrations that should get an event (document section 4.2). All of them bind to all resource types.
+   * Returns the integrations that should get an event (document section 4.2). All integrations of a run bind to all
+   * resource types.
    */
   matching({ building_id, tenant_ids }: Pick<Event, "building_id" | "tenant_ids">): ReadonlySet<IntegrationId> {
     const found = new Set(this.#buildings.get(building_id))

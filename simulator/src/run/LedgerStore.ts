@@ -1,17 +1,17 @@
-/** Wraps the store of an engine and records in a ledger what is stored and settled. */
+/** Wraps the store of an engine, and records stored and settled deliveries in a ledger. */
 import type { DeliveryStore, Event, IntegrationId, IntegrationStore } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Ledger } from "../results/Ledger.ts"
 import type { IntegrationTotals } from "../results/Measurements.ts"
 
-/** The integrations of a run, as needed by the ledger. */
+/** What the ledger needs to know about the integrations of a run. */
 export interface Recipients {
   /** Returns the integrations that should get an event. */
   readonly matching: (event: Event) => ReadonlySet<IntegrationId>
   readonly totals: (integration: IntegrationId) => IntegrationTotals
   /** Called when a retry is scheduled, with its due time in milliseconds since the epoch. */
   readonly due: (at: number) => void
-  /** Called when a settlement disabled an integration. */
+  /** Called when a settlement has disabled an integration. */
   readonly ended: (integration: IntegrationId) => void
 }
 

@@ -1,4 +1,4 @@
-/** What a run sends, and when: the events of a scenario or a file, at their own times or at a given rate. */
+/** The load of a run: events of a scenario or a file, at their own times or at a given rate. */
 import type { BuildingId, NewEvent, TenantId } from "@doorhook/core"
 import { builtInTable, CommandFailure, DurationText, fileTrouble, JsonText, PublishRequest } from "@doorhook/core"
 import { Effect, FileSystem, Option, Predicate, Result, Stream } from "effect"
@@ -9,12 +9,12 @@ import { exponential } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
 import type { Premises } from "./Integrations.ts"
 
-/** An event of a plan, or a recorded event, whose `data` keeps its original text. */
+/** An event of a plan, or a recorded event. The `data` of a recorded event keeps its original text. */
 export type LoadEvent = PlannedEvent | NewEvent
 
 const isPlanned = (event: LoadEvent): event is PlannedEvent => Object.hasOwn(event, "at")
 
-/** Returns an event in the form that a publisher takes. */
+/** Converts an event for a publisher. */
 export const newEventOf = (event: LoadEvent): NewEvent => {
   if (!isPlanned(event)) return event
   const { action, building_id, data, resource_type, tenant_ids } = event
@@ -32,7 +32,7 @@ export interface Arrival {
 export const atPlannedTimes = <E, R>(events: Stream.Stream<PlannedEvent, E, R>): Stream.Stream<Arrival, E, R> =>
   Stream.map(events, (event) => ({ event, at: fromIso(event.at) }))
 
-/** What a run sends, and when. */
+/** The load of a run. */
 export interface Load {
   readonly name: string
   readonly description: string
@@ -41,7 +41,7 @@ export interface Load {
   /** Length in milliseconds. */
   readonly duration: number
   readonly premises: ReadonlyArray<Premises>
-  /** Beginning in the plan's time, in milliseconds since the epoch. */
+  /** Time at which the plan begins, in milliseconds since the epoch. */
   readonly beginning: number
   readonly end: number
   readonly arrivals: (seed: number) => Stream.Stream<Arrival, CommandFailure>
@@ -79,15 +79,18 @@ export const readStages = (text: string): Option.Option<ReadonlyArray<Stage>> =>
     })
   )
 
-/** Returns the total length of stages, and their expected number of events. */
+/** Returns the total length of the stages, and the expected number of events. */
 export const extentOf = (stages: ReadonlyArray<Stage>) => ({
   length: stages.reduce((sum, { length }) => sum + length, 0),
   events: stages.reduce((sum, { length, perMillisecond }) => sum + length * perMillisecond, 0)
 })
 
-/** Yields times of arrivals since the beginning: at random like independent people (Poisson), or evenly spaced. */
+/**
+ * Yields the times of arrivals since the beginning, in milliseconds: random as for independent people (Poisson), or
+ * evenly spaced if `rng` is null.
+ */
 export function* arrivalTimes(stages: ReadonlyArray<Stage>, rng: Rng | null): IterableIterator<number> {
-  // Counted in expected events. Each stage converts them to milliseconds.
+  // Position of the next arrival, counted in expected events. Each stage converts positions to milliseconds.
   let next = rng === null ? 0 : exponential(rng)
   let [from, reached] = [0, 0]
   for (const { length, perMillisecond } of stages) {
@@ -98,7 +101,7 @@ export function* arrivalTimes(stages: ReadonlyArray<Stage>, rng: Rng | null): It
   }
 }
 
-/** Moves events to the times of stages. The times in their data move along. */
+/** Moves events to the times that the stages give. Times in the data of planned events move along. */
 export const atRate = <E, R>(
   events: Stream.Stream<Arrival, E, R>,
   stages: ReadonlyArray<Stage>,
@@ -114,7 +117,7 @@ export const atRate = <E, R>(
     }
   )
 
-/** Keeps every `count`th event from the `nth` on, the share of one of several generators. */
+/** Keeps the share of one of several generators: every `count`th event, starting with the `nth`. */
 export const shareOf =
   (nth: number, count: number) =>
   <E, R>(events: Stream.Stream<Arrival, E, R>): Stream.Stream<Arrival, E, R> =>
@@ -129,7 +132,7 @@ export const shareOf =
 /** An event of a file with its time, or the problems of its line. */
 type Line = Result.Result<{ readonly event: NewEvent; readonly at: number }, ReadonlyArray<string>>
 
-/** Only a service can declare other types. */
+/** Part of a message: only a service can declare other types. */
 const otherTypes = "; other types must be declared by a service (--to)"
 
 /** Returns a reader for lines of an event file. With a service, the service checks the resource types. */
@@ -170,14 +173,11 @@ interface EventFile {
   /** Time from the first event to the last, in milliseconds. */
   readonly span: number
   readonly events: number
-  /** Buildings and tenants named by the events. Their time zones are unknown and taken as UTC. */
+  /** Buildings and tenants that occur in the events. Their time zones are unknown, so UTC is assumed. */
   readonly premises: ReadonlyArray<Premises>
 }
 
-/**
- * Reads a whole event file, so that mistakes are found before anything is sent. The events are read again while they
- * are sent.
- */
+/** Reads a whole event file, so that mistakes are found before anything is sent. Sending reads the file again. */
 export const readEvents = Effect.fnUntraced(function* (path: string, isService: boolean, duration: number) {
   const files = yield* FileSystem.FileSystem
   const readLine = lineReader(isService)

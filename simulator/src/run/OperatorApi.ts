@@ -11,7 +11,7 @@ import { newEventOf } from "./Load.ts"
 
 /** A running service. */
 export interface Service {
-  /** Base URL, without a slash at the end. */
+  /** Base URL without a trailing slash. */
   readonly url: string
   readonly operatorKey: Redacted.Redacted<string>
   /** Source of the key, like `--operator-key`, for error messages. */
@@ -20,7 +20,7 @@ export interface Service {
 
 /** An event that the service accepted. */
 export interface AcceptedEvent {
-  /** Missing if the service doesn't return it. */
+  /** Missing if the service doesn't return an id. */
   readonly id?: string
   readonly deliveries: number
 }
@@ -31,7 +31,7 @@ export type Answer =
   | Denial
 
 export type Denial =
-  /** Repeating the request would be refused again. */
+  /** A retry would be refused as well. */
   | { readonly _tag: "Refused"; readonly status: number; readonly why: string }
   /** A retry may succeed. */
   | { readonly _tag: "Unavailable"; readonly why: string; readonly retryAfter: number | null }
@@ -40,18 +40,18 @@ export type Denial =
 export interface Target<R> {
   /** Name in messages. */
   readonly name: string
-  /** Source of its key, for error messages. */
+  /** Source of the target's key, for error messages. */
   readonly keyFrom?: string
-  /** Checks that the target is there, without publishing anything. */
+  /** Checks that the target responds, without publishing anything. */
   readonly greet: Effect.Effect<Answer, never, R>
-  /** Publishes a batch. The same batch under the same key is accepted only once. */
+  /** Publishes a batch. A batch that is repeated with the same key is accepted only once. */
   readonly publish: (events: ReadonlyArray<LoadEvent>, key: string) => Effect.Effect<Answer, never, R>
 }
 
-/** Maximum time for an answer of the service, in milliseconds. */
+/** Maximum time to wait for an answer of the service, in milliseconds. */
 const timeout = 30_000
 
-/** Statuses after which a retry may succeed, in addition to all from 500 on. */
+/** Statuses below 500 after which a retry may succeed. */
 const temporaryStatuses: ReadonlySet<number> = new Set([408, 409, 425, 429])
 
 const PublishAnswer = Schema.fromJsonString(
@@ -60,13 +60,16 @@ const PublishAnswer = Schema.fromJsonString(
   })
 )
 
-/** Inserts `data` as it is, because it is JSON text already. */
+/** Serializes an event. `data` is inserted as it is, because it is already JSON text. */
 const toWire = (event: LoadEvent): string => {
   const { data, ...rest } = newEventOf(event)
   return `${JSON.stringify(rest).slice(0, -1)},"data":${data}}`
 }
 
-/** Errors of the operator API. An error with a `source` says little without it, so the whole text is shown instead. */
+/**
+ * Errors of the operator API, without a `source`. An error with a `source` is unclear without it, so the whole text is
+ * shown instead.
+ */
 const ErrorAnswer = Schema.fromJsonString(
   Schema.Struct({
     errors: Schema.NonEmptyArray(Schema.Struct({ detail: Schema.String, source: Schema.optionalKey(Schema.Never) }))
@@ -82,7 +85,7 @@ const excerptOf = (text: string): string => {
   return said.replaceAll(/\s+/g, " ").slice(0, 200)
 }
 
-/** Reads an answer. `accepted` reads the body of a successful one. */
+/** Reads an answer. `accepted` reads the body of a successful answer. */
 const readAnswer = Effect.fnUntraced(function* <A, E>(
   response: HttpClientResponse.HttpClientResponse,
   accepted: (text: string) => Effect.Effect<A, E>
@@ -97,7 +100,9 @@ const readAnswer = Effect.fnUntraced(function* <A, E>(
   return { _tag: "Unavailable", why, retryAfter } satisfies Denial
 })
 
-/** Returns why there was no answer: the innermost cause, by its code (`ECONNREFUSED`) if it has one. */
+/**
+ * Returns the reason why there was no answer: the code (such as `ECONNREFUSED`) or the message of the innermost cause.
+ */
 const reasonOf = (error: unknown): string => {
   if (Cause.isTimeoutError(error)) return `no answer within ${timeout / 1_000} s`
   if (Schema.isSchemaError(error)) return "the answer is not from a doorhook service"
@@ -107,8 +112,8 @@ const reasonOf = (error: unknown): string => {
 }
 
 /**
- * Makes a request once. Returns `Unavailable` if the service can't be reached or the answer is not from doorhook, as it
- * may be starting up behind a proxy.
+ * Makes a request once. Returns `Unavailable` if the service can't be reached or if something else answers, because the
+ * service may still be starting behind a proxy.
  */
 export const callService = <A, E>(
   service: Service,
@@ -123,9 +128,7 @@ export const callService = <A, E>(
   )
 }
 
-/**
- * Publishes a batch. The service accepts a batch only once under the same `key`, so it can be published again safely.
- */
+/** Publishes a batch. The service accepts a batch only once with the same `key`, so retries are safe. */
 const publish = (service: Service, events: ReadonlyArray<LoadEvent>, key: string) =>
   callService(
     service,
@@ -143,7 +146,7 @@ const DeliveriesAnswer = Schema.fromJsonString(Schema.Struct({ deliveries: Schem
 const readDeliveries = Schema.decodeOption(DeliveriesAnswer)
 
 /**
- * Checks that the service answers and accepts the key, without publishing. Detects servers that answer 200 to
+ * Checks that the service answers and accepts the key, without publishing anything. Detects servers that answer 200 to
  * everything.
  */
 const greet = (service: Service) =>

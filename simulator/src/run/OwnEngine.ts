@@ -1,5 +1,5 @@
 /**
- * The real delivery engine in this process and in real time, for runs without a service. It stores in memory, and
+ * The real delivery engine in this process and in real time, for runs without a service. It uses a store in memory, and
  * delivers to modelled receivers or to one real receiver.
  */
 import type {
@@ -25,7 +25,7 @@ import { ledgerStore } from "./LedgerStore.ts"
 import type { PlannedIntegration } from "./Integrations.ts"
 import { integrationOf, Matcher } from "./Integrations.ts"
 
-/** The result of a request, and whether its receiver has processed the event; null if unknown. */
+/** Result of a request, and whether the receiver processed the event (null if unknown). */
 interface Sent {
   readonly result: TransportResult
   readonly processed: boolean | null
@@ -42,7 +42,7 @@ export interface OwnEngineOptions {
     request: TransportRequest,
     integration: PlannedIntegration
   ) => Effect.Effect<Sent, TransportUnavailable | TransportBusy>
-  /** Signing secret of all integrations. Null gives each its own. */
+  /** Signing secret for all integrations. With null, each integration has its own. */
   readonly secret: Redacted.Redacted<string> | null
   readonly settings: Partial<DeliverySettingsShape> & Pick<DeliverySettingsShape, "retry" | "ackTimeout">
   readonly seed: Substream
@@ -58,7 +58,7 @@ interface OwnEngine {
   readonly finish: Effect.Effect<void>
 }
 
-/** Maximum difference between the clocks of sender and ledger, in milliseconds: the time of a call between them. */
+/** Maximum time between an action of the sender and its record in the ledger, in milliseconds. */
 const tolerance = 500
 
 interface Recipient {
@@ -107,7 +107,7 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
       Effect.onError((cause) =>
         Effect.map(Clock.currentTimeMillis, (at) => {
           if (tracked === null) return
-          // After a failure of the outbound connection, nothing was sent. An interruption leaves a request without an
+          // If the outbound connection fails, nothing was sent. If the request is interrupted, it was sent and has no
           // answer.
           if (Cause.hasInterrupts(cause)) ledger.cutOff(tracked, at)
           else ledger.unsent(tracked)
@@ -131,7 +131,7 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
     matching: (event) => matcher.matching(event),
     totals,
     due: () => {},
-    // No other process needs to receive this.
+    // There is no other process to inform.
     ended: () => {}
   })
   const ports = { stores: { ...stores, deliveries }, transport: yield* Transport.fromPost(post), settings }
@@ -157,7 +157,7 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
   }
   const finish = Effect.gen(function* () {
     const at = yield* Clock.currentTimeMillis
-    // In real time, a delivery in flight or in the queue can't be told from a stuck one.
+    // In real time, a stuck delivery looks the same as one in flight or in the queue, so all are accepted.
     ledger.finish(at, yield* Effect.orDie(stores.deliveries.summary(at)), Number.NEGATIVE_INFINITY)
   })
   return { target, ledger, finish } satisfies OwnEngine

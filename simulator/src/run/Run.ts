@@ -1,8 +1,9 @@
 /**
  * Publishes a load to a target.
  *
- * Open loop: each request is sent at its time, however many answers are missing. Latency counts from the planned time,
- * so a target that stalls delays every event planned in that time (no coordinated omission).
+ * Open loop: each request is sent at its time, however many answers are missing. Latency is measured from the planned
+ * time, so a stall of the target shows in the latency of every event planned during the stall (no coordinated
+ * omission).
  */
 import { RetryPolicy } from "@doorhook/core"
 import { Clock, Effect, FiberSet, Random, Schema, Semaphore, Stream } from "effect"
@@ -10,13 +11,15 @@ import { Measurements } from "../results/Measurements.ts"
 import type { Arrival } from "./Load.ts"
 import type { AcceptedEvent, Answer, Target } from "./OperatorApi.ts"
 
-/** The clock of a run, in real time and in the plan's time. */
+/** The clock of a run, which converts real time to time in the plan. */
 export class RunClock {
-  /** Time of the start, just before the first event is due, in milliseconds since the epoch; null until then. */
+  /**
+   * Real time of the start, just before the first event is due, in milliseconds since the epoch; null before the start.
+   */
   began: number | null = null
   /** Time in the plan at which the run begins, in milliseconds since the epoch. */
   readonly beginning: number
-  /** Factor by which the run is faster than the plan; null to publish as fast as the target accepts. */
+  /** Speed relative to the plan; null to publish as fast as the target accepts. */
   readonly speed: number | null
 
   constructor(beginning: number, speed: number | null) {
@@ -39,13 +42,13 @@ export interface RunOptions<R> {
   readonly accepted?: (events: ReadonlyArray<AcceptedEvent>) => void
 }
 
-/** A run that had to stop. */
+/** The run had to stop. */
 export class RunStopped extends Schema.TaggedError<RunStopped>()("RunStopped", { message: Schema.String }) {}
 
-/** Retries of the first request: the service may just be starting. */
+/** Retries of the first request, because the service may still be starting. */
 const firstContact: RetryPolicy.RetryPolicy = { delays: [200, 500, 1_000, 2_000], lifetime: null }
 
-/** Retries of later requests: the service may be restarted during a run. */
+/** Retries of later requests, because the service may be restarted during a run. */
 const establishedContact: RetryPolicy.RetryPolicy = {
   delays: [...firstContact.delays, 5_000, 10_000, 20_000, 20_000],
   lifetime: null
@@ -54,17 +57,17 @@ const establishedContact: RetryPolicy.RetryPolicy = {
 /** Maximum time between the first and the last event of a batch, in milliseconds. */
 const linger = 1_000
 
-/** An event, its due time by the real clock, and its position on the report's axis. */
+/** An event, its due time in real time, and its position on the report's axis. */
 interface Scheduled {
   readonly arrival: Arrival
   readonly due: number
   readonly planned: number
 }
 
-/** Returns when a batch is sent: at the time of its last event. */
+/** Returns the time at which a batch is sent: that of its last event. */
 const dueOf = (batch: ReadonlyArray<Scheduled>): number => batch.at(-1)?.due ?? 0
 
-/** Repeats a request until it gets a final answer or its retries are used up. */
+/** Repeats a request until there is a final answer or no retry is left. */
 const persistently = Effect.fnUntraced(function* <R>(
   request: Effect.Effect<Answer, never, R>,
   policy: RetryPolicy.RetryPolicy,
@@ -87,7 +90,7 @@ const persistently = Effect.fnUntraced(function* <R>(
   }
 })
 
-/** Returns the error if an answer refused the key, which ends the run; null otherwise. */
+/** Returns the error that ends the run if an answer refused the key; null otherwise. */
 const keyRefused = <R>({ keyFrom, name }: Target<R>, answer: Answer): RunStopped | null => {
   if (answer._tag !== "Refused" || (answer.status !== 401 && answer.status !== 403)) return null
   const which = keyFrom === undefined ? "the operator key" : `the operator key of ${keyFrom}`
@@ -100,8 +103,8 @@ const notThere = (name: string): RunStopped =>
   new RunStopped({ message: `${name} has no /operator/events: is it the base URL of a doorhook service?` })
 
 /**
- * Collects events into batches of up to `size` events within a second. Uses only their planned times, so requests don't
- * depend on the target.
+ * Collects events into batches of up to `size` events within a second. Only the planned times matter, so the batches
+ * don't depend on the target.
  */
 const batched =
   (size: number) =>
@@ -116,7 +119,7 @@ const batched =
     return batches
   }
 
-/** Sleeps again if a timer fires slightly early. */
+/** Sleeps until a time, and again if the timer fires slightly early. */
 const sleepUntil = Effect.fnUntraced(function* (time: number) {
   for (let now = yield* Clock.currentTimeMillis; now < time; now = yield* Clock.currentTimeMillis)
     yield* Effect.sleep(time - now)
@@ -124,8 +127,8 @@ const sleepUntil = Effect.fnUntraced(function* (time: number) {
 
 /**
  * Publishes every event at its time. Failed requests are retried with the same idempotency key. Events that the target
- * still doesn't accept count as failed, and the run continues. The run stops if the target is missing at the beginning
- * or refuses the key. Measurements can be read during the run.
+ * still doesn't accept count as failed, and the run continues. The run stops if the target can't be reached at the
+ * beginning or refuses the key. Measurements can be read during the run.
  */
 export const run = Effect.fnUntraced(function* <E, R, R2>(
   load: Stream.Stream<Arrival, E, R>,

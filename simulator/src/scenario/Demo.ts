@@ -25,7 +25,7 @@ export const demo: Scenario = {
   events_per_day: null
 }
 
-/** The directory of the demo: logins, clients, and what each login owns. For demonstration only. */
+/** The directory of the demo: clients, logins, and the buildings and tenants of each login. For demonstration only. */
 export const demoDirectory: DirectoryFile = {
   clients: [
     {

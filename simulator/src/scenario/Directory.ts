@@ -3,10 +3,10 @@ import type { DirectoryDocument } from "@doorhook/core"
 import { outOfBandUri } from "@doorhook/core"
 import type { Scenario } from "./Scenario.ts"
 
-/** A directory as written in the file. */
+/** Contents of a directory file. */
 export type DirectoryFile = typeof DirectoryDocument.DirectoryDocument.Encoded
 
-/** Returns the buildings and tenants of a scenario in the form of a directory. */
+/** Returns the buildings and tenants of a scenario, as a directory file lists them. */
 export const buildingsAndTenants = (scenario: Scenario): Required<Pick<DirectoryFile, "buildings" | "tenants">> => ({
   buildings: scenario.buildings.map(({ building: { access_points, id, name, time_zone } }) => ({
     id,

@@ -1,4 +1,4 @@
-/** The scenarios that come with doorhook, by name. Each file can also be used with `--scenario`. */
+/** The scenarios that come with doorhook. Their files can also be used with `--scenario`. */
 import { Option, Schema } from "effect"
 import { demo } from "./Demo.ts"
 import controllerOfflineFlush from "./presets/controller-offline-flush.json" with { type: "json" }
@@ -30,7 +30,7 @@ const documents = new Map<string, unknown>(
 
 export const presetNames: ReadonlyArray<string> = [...documents.keys(), demo.name]
 
-/** Builds the preset of this name with `times` copies of its buildings. The demo always has two buildings. */
+/** Builds the preset of this name with `times` copies of its buildings. `demo` always has its two buildings. */
 export const preset = (name: string, times = 1): Option.Option<Scenario> =>
   name === demo.name
     ? Option.some(demo)

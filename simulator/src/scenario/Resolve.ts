@@ -1,4 +1,4 @@
-/** Reads a scenario file into its buildings and flows of people. Reports mistakes with their JSON paths. */
+/** Reads a scenario file and builds its buildings and flows of people. Reports mistakes with their JSON paths. */
 import { schemaProblems } from "@doorhook/core"
 import { Result, Schema } from "effect"
 import type { Flow } from "../traffic/Flows.ts"
@@ -78,7 +78,7 @@ const buildingOf = (document: BuildingDocument, id: number, name: string, firstI
   return house === null ? rooms : joined(house, rooms)
 }
 
-/** Share of people who slip through, with and without turnstiles (assumed). */
+/** Share of people right behind another person who enter without an event, with and without turnstiles (assumed). */
 const usualTailgating = { with: 0.02, without: 0.1 } as const
 
 const flowsOf = ({ anomalies, flows, homes, offices }: BuildingDocument, building: Building): ReadonlyArray<Flow> => {
@@ -101,7 +101,7 @@ const flowsOf = ({ anomalies, flows, homes, offices }: BuildingDocument, buildin
   ]
 }
 
-/** Returns the building of a document with its flows. `firstIds` sets where its ids begin, as in the demo. */
+/** Returns the building of a document with its flows. `firstIds` replaces the usual first ids, as in the demo. */
 export const resolveBuilding = (
   document: BuildingDocument,
   id: number,
@@ -126,7 +126,7 @@ export const resolveBuilding = (
   ]
 }
 
-/** Returns the ids and names of all buildings of a document, including copies, repeated `times` times. */
+/** Returns the ids and names of all buildings of a document, including its copies, and all that `times` times. */
 const placesOf = (document: ScenarioDocument, times: number) => {
   let next = 1
   const places = document.buildings.flatMap((building, index) => {
@@ -165,7 +165,7 @@ const given = Schema.decodeUnknownResult(
   })
 )
 
-/** Finds problems that a schema can't express. */
+/** Finds problems that the schema can't express. */
 const furtherProblems = (document: ScenarioDocument, value: unknown, times: number): ReadonlyArray<Problem> => {
   const problems: Array<Problem> = []
   const places = placesOf(document, 1)

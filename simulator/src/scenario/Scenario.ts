@@ -13,11 +13,11 @@ export interface BuildingTraffic {
   readonly building: Building
   readonly flows: ReadonlyArray<Flow>
   readonly calendar: Calendar
-  /** How its devices fail; null if they don't. */
+  /** How the devices fail; null if they don't. */
   readonly devices: Devices | null
-  /** How often its households are away; null if it has no households. */
+  /** How often households are away; null if there are no homes. */
   readonly away: Away | null
-  /** Opening hours by the clock; null for the usual hours of its use. */
+  /** Opening hours in local time; null for the usual hours of the building's use. */
   readonly opening_hours: OpeningHours | null
 }
 

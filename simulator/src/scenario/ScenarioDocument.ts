@@ -31,7 +31,7 @@ const Text = Schema.String.check(Schema.isNonEmpty({ message: "must not be empty
 
 const setting = "a setting"
 
-/** Limits set by the room in the ids of buildings and events. */
+/** Limits that follow from the size of ids. */
 export const mostFlats = 400
 export const mostCompanies = 90
 const mostCopies = 0x200
@@ -106,7 +106,7 @@ const DeviceParameters = Schema.Struct({
   outages: parameter(
     Outages,
     { every: "30d", down: { median: "4m", sigma: 1 } },
-    "How often a controller (four doors and their panels) is offline on average, and for how long. It keeps openings and sends them when it is back; calls are not possible. Controllers restart each night between 3:00 and 5:00 local time, which ends an outage. `every` is 1m or more, or 0s for never"
+    "How often a controller (four doors and their panels) is offline on average, and for how long. An offline controller stores openings and sends them later; calls are not possible. Controllers restart each night between 3:00 and 5:00 local time, which ends an outage. `every` is 1m or more, or 0s for never"
   ),
   flush: parameter(
     Flush,
@@ -119,7 +119,7 @@ const DeviceParameters = Schema.Struct({
     "Errors of the controllers' clocks, which show in logged_at. `deviation`: standard deviation after a clock is set, each night and after each outage. `wrong`: share of clocks that are set only by hand; `wrong_deviation` and `set_every`: their standard deviation and how often they are set. `drift`: standard deviation of the drift in between, in millionths",
     "20 millionths are usual for quartz crystals; the rest is assumed"
   )
-}).annotate({ description: "Devices that are offline, send later, and have wrong clocks" })
+}).annotate({ description: "Faults of devices: outages, late sending and wrong clocks" })
 export type Devices = Readonly<typeof DeviceParameters.Type>
 
 const OpeningHours = Schema.Struct({ from: Clock, to: Clock })
@@ -154,7 +154,7 @@ export const BuildingDocument = Schema.Struct({
   id: Schema.optionalKey(
     wholeBetween(1, 9_000_000).annotate({
       description:
-        "Id of the building; its place in the list by default. Ids of its doors, units and tenants begin at id * 1000 + 1"
+        "Id of the building (default: position in the list). Ids of its doors, units and tenants begin at id * 1000 + 1"
     })
   ),
   copies: parameter(
@@ -167,7 +167,7 @@ export const BuildingDocument = Schema.Struct({
   use: Schema.optionalKey(
     Schema.Literals(buildingUses).annotate({
       description:
-        "Use of the building, by which `simulate validate` checks its traffic: office, residential, hotel, hospital or mixed. Default: by its homes and offices"
+        "Use of the building, by which `simulate validate` checks its traffic: office, residential, hotel, hospital or mixed. Default: derived from `homes` and `offices`"
     })
   ),
   opening_hours: Schema.optionalKey(
@@ -181,7 +181,7 @@ export const BuildingDocument = Schema.Struct({
   holidays: parameter(
     Schema.Array(HolidayDate).check(Schema.isMaxLength(1_000)),
     [],
-    "Days that are like Sundays, in one year (2026-04-06) or in every year (12-25)",
+    "Days treated like Sundays, in one year (2026-04-06) or in every year (12-25)",
     setting
   ),
   flows: parameter(
@@ -190,13 +190,8 @@ export const BuildingDocument = Schema.Struct({
     "Differences from the usual flows. A building with homes has residents, visitors, parcels, food and trades. A building with offices has employees, cleaners, guards, guests, office_parcels, office_food and trades",
     setting
   ),
-  anomalies: parameter(
-    AnomalyParameters,
-    {},
-    "How often anomalies occur, in times per building and thirty days",
-    setting
-  ),
-  devices: parameter(DeviceParameters, {}, "Devices that are offline, send later, and have wrong clocks", setting)
+  anomalies: parameter(AnomalyParameters, {}, "Number of anomalies per building and thirty days", setting),
+  devices: parameter(DeviceParameters, {}, "Faults of devices: outages, late sending and wrong clocks", setting)
 })
 export type BuildingDocument = typeof BuildingDocument.Type
 
@@ -207,7 +202,7 @@ export const ScenarioDocument = Schema.Struct({
   events_per_day: Schema.optionalKey(
     Schema.Finite.check(
       Schema.isBetween({ minimum: 0, maximum: 1e7 }, { message: "must be a number from 0 to 10000000" })
-    ).annotate({ description: "Number of events on an average day of a usual week, for readers" })
+    ).annotate({ description: "Number of events on an average day of a usual week, for information only" })
   ),
   buildings: Schema.Array(BuildingDocument)
     .annotate({ description: "The buildings" })

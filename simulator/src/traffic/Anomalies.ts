@@ -1,4 +1,4 @@
-/** Anomalies: pranks, faults, attacks. Each occurrence carries a label, which is the ground truth for detectors. */
+/** Anomalies: pranks, faults and attacks. Their occurrences are labelled, as ground truth for detectors. */
 import { Schema } from "effect"
 import { between, chance, oneOf, poisson } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
@@ -20,7 +20,7 @@ export const AnomalyParameters = Schema.Struct({
   door_held: parameter(Rate, 3, "A door is held open (release_status Held open)"),
   door_forced: parameter(Rate, 0.1, "A door is forced (entry_method none, release_status Forced)"),
   night_entry: parameter(Rate, 1, "Somebody comes in between 1:00 and 4:30 at night")
-}).annotate({ description: "How often anomalies occur, in times per building and thirty days" })
+}).annotate({ description: "Number of anomalies per building and thirty days" })
 
 export interface AnomalyFlow {
   readonly _tag: "Anomalies"
@@ -99,7 +99,7 @@ const occasion = (
   }
 }
 
-/** Draws when an anomaly begins, in hours of the clock: night entries at night, others mostly by day. */
+/** Draws the time of day at which an anomaly begins, in hours: night entries at night, others mostly by day. */
 const clockOf = (rng: Rng, kind: AnomalyKind): number =>
   kind === "night_entry" ? between(rng, 1, 4.5) : chance(rng, 0.25) ? between(rng, 20, 24) : between(rng, 7, 20)
 

@@ -1,6 +1,6 @@
 /**
- * How the arrivals of a flow spread over a day by local time: a non-homogeneous Poisson process whose arrivals are
- * found by inversion. This is exact and in order, and needs one uniform number for each arrival.
+ * Distribution of a flow's arrivals over a day, in local time: a non-homogeneous Poisson process, sampled by inversion.
+ * Inversion is exact, yields arrivals in order, and needs one random number for each arrival.
  */
 import { Schema } from "effect"
 import { DurationText } from "@doorhook/core"
@@ -15,7 +15,7 @@ import { DayShapeFields, parameter } from "./Parameter.ts"
 
 export type { DayShape } from "./Parameter.ts"
 
-/** Length of a cell of the grid, in milliseconds. The intensity is constant within a cell. */
+/** Length of a cell, in milliseconds. Within a cell, the intensity is constant. */
 export const cellMillis = 5_000
 
 const cellsPerDay = dayMillis / cellMillis
@@ -29,12 +29,12 @@ const densityAt = (shape: DayShape, clock: number): number => {
 }
 
 /**
- * Distance of a peak from the window, in standard deviations, from which its arrivals in the window are too few to
- * compute.
+ * Maximum distance of a peak from the window, in standard deviations. Beyond it, the peak's density in the window is
+ * too small to compute.
  */
 const furthest = 20
 
-/** Describes why a shape has no arrivals; null if it has some. */
+/** Describes why a shape is invalid; null if it is valid. */
 const problemOf = (
   shape: DayShape
 ): { readonly path: ReadonlyArray<string | number>; readonly issue: string } | null => {
@@ -45,7 +45,7 @@ const problemOf = (
   const narrow = peaks.findIndex(({ spread, weight }) => weight > 0 && spread * hour < cellMillis)
   const least = DurationText.format(cellMillis)
   if (narrow >= 0) return { path: ["peaks", narrow, "spread"], issue: `must be at least ${least}` }
-  // Some cell must have its middle in the window, and some arrivals must be near.
+  // The middle of some cell must lie in the window, and some density must be near.
   const first = Math.ceil((from * hour) / cellMillis - 0.5)
   const hasCell = ((first + 0.5) * cellMillis) / hour < to
   const isNear = peaks.some(
@@ -67,7 +67,7 @@ const DayShapeValue = DayShapeFields.pipe(
 export const dayShape = (usual: typeof DayShapeFields.Encoded, description: string, source?: string) =>
   parameter(DayShapeValue, usual, description, source)
 
-/** Values computed once for a shape: the mass of each cell, and the running sum on a day without a clock change. */
+/** Values computed once per shape: the mass of each cell, and the running sum for a day without a clock change. */
 interface Tables {
   readonly masses: Float64Array
   readonly ordinary: Float64Array
@@ -75,7 +75,7 @@ interface Tables {
 
 const cache = new WeakMap<DayShape, Tables>()
 
-/** Tables by the content of the shape. Each of a hundred buildings has its own shapes, but most of them are equal. */
+/** Tables by the content of the shape. Each building has its own shape objects, but most of them are equal. */
 const cacheByContent = new Map<string, WeakRef<Tables>>()
 
 const tablesOf = (shape: DayShape): Tables => {
@@ -105,7 +105,7 @@ const runningSum = (cells: number, massOf: (cell: number) => number): Float64Arr
 
 /**
  * Returns the share of a day's arrivals before the start of each cell, in real time since the start of the day. The
- * last entry is 1 on an ordinary day, less if clocks skip an hour, and more if they repeat one.
+ * last entry is 1 on an ordinary day. It is less on a day with a skipped hour, and more with a repeated hour.
  */
 export const cumulativeOn = (shape: DayShape, day: LocalDay): Float64Array => {
   const { masses, ordinary } = tablesOf(shape)
@@ -117,8 +117,8 @@ export const cumulativeOn = (shape: DayShape, day: LocalDay): Float64Array => {
 }
 
 /**
- * Returns when this share of the day's arrivals is reached, in whole milliseconds since the start of the day. Inverts
- * the cumulative shares; `share` must be at least 0 and below the last entry.
+ * Inverts the cumulative shares: returns the time, in whole milliseconds since the start of the day, by which this
+ * share of the day's arrivals is reached. `share` must be at least 0 and below the last entry.
  */
 export const invert = (cumulative: Float64Array, share: number): number => {
   let low = 0
@@ -135,12 +135,12 @@ export const invert = (cumulative: Float64Array, share: number): number => {
   return low * cellMillis + Math.min(Math.floor(within * cellMillis), cellMillis - 1)
 }
 
-/** Returns the clock time, in hours, by which this share of an ordinary day's arrivals is reached. */
+/** Returns the time of day, in hours, by which this share of the arrivals of an ordinary day is reached. */
 export const clockAt = (shape: DayShape, share: number): number => invert(tablesOf(shape).ordinary, share) / hour
 
 /**
- * Yields the arrivals of a day with an expected number of `mean`, in whole milliseconds since the start of the day, in
- * order.
+ * Yields arrivals in order, in whole milliseconds since the start of the day. Their expected number is `mean` on an
+ * ordinary day.
  */
 export function* arrivals(day: LocalDay, shape: DayShape, mean: number, rng: Rng): IterableIterator<number> {
   if (mean <= 0) return

@@ -2,8 +2,8 @@
  * Days of employees: they come in, go to their floor, go out to lunch and back in groups, pass floor doors in between,
  * and leave. Some work in shifts.
  *
- * Groups make peaks sharper than chance. The first of a group comes at an individual time, and the others badge right
- * behind or not at all.
+ * Groups make peaks sharper than independent arrivals would. The first of a group comes at an individual time; the
+ * others badge right behind or not at all.
  */
 import { Schema } from "effect"
 import { between, chance, lognormal, normal, poisson } from "../random/Distribution.ts"
@@ -49,7 +49,7 @@ export const EmployeeParameters = Schema.Struct({
   attendance: sharesByWeekday(
     { sun: 0.02, mon: 0.52, tue: 0.62, wed: 0.62, thu: 0.56, fri: 0.35, sat: 0.04 },
     "Share of the employees who come; holidays are like Sundays",
-    "against February 2020 in 2,600 buildings (Kastle): Tuesday 60.6 to 63.5 %, Friday 33 to 36 %; Monday and Thursday interpolated"
+    "compared with February 2020 in 2,600 buildings (Kastle): Tuesday 60.6 to 63.5 %, Friday 33 to 36 %; Monday and Thursday interpolated"
   ),
   day_variation: parameter(
     Share,
@@ -60,26 +60,26 @@ export const EmployeeParameters = Schema.Struct({
   arrives: clockTime(
     "08:50",
     "48m",
-    "When they come. In the busiest five minutes, 1/(30.08 x spread in hours) of the people come: 4 %",
+    "Time of arrival. In the busiest five minutes, 1/(30.08 x spread in hours) of the people come: 4 %",
     "53 % of US workers leave home between 6:30 and 8:29, 20 % before (Census 2000, Journey to Work): a spread of 1.4 h over all trades. Lift designs take 0.39 h (Barney's template: 80 % within an hour), and measured peaks are lower (Peters, Smith, Evans 2011). A single office building lies between; value assumed. The preset design-peak has the design value"
   ),
-  leaves: clockTime("17:24", "55m", "When they leave"),
+  leaves: clockTime("17:24", "55m", "Time of departure"),
   arrival_groups: parameter(
     GroupShare,
     0.1,
-    "Probability that the next person to come walks in with the last one (geometric group sizes)",
+    "Probability that an employee arrives together with the one before (geometric group sizes)",
     "compound Poisson, mostly single in the morning (Kuusinen et al. 2009, 2011); value assumed"
   ),
   lunch: parameter(
     Lunches,
     usualLunch,
-    "When employees go out to lunch, their share, the duration, and the probability that the next employee goes along",
+    "When employees go out to lunch, the share who do, the duration, and the probability that the next employee goes along",
     "BCO 2014 designs for 13 % in five minutes, 45 % in each direction; larger groups at noon (Kuusinen et al.); values assumed"
   ),
   floor_uses: parameter(
     Rate,
     1.5,
-    "Times a day that a person returns to the floor from elsewhere in the building; people differ, with a heavy tail",
+    "How many times a day a person returns to the floor from elsewhere in the building; people differ, with a heavy tail",
     "absences of exponential length (Wang 2005; Page et al. 2008), approximated; values assumed"
   ),
   tailgating: Schema.optionalKey(
@@ -102,11 +102,11 @@ export interface EmployeeFlow extends Omit<typeof EmployeeParameters.Type, "tail
   readonly _tag: "Employees"
   readonly name: "employees"
   readonly tailgating: number
-  /** Whether leaving through an entrance is logged, as with turnstiles. */
+  /** Whether exits are logged, as with turnstiles. */
   readonly exits_logged: boolean
 }
 
-/** Times in hours of the clock. */
+/** Times of day, in hours. */
 interface WorkingDay {
   /** Entrance of the person, or of the person in front. */
   readonly entrance: AccessPoint
@@ -123,15 +123,18 @@ interface Lunch {
   readonly isBehind: boolean
 }
 
-/** Minimum time, in hours, before a person goes home or to lunch. */
+/** Minimum length of a working day, and minimum time between lunch and arrival or departure, in hours. */
 const shortestDay = 3
 const shortestMorning = 0.5
 
-/** Draws the time between two badges of a group, and from the entrance to the floor, in hours. */
+/** Draws the time between two people of a group, and the time from the entrance to the floor, in hours. */
 const stepBehind = (rng: Rng): number => between(rng, 1, 2.2) / 3_600
 const wayUp = (rng: Rng): number => between(rng, 60, 180) / 3_600
 
-/** Shares of habit and of the day in the spread of arrivals. Habit makes up four fifths of the variance. */
+/**
+ * Parts of the spread of arrivals that are due to a person's habit and to the day. Habit makes up four fifths of the
+ * variance.
+ */
 const habitShare = 0.894
 const dayShare = 0.447
 
@@ -159,13 +162,15 @@ const workingDayOf = (
       : leader.arrives + stepBehind(rng)
   const leaves = Math.max(arrives + shortestDay, normal(rng, flow.leaves.at, flow.leaves.spread))
   const entrance = leader?.entrance ?? person.entrance
-  // Cars stay in the garage at noon.
+  // At noon, drivers leave on foot through the lobby.
   const lunch = lunchOf(rng, flow, entrance.kind === "garage" ? lobby : entrance, company)
   const fits = lunch !== null && lunch.out > arrives + shortestMorning && lunch.back < leaves - shortestMorning
   return { entrance, arrives, leaves, lunch: fits ? lunch : null }
 }
 
-/** Draws a shift, which begins and ends within minutes of the change. Nobody goes out in between. */
+/**
+ * Draws the working day of a shift. People come and go within minutes of the shift change, and don't go out in between.
+ */
 const shiftDayOf = (rng: Rng, person: Person, shift: Shift): WorkingDay => {
   const [from, until] = shiftTimes[shift]
   return {

@@ -1,6 +1,6 @@
 /**
- * Common parts of all flows. A flow is one kind of people who use a building, with everything about their behaviour, as
- * plain data decoded from the parameters of a scenario.
+ * Common parts of all flows. A flow describes one kind of people in a building and how they behave. It is plain data,
+ * decoded from the parameters of a scenario.
  */
 import type { Substream } from "../random/Substream.ts"
 import { child, Rng } from "../random/Substream.ts"
@@ -10,8 +10,8 @@ import type { Roster } from "../world/Roster.ts"
 import type { ByWeekday } from "./Parameter.ts"
 
 /**
- * The flows. The name is part of the name of a flow's random numbers, and the position here is part of its event ids,
- * so new flows go to the end.
+ * Names of the flows. A flow's random numbers depend on its name, and its event ids on its position in this list, so
+ * new flows must be added at the end.
  */
 export const flowNames = [
   "residents",
@@ -29,7 +29,7 @@ export const flowNames = [
 ] as const
 export type FlowName = (typeof flowNames)[number]
 
-/** Input of a flow for one day of occurrences. */
+/** Input for generating one day of a flow. */
 export interface FlowDay<F> {
   readonly flow: F
   readonly building: Building
@@ -37,14 +37,14 @@ export interface FlowDay<F> {
   readonly day: LocalDay
   /** Effective weekday: a holiday counts as a Sunday, which is 0. */
   readonly weekday: number
-  /** Source of all randomness of this flow on this day. */
+  /** Substream for all random numbers of this flow on this day. */
   readonly substream: Substream
   /** Factor for the number of people. */
   readonly rateScale: number
   readonly nextId: () => number
 }
 
-/** Returns a generator for one purpose. Draws for other purposes don't affect it. */
+/** Returns a random number generator for one purpose, which is independent of other purposes. */
 export const rngFor = (context: Pick<FlowDay<unknown>, "substream">, purpose: string): Rng =>
   new Rng(child(context.substream, purpose))
 

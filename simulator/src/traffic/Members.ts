@@ -1,4 +1,4 @@
-/** Common behaviour of all holders of a credential: they are there on most days and open doors themselves. */
+/** Common behaviour of all credential holders: they come on most days and open doors themselves. */
 import { Schema } from "effect"
 import { between, chance, dayFactor } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
@@ -17,7 +17,7 @@ export const memberParameters = {
     { share: 0.02, retry: 0.6 },
     "Denied attempts: their share of all attempts, clustered by person, and the probability that the next attempt follows within five seconds"
   ),
-  other_method: parameter(Share, 0.08, "Share of openings by PIN by people who usually open in another way")
+  other_method: parameter(Share, 0.08, "Share of openings in which people who usually open in another way use a PIN")
 }
 
 interface MemberFlow {
@@ -39,21 +39,21 @@ export const shifts = (early: number, late: number, night: number, source?: stri
       attendance: usually(Share, 0.65)
     }),
     { early, late, night, attendance: 0.65 },
-    "Shares of the people with work who work early (6 to 14), late (14 to 22) or at night (22 to 6), and the share of these shift workers who work on a given day, including weekends",
+    "Shares of working people who work early (6 to 14), late (14 to 22) or at night (22 to 6), and the share of these shift workers who work on a given day, including weekends",
     source
   )
 
 export const shiftTimes = { early: [6, 14], late: [14, 22], night: [22, 30] } as const
 export type Shift = keyof typeof shiftTimes
 
-/** Returns the shift of a person; null for work by day. */
+/** Returns the shift of a person; null for people who work by day. */
 export const shiftOf = (
   { shift }: Person,
   { early, late, night }: { readonly early: number; readonly late: number; readonly night: number }
 ): Shift | null =>
   shift < night ? "night" : shift < night + late ? "late" : shift < night + late + early ? "early" : null
 
-/** Adds the passages of one person's day. Clock times are in hours; times from 24 on are after midnight. */
+/** Adds the passages of one person's day. Times of day are in hours; times from 24 on are after midnight. */
 export type PersonDay = (
   person: Person,
   add: (clock: number, door: AccessPoint | null, role?: Role) => void,
@@ -61,8 +61,8 @@ export type PersonDay = (
 ) => void
 
 /**
- * Returns a factor for each person's denials, with mean 1 for any number of people. One person in ten has most denials
- * (assumed).
+ * Returns each person's factor for the number of denied attempts. The mean is 1 for any number of people. One person in
+ * ten has most of the denied attempts (assumed).
  */
 const clumsiness = (people: number): ReadonlyArray<number> => {
   const each = Array.from({ length: people }, (_, index) => (index % 10 === 3 ? 5.5 : 0.5))
@@ -70,7 +70,7 @@ const clumsiness = (people: number): ReadonlyArray<number> => {
   return each.map((own) => own / mean)
 }
 
-/** Minimum probability that a denied attempt was preceded by another one (assumed). */
+/** Minimum probability that a denied attempt directly follows another denied attempt (assumed). */
 const deniedAgain = 0.25
 
 /** Adds the denied attempts before a passage. */
@@ -80,7 +80,7 @@ const addDenials = (
   clumsy: number,
   add: (before: number) => void
 ): void => {
-  // If one denied attempt at every passage is not enough, more follow each other.
+  // If one denied attempt before every passage is not enough for the share, several follow each other.
   const again = Math.max(deniedAgain, 1 - (1 - share) / (clumsy * share))
   let probability = ((1 - again) * clumsy * share) / (1 - share)
   let before = 0
@@ -91,7 +91,7 @@ const addDenials = (
   }
 }
 
-/** Longest day of a person, from its first midnight. A plan looks back as far as this. */
+/** Maximum length of a person's day, from its first midnight. So a plan must also generate the day before it starts. */
 const longestDay = 2 * dayMillis
 
 interface Passage {
@@ -103,10 +103,10 @@ interface Passage {
 }
 
 /**
- * Yields the occurrences of a day of members.
+ * Yields the occurrences of all members on one day.
  *
- * The rate scale multiplies people: each person is there that many times, the last time with the remaining probability.
- * Their behaviour doesn't change.
+ * The rate scale multiplies people: 2.3 means that each person exists twice, and a third time with probability 0.3. The
+ * behaviour of people doesn't change.
  */
 export function* memberOccurrences(
   context: FlowDay<MemberFlow>,
@@ -130,7 +130,7 @@ export function* memberOccurrences(
       personDay(
         person,
         (clock, door, role = "other") => {
-          // Uncontrolled doors leave no trace.
+          // Doors without access control leave no trace.
           if (door === null) return
           const elapsed = elapsedAt(day, Math.max(0, Math.min(clock * hour, longestDay - 1)))
           note(elapsed, person, door, role)
@@ -165,6 +165,6 @@ export function* memberOccurrences(
   }
 }
 
-/** Returns the probability of coming on a day, which is fuller or emptier than usual by a random factor. */
+/** Returns the probability that a person comes on this day: the usual probability times a random factor for the day. */
 export const attendance = (context: FlowDay<unknown>, usual: number, variation: number): number =>
   Math.min(1, usual * dayFactor(rngFor(context, "day factor"), variation))

@@ -1,15 +1,16 @@
-/** What happens at a door, before it is recorded: the interface between traffic and plan. */
+/** Occurrences at doors, before devices record them: the interface between traffic and plan. */
 import type { BuildingId, CallData, TenantId } from "@doorhook/core"
 import type { AccessPoint, EntryMethod, Panel, Unit } from "../world/Building.ts"
 import type { FlowName } from "./Flow.ts"
 
 /**
- * Role in a group that comes or goes together. A leader, who can also be alone, comes at an individual time; a follower
- * is right behind. `arrival` is the first arrival of the day, or that of an outsider. `lunch` is leaving at noon.
+ * Role of a person in a group that comes or goes together. A leader comes at an individual time and can be alone; a
+ * follower comes right behind. `arrival` is the first arrival of the day or the arrival of an outsider, and `lunch` is
+ * the exit at noon.
  */
 export type Role = "other" | "arrival leader" | "arrival follower" | "lunch leader" | "lunch follower"
 
-/** The kinds of anomaly, which are also their labels. */
+/** Kinds of anomaly, which are also their labels. */
 export const anomalyKinds = [
   "buzzer_spam",
   "stuck_button",
@@ -24,7 +25,7 @@ export type AnomalyKind = (typeof anomalyKinds)[number]
 interface Common {
   /** Time of the occurrence, in milliseconds since the epoch. */
   readonly time: number
-  /** Unique in a plan, over calls and accesses. */
+  /** Unique among all calls and accesses of a plan. */
   readonly id: number
   readonly flow: FlowName
   readonly building_id: BuildingId
@@ -33,7 +34,7 @@ interface Common {
   readonly role: Role
   /** Ground truth for detectors: the kind of anomaly, else null. */
   readonly label: AnomalyKind | "denied" | null
-  /** Id of the call that led to this opened door or repeated ring. */
+  /** Id of the call that led to this opening or repeated ring. */
   readonly cause: number | null
 }
 

@@ -1,8 +1,8 @@
 /**
  * People without their own credential: visitors, couriers, food, trades.
  *
- * They arrive as a Poisson process by local time. Each arrival is a visit: they enter with a code, or they ring, get an
- * answer and an open door, or they ring a few times in vain.
+ * Arrivals are a Poisson process in local time. Each arrival is a visit. Visitors enter with a code, or they ring and
+ * somebody opens the door, or they ring a few times in vain.
  */
 import type { CallData } from "@doorhook/core"
 import { Record, Schema } from "effect"
@@ -42,17 +42,17 @@ const parametersOf = ({ sources, usual, what }: OutsiderUsual) =>
       `Arrivals per day and ${sources.per}, on a day whose weekday factor is 1`,
       sources.rate
     ),
-    weekdays: factorsByWeekday(usual.weekdays, "Factor of each day of the week; holidays are like Sundays"),
+    weekdays: factorsByWeekday(usual.weekdays, "Factor for each day of the week; holidays are like Sundays"),
     day_variation: parameter(
       Share,
       usual.day_variation,
       "Coefficient of variation of the day factor (gamma with mean 1): how much days of one kind differ",
       "shape: Gamma-Poisson models of call centres (Brown, Zhao, Shen, Mandelbaum 2004); value assumed, 0.15 to 0.20"
     ),
-    on_weekdays: dayShape(usual.on_weekdays, "How arrivals spread over a weekday, by local time", sources.times),
+    on_weekdays: dayShape(usual.on_weekdays, "Distribution of arrivals over a weekday, in local time", sources.times),
     on_weekends: dayShape(
       usual.on_weekends,
-      "How arrivals spread over weekend days and holidays, by local time",
+      "Distribution of arrivals over a weekend day or holiday, in local time",
       sources.times
     ),
     seasons: parameter(
@@ -67,7 +67,7 @@ const parametersOf = ({ sources, usual, what }: OutsiderUsual) =>
       "Probability that another person comes along (geometric group sizes). With a code, people enter separately, one to two seconds apart",
       "batches: lobby studies (Kuusinen et al. 2009, 2011); value assumed"
     ),
-    code: parameter(Share, usual.code, "Share of arrivals with a code, who don't ring"),
+    code: parameter(Share, usual.code, "Share of people who arrive with a code and don't ring"),
     qr_share: parameter(Share, usual.qr_share, "Share of codes that are QR codes; the others are PINs"),
     main_entrance: parameter(
       Share,
@@ -76,7 +76,7 @@ const parametersOf = ({ sources, usual, what }: OutsiderUsual) =>
     ),
     answered: parameter(Share, usual.answered, "Probability that a call is answered, unless the household is away"),
     answer: lognormalOf(ShortDuration, usual.answer, "Time from the ring to the answer; `median` is at most 1h"),
-    // Annotations apply to the last check of a schema, so the schema starts with one that has none.
+    // Annotations apply to the last check of a schema, so this wraps `ShortDuration` in a schema without checks.
     ring_out: parameter(
       Schema.String.pipe(Schema.decodeTo(ShortDuration)),
       usual.ring_out,
@@ -101,7 +101,7 @@ type Parameters = typeof OutsiderParameters.visitors.Type
 export interface OutsiderFlow extends Readonly<Parameters> {
   readonly _tag: "Outsiders"
   readonly name: OutsiderName & FlowName
-  /** Kind of unit that they visit. */
+  /** Kind of unit that these people visit. */
   readonly use: UnitUse
   readonly notification_type: CallData["notification_type"]
   /** Name on the code; null for the visitor's own name. */
@@ -110,7 +110,7 @@ export interface OutsiderFlow extends Readonly<Parameters> {
   readonly per_day: number
 }
 
-/** Returns how many units of a rate a building has: flats, dwellers or employees. */
+/** Returns the number of flats, dwellers or employees of a building, to which a rate applies. */
 export const ratedBy = ({ people, units }: Building, per: "flat" | "dweller" | "employee"): number => {
   if (per === "flat") return units.filter(({ use }) => use === "home").length
   const duty = per === "dweller" ? "resident" : "employee"
@@ -118,7 +118,10 @@ export const ratedBy = ({ people, units }: Building, per: "flat" | "dweller" | "
   return per === "dweller" ? holders / credentialShare : holders
 }
 
-/** Returns a flow of a building. Trades come per flat if there are homes, else per three employees. */
+/**
+ * Returns a flow of outsiders for a building. The rate of trades is per flat if there are homes, else per three
+ * employees.
+ */
 export const outsiderFlow = (name: OutsiderName, parameters: Parameters, building: Building): OutsiderFlow => {
   const { code_name, notification_type, sources, use } = outsiderDefaults[name]
   const isOffice = name === "trades" && ratedBy(building, "flat") === 0
@@ -144,10 +147,10 @@ export const guid = (rng: Rng): string => {
   return `${a}-${b.slice(0, 4)}-4${b.slice(5)}-${variant}${c.slice(1, 4)}-${c.slice(4)}${d}`
 }
 
-/** Maximum number of tries to find a person. Empty places thus get few visits. */
+/** Maximum number of draws to find an occupied place. So many empty places mean fewer visits. */
 const mostTries = 5
 
-/** Draws a person to visit. Drawn by person, not by unit, so larger households and companies get more visitors. */
+/** Draws a person to visit. All people are equally likely, so larger households and companies get more visitors. */
 const hostOf = (rng: Rng, places: ReadonlyArray<number>, { day, roster }: FlowDay<unknown>): Person | null => {
   for (let left = mostTries; left > 0; left--) {
     const place = oneOf(rng, places)
@@ -231,7 +234,7 @@ export function* outsiderOccurrences(context: FlowDay<OutsiderFlow>): IterableIt
   const places = building.people.flatMap(({ unit }, place) => (unit.use === flow.use ? place : []))
   const shape = isWeekend(weekday) ? flow.on_weekends : flow.on_weekdays
   const rng = rngFor(context, "visits")
-  // Later occurrences of earlier visits, the next one at the end.
+  // Future occurrences of visits so far, in reverse order of time.
   const pending: Array<Occurrence> = []
   for (const elapsed of arrivals(day, shape, expectedOn(context), rngFor(context, "arrivals"))) {
     const time = day.start + elapsed
@@ -244,7 +247,10 @@ export function* outsiderOccurrences(context: FlowDay<OutsiderFlow>): IterableIt
   yield* pending.toReversed()
 }
 
-/** Inserts into a short list sorted by falling time. Among equal times, the first one inserted is last. */
+/**
+ * Inserts an occurrence into a short list in reverse order of time. Of occurrences at the same time, the first inserted
+ * comes last.
+ */
 const insert = (pending: Array<Occurrence>, occurrence: Occurrence): void => {
   let place = pending.length
   while (place > 0 && (pending[place - 1]?.time ?? 0) <= occurrence.time) place--

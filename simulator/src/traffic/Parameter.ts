@@ -1,6 +1,6 @@
 /**
- * Parameters of a scenario: their form, default, and the source of the default. Each is stated once. Decoding a
- * scenario file turns them into milliseconds and hours of the clock.
+ * Parameters of a scenario, each with its form, its default and the source of the default. Decoding a scenario file
+ * converts durations to milliseconds and times of day to hours.
  */
 import { DurationText } from "@doorhook/core"
 import { Effect, Option, Schema, SchemaGetter, SchemaTransformation } from "effect"
@@ -10,10 +10,10 @@ import { parseDay } from "../world/CalendarDate.ts"
 /** Key in the JSON Schema for the source of a default. */
 export const sourceKey = "x-source"
 
-/** Source of defaults for which there are no published figures. */
+/** Source for defaults without published figures. */
 export const assumed = "assumed; no public figures exist"
 
-/** Limits of a kind of value for the JSON Schema, which doesn't show the checks of decoded values. */
+/** Limits of values to show in the JSON Schema, which lacks the checks on decoded values. */
 const limits = new WeakMap<Schema.Top, object>()
 
 const kind = <S extends Schema.Top>(schema: S, own: object): S => {
@@ -21,7 +21,7 @@ const kind = <S extends Schema.Top>(schema: S, own: object): S => {
   return schema
 }
 
-/** Makes an optional member with its default, its meaning and the source of the default. */
+/** Makes a parameter: an optional member with a default, a description and the source of the default. */
 export const parameter = <S extends Schema.Top>(
   schema: S,
   usual: S["Encoded"],
@@ -38,7 +38,7 @@ export const parameter = <S extends Schema.Top>(
   )
 }
 
-/** Makes an optional member of a parameter. */
+/** Makes an optional member within a parameter. */
 export const usually = <S extends Schema.Top>(schema: S, usual: S["Encoded"]): Schema.withDecodingDefaultKey<S> =>
   schema.pipe(Schema.withDecodingDefaultKey(Effect.succeed(usual)))
 
@@ -66,7 +66,7 @@ export const Rate = numberFrom(0, 1_000)
 const Weight = numberFrom(0, 1e6)
 const Factor = numberFrom(0, 100)
 
-/** Makes a schema for text of a given form that is read into a number. */
+/** Makes a schema that decodes text of a given form to a number. */
 const textOf = (
   pattern: RegExp,
   expected: string,
@@ -91,7 +91,7 @@ const durationUpTo = (most: number, refuse: (millis: number) => string | null = 
     (millis) => (millis <= most ? refuse(millis) : `must be a duration of at most ${DurationText.format(most)}`)
   )
 
-/** Longest wait at a door and longest delay by a device. A plan looks back no further. */
+/** Maximum wait at a door, and maximum delay by a device, in milliseconds. A plan looks back no further. */
 export const longestWait = hour
 
 /** Durations in milliseconds. */
@@ -107,7 +107,7 @@ const hoursOf = (text: string): number => {
   return hours + minutes / 60 + seconds / 3_600
 }
 
-/** Formats hours as a clock time to the second. */
+/** Formats a time of day, given in hours, to the second. */
 export const clockText = (hours: number): string => {
   const seconds = Math.max(0, Math.min(86_399, Math.floor(hours * 3_600 + 0.5)))
   const two = (number: number) => `${number}`.padStart(2, "0")
@@ -115,7 +115,7 @@ export const clockText = (hours: number): string => {
   return `${two(h)}:${two(m)}${s === 0 ? "" : `:${two(s)}`}`
 }
 
-/** Formats milliseconds as a duration, to a tenth of a second, or from an hour on to a tenth of a minute. */
+/** Formats milliseconds as a duration: to a tenth of a second, or to a tenth of a minute from an hour on. */
 export const durationText = (millis: number): string =>
   millis >= hour ? `${Math.round(millis / 6_000) / 10}m` : `${Math.round(millis / 100) / 10}s`
 
@@ -126,7 +126,7 @@ export const Clock = textOf(
   hoursOf,
   clockText
 )
-/** Time of day, in hours, possibly after midnight: `25:30` is half past one of the next day. */
+/** Time of day, in hours, which can be after midnight: `25:30` is half past one of the next day. */
 export const LateClock = textOf(
   /^(([01]\d|2[0-9]):[0-5]\d(:[0-5]\d)?)$/,
   "must be a clock time like 17:45:30, or 25:30 for half past one of the next day",
@@ -149,7 +149,7 @@ export const Hours = kind(
 
 const noSuchDay = "must be an existing day of the calendar"
 
-/** Returns month * 100 + day of a text like `12-25`. */
+/** Reads a text like `12-25` as month * 100 + day. */
 export const monthDayOf = (text: string): number => {
   const [month = 0, day = 0] = text.split("-").map(Number)
   return month * 100 + day
@@ -202,13 +202,13 @@ const weekOf = (value: typeof Share, { fri, mon, sat, sun, thu, tue, wed }: Week
   )
 }
 
-/** Makes a parameter with a number for each day of the week. Days that are left out keep their default. */
+/** Makes a parameter with a number for each day of the week. Omitted days keep their default. */
 export const sharesByWeekday = (usual: Week, description: string, source?: string) =>
   parameter(weekOf(Share, usual), usual, description, source)
 export const factorsByWeekday = (usual: Week, description: string, source?: string) =>
   parameter(weekOf(Factor, usual), usual, description, source)
 
-/** Normal distribution of a clock time: mean and standard deviation, in hours. */
+/** Normal distribution of a time of day: mean and standard deviation, in hours. */
 export interface ClockTime {
   readonly at: number
   readonly spread: number
@@ -238,7 +238,7 @@ export const lognormalOf = (
 
 export const SeasonValue = Schema.Struct({ from: MonthDay, to: MonthDay, factor: Factor })
 
-/** How arrivals spread over a day, in hours of the clock. Weights are relative to each other. */
+/** Distribution of arrivals over a day. Times of day are in hours, and weights are relative to each other. */
 export const DayShapeFields = Schema.Struct({
   from: Clock,
   to: Clock,

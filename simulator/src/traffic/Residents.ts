@@ -1,5 +1,5 @@
 /**
- * Days of residents: work, errands, evenings out and shared rooms, and days when a household is away.
+ * Days of residents: work, errands, evenings out, and use of shared rooms. On some days, a household is away.
  *
  * An entrance is logged only on the way in, because leaving needs no credential. A garage gate is logged both ways.
  */
@@ -31,14 +31,14 @@ export const ResidentParameters = Schema.Struct({
   active: parameter(
     Share,
     0.75,
-    "Share of the holders of a credential who use it on a usual day, of those who are not away",
+    "Share of credential holders who use their credential on a usual day, not counting those who are away",
     "25 % inactive per day in a sample of four million users"
   ),
   day_variation: parameter(Share, 0.1, "Coefficient of variation of the day factor for the number of active people"),
   trips: parameter(
     Rate,
     1,
-    "Number of times a year that a household is away for some days. Then nobody goes in or out or answers",
+    "Number of trips of a household per year. During a trip, nobody goes in or out or answers calls",
     "72 to 78 % of Germans over 14 make a holiday trip of five days or more in a year (Hopfinger 2007); value assumed"
   ),
   trip_duration: lognormalOf(
@@ -60,10 +60,10 @@ export const ResidentParameters = Schema.Struct({
   leaves: clockTime(
     "07:50",
     "1h",
-    "When people with day work leave",
+    "Time at which people with day work leave",
     "53 % of US workers leave home between 6:30 and 8:29 (Census 2000, Journey to Work), shift workers included; value assumed"
   ),
-  returns: clockTime("18:10", "1.2h", "When people with day work return"),
+  returns: clockTime("18:10", "1.2h", "Time at which people with day work return"),
   errands: factorsByWeekday(
     { sun: 0.9, mon: 1.1, tue: 1.1, wed: 1.1, thu: 1.1, fri: 1.3, sat: 1.5 },
     "Trips per day of a person who stays at home; people at work make a third as many",
@@ -79,24 +79,24 @@ export const ResidentParameters = Schema.Struct({
         { at: "16:30", spread: "2h", weight: 0.25 }
       ]
     },
-    "When trips begin"
+    "Times at which trips begin"
   ),
   errand_duration: lognormalOf(Duration, { median: "65m", sigma: 0.7 }, "Duration of trips", absences),
   evenings: sharesByWeekday(
     { sun: 0.1, mon: 0.1, tue: 0.1, wed: 0.12, thu: 0.16, fri: 0.28, sat: 0.32 },
     "Share of people who go out in the evening"
   ),
-  evening_leaves: clockTime("19:42", "36m", "When people go out in the evening"),
-  evening_returns: clockTime("23:06", "1.1h", "When people return from an evening out"),
+  evening_leaves: clockTime("19:42", "36m", "Time at which people go out in the evening"),
+  evening_returns: clockTime("23:06", "1.1h", "Time at which people return from an evening out"),
   weekend_returns: clockTime(
     "25:00",
     "1.6h",
-    "When people return from an evening out on Fridays and Saturdays, mostly after midnight"
+    "Time at which people return from an evening out on Fridays and Saturdays, mostly after midnight"
   ),
   late_nights: parameter(
     Share,
     0.15,
-    "Share of evenings out that end later, on any day: by two hours on average (exponential)"
+    "Share of evenings out, on any day, that end later: by two hours on average (exponential)"
   ),
   room_uses: parameter(Rate, 0.35, "Number of uses of shared rooms per person and day"),
   room_times: dayShape(
@@ -109,7 +109,7 @@ export const ResidentParameters = Schema.Struct({
         { at: "18:30", spread: "1.8h", weight: 0.4 }
       ]
     },
-    "When shared rooms are used"
+    "Times at which shared rooms are used"
   ),
   tailgating: parameter(
     Share,
@@ -125,7 +125,7 @@ export interface ResidentFlow extends Readonly<typeof ResidentParameters.Type> {
   readonly name: "residents"
 }
 
-/** Times in hours of the clock. */
+/** Times of day, in hours. */
 interface Absence {
   readonly out: number
   readonly back: number
@@ -134,11 +134,11 @@ interface Absence {
 /** Minimum time at home between two absences, in hours. */
 const shortestStay = 0.25
 
-/** Duration of the commute, and spread of shift changes between workplaces, in hours (assumed). */
+/** Duration of the commute, and differences of shift changes between workplaces, in hours (assumed). */
 const commute = { mean: 0.7, spread: 0.3 }
 const shiftSpread = 0.75
 
-/** Average extra length of a late evening, in hours. */
+/** Average extra length of a late evening out, in hours. */
 const longerEvening = 2
 
 const at = (rng: Rng, { at, spread }: ClockTime): number => normal(rng, at, spread)
@@ -148,7 +148,7 @@ const workOf = (rng: Rng, flow: ResidentFlow, weekday: number, person: Person): 
   const shift = shiftOf(person, flow.shifts)
   if (!chance(rng, shift === null ? ofWeekday(flow.goes_to_work, weekday) : flow.shifts.attendance)) return null
   if (shift === null) {
-    // Half of the variance of when people leave is habit, half is the day.
+    // Half of the variance of the departure is due to habit, half to the day.
     const out = flow.leaves.at + flow.leaves.spread * (0.71 * person.habit + normal(rng, 0, 0.71))
     return { out, back: Math.max(out + 2, at(rng, flow.returns)) }
   }
@@ -160,7 +160,9 @@ const workOf = (rng: Rng, flow: ResidentFlow, weekday: number, person: Person): 
   }
 }
 
-/** Draws the absences of one day. They don't overlap; work comes first. */
+/**
+ * Draws the absences of one day. Absences that would overlap with earlier drawn ones are left out; work is drawn first.
+ */
 const absencesOf = (rng: Rng, flow: ResidentFlow, weekday: number, person: Person): ReadonlyArray<Absence> => {
   const work = workOf(rng, flow, weekday, person)
   const absences: Array<Absence> = work === null ? [] : [work]

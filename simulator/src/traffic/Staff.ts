@@ -1,4 +1,4 @@
-/** People who look after an office building: cleaners before and after office hours, and a guard at night. */
+/** People who look after an office building: cleaners at several times of day, and a guard at night. */
 import { Schema } from "effect"
 import { between, chance, normal, poisson } from "../random/Distribution.ts"
 import type { FlowDay } from "./Flow.ts"
@@ -24,9 +24,9 @@ export const CleanerParameters = Schema.Struct({
     "Share of the cleaners who come in the evening; the others come by day",
     "as for `early`"
   ),
-  early_time: clockTime("05:40", "20m", "When cleaners come early in the morning"),
-  day_time: clockTime("11:00", "2h", "When cleaners come by day"),
-  evening_time: clockTime("18:10", "35m", "When cleaners come in the evening"),
+  early_time: clockTime("05:40", "20m", "Arrival time of the cleaners who come early in the morning"),
+  day_time: clockTime("11:00", "2h", "Arrival time of the cleaners who come by day"),
+  evening_time: clockTime("18:10", "35m", "Arrival time of the cleaners who come in the evening"),
   floors: parameter(Rate, 3, "Number of floors that a cleaner cleans per day"),
   ...memberParameters
 }).annotate({ description: "Cleaners of a building with offices" })
@@ -61,7 +61,7 @@ export const cleanerOccurrences = (context: FlowDay<CleanerFlow>): IterableItera
   const present = ofWeekday(flow.attendance, weekday)
   return memberOccurrences(context, "cleaner", (person, add, place) => {
     if (!chance(rng, present)) return
-    // The same people always come early, in the evening or by day, and clean the same floors.
+    // A cleaner always comes at the same time of day and cleans the same floors.
     const { early, evening } = flow
     const time =
       person.shift < early ? flow.early_time : person.shift < early + evening ? flow.evening_time : flow.day_time
@@ -81,7 +81,7 @@ export const cleanerOccurrences = (context: FlowDay<CleanerFlow>): IterableItera
 
 const watch = { from: 20, until: 30 } as const
 
-/** Yields the guards' passages of one night. A night belongs to the day on which it begins. */
+/** Yields the guards' passages of the night that begins on a day. */
 export const guardOccurrences = (context: FlowDay<GuardFlow>): IterableIterator<Access> => {
   const { building, day, flow } = context
   const rng = rngFor(context, "nights")

@@ -1,4 +1,4 @@
-/** Result of a realism check, and its display. */
+/** Results of realism checks, and how they are printed. */
 import { columns } from "@doorhook/core"
 
 export interface Check {
@@ -28,7 +28,7 @@ export const skipped = (name: string, why: string): Check => ({
   meaning: why
 })
 
-/** Formats checks, one per line. Explains failed and skipped checks below their line. */
+/** Formats checks, one per line. Failed and skipped checks are explained below their line. */
 export const table = (checks: ReadonlyArray<Check>): string => {
   const [head = "", ...lines] = columns([
     ["", "check", "observed", "expected"],

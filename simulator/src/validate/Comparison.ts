@@ -1,6 +1,6 @@
 /**
- * Compares a recorded log with a scenario: the number of events, their spread over the hours, and the share of people
- * right behind another. The reference is four plans of the scenario over the same time.
+ * Compares a recorded log with a scenario: number of events, distribution over the hours, and share of people right
+ * behind another. The reference is four plans of the scenario for the same period.
  */
 import { Effect } from "effect"
 import { forEachYielding } from "../plan/Plan.ts"
@@ -18,7 +18,7 @@ import { closeBehind } from "./Observations.ts"
 import type { Row } from "./Row.ts"
 import { ofRecord } from "./Row.ts"
 
-/** Counts by kind of event, kind of day and hour (UTC), and by building. */
+/** Counts of events by kind of event, kind of day and hour (UTC), and counts by building. */
 export class Profile {
   readonly hours = new Map<string, number>()
   readonly buildings = new Map<number, { count: number; first: number; last: number }>()
@@ -50,8 +50,8 @@ export class Profile {
 }
 
 /**
- * Returns the share of events that would have to move to make one profile equal to the others together (total
- * variation).
+ * Returns the share of events that would have to move to make one profile equal to the sum of the others (total
+ * variation distance).
  */
 const distanceOf = (one: Profile, others: ReadonlyArray<Profile>): number => {
   const together = others.reduce((sum, { count }) => sum + count, 0)
@@ -61,8 +61,8 @@ const distanceOf = (one: Profile, others: ReadonlyArray<Profile>): number => {
 }
 
 /**
- * Returns the start and duration of a plan that covers the same events. Both are in whole hours by the clocks of the
- * buildings, so that the same hours are compared.
+ * Returns the start and duration of a plan that covers the period of the log. Both are in whole hours of local time, so
+ * that the same hours are compared.
  */
 const spanOf = (profile: Profile, scenario: Scenario): Pick<PlanOptions, "start" | "duration"> => {
   const zoneOf = zonesOf(scenario)
@@ -101,7 +101,8 @@ export const compareWithScenario = Effect.fnUntraced(function* (
   const mean = references.reduce((sum, { count }) => sum + count, 0) / references.length
   const behind = references.reduce((sum, { behind }) => sum + behind, 0) / references.length
   const hours = "hours of the day against the scenario"
-  // References differ by chance, groups and days. The tolerance is a little more than these differences.
+  // The references differ by chance, by groups and by day factors. The tolerance is a little more than these
+  // differences.
   const among = references.map((one) =>
     distanceOf(
       one,
@@ -122,7 +123,7 @@ export const compareWithScenario = Effect.fnUntraced(function* (
       mean,
       Math.max(0.25, 0.8 / Math.sqrt(Math.max(1, options.duration / dayMillis))) * mean + 5 * Math.sqrt(mean),
       0,
-      "There are more or fewer events than the scenario makes in the same time."
+      "There are more or fewer events than the scenario generates in the same time."
     ),
     near(
       "right behind another",
@@ -133,14 +134,14 @@ export const compareWithScenario = Effect.fnUntraced(function* (
       "People come alone where the scenario has groups, or in groups where it has none."
     ),
     mean === 0
-      ? skipped(hours, "The scenario makes no events in that time.")
+      ? skipped(hours, "The scenario generates no events in that time.")
       : near(
           hours,
           distanceOf(profile, references),
           0,
           most,
           3,
-          "Events are spread over the hours differently from the scenario. Possible causes: a flat day, other people, or another time zone."
+          "Events are spread over the hours differently than in the scenario. Possible causes: a flat day, other people, or another time zone."
         )
   ]
   return checks

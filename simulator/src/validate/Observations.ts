@@ -1,4 +1,4 @@
-/** Counts a building's events one by one, in memory that grows with doors and people but not with events. */
+/** Counts the events of a building. Memory grows with doors and people, but not with events. */
 import { isWeekend, weekdayOf } from "../world/CalendarDate.ts"
 import { dayMillis, hour, minute, second } from "../world/LocalTime.ts"
 import { offsetAt } from "../world/zones/TimeZone.ts"
@@ -15,9 +15,9 @@ export const closeBehind = 2.5 * second
 const soonest = 3 * second
 
 /**
- * Measures how even the gaps between points are (Lewis 1965, in the form of Kim and Whitt 2014). The mean is 0.5 by
- * chance and 1 for the ticks of a clock. Gaps are compared within blocks of eight, in which the rate hardly changes.
- * Points at most `dead` after another count as one with it.
+ * Measures how even the gaps between points are (Lewis 1965, in the form of Kim and Whitt 2014). The mean is 0.5 for
+ * random points and 1 for the ticks of a clock. Gaps are compared within blocks of eight, in which the rate hardly
+ * changes. A point at most `dead` milliseconds after another is ignored.
  */
 export class Evenness {
   readonly #dead: number
@@ -66,7 +66,7 @@ const hoursOfDay = () => Array.from({ length: 24 }, () => 0)
 export class Observations {
   readonly #zone: string
   count = 0
-  /** By hour of the day: all events, calls, and events on working days. */
+  /** Counts by hour of the day: all events, calls, and events on working days. */
   readonly hours = hoursOfDay()
   readonly callHours = hoursOfDay()
   readonly workingHours = hoursOfDay()
@@ -75,8 +75,8 @@ export class Observations {
   last = -Infinity
   calls = 0
   /**
-   * Visits count repeated rings of a visitor once. `answered` counts the visits that end with a door opened from the
-   * app.
+   * Number of visits. Repeated rings of a visitor count once. `answered` is the number of visits that end with a door
+   * opened from the app.
    */
   visits = 0
   answered = 0
@@ -94,7 +94,7 @@ export class Observations {
   outOfOrder = 0
   personDays = 0
   uses = 0
-  /** First arrivals of people on working days, in intervals of five minutes. */
+  /** Number of first arrivals on working days, by interval of five minutes. */
   readonly comings = Array.from({ length: 288 }, () => 0)
   readonly spacing = { events: new Evenness(0), calls: new Evenness(0), openings: new Evenness(closeBehind) }
   readonly #gaps = { last: Number.NaN, count: 0, sum: 0, squares: 0 }
@@ -127,7 +127,7 @@ export class Observations {
     this.hours[hourOfDay] = (this.hours[hourOfDay] ?? 0) + 1
     this.byKindOfDay[isWorking ? "weekday" : "weekend"]++
     if (isWorking) this.workingHours[hourOfDay] = (this.workingHours[hourOfDay] ?? 0) + 1
-    // Excludes events sent long after they happened, which always come in bursts.
+    // Excludes events that were sent long after they happened, because these always come in bursts.
     if (Math.abs(at - logged_at) < minute) {
       this.spacing.events.add("", logged_at)
       this.#addGap(logged_at)
@@ -194,7 +194,7 @@ export class Observations {
     this.#people.set(key, { time, door, day })
   }
 
-  /** Burstiness of the gaps between events (Goh and Barabasi 2008): -1 for ticks, 0 by chance, 1 for bursts. */
+  /** Burstiness of the gaps between events (Goh and Barabasi 2008): -1 for ticks, 0 for random events, 1 for bursts. */
   get burstiness(): number {
     const { count, squares, sum } = this.#gaps
     const mean = sum / count
@@ -202,7 +202,7 @@ export class Observations {
     return (deviation - mean) / (deviation + mean)
   }
 
-  /** Median first arrival of people on working days, in hours of the clock; null with few of them. */
+  /** Median time of the first arrival on working days, in hours; null if there are too few arrivals. */
   get coming(): number | null {
     const all = this.comings.reduce((sum, count) => sum + count, 0)
     if (all < 50) return null
@@ -211,7 +211,7 @@ export class Observations {
     return (cell + 0.5) / 12
   }
 
-  /** Number of calendar days from the first event to the last, by kind. */
+  /** Numbers of weekend days and weekdays from the first event to the last. */
   get days(): { readonly weekend: number; readonly weekday: number } {
     const dayOf = (time: number) => Math.floor((time + offsetAt(time, this.#zone)) / dayMillis)
     const days = { weekend: 0, weekday: 0 }

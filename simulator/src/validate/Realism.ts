@@ -1,6 +1,6 @@
 /**
- * Checks the counts of buildings: for what happens in no building, and against bands for the use of the building. The
- * bands, with their meanings and sources, are data (`bands.json`).
+ * Checks the counts of buildings in two ways: for traffic that is impossible in any building, and against typical
+ * ranges for the use of the building. The ranges, with their meanings and sources, are data (`bands.json`).
  */
 import type { BuildingUse } from "../world/Building.ts"
 import { buildingUses } from "../world/Building.ts"
@@ -9,13 +9,16 @@ import type { Check } from "./Check.ts"
 import { never, skipped } from "./Check.ts"
 import type { Evenness, Observations } from "./Observations.ts"
 
-/** What a building is checked against. Without a use, only the checks for all buildings apply. */
+/** What is expected of a building. Without a use, only the checks for all buildings apply. */
 export interface Expectation {
   readonly name: string
   readonly use: BuildingUse | null
-  /** Shares of its people who work early, late and at night. If they are stated, nights and weekends may be busier. */
+  /**
+   * Shares of people who work early, late and at night; null if unknown. With such shifts, nights and weekends may be
+   * busier.
+   */
   readonly shifts: { readonly early: number; readonly late: number; readonly night: number } | null
-  /** Opening hours by the clock; null for the usual hours of its use. */
+  /** Opening hours in local time; null for the usual hours of the use. */
   readonly opening: { readonly from: number; readonly to: number } | null
 }
 
@@ -37,7 +40,7 @@ const mean = (value: number, of: number, least: number): Value | null =>
 
 const sumOf = (counts: ReadonlyArray<number>): number => counts.reduce((sum, count) => sum + count, 0)
 
-/** Returns five hours of the night, or the middle of the hours when a building is closed. */
+/** Returns the hours 0 to 4 or, with opening hours, up to five hours in the middle of the closed time. */
 const quietHours = ({ opening }: Expectation): ReadonlyArray<number> => {
   if (opening === null) return [0, 1, 2, 3, 4]
   const closed = (opening.from - opening.to + 24) % 24
@@ -70,7 +73,7 @@ const valuesOf = (seen: Observations, expectation: Expectation): Readonly<Record
   }
 }
 
-/** Returns Wilson's interval of a share, at 99.9 %. */
+/** Returns the Wilson confidence interval of a share, at 99.9 %. */
 const wilson = ({ of, value }: Value): readonly [low: number, high: number] => {
   const z = 3.29
   const scale = 1 + (z * z) / of
@@ -79,7 +82,7 @@ const wilson = ({ of, value }: Value): readonly [low: number, high: number] => {
   return [(centre - half) / scale, (centre + half) / scale]
 }
 
-/** Widens the bands of nights and weekends for people who work in shifts. */
+/** Widens the ranges for nights and weekends if people work in shifts. */
 const widened = (measure: Measure, [low, high]: readonly [number, number], { shifts }: Expectation) => {
   if (shifts === null) return [low, high] as const
   const { early, late, night } = shifts
@@ -87,20 +90,20 @@ const widened = (measure: Measure, [low, high]: readonly [number, number], { shi
   return measure === "weekend_ratio" ? ([low, high + 2 * (early + late + night)] as const) : ([low, high] as const)
 }
 
-/** Formats a value as a clock time, a share, or a number. */
+/** Formats a value as a time of day, a share, or a number. */
 export const shown = (measure: Measure, value: number): string => {
   if (measure === "coming") return `${Math.floor(value)}:${`${Math.floor((value % 1) * 60)}`.padStart(2, "0")}`
   return measure.endsWith("share") || measure === "night_calls" ? `${(value * 100).toFixed(1)} %` : value.toFixed(2)
 }
 
-/** Returns the limits of a measure for a use; null if there are none. */
+/** Returns the limits of a measure for a use; null if the measure has none. */
 export const bandOf = (measure: Measure, use: BuildingUse): readonly [number, number] | null => {
   const own: Partial<Readonly<Record<BuildingUse, ReadonlyArray<number>>>> = bands[measure].bands
   const [low, high] = own[use] ?? []
   return low === undefined || high === undefined ? null : [low, high]
 }
 
-/** Checks one building by its use. */
+/** Checks one building against the ranges for its use. */
 const checksByUse = (seen: Observations, expectation: Expectation): ReadonlyArray<Check> => {
   const { use } = expectation
   if (use === null) return []
@@ -113,7 +116,7 @@ const checksByUse = (seen: Observations, expectation: Expectation): ReadonlyArra
     if (band === null) return []
     if (value === null) return [skipped(name, `Too few to judge: needs ${least}.`)]
     const [low, high] = widened(measure, band, expectation)
-    // A share of few observations fails only if chance doesn't explain it.
+    // A share from few observations fails only if chance can't explain it.
     const [from, to] = value.isShare ? wilson(value) : [value.value, value.value]
     return [
       {
@@ -132,8 +135,8 @@ const isMeasure = (name: string): name is Measure => Object.hasOwn(bands, name)
 export const measures: ReadonlyArray<Measure> = Object.keys(bands).filter(isMeasure)
 
 const evenness = (name: string, { count, mean }: Evenness): Check => {
-  if (count < 20) return skipped(name, "Too few of them.")
-  // A uniform number has the variance 1/12.
+  if (count < 20) return skipped(name, "Too few to judge.")
+  // The variance of a uniform number is 1/12.
   const limit = 0.5 + 4.5 * Math.sqrt(1 / 12 / count)
   return {
     name,
@@ -147,7 +150,7 @@ const evenness = (name: string, { count, mean }: Evenness): Check => {
 
 const atMost = (name: string, hits: number, of: number, least: number, most: number, meaning: string): Check =>
   of < least
-    ? skipped(name, `Fewer than ${least} of them.`)
+    ? skipped(name, `Too few to judge: needs ${least}.`)
     : {
         name,
         verdict: hits / of <= most ? "PASS" : "FAIL",
@@ -156,7 +159,10 @@ const atMost = (name: string, hits: number, of: number, least: number, most: num
         meaning
       }
 
-/** Checks one building for what happens in no building. With a `rateScale` above 1, several people share a name. */
+/**
+ * Checks one building for traffic that is impossible in any building. With a `rateScale` above 1, several people share
+ * a name.
+ */
 const checksOfAny = (seen: Observations, rateScale: number): ReadonlyArray<Check> => {
   const { count, hours } = seen
   const quietest = Math.min(
@@ -223,8 +229,8 @@ export interface Observed {
 const order = { FAIL: 0, PASS: 1, SKIP: 2 } as const
 
 /**
- * Checks all buildings, with one line for each kind of check. A failure is shown with the building where it occurs. A
- * check counts as skipped only if it is skipped in all buildings.
+ * Checks all buildings and returns one result for each kind of check. A failure names a building where it occurs. A
+ * check is skipped only if it is skipped in all buildings.
  */
 export const realismChecks = (observed: ReadonlyArray<Observed>, rateScale = 1): ReadonlyArray<Check> => {
   const all = observed.flatMap(({ expectation, seen }) =>

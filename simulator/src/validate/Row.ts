@@ -1,16 +1,16 @@
-/** An event as validation needs it, from a plan, a recorded log in NDJSON, or an access log in CSV. */
+/** The parts of an event that validation needs, from a plan, a recorded log in NDJSON, or an access log in CSV. */
 import type { LogEntry } from "../fit/AccessLog.ts"
 import type { EventRow } from "../plan/EventRow.ts"
 import { plannedEvent } from "../plan/PlannedEvent.ts"
 import type { Recorded } from "../plan/Controllers.ts"
 
 export interface Row {
-  /** Times of publication and of the device's log, in milliseconds since the epoch. */
+  /** Time of publication, and time in the device's log, in milliseconds since the epoch. */
   readonly at: number
   readonly logged_at: number
   readonly building: number
   readonly isCall: boolean
-  /** Unique among calls and among accesses; null if the log has no ids. */
+  /** Unique among calls or among accesses; null if the log has no ids. */
   readonly id: number | string | null
   readonly door: string
   /** Unit or tenants of the event. */
@@ -23,10 +23,10 @@ export interface Row {
 
 const holder = (name: string, isKnown: boolean): string => (isKnown && name !== "Courier" ? name : "")
 
-/** Returns the row of a record of a plan. */
+/** Returns the row for a record of a plan. */
 export const ofRecord = (record: Recorded): Row => ofEvent({ ...record, event: plannedEvent(record) })
 
-/** Returns the row of a line of NDJSON. */
+/** Returns the row for a line of NDJSON. */
 export const ofEvent = ({ at, event, logged_at }: EventRow): Row => {
   const common = { at, logged_at, building: event.building_id, id: event.data.id, unit: event.tenant_ids.join() }
   return event.resource_type === "call"
@@ -41,7 +41,7 @@ export const ofEvent = ({ at, event, logged_at }: EventRow): Row => {
       }
 }
 
-/** Returns the row of an entry of an access log. */
+/** Returns the row for an entry of an access log. */
 export const ofEntry = ({ door, isCall, isDenied, isDelivery, method, person, time, unit }: LogEntry): Row => ({
   at: time,
   logged_at: time,

@@ -17,7 +17,7 @@ import { realismChecks, unknownBuilding } from "./Realism.ts"
 import type { Row } from "./Row.ts"
 import { ofEntry, ofEvent, ofRecord } from "./Row.ts"
 
-/** What a log is checked against (a scenario, a use, or neither), and the time zone in which it is read. */
+/** What a log is checked against (a scenario, a use, or neither), and the time zone of the log. */
 export interface Judgement {
   readonly scenario: Scenario | null
   readonly use: BuildingUse | null
@@ -67,7 +67,7 @@ class Judge {
   }
 }
 
-/** Checks everything that a scenario generates in the time of a plan. */
+/** Checks all events of a plan. */
 export const judgePlan = Effect.fnUntraced(function* (scenario: Scenario, options: PlanOptions) {
   const { rateScale = 1 } = options
   const judge = new Judge({ scenario, use: null, zone: "UTC", rateScale })
@@ -103,12 +103,12 @@ export const judgeLines = Effect.fnUntraced(function* <E, R>(lines: Stream.Strea
   if (judgement.scenario !== null && last.at - first.at > longestDuration)
     return yield* new InvalidLine({
       line: last.line,
-      detail: `/at must be within ${DurationText.format(longestDuration)} of that in line ${first.line} for a comparison with a scenario: correct the wrong one, or leave out --preset and --scenario`
+      detail: `/at must be within ${DurationText.format(longestDuration)} of /at in line ${first.line} for a comparison with a scenario: correct the wrong time, or leave out --preset and --scenario`
     })
   return yield* finish(judge, judgement)
 })
 
-/** A scenario of several buildings, which can't be compared with an access log in CSV. */
+/** The scenario has several buildings, so an access log in CSV can't be compared with it. */
 class SeveralBuildings extends Schema.TaggedError<SeveralBuildings>()("SeveralBuildings", {
   count: Schema.Int
 }) {

@@ -1,4 +1,7 @@
-/** The network from the engine to modelled receivers, and the integrations that lead to them. */
+/**
+ * A simulated network between the engine and modelled receivers, and the integrations whose URLs lead to these
+ * receivers.
+ */
 import type { DeliverySettingsShape, Event, Integration, IntegrationId, TransportRequest } from "@doorhook/core"
 import type { TransportResult } from "@doorhook/core"
 import { Acknowledgement, builtInTypes, laneOf, placesFor, Signature, Transport } from "@doorhook/core"
@@ -21,7 +24,7 @@ export interface Target {
   readonly integration: Integration
   readonly receiver: Receiver
   readonly totals: IntegrationTotals
-  /** Number of open requests to it. */
+  /** Number of open requests to the receiver. */
   open: number
 }
 
@@ -44,7 +47,7 @@ interface OpenRequest {
   readonly tracked: Tracked | null
 }
 
-/** Share of used places from which retries may have to wait. */
+/** Share of used slots from which on retries may have to wait. */
 const busyShare = 0.4
 
 export class Network {
@@ -55,7 +58,7 @@ export class Network {
   /** Open requests of each process. */
   readonly #openBy = new Map<number, Set<OpenRequest>>()
   #open = 0
-  /** Number of places of one process to one integration that retries may take. */
+  /** Number of slots for one integration that retries may use in one process. */
   readonly #retryPlaces: number
 
   constructor(options: NetworkOptions) {
@@ -121,7 +124,7 @@ export class Network {
     this.#openBy.delete(process.number)
   }
 
-  /** Carries a request to its receiver, and the answer back unless the process has died. */
+  /** Carries a request to its receiver, and the answer back to the process unless it has died. */
   #carry(process: Process, request: TransportRequest, done: (result: TransportResult) => void): void {
     const { beginning, begun, ledger, measurements, time } = this.#options
     const { deadline, headers, url } = request
@@ -154,7 +157,8 @@ export class Network {
   }
 
   /**
-   * Called before a request opens or closes. Tells the ledger if a retry may have had to wait for a place until now.
+   * Records in the ledger if a retry may have had to wait for a slot until now. Called before a request opens or
+   * closes.
    */
   #noteBusy(target: Target, now: number): void {
     const { ledger, settings } = this.#options

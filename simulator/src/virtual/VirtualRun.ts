@@ -1,10 +1,10 @@
 /**
- * `simulate run --virtual`: months of traffic, the real delivery engine in processes that die and restart, and modelled
- * receivers.
+ * `simulate run --virtual`: months of traffic for modelled receivers, delivered by the real engine in processes that
+ * die and restart.
  *
  * While no work is in progress and nothing is due, the machine sleeps: the wall clock advances, but the engine's timers
- * don't, and the next due time wakes the machine. So months of idle polls cost nothing. All randomness comes from the
- * seed: the same options give the same run.
+ * don't. The next due time wakes the machine. So months of idle polling cost nothing. All random numbers come from the
+ * seed, so the same options give the same run.
  */
 import type { DeliverySettingsShape, NewEvent } from "@doorhook/core"
 import {
@@ -41,18 +41,18 @@ export interface VirtualOptions {
   readonly seed: number
   /** Length of the first part of the run whose latencies are left out. */
   readonly warmUp?: number
-  /** Beginning of the run, since the epoch. */
+  /** Time of the beginning of the run, since the epoch. */
   readonly beginning: number
   readonly integrations: ReadonlyArray<PlannedIntegration>
   readonly receivers: ReadonlyArray<ReceiverRule>
   readonly retry: DeliverySettingsShape["retry"]
   readonly ackTimeout: number
   readonly workers: number
-  /** How often a process dies in the middle of a request; null for never. */
+  /** Interval at which a process dies in the middle of a request; null for never. */
   readonly crashEvery: number | null
-  /** How often an integration is deleted and another one created in its place; null for never. */
+  /** Interval at which an integration is deleted and replaced by a new one; null for never. */
   readonly deleteEvery: number | null
-  /** Breaks the ports, so that a test can see whether the ledger notices. */
+  /** Breaks the ports, so that a test can check whether the ledger detects the fault. */
   readonly breakage?: (ports: EnginePorts) => EnginePorts
 }
 
@@ -65,11 +65,11 @@ export class VirtualStopped extends Schema.TaggedError<VirtualStopped>()("Virtua
   cause: Schema.Defect()
 }) {
   override get message(): string {
-    return `The run stopped at ${new Date(this.at).toISOString()} virtual time: it could not ${this.tried}. ${rootMessage(this.cause)}. None of the simulated faults causes this: report it with the command that shows it.`
+    return `The run stopped at ${new Date(this.at).toISOString()} virtual time: it could not ${this.tried}. ${rootMessage(this.cause)}. No simulated fault causes this: report it together with the command.`
   }
 }
 
-/** A publish request, repeated under its key until it is accepted. */
+/** A publish request, which is repeated with the same key until it is accepted. */
 interface Publication {
   readonly at: number
   readonly event: NewEvent
@@ -83,23 +83,24 @@ const hour = 3_600_000
 const absence = 5_000
 
 /**
- * Time beyond the timeout for which a delivery may be in progress. After a death, two leases and the absence are added.
+ * Time for which a delivery may be in progress after its timeout. If processes die, two leases and the absence are
+ * added.
  */
 const patience = 60_000
 
 /** How long settled deliveries are kept in memory. */
 const retention = hour
 
-/** How long the world stays awake after it woke the engine or started a process. */
+/** Time for which the world stays awake after waking the engine or starting a process. */
 const attention = 1_000
 
-/** Maximum wait of a due retry while there are places. */
+/** Maximum wait of a due retry while a slot is free. */
 const slack = 2_000
 
-/** Pause before a refused publication is tried again, and maximum number of tries. */
+/** Pause before a refused publication is retried, and maximum number of tries. */
 const republish = { after: 1_000, most: 10 }
 
-/** Number of events between two turns of other fibers. */
+/** Number of events after which other fibers get a turn. */
 const slice = 200
 
 export class VirtualWorld {
@@ -108,7 +109,7 @@ export class VirtualWorld {
   readonly ledger: Ledger
   crashes = 0
   deleted = 0
-  /** Why the run can't go on, else null. */
+  /** Why the run can't continue, else null. */
   stopped: VirtualStopped | null = null
   readonly #options: VirtualOptions
   readonly #settings: DeliverySettingsShape
@@ -122,7 +123,10 @@ export class VirtualWorld {
   #awakeUntil = 0
   #crashIsDue = false
   #published = 0
-  /** Publications that are not accepted yet: their number, those in a process, and those waiting for a process. */
+  /**
+   * Publications that are not accepted yet: their number, those that a process is working on, and those waiting for a
+   * process.
+   */
   #unaccepted = 0
   readonly #publishing = new Map<Publication, Engine<never>>()
   #waiting: Array<Publication> = []
@@ -137,10 +141,10 @@ export class VirtualWorld {
     const time = new VirtualTime(this.#rng, 1)
     this.time = time
     time.wallOffset = beginning - startOfTime
-    // The world wakes the engine at due times, so polling would only help with lost signals, which don't occur here.
-    // Modelled receivers don't check signatures.
+    // Polling is rare, because the world wakes the engine at due times and no signal is lost. Signing is off, because
+    // modelled receivers don't check signatures.
     const signing = "off"
-    // A sleeping machine sends no heartbeats. Without crashes, memberships therefore outlast the sleep.
+    // A sleeping machine sends no heartbeats. So without crashes, leases are long enough to outlast the sleep.
     const lease = crashEvery === null ? { lease: longestHold } : {}
     const settings = Result.getOrThrow(
       deliverySettingsOf({ retry, ackTimeout, retention, signing, pollInterval: hour, ...lease })
@@ -196,7 +200,7 @@ export class VirtualWorld {
     return this.ledger.moving === 0 && this.#publishing.size === 0 && this.time.wall >= this.#awakeUntil
   }
 
-  /** Whether nothing is open. */
+  /** Whether no delivery is open and every publication is accepted. */
   get isSettled(): boolean {
     return this.ledger.open === 0 && this.#unaccepted === 0
   }
@@ -209,7 +213,7 @@ export class VirtualWorld {
     this.measurements.plan(at - beginning)
     this.measurements.start(at - beginning, this.time.wall - beginning, null)
     this.#unaccepted++
-    // Without crashes no publication has to be repeated, so it needs no key.
+    // Without crashes, publications are not repeated after a lost answer, so they need no key.
     const key = crashEvery === null ? null : `run-${this.#published++}`
     this.#send({ at, event: newEventOf(event), key, tries: 0 })
   }
@@ -313,14 +317,14 @@ export class VirtualWorld {
     this.#integrate(target.planned, ++this.deleted + 1)
   }
 
-  /** Kills a process in the middle of its work. Another process replaces it. */
+  /** Kills a process in the middle of its work, and starts another one later. */
   #crash(process: Process): void {
     const engine = this.#world.of(process)
     if (engine === undefined) return
     this.crashes++
     this.#world.remove(engine)
     this.#network.cutOff(process)
-    // Its deliveries are released by the first heartbeat of another process after its membership has ended.
+    // Once the membership of the process has ended, the next heartbeat of another process releases its deliveries.
     const { lease } = this.#settings
     const back = this.time.wall + absence
     this.ledger.busy(back + 2 * lease)
@@ -337,8 +341,8 @@ export class VirtualWorld {
 }
 
 /**
- * Publishes each event at its time, continues until all deliveries have ended or `drain` has passed, and checks the
- * end. `end` is the end of the plan, in milliseconds since the epoch.
+ * Publishes each event at its time, waits until all deliveries have ended or `drain` has passed, and checks the final
+ * state. `end` is the end of the plan, in milliseconds since the epoch.
  */
 export const virtualRun = Effect.fnUntraced(function* <E, R>(
   load: Stream.Stream<Arrival, E, R>,

@@ -13,13 +13,13 @@ import type { Substream } from "../random/Substream.ts"
 import type { EnginePorts, EngineServices } from "../run/EngineLayer.ts"
 import { engineLayer } from "../run/EngineLayer.ts"
 
-/** How the processes of a world reach each other, and the ports of each process. */
+/** Options of a world: how processes reach each other, and the ports of each process. */
 export interface WorldOptions<Services> {
   readonly time: VirtualTime
   readonly seed: Substream
-  /** Opens the ports of a process at its start. They are closed with it. */
+  /** Opens the ports of a process when it starts. They are closed together with the process. */
   readonly portsOf: (process: Process) => Effect.Effect<EnginePorts, never, Scope.Scope>
-  /** Services beside publisher and dispatcher. */
+  /** Services in addition to publisher and dispatcher. */
   readonly layer: Layer.Layer<Services, unknown, EngineServices>
   /** Returns how far the clock of a process is ahead, in milliseconds. */
   readonly skew?: (rng: Rng) => number
@@ -36,7 +36,7 @@ export class Engine<Services> {
   readonly #signals = new Mailbox<"signal">()
   readonly #changes = new Mailbox<{ readonly integrations: ReadonlyArray<IntegrationId> | null }>()
   readonly #scope = Scope.makeUnsafe()
-  /** The services, with the context for fibers of this process; null while the services are not running. */
+  /** Context with the services, for fibers of this process; null while the services are not running. */
   #context: Context.Context<Services | EngineServices> | null = null
 
   constructor(process: Process) {
@@ -71,12 +71,14 @@ export class Engine<Services> {
     if (this.process.alive && this.#signals.isEmpty) this.#signals.put("signal")
   }
 
-  /** Receives which integrations others have changed. Null: any may have changed. */
+  /** Receives the ids of integrations that other processes have changed. Null means that any may have changed. */
   hear(changed: ReadonlyArray<IntegrationId> | null): void {
     if (this.process.alive) this.#changes.put({ integrations: changed })
   }
 
-  /** Runs an effect with the services, like a request to this process. A process that dies gives no answer. */
+  /**
+   * Runs an effect with the services, like a request to this process. If the process dies, `whenEnded` is not called.
+   */
   run<A, E>(
     effect: Effect.Effect<A, E, Services | EngineServices>,
     whenEnded: (exit: Exit.Exit<A, E>) => void = () => {}
@@ -134,7 +136,7 @@ export class World<Services> {
     return this.#engines.find((engine) => engine.process === process && process.alive)
   }
 
-  /** Removes an engine. Kills it first if it still runs. */
+  /** Kills an engine and removes it. */
   remove(engine: Engine<Services>): void {
     engine.kill()
     this.#engines = this.#engines.filter((other) => other !== engine)

@@ -1,7 +1,8 @@
 /**
- * A building and the people with access to it: what exists before anybody moves.
+ * A building and the people with access to it.
  *
- * A world depends only on its scenario, never on the seed of a run. So the ids in a directory match every run.
+ * Buildings depend only on the scenario, never on the seed of a run. So the ids in a directory match those in every
+ * run.
  */
 import type { BuildingId, TenantId } from "@doorhook/core"
 import { chance, lognormal, oneOf, standardNormal, weighted } from "../random/Distribution.ts"
@@ -18,7 +19,7 @@ export type Methods = ReadonlyArray<readonly [EntryMethod, number]>
 export interface AccessPoint {
   readonly id: number
   readonly name: string
-  /** A garage is left through a logged gate, an entrance by pushing the handle unless the flow says otherwise. */
+  /** Leaving through a garage is logged. Leaving through an entrance is not, unless the flow logs exits. */
   readonly kind: "entrance" | "garage" | "interior"
   /** Doors without a camera have no snapshots. */
   readonly camera: boolean
@@ -42,7 +43,7 @@ export interface Unit {
   readonly use: UnitUse
   /** In a home, each person is a tenant. A company is a single tenant, whatever its size. */
   readonly tenant_ids: ReadonlyArray<TenantId>
-  /** Door to a company's own rooms. */
+  /** Door to the rooms of a company. */
   readonly door: AccessPoint | null
 }
 
@@ -63,19 +64,19 @@ export interface Person {
   readonly works: boolean
   /** Position among shift workers, from 0 to 1. The shares of a flow turn it into a shift. */
   readonly shift: number
-  /** How much earlier (negative) or later than others the person usually is, in standard deviations. */
+  /** How much later than others (negative: earlier) the person usually is, in standard deviations. */
   readonly habit: number
-  /** Activity relative to other people, whose mean is 1. A few people are far more active (heavy tail). */
+  /** Activity relative to the mean of all people. A few people are far more active (heavy tail). */
   readonly activity: number
 }
 
-/** Share of the people of a duty who are replaced in a year, and how they open doors. */
+/** Share of the people with a duty who are replaced in a year, and how these people open doors. */
 export interface Staffing {
   readonly turnover: number
   readonly methods: Methods
 }
 
-/** Uses of a building, by which validation checks it. */
+/** Uses of a building. Validation has different expectations for each use. */
 export const buildingUses = ["office", "residential", "hotel", "hospital", "mixed"] as const
 export type BuildingUse = (typeof buildingUses)[number]
 
@@ -86,17 +87,17 @@ export interface Building {
   /** IANA name, like `Europe/Berlin`. */
   readonly time_zone: string
   readonly access_points: ReadonlyArray<AccessPoint>
-  /** Rooms with their own door that everybody in a home may use. */
+  /** Rooms behind a door that all residents may use. */
   readonly shared_rooms: ReadonlyArray<AccessPoint>
   /** The first panel of each use is at the main entrance. */
   readonly panels: ReadonlyArray<Panel>
   readonly units: ReadonlyArray<Unit>
-  /** People at the beginning. A `Roster` returns the people on a given day. */
+  /** The original people. A `Roster` returns the people on a given day. */
   readonly people: ReadonlyArray<Person>
   readonly staffing: Readonly<Partial<Record<Duty, Staffing>>>
 }
 
-/** Returns one building with the doors, units and people of both. */
+/** Joins two buildings into one with the doors, units and people of both. */
 export const joined = (first: Building, second: Building): Building => ({
   ...first,
   access_points: [...first.access_points, ...second.access_points],
@@ -107,19 +108,19 @@ export const joined = (first: Building, second: Building): Building => ({
   staffing: { ...first.staffing, ...second.staffing }
 })
 
-/** First id of each kind of part. */
+/** First id for each kind of part. */
 export type FirstIds = Readonly<Record<"tenant" | "access_point" | "unit" | "panel", number>>
 
 /**
- * Returns where a building's ids begin. Each building has a thousand ids of each kind; the last hundred are for offices
- * above homes.
+ * Returns the first ids of a building. Each building has a thousand ids of each kind. In a building with homes and
+ * offices, the last hundred are for offices.
  */
 export const firstIdsOf = (building: number, offset = 0): FirstIds => {
   const first = building * 1_000 + 1 + offset
   return { tenant: first, access_point: first, unit: first, panel: first }
 }
 
-/** Number of ids for homes in a building that has offices as well. Enough for 400 flats with 900 tenants. */
+/** Number of ids for the homes in a building with homes and offices. This is enough for 400 flats with 900 tenants. */
 export const homesRoom = 900
 
 /** Returns a function that makes doors with rising ids. */

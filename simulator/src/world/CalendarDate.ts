@@ -1,6 +1,6 @@
 /**
- * Dates of the Gregorian calendar as day numbers (days since 1970-01-01), holidays, and seasons that make a flow
- * busier. ECMAScript specifies `Date.UTC` exactly, so results are the same everywhere.
+ * Dates of the Gregorian calendar as day numbers (days since 1970-01-01), holidays, and seasons with more or less
+ * traffic. ECMAScript specifies `Date.UTC` exactly, so results are the same everywhere.
  */
 const dayMillis = 86_400_000
 
@@ -34,7 +34,7 @@ export const parseDay = (text: string): number | null => {
   return dayNumberOf(year, month, day)
 }
 
-/** Holidays: day numbers of single ones, and month * 100 + day of yearly ones. */
+/** Holidays: single ones as day numbers, yearly ones as month * 100 + day. */
 export interface Calendar {
   readonly dates: ReadonlySet<number>
   readonly yearly: ReadonlySet<number>

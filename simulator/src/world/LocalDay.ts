@@ -1,8 +1,8 @@
 /**
- * One calendar day in one time zone: its place on the time line, and its times of day.
+ * One calendar day in one time zone: its start and length, and conversion of its times of day.
  *
- * People follow local time, so rates are given by local time; events happen on the time line. A day with a clock change
- * is not 24 hours long: a skipped hour has no events, and a repeated hour has them twice.
+ * People follow local time, so rates are given in local time, but events need instants. A day with a clock change is
+ * not 24 hours long: a skipped hour has no events, and a repeated hour has twice as many.
  */
 import { weekdayOf } from "./CalendarDate.ts"
 import type { LocalTime } from "./LocalTime.ts"
@@ -25,8 +25,8 @@ export interface LocalDay {
 }
 
 /**
- * Returns the instant at which the clocks of a zone show a time, in milliseconds since the epoch. If a time is shown
- * twice, it is the first instant. A skipped time is moved past the gap: 2:30 becomes 3:30.
+ * Converts local time in a zone to milliseconds since the epoch. Of a time that occurs twice, returns the first
+ * instant. A skipped time is moved past the gap: 2:30 becomes 3:30.
  */
 export const instantOf = (time: LocalTime | number, zone: string): number => instantAt(time, zone)
 
@@ -34,14 +34,14 @@ export const instantOf = (time: LocalTime | number, zone: string): number => ins
 export const dayNumberAt = (instant: number, zone: string): number =>
   Math.floor((instant + offsetAt(instant, zone)) / dayMillis)
 
-/** Returns the day number of an instant, and the minute of the day by the clocks, 0 to 1439. */
+/** Returns the day number of an instant and the minute of the day in local time, 0 to 1439. */
 export const momentAt = (instant: number, zone: string) => {
   const wall = instant + offsetAt(instant, zone)
   const day = Math.floor(wall / dayMillis)
   return { day, minute: Math.floor((wall - day * dayMillis) / minute) }
 }
 
-/** Returns the hour of the day by the clocks at an instant, 0 to 23. */
+/** Returns the hour of the day in local time at an instant, 0 to 23. */
 export const hourAt = (instant: number, zone: string): number => Math.floor(momentAt(instant, zone).minute / 60)
 
 export const makeLocalDay = (number: number, zone: string): LocalDay => {
@@ -57,12 +57,12 @@ export const makeLocalDay = (number: number, zone: string): LocalDay => {
   }
 }
 
-/** Number of days kept in memory: those of a few zones around one date. */
+/** Number of days kept in memory, enough for the days around one date in a few zones. */
 const keptDays = 64
 
 /**
- * Returns a function that makes days and keeps the latest ones. All flows of a building need the same day, and finding
- * a clock change takes time.
+ * Returns a function that makes days and caches the latest ones, because all flows of a building need the same day and
+ * finding a clock change takes time.
  */
 export const dayMaker = (): ((number: number, zone: string) => LocalDay) => {
   const kept = new Map<string, LocalDay>()
@@ -78,7 +78,7 @@ export const dayMaker = (): ((number: number, zone: string) => LocalDay) => {
   }
 }
 
-/** Returns the time of day by the clocks, in milliseconds, `elapsed` after the start of the day. */
+/** Returns the local time of day, in milliseconds, once `elapsed` milliseconds of the day have passed. */
 export const timeOfDay = (day: LocalDay, elapsed: number): number => {
   const instant = day.start + elapsed
   const offset = day.change !== null && instant >= day.change.at ? day.change.offset : day.offset
@@ -86,8 +86,8 @@ export const timeOfDay = (day: LocalDay, elapsed: number): number => {
 }
 
 /**
- * Returns how long after the start of the day the clocks show a time of day, in milliseconds. Skipped and repeated
- * times are handled like in `instantOf`. Times past midnight are counted from the end of the day.
+ * Returns the number of milliseconds from the start of the day to a local time of day. Skipped and repeated times are
+ * handled as in `instantOf`. Times past midnight are counted from the end of the day.
  */
 export const elapsedAt = (day: LocalDay, time: number): number => {
   if (time >= dayMillis) return day.length + time - dayMillis

@@ -8,7 +8,7 @@ export const hour = 60 * minute
 /** Nominal length of a day. The real length depends on the time zone (see `LocalDay`). */
 export const dayMillis = 24 * hour
 
-/** Milliseconds since 1970-01-01T00:00 on a clock that never changes. */
+/** Local time in milliseconds since 1970-01-01T00:00, as if clocks were never changed for summer time. */
 export const LocalTime = Schema.Int.pipe(Schema.brand("LocalTime"))
 export type LocalTime = typeof LocalTime.Type
 
@@ -17,7 +17,7 @@ const pattern = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2}))?)?$/
 /** Description of accepted local times. */
 export const expected = "a local time like 2026-03-02T00:00 or 2026-03-02, between 2001 and 2078"
 
-/** Reads a local time; none for dates that don't exist or lie outside the years of event ids. */
+/** Reads a local time; none for dates that don't exist or are outside the years that event ids cover. */
 export const parse = (text: string): Option.Option<LocalTime> => {
   const match = pattern.exec(text.trim())
   if (match === null) return Option.none()

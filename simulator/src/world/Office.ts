@@ -1,6 +1,6 @@
 /**
- * Builds an office building: turnstiles in the lobby, companies by size, a secured floor door for each, and people for
- * building services.
+ * Builds an office building: turnstiles in the lobby, companies of different sizes with a secured floor door each, and
+ * people for building services.
  */
 import { BuildingId, TenantId } from "@doorhook/core"
 import { between, weighted } from "../random/Distribution.ts"
@@ -27,8 +27,8 @@ const garageShare = 0.25
 const trades = ["Partners", "Systems", "Consulting", "Studio", "Logistics", "Insurance", "Media", "Engineering"]
 
 /**
- * Draws company sizes that add up to all employees. Each has from a quarter to seven quarters of the average, but at
- * least one.
+ * Draws company sizes that add up to all employees. Sizes range from about a quarter to seven quarters of the average,
+ * and each company has at least one employee.
  */
 const companySizes = (rng: Rng, employees: number, companies: number): ReadonlyArray<number> => {
   const parts = Array.from({ length: companies }, () => between(rng, 0.25, 1.75))

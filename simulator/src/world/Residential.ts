@@ -1,4 +1,6 @@
-/** Builds a residential building: households by flat size, doors by building size. */
+/**
+ * Builds a residential building. Households depend on the size of their flat, and doors on the size of the building.
+ */
 import { BuildingId, TenantId } from "@doorhook/core"
 import { chance, weighted } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
@@ -35,7 +37,7 @@ const garageShare = 0.3
 const courtyardShare = 0.15
 const sharedNameShare = 0.6
 
-/** Number of flats from which a building has a courtyard with its own panel, and a gym. */
+/** Number of flats from which on a building has a courtyard with its own panel, and a gym. */
 const largeHouse = 60
 
 const letters = "ABCDEFGHJKLMNPQRSTUVWXYZ"

@@ -1,7 +1,8 @@
 /**
- * Who is there on a day: people move in and out over the years, and households are away for some days.
+ * The people in a building on a given day. People move in and out over the years, and households are away for some
+ * days.
  *
- * Who lives or works in a place depends only on the scenario. When a household is away depends on the seed as well.
+ * Who lives or works in a place depends only on the scenario. When a household is away also depends on the seed.
  */
 import type { Lognormal } from "../random/Distribution.ts"
 import { chance, lognormal, poisson } from "../random/Distribution.ts"
@@ -21,17 +22,16 @@ export interface Away {
 const yearDays = 365
 
 /**
- * Number of years before a day in which changes are looked for. People who came earlier count as there from the
- * beginning.
+ * Changes are looked for in this many years before a day. If there is none, the original person is still in the place.
  */
 const yearsBack = 12
 
-/** Maximum number of days that a place is empty after somebody left. */
+/** Maximum number of days for which a place is empty after somebody has left. */
 const longestVacancy = 45
 
 /**
- * Length of the blocks for which trips are drawn, and maximum length of a trip, in days. A trip ends in the next block
- * at the latest.
+ * Length of the blocks for which trips are drawn, and maximum length of a trip, in days. So a trip ends in the next
+ * block at the latest.
  */
 const blockDays = 91
 const longestTrip = 60
@@ -82,7 +82,7 @@ export class Roster {
   }
 
   #termOn(place: number, first: Person, { methods, turnover }: Staffing, day: number): Term {
-    // A household moves as a whole.
+    // All people of a household move at the same time.
     const key = first.duty === "resident" ? `unit ${first.unit.id}` : place
     const substream = child(this.#changes, key)
     const changeIn = (year: number) => {

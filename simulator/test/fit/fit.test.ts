@@ -1,4 +1,4 @@
-/** A fit gives back the parameters that a log was made with, and reports what is wrong with a log. */
+/** A fit recovers the parameters with which a log was generated, and reports mistakes in a log. */
 import { assert, describe, it } from "@effect/vitest"
 import { Option, Result } from "effect"
 import { preset } from "@doorhook/simulator"
@@ -61,10 +61,10 @@ describe("fit of an office", () => {
 
   it("recovers attendance, times, groups and lunch", () => {
     for (const [weekday, share] of theirs.attendance.entries()) {
-      // Four days of each weekday, with a day factor of 0.15.
+      // The log has four of each weekday, and the day factor varies by 0.15.
       assert.closeTo(mine.attendance[weekday] ?? 0, share, 0.02 + 0.3 * share, `weekday ${weekday}`)
     }
-    // Cleaners, who come early and late, are included.
+    // Cleaners count as members too, and come early and late.
     for (const shift of ["early", "late", "night"] as const)
       assert.closeTo(mine.shifts[shift], theirs.shifts[shift], 0.02, shift)
     assert.closeTo(mine.arrives.at, theirs.arrives.at, 0.08)
@@ -130,7 +130,7 @@ it("a fit has no more flats than a building can have", () => {
 })
 
 describe("a log that shows little", () => {
-  /** Returns the flows fitted to two weeks in which each person is seen once a day, at this time. */
+  /** Returns the flows fitted to a log of two weeks in which each person has one entry a day, at this time. */
   const flowsFor = (kind: Kind, people: ReadonlyArray<string>, clock: string) => {
     const days = Array.from({ length: 14 }, (_, n) => `2026-03-${`${n + 2}`.padStart(2, "0")}`)
     const rows = days.flatMap((date) => people.map((person) => `${date} ${clock},${person},Door of ${person}\n`))

@@ -1,13 +1,14 @@
 /**
- * Tests of whether points in time are a Poisson process, with a known or an unknown intensity.
+ * Tests whether points in time are a Poisson process, with a known or an unknown intensity.
  *
  * Both tests are needed: the first checks the shape of a day, the second checks the spacing for any shape. They apply
- * to leaders of groups, not to followers. Stamps must not be rounded coarsely, and the first test needs the day factor.
+ * to the leaders of groups, not to followers. Timestamps must not be rounded coarsely, and the first test must know the
+ * day factor.
  */
 
 /**
- * Time rescaling. `reached` is the cumulative intensity at each point, rising. In these units, the gaps of a Poisson
- * process are exponential with mean 1, and the returned numbers are uniform on [0, 1].
+ * Time rescaling. `reached` is the cumulative intensity at each point, in ascending order. In these units, the gaps of
+ * a Poisson process are exponential with mean 1, and the returned numbers are uniform on [0, 1].
  */
 export const rescaledGaps = (reached: ReadonlyArray<number>): ReadonlyArray<number> =>
   reached.map((value, index) => 1 - Math.exp(-(value - (reached[index - 1] ?? 0))))
@@ -28,17 +29,16 @@ const lewisOf = (gaps: ReadonlyArray<number>): ReadonlyArray<number> => {
 }
 
 interface Spacing {
-  /**
-   * Returns numbers that are uniform for a Poisson process, near 1 for points that are too even, and near 0 for bursts.
-   */
+  /** Numbers that are uniform for a Poisson process, near 1 for points that are too even, and near 0 for bursts. */
   readonly lewis: ReadonlyArray<number>
-  /** Returns the positions of points within their windows, which are uniform for a Poisson process. */
+  /** Positions of points within their windows, which are uniform for a Poisson process. */
   readonly conditional: ReadonlyArray<number>
 }
 
 /**
- * Kim and Whitt: within short windows the intensity is almost constant, and a known number of points is uniform.
- * `times` rise. Windows have the given length in the same unit; those with fewer than `least` gaps are left out.
+ * Test by Kim and Whitt: within a short window, the intensity is almost constant, so the points are uniform given their
+ * number. `times` must be in ascending order. `window` is the length of a window in the same unit. Windows with fewer
+ * than `least` points are left out.
  */
 export const spacing = (times: ReadonlyArray<number>, window: number, least = 3): Spacing => {
   const lewis: Array<number> = []

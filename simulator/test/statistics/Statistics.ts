@@ -40,7 +40,7 @@ const lnGamma = (x: number): number => {
   return 0.5 * Math.log(2 * Math.PI) + (y + 0.5) * Math.log(t) - t + Math.log(sum)
 }
 
-/** Share of a gamma distribution above x, for a given shape: the upper regularized incomplete gamma function. */
+/** Share of a gamma distribution above x: the regularized upper incomplete gamma function. */
 const upperGamma = (shape: number, x: number): number => {
   if (x <= 0) return 1
   const front = Math.exp(shape * Math.log(x) - x - lnGamma(shape))
@@ -70,10 +70,10 @@ const upperGamma = (shape: number, x: number): number => {
   return front * h
 }
 
-/** Probability of a chi-square value at least as large. */
+/** Probability of a chi-square value that is at least this large. */
 export const chiSquareTail = (value: number, freedom: number): number => upperGamma(freedom / 2, value / 2)
 
-/** Standard normal quantile, by bisection of the distribution function, which is precise enough for tests. */
+/** Standard normal quantile by bisection of the distribution function, which is precise enough for tests. */
 const quantile = (p: number): number => {
   let [low, high] = [-8, 8]
   for (let step = 0; step < 50; step++) {
@@ -84,7 +84,7 @@ const quantile = (p: number): number => {
   return low
 }
 
-/** Ljung-Box test of whether numbers that should be uniform are independent of each other, over this many lags. */
+/** Ljung-Box test of whether uniform numbers are independent of each other, over this many lags. */
 export const independence = (uniforms: ReadonlyArray<number>, lags = 10): number => {
   const normals = uniforms.map((u) => quantile(Math.min(1 - 1e-9, Math.max(1e-9, u))))
   const n = normals.length

@@ -1,4 +1,7 @@
-/** Size and power of the tests on arrivals: they accept the model at the stated rate and reject everything else. */
+/**
+ * Size and power of the tests on arrivals: they reject the model no more often than their level says, and reject
+ * everything else.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Rng, root } from "../../src/random/Substream.ts"
 import type { DayShape } from "../../src/traffic/DayShape.ts"
@@ -25,7 +28,7 @@ const shape: DayShape = {
 const flat: DayShape = { from: 6, to: 22, even: 1, peaks: [] }
 const cumulative = cumulativeOn(shape, day)
 
-/** Returns the share of the day's arrivals before a time, which `invert` inverts. */
+/** Returns the share of the day's arrivals before a time: the inverse of `invert`. */
 const reachedAt = (sums: Float64Array, elapsed: number): number => {
   const cell = Math.floor(elapsed / cellMillis)
   const before = sums[Math.min(cell, sums.length - 1)] ?? 0
@@ -48,7 +51,10 @@ const jittered: Days = (seed) => {
   ).toSorted((a, b) => a - b)
 }
 const homogeneous: Days = (seed) => [...arrivals(day, flat, mean, new Rng(root(seed)))]
-/** Group members who all badge, one in four right behind another, not reduced to their leaders. */
+/**
+ * Arrivals of groups in which followers badge as well, without reduction to the leaders. One badge in four is right
+ * behind another.
+ */
 const ungrouped: Days = (seed) => {
   const rng = new Rng(root(`${seed} followers`))
   return model(seed)
@@ -62,7 +68,7 @@ const lewis =
   (days: Days, resolution = 0) =>
   (seed: number) => {
     const rng = new Rng(root(`${seed} resolution`))
-    // Spreads stamps that were rounded to seconds over the second again.
+    // Spreads rounded timestamps over the interval of rounding again.
     const times = days(seed).map((time) => time + rng.uniform() * resolution)
     return uniformity(
       spacing(
@@ -74,14 +80,14 @@ const lewis =
 const boxed = (days: Days) => (seed: number) =>
   independence(rescaledGaps(days(seed).map((time) => mean * reachedAt(cumulative, time))))
 
-/** Returns the share of seeds that are rejected. */
+/** Returns the share of seeds that a test rejects. */
 const rejected = (test: (seed: number) => number, count = seeds): number => {
   let hits = 0
   for (let seed = 0; seed < count; seed++) if (test(seed) < level) hits++
   return hits / count
 }
 
-/** 99.9 % of binomial counts of 200 at 1 % are at most 8. */
+/** With 200 seeds at 1 %, the number of rejections is at most 8 with a probability of 99.9 %. */
 const band = 8 / seeds
 
 describe("tests on arrivals", () => {

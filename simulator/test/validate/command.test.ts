@@ -31,7 +31,7 @@ const linesOf = (name: string, seed: number, days = 1, rateScale = 1): ReadonlyA
   return [...lineChunks(scenario, options)].flatMap(({ bytes }) => decoder.decode(bytes).trimEnd().split("\n"))
 }
 
-/** Returns the same events at other times, in order. */
+/** Moves events to other times, and sorts these times. */
 const moved = (
   lines: ReadonlyArray<string>,
   move: (time: number, index: number, all: ReadonlyArray<number>) => number
@@ -96,7 +96,7 @@ describe("simulate validate of a file", () => {
         concurrency: "unbounded"
       })
       const text = (yield* TestConsole.logLines).join("\n")
-      assert.match(text, /^-: [\d,]+ events; checked only for what happens in no building/)
+      assert.match(text, /^-: [\d,]+ events; only checked for impossible traffic/)
       assert.match(text, /\/pipe: [\d,]+ events;/)
     }).pipe(Effect.provide(platform))
   )
@@ -220,7 +220,7 @@ describe("simulate validate of a file", () => {
   )
 })
 
-/** An office whose people arrive at 3:00 and work on Sundays, with unanswered guests at night. */
+/** An office where people arrive at 3:00 and work on Sundays, and where guests ring in vain at night. */
 const absurd = {
   name: "absurd",
   buildings: [
@@ -343,7 +343,7 @@ describe("simulate validate of a scenario", () => {
       const failed = checks.filter(({ verdict }) => verdict === "FAIL")
       assert.includeMembers(failedOf(checks), absurdities)
       for (const check of failed) {
-        // A hospital must have people at night and on weekends.
+        // The hospital fails because it has nobody at night and on weekends. All other failures are in Odd.
         assert.match(check.observed, check.name.includes("hospital") ? /%|^0/ : /in Odd \(1 of 3 buildings\)/)
       }
       assert.isTrue(failed.some(({ name }) => name === "share of events at night (hospital)"))

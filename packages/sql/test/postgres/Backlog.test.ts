@@ -1,6 +1,6 @@
 /**
- * An integration with a dead receiver and a backlog too large to be cancelled in one statement. It can be disabled and
- * deleted immediately without delaying others, and any process can move the rows.
+ * An integration with a dead receiver and a backlog too large to be cancelled in one statement. The integration can be
+ * disabled and deleted immediately without delaying others, and any process can move the rows.
  */
 import type { Integration } from "@doorhook/core"
 import { DeliveryStore, deliveryStates, IntegrationStore } from "@doorhook/core"
@@ -14,7 +14,7 @@ import { CancellationBatch } from "../../src/stores/Cancellations.ts"
 
 const { claim, claimOne, createIntegration, enqueue, idsOf, records, settle, settlement, start } = StoreFixtures
 
-/** Opens a store with a statement timeout in milliseconds. */
+/** Opens a store. `timeout` is the statement timeout in milliseconds. */
 const onStore = (url: string, timeout = 15_000) =>
   Layer.fresh(PostgresStore.layer({ url: Redacted.make(url), timeout, maxConnections: 4 }))
 
@@ -61,7 +61,7 @@ await describeOnPostgres("backlogs", (server) => {
         assert.isTrue(yield* integrations.remove((yield* integrations.find(dead.id)) ?? dead))
         assert.isAbove(yield* rowsOf(server, name, "queue"), many - 1)
       }).pipe(
-        // Nothing moves rows in the background here, only calls that need it.
+        // With a batch size of 0, rows are moved only by calls that need it, never in the background.
         Effect.provide(onStore(server.url(name), 1_000).pipe(Layer.provide(Layer.succeed(CancellationBatch, 0))))
       )
     })

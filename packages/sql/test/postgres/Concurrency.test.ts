@@ -100,7 +100,7 @@ await describeOnPostgres("concurrency", (server) => {
 
         const publisher = (index: number) =>
           Effect.forEach([1, 2, 3, 4, 5, 6, 7, 8], (round) => {
-            // In different orders, because processes may match integrations in any order.
+            // The order differs, because processes may match integrations in any order.
             const order = index % 2 === 0 ? integrations : integrations.toReversed()
             const from = index * 1_000 + round * 20
             return enqueue(...records(from, from + 9, ...order))
@@ -119,7 +119,7 @@ await describeOnPostgres("concurrency", (server) => {
                     ? settlement(each, { state: "retrying", next_attempt_at: start + round + 1 })
                     : settlement(each, { state: at % 3 === 1 ? "delivered" : "exhausted" })
               )
-              // Not in order of id.
+              // Settlements need not be in order of id.
               yield* settleAs(by, start + round, ...settlements.toReversed())
             })
           )
@@ -131,7 +131,7 @@ await describeOnPostgres("concurrency", (server) => {
             const to = { ...found, version: version + 1, disabled_reason: null, status: "enabled" } as const
             yield* integrationStore.update(to, version)
           })
-        /** Removes an integration. Retries if its version was changed by disabling it. */
+        /** Removes an integration. Retries if disabling the integration has changed its version. */
         const remove = Effect.fnUntraced(function* (id: IntegrationId) {
           for (;;) {
             const found = yield* integrationStore.find(id)
@@ -333,7 +333,7 @@ await describeOnPostgres("concurrency", (server) => {
           )
         yield* Deferred.await(removed)
         const enqueueing = yield* Effect.forkChild(enqueue(...records(1, 1, integration)))
-        // Enqueueing waits for the deleting transaction, which is then committed.
+        // Commits the deletion once enqueueing waits for it.
         const waits = sql.unsafe(waiting)
         while ((yield* waits).length === 0) yield* Effect.yieldNow
         yield* Deferred.succeed(commit, undefined)
@@ -374,7 +374,7 @@ await describeOnPostgres("concurrency", (server) => {
                 yield* publishTo(2)
                 const { changed, hasDueDeliveries, ids } = yield* settling(start)
                 assert.deepEqual(ids, [one.id, other.id, sound.id])
-                // The integration without an open publication is disabled immediately. The other's delivery is sent
+                // `one` has no open publication and is disabled immediately. The delivery to `other` will be sent
                 // again.
                 assert.deepEqual([changed, hasDueDeliveries], [[one.id], true])
                 yield* publishTo(1)
@@ -395,8 +395,8 @@ await describeOnPostgres("concurrency", (server) => {
           assert.strictEqual((yield* (yield* IntegrationStore).find(other.id))?.disabled_reason, "gone")
           const { states } = yield* store.summary(start)
           assert.deepEqual(states, yield* counted)
-          // The host's delivery to `other` was cancelled with it. The one to `one` is skipped, because the host
-          // published after `one` was disabled.
+          // Disabling `other` cancelled the host's delivery to it. The host's delivery to `one` was skipped, because
+          // `one` was already disabled.
           const published = end === "commits" ? 1 : 0
           assert.deepEqual(
             [states.delivered, states.cancelled, states.skipped, states.pending + states.retrying],
@@ -426,7 +426,7 @@ await describeOnPostgres("concurrency", (server) => {
               yield* publish
               const failed = settle(start, ...claimed.map((each) => StoreFixtures.retryAt(each, start + 5_000)))
               assert.strictEqual((yield* Effect.provide(failed, onStore(url))).size, 1)
-              // A failure recorded after the host's snapshot does not conflict either.
+              // Publishing again does not conflict with the failure, which was recorded after the host's snapshot.
               yield* publish
               const changing = yield* disable.pipe(Effect.provide(onStore(url)), Effect.forkDetach)
               while ((yield* waits).length === 0) yield* Effect.yieldNow
@@ -437,7 +437,7 @@ await describeOnPostgres("concurrency", (server) => {
         assert.isTrue(yield* Fiber.join(changing))
         const { states } = yield* (yield* DeliveryStore).summary(start)
         assert.deepEqual(states, yield* counted)
-        // Deliveries that the host published before the change were cancelled by it.
+        // The change cancelled the deliveries that the host had published before.
         assert.deepEqual([states.cancelled, states.pending], [3, 0])
       }).pipe(Effect.provide(onStore(url)))
     })
@@ -449,7 +449,7 @@ await describeOnPostgres("concurrency", (server) => {
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const tokens = yield* TokenStore
-        // The order of rows is the reverse of the order of creation times.
+        // Later rows have earlier creation times.
         yield* sql.unsafe(`INSERT INTO grants (id, user_id, client_id, scope, created_at)
           VALUES ('g1', 'user', 'client', 'public', 2), ('g2', 'user', 'client', 'public', 1)`)
         const waiters = (count: number) => Effect.repeat(sql.unsafe(waiting), { while: ({ length }) => length < count })
@@ -505,7 +505,7 @@ await describeOnPostgres("concurrency", (server) => {
           Effect.exit
         )
         assert.strictEqual(broken._tag, "Failure")
-        // A call may get further broken connections, up to the size of the pool.
+        // A retry may get another broken connection, at most once per connection in the pool.
         const patiently = Effect.retry({ times: 10 })
         const { events, states } = yield* patiently(store.summary(start))
         assert.deepEqual([events, states.pending, states.delivered], [10, 10, 0])

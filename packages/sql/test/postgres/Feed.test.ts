@@ -34,7 +34,7 @@ const keptOpen = Effect.fnUntraced(function* <E, R>(inside: Effect.Effect<unknow
   return { commit: Effect.andThen(Deferred.succeed(commit, undefined), Fiber.join(running)) }
 })
 
-/** Finds the publishers on this database that have announced an id, ignoring other databases on the server. */
+/** Finds publishers that have announced an id, in this database only. */
 const announcements = `SELECT 1 FROM pg_locks WHERE locktype = 'advisory'
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 
@@ -42,7 +42,7 @@ interface Cursor {
   at: DeliveryId | 0
 }
 
-/** Reads the rest of a feed in pages of two. Returns the events' numbers. */
+/** Reads the rest of a feed in pages of two, and returns the numbers of the events. */
 const readOn = Effect.fnUntraced(function* (integration: Integration, cursor: Cursor) {
   const store = yield* DeliveryStore
   const read: Array<number> = []
@@ -79,7 +79,7 @@ await describeOnPostgres("feeds", (server) => {
           yield* publish(3, integration)
           const slower = yield* keptOpen(Effect.andThen(publish(4, integration), publish(5, integration)))
           yield* publish(6, integration)
-          // The later delivery is held back, and the read does not wait.
+          // Delivery 3 is held back until 2 commits, and the read does not wait.
           assert.deepEqual(yield* readOn(integration, cursor), [])
           yield* slow.commit
           assert.deepEqual(yield* readOn(integration, cursor), [2, 3])

@@ -10,7 +10,7 @@ import { afterAll } from "vitest"
 
 type Stores = Layer.Success<ReturnType<typeof PostgresStore.layer>>
 
-/** Options of the store. */
+/** Options for the shared store. */
 interface KeptStoreOptions {
   readonly encryptionKey?: Redacted.Redacted<string>
   /** References that are provided while the store is built. */
@@ -29,7 +29,7 @@ export const keptStore = (
     return { database, services }
   })
   const scope = Scope.makeUnsafe()
-  // Opened outside of any test, because a test may use a test clock.
+  // Opened outside of tests, because a test may use a test clock.
   const opening = Effect.promise(() => Effect.runPromise(Scope.provide(open, scope)))
   const opened = Effect.runSync(Effect.cached(opening))
   afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))

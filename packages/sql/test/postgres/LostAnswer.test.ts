@@ -11,7 +11,10 @@ import { once } from "node:events"
 import { connect, createServer } from "node:net"
 import { describeOnPostgres, pooledDatabase } from "@doorhook/testkit/postgres/TestServer"
 
-/** Starts a proxy between client and server. On request it drops the next answer to a statement. */
+/**
+ * Starts a proxy between client and server. After `loseAnswerTo(text)`, it resets the connection instead of passing on
+ * the answer to a statement that contains `text`.
+ */
 const startProxy = (url: URL) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -62,20 +65,21 @@ await describeOnPostgres("lost answers", (server) => {
         assert.strictEqual(lost.outcome, "unknown")
         assert.notInclude(lost.message, "Nothing was changed")
         yield* proxy.loseAnswerTo(null)
-        // The statement was executed. By contrast, an error from the server means that nothing was changed.
+        // The first call was executed although its answer was lost. An error from the server, in contrast, means that
+        // nothing was changed.
         assert.isDefined(yield* StoreFixtures.keptEvent(marked))
         const refused = yield* Effect.flip(enqueue)
         assert.isUndefined(refused.outcome)
         assert.include(refused.message, "Nothing was changed")
 
         yield* StoreFixtures.heartbeat(StoreFixtures.start)
-        // On a new connection, because a statement's text is sent only once per connection.
+        // Uses a new connection, because the text of a statement is sent only once per connection.
         yield* proxy.loseAnswerTo("COMMIT")
         const claimed = yield* Effect.flip(StoreFixtures.claim(StoreFixtures.start)).pipe(Effect.provide(onProxy))
         assert.strictEqual(claimed.outcome, "unknown")
         yield* proxy.loseAnswerTo(null)
         assert.strictEqual((yield* store.summary(StoreFixtures.start)).states.delivering, 2)
-        // The worker never learned of its leases, so its heartbeat does not report them, and they are released.
+        // The worker never got its leases, so its heartbeats don't list them, and they are released.
         const { start, worker } = StoreFixtures
         const holding = (before: number) =>
           store.heartbeat({ worker, now: start, until: start + 1, holds: { ids: [], before } })

@@ -197,7 +197,7 @@ await describeOnPostgres("opening a database", (server) => {
         events.map(({ created_at }) => created_at),
         [99, 98, 97]
       )
-      // Writes like a process of the previous version that still runs.
+      // Writes as a process of the previous version does, which may still be running.
       const dated = yield* Effect.promise(() =>
         server.administer(
           `INSERT INTO doorhook.events_of (event_seq, scope_type, scope_id, resource_type)
@@ -216,7 +216,7 @@ await describeOnPostgres("opening a database", (server) => {
       const name = yield* newDatabase(server)
       yield* Effect.gen(function* () {
         const store = yield* DeliveryStore
-        // Writes like processes up to version 5, whose list entries have the server's time.
+        // Writes as processes up to version 5 do: the list entries have the server's time.
         yield* Effect.promise(() =>
           server.administer(
             `SET search_path = doorhook;
@@ -337,8 +337,8 @@ await describeOnPostgres("opening a database", (server) => {
       const name = yield* newDatabase(server)
       const url = server.url(name)
       yield* open(url)
-      // Five deliveries: never leased, in the first attempt, in the second, resent during the third, and cancelled
-      // during an attempt.
+      // Five deliveries: never leased, in the first attempt, in the second attempt, resent during the third attempt,
+      // and cancelled during an attempt.
       const queueOne = `INSERT INTO queue
         (id, event_id, integration_id, created_at, state, attempts, lane, due_at, lease_token, resend) VALUES`
       yield* Effect.promise(() =>

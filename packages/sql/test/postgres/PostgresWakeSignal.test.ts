@@ -18,7 +18,7 @@ await describeOnPostgres("wake signals", (server) => {
     const database = PostgresDatabase.layer({ url: Redacted.make(url) })
     const services = yield* Layer.build(Layer.fresh(PostgresWakeSignal.layer.pipe(Layer.provideMerge(database))))
     const wake = Context.get(services, WakeSignal)
-    // The first signal means that the process is listening. Earlier changes are unknown.
+    // The first signal means that the process is now listening; null means that earlier changes are unknown.
     yield* wake.wait
     assert.isNull(yield* wake.changes)
     return { wake, sql: Context.get(services, SqlClient.SqlClient) }
@@ -49,7 +49,7 @@ await describeOnPostgres("wake signals", (server) => {
       const heard: Array<string> = []
       const waiting = yield* Effect.forkChild(Effect.tap(b.wake.wait, () => Effect.sync(() => heard.push("signal"))))
       yield* Effect.flip(a.sql.withTransaction(Effect.andThen(a.wake.signal, Effect.fail("roll back"))))
-      // Round trips after which a signal sent earlier would have arrived.
+      // After these round trips, a signal sent earlier would have arrived.
       yield* a.sql.unsafe("SELECT 1")
       yield* b.sql.unsafe("SELECT 1")
       assert.deepEqual(heard, [])
@@ -88,8 +88,8 @@ await describeOnPostgres("wake signals", (server) => {
             }
           ]
           const next = Effect.forkChild(wake.wait, { startImmediately: true })
-          // The publisher keeps the first delivery, so other processes are not woken. Each of the next calls wakes
-          // them.
+          // The first delivery is leased to its publisher, so other processes are not woken. Enqueueing a due delivery
+          // wakes them.
           let waiting = yield* next
           yield* store.enqueue(leased(1))
           yield* sql.unsafe("SELECT 1")
@@ -121,7 +121,7 @@ await describeOnPostgres("wake signals", (server) => {
         const integrations = yield* IntegrationStore
         const [one, two, three] = [yield* createIntegration(), yield* createIntegration(), yield* createIntegration()]
         const heard = yield* Effect.forkChild(wake.changes)
-        // Neither a failed delivery nor an update of an old version is a change.
+        // Failed deliveries, updates of an old version and rollbacks are not reported as changes.
         yield* enqueue(...records(1, 1, one))
         yield* settle(start, StoreFixtures.retryAt(yield* claimOne(start), start + 1))
         assert.isFalse(yield* integrations.update({ ...one, version: 9 }, 8))
@@ -130,7 +130,7 @@ await describeOnPostgres("wake signals", (server) => {
         assert.deepEqual(yield* Fiber.join(heard), [two.id])
         yield* settle(start + 1, settlement(yield* claimOne(start + 1), { state: "cancelled", gone: true }))
         yield* integrations.remove(three)
-        // After this signal arrives, both earlier changes have arrived, too.
+        // Once this signal arrives, both earlier changes have arrived as well.
         yield* wake.signal
         yield* wake.wait
         assert.deepEqual(yield* wake.changes, [one.id, three.id])
@@ -183,7 +183,7 @@ await describeOnPostgres("wake signals", (server) => {
       const refusing = Layer.effect(
         PgClient,
         Effect.map(PgClient, (sql) => {
-          // Like a standby, PostgreSQL refuses the statement and keeps the connection.
+          // As on a standby, the first three LISTEN statements fail and the connection stays open.
           const listen = (channel: string) =>
             sql.listen(refusals < 3 ? "" : channel).pipe(Effect.tapError(() => counted))
           return new Proxy(sql, {
@@ -197,7 +197,7 @@ await describeOnPostgres("wake signals", (server) => {
       const wake = Context.get(services, WakeSignal)
       yield* wake.wait
       assert.strictEqual(refusals, 3)
-      // A claim since then has caused no change signal.
+      // Null: changes made before the process was listening are unknown.
       assert.isNull(yield* wake.changes)
       yield* wake.signal
       yield* wake.wait

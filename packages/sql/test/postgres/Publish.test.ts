@@ -1,5 +1,5 @@
 /**
- * Publishing in the caller's own transaction, by the SQL function and through Effect SQL.
+ * Publishing in the caller's own transaction, with the SQL function and with Effect SQL.
  */
 import type { Integration, IntegrationId, NewEvent, ResourceTypeTable, Scope } from "@doorhook/core"
 import {
@@ -89,12 +89,12 @@ const bodyOf = (event: NewEvent) => {
   return { ...event, data }
 }
 
-/** Resource types that a host declares. */
+/** Resource types declared by the host. */
 const declared = Result.getOrThrow(
   declareTypes({ door_forced: { priority: "high" }, badge: { actions: ["create", "revoke"] } })
 )
 
-/** Publishes by the function. Returns the number of deliveries, or the message of a refusal. */
+/** Publishes with the SQL function, and returns the number of deliveries or the error message. */
 const publishWith = (client: pg.Client, text: string) =>
   Effect.promise(() =>
     client.query<{ id: string; deliveries: number }>("SELECT * FROM doorhook.publish($1)", [text]).then(
@@ -107,7 +107,7 @@ const inTransaction = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => sql.withTransaction(effect))
 
 await describeOnPostgres("publishing in SQL", (server) => {
-  /** Opens a store on a database, and a client of the host. */
+  /** Opens a store on a database, and a database client for the host. */
   const open = Effect.fnUntraced(function* (url: string, types: ResourceTypeTable = builtInTable) {
     const store = PostgresWakeSignal.layer.pipe(
       Layer.provideMerge(PostgresStore.layer({ url: Redacted.make(url) })),
@@ -282,7 +282,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
         ]
       )
 
-      // A process without declared types removes nothing; one with a different declaration changes the type.
+      // Opening without declared types removes nothing. Opening with a different declaration changes the type.
       yield* open(url)
       assert.strictEqual(yield* publishWith(client, event("door_forced")), 1)
       yield* open(url, Result.getOrThrow(declareTypes({ door_forced: { actions: ["begin", "end"] } })))
@@ -318,7 +318,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
       assert.match(own, form)
       const ids = yield* query(client, "SELECT doorhook.make_event_id(n) AS id FROM generate_series(1, 1000) AS n")
       for (const each of [published, ...ids]) assert.match(each?.id ?? "", form)
-      // Every character occurs in every place, so none is fixed by the form of a UUID.
+      // Every character occurs at every position, so no fixed digit of a UUID is left.
       for (let place = 13; place < 33; place++) {
         assert.strictEqual(new Set(ids.map((each) => each.id[place])).size, 32)
       }

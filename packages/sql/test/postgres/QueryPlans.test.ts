@@ -1,6 +1,6 @@
 /**
- * Every statement on a growing table uses its intended index, even if it is planned while the table is small and has no
- * statistics, because plans are kept while the table grows.
+ * Every statement on a growing table uses its intended index. It must do so even when it is planned on a small table
+ * without statistics, because plans are kept while the table grows.
  */
 import type { DeliveryFilter, DeliveryState } from "@doorhook/core"
 import { activeStates, DeliveryId, deliveryStates, IntegrationId } from "@doorhook/core"
@@ -27,7 +27,7 @@ const Tokens = tokenStatements(postgres)
 const Records = recordStatements(postgres)
 const Keys = keyStatements(postgres)
 
-/** Each statement, with the indexes that its plan must use. */
+/** Statements, with the indexes that each plan must use. */
 const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArray<string>]> = {
   insert: [Deliveries.insert, "integrations_pkey", "integrations_by_scope", "members_pkey"],
   acknowledge: [Deliveries.acknowledge, "queue_pkey", "integrations_pkey"],
@@ -167,7 +167,7 @@ await describeOnPostgres("query plans", (server) => {
       const options = Object.entries(PostgresDatabase.session)
         .map(([name, value]) => `-c ${name}=${value.replaceAll(" ", String.raw`\ `)}`)
         .join(" ")
-      // EXPLAIN (GENERIC_PLAN) only works without parameters, but doorhook's own client always sends some.
+      // EXPLAIN (GENERIC_PLAN) works only without parameters, but doorhook's client always sends some.
       const client = yield* Effect.acquireRelease(
         Effect.promise(async () => {
           const connected = new pg.Client({ connectionString, options })
@@ -189,7 +189,7 @@ await describeOnPostgres("query plans", (server) => {
           /using (?:queue|deliveries|attempts|events|events_of|grants)_pkey on \w+(?: \w+)?\n(?! *Index Cond)/,
           name
         )
-        // Only deliveries that endings cover are sorted.
+        // Only lists of cancelled deliveries may sort.
         if (name.startsWith("list") && !name.endsWith(", cancelled")) assert.notMatch(plan, /Sort\n/, name)
         for (const index of indexes) assert.match(plan, new RegExp(` (?:using|on) ${index}\\b`), `${name}\n${plan}`)
       }

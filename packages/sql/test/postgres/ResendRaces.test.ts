@@ -1,6 +1,6 @@
 /**
- * Resends of deliveries that were cancelled during an attempt, concurrent with the end of that attempt or of its lease.
- * In either order, no outcome is lost, and no delivery stays leased to a worker that is not sending it.
+ * A delivery was cancelled during an attempt, and is resent while that attempt or its lease ends. In either order, no
+ * outcome is lost, and the delivery does not stay leased to a worker that is not sending it.
  */
 import type { DeliveryId, Heartbeat, Integration, LeasedDelivery } from "@doorhook/core"
 import { DeliveryStore, deliveryStates, IntegrationStore } from "@doorhook/core"
@@ -35,13 +35,13 @@ const {
 
 const onStore = (url: string) => Layer.fresh(PostgresStore.layer({ url: Redacted.make(url) }))
 
-/** Finds connections to this database that wait for a lock, ignoring other databases on the server. */
+/** Finds connections that wait for a lock, in this database only. */
 const waiting = `SELECT 1 FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_locks
   WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database()))`
 
 /**
- * Runs a first call in a transaction, starts a call of another process that waits for it, and commits. Returns both
- * results.
+ * Runs the first call in a transaction, and commits once the second call, from another process, waits for it. Returns
+ * both results.
  */
 const beside = Effect.fnUntraced(function* <A, E, B, F>(
   url: string,
@@ -79,7 +79,7 @@ const claimed = Effect.gen(function* () {
   return leased === undefined ? assert.fail("nothing claimed") : { integration, leased }
 })
 
-/** Creates a delivery that was cancelled during its attempt, and whose integration is enabled again. */
+/** Creates a delivery that was cancelled during its attempt. Its integration is enabled again. */
 const cancelled = Effect.gen(function* () {
   const { integration, leased } = yield* claimed
   yield* disable(integration)
@@ -99,7 +99,7 @@ const resends = {
 const heartbeatCall = (beats: Omit<Heartbeat, "worker" | "now">): Call =>
   DeliveryStore.use((store) => store.heartbeat({ worker, now: start + 2, ...beats }))
 
-/** Ways in which the delivery's attempt or lease ends, and its number of attempts afterwards. */
+/** Ways in which the attempt or the lease ends, and the number of recorded attempts afterwards. */
 const ends: ReadonlyArray<readonly [name: string, end: (leased: LeasedDelivery) => Call, attempts: number]> = [
   ["an acknowledgement", (leased) => settle(start + 2, settlement(leased)), 1],
   ["a failed attempt", (leased) => settle(start + 2, retryAt(leased, start + 5_000)), 1],
@@ -123,7 +123,7 @@ const ends: ReadonlyArray<readonly [name: string, end: (leased: LeasedDelivery) 
   ["the last heartbeat", () => heartbeatCall({ until: null }), 0]
 ]
 
-/** Checks that the delivery is due, is sent once more, and is counted in its state. */
+/** Checks that the delivery is due and is sent once more, and that the counts by state are right. */
 const expectDue = Effect.fnUntraced(function* (id: DeliveryId, attempts: number) {
   const store = yield* DeliveryStore
   const found = yield* findDelivery(id)

@@ -21,7 +21,8 @@ const matched = (cached: boolean) => IntegrationStore.use((store) => store.findB
 const key = { key: "k", fingerprint: "f", answer: "a", created_at: start, expires_at: start + 1 }
 
 /**
- * Stores an event for some integrations, like a publisher that has matched it with the integrations of all its scopes.
+ * Stores an event for some integrations, as a publisher does after matching. `candidates` are all integrations of the
+ * event's scopes.
  */
 const store = Effect.fnUntraced(function* (
   n: number,
@@ -33,7 +34,7 @@ const store = Effect.fnUntraced(function* (
   return yield* deliveries.enqueue([record(newEvent(n), ...integrations)], keys, candidates)
 })
 
-/** Changes of integrations between matching and storing. */
+/** Changes to integrations between matching and storing. */
 const changes = {
   "one of the building is created": () => createIntegration(),
   "one of a tenant is created": () => createIntegration({ scope: tenant(102) }),
@@ -62,7 +63,7 @@ await describeOnPostgres("stale matches", (server) => {
           const stale = yield* Effect.flip(store(2, [one], remembered, keys))
           assert.strictEqual(stale._tag, "StaleMatch")
           assert.strictEqual((yield* deliveries.summary(start)).events, 1)
-          // The idempotency key is still free, and an uncached match is stored.
+          // The idempotency key is still free, and an event with an uncached match is stored.
           const fresh = yield* matched(false)
           assert.strictEqual((yield* store(2, [], fresh, keys)).length, 1)
         }).pipe(Effect.provide(keptStore(server)))

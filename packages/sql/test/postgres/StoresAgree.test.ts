@@ -1,5 +1,5 @@
 /**
- * PostgreSQL returns the same as the memory store on any sequence of calls.
+ * PostgreSQL returns the same results as the memory store for any sequence of calls.
  */
 import { MemoryStore } from "@doorhook/core"
 import { describeOnPostgres } from "@doorhook/testkit/postgres/TestServer"
@@ -13,7 +13,7 @@ import { keptStore } from "./KeptStore.ts"
 
 await describeOnPostgres("PostgreSQL agrees with memory", (server) => {
   const store = keptStore(server)
-  // Rows of cancelled deliveries stay, except where calls must move them.
+  // In this store, rows of cancelled deliveries are moved only by calls that need it.
   const unmoved = keptStore(server, { provide: Layer.succeed(CancellationBatch, 0) })
 
   it("on every sequence of calls", async () => {

@@ -13,7 +13,7 @@ import { connectWatched } from "../../src/postgres/WatchedSocket.ts"
 /** ReadyForQuery: idle. */
 const ready = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
 
-/** Opens a connection with a timeout of one second of virtual time. Also returns the server's end. */
+/** Opens a connection with a timeout of one second of virtual time, and returns both ends. */
 const connected = Effect.acquireRelease(
   Effect.promise(async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
@@ -69,14 +69,14 @@ describe("a watched connection", () => {
       const connection = yield* connected
       yield* exchange(connection)
       vi.advanceTimersByTime(1_000)
-      // Sent after the timer and before the immediate that checks for an answer.
+      // This request is sent after the timer fired and before the immediate that checks for an answer.
       connection.socket.write("?")
       yield* nextTurn
       yield* nextTurn
       assert.deepEqual(connection.errors, [])
       assert.isFalse(connection.socket.destroyed)
       yield* exchange(connection)
-      // It waits no longer than the timeout.
+      // The next answer is again awaited no longer than the timeout.
       connection.socket.write("?")
       vi.advanceTimersByTime(1_000)
       yield* connection.closed

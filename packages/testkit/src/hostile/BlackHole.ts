@@ -1,6 +1,6 @@
 /**
- * An address that drops everything, so that connections to it are neither established nor refused, like an IPv6 address
- * on a machine without an IPv6 route.
+ * An address that drops everything: connections to it are neither established nor refused, as with an IPv6 address on a
+ * machine without an IPv6 route.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -15,10 +15,10 @@ const program = (host: string, port: number): string => `
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
   })`
 
-/** Number of connections that fill the backlog of such a listener. */
+/** Number of connections that is enough to fill the listener's backlog. */
 const enough = 8
 
-/** Drops everything sent to an address and port, until the scope is closed. */
+/** Makes an address and port drop everything until the scope is closed. */
 export const blackHole = Effect.fnUntraced(function* (
   host: string,
   port: number

@@ -18,7 +18,7 @@ export const resetsOnFirstBytes: Behaviour = (socket) => {
 /** Resets when the request is complete. */
 export const resetsAfterRequest: Behaviour = (socket) => onRequest(socket, () => socket.resetAndDestroy())
 
-/** Writes these bytes and resets after they are sent. */
+/** Writes these bytes, and resets once they are sent. */
 const writesAndResets =
   (bytes: string): Behaviour =>
   (socket) =>

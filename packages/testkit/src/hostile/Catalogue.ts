@@ -39,7 +39,7 @@ const broken = (detail: RegExp): Expected => ({ outcome: "connection_reset", kno
 const invalid = (detail: RegExp): Expected => ({ outcome: "invalid_response", known: "at once", detail })
 const tls = (detail: RegExp): Expected => ({ outcome: "tls", known: "at once", detail })
 const silent: Expected = { outcome: "timeout", known: "at the deadline", detail: /^no answer within \d+ ms$/ }
-/** For receivers that send complete headers, which acknowledge the delivery whatever happens to the body. */
+/** For receivers that send complete headers. These acknowledge the delivery, whatever happens to the body. */
 const acknowledged: Expected = { outcome: "acknowledged", known: "at once" }
 const acknowledgedLate: Expected = { outcome: "acknowledged", known: "at the deadline" }
 
@@ -75,7 +75,7 @@ export const onHttp: ReadonlyArray<HostileReceiver> = [
   ...list({ answersEarlyAndResets }, { outcome: "bad_status", known: "at once" })
 ]
 
-/** Receivers on HTTPS. Certificates are issued by `authority`, except where the certificate is the fault. */
+/** Receivers on HTTPS. `authority` issues the certificates, except where the certificate itself is the fault. */
 export const onHttps = (authority: Authority): ReadonlyArray<HostileReceiver> => {
   const { endsInHandshake, resetsInHandshake, speaksPlainHttp, stopsInHandshake } = Tls
   const neverShakesHands = neverAnswers

@@ -1,6 +1,6 @@
 /**
- * Makes a certificate authority for tests, and certificates that it signs. Encodes X.509 (RFC 5280) in DER itself,
- * because Node.js can sign but not make certificates.
+ * Makes a certificate authority for tests, and certificates signed by it. The DER encoding of X.509 (RFC 5280) is
+ * implemented here, because Node.js can sign data but not make certificates.
  */
 import type { KeyObject } from "node:crypto"
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto"

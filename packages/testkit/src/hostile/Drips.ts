@@ -4,7 +4,7 @@
 import type { Behaviour } from "./RawReceiver.ts"
 import { onRequest } from "./RawReceiver.ts"
 
-/** Writes the head, then repeats the text byte by byte. */
+/** Writes the head, then writes the text byte by byte, over and over. */
 const drips =
   (head: string, text: string, interval: number): Behaviour =>
   (socket) =>

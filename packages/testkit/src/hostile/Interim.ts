@@ -3,7 +3,7 @@
  */
 import { answers, ok } from "./RawReceiver.ts"
 
-/** Sends early hints, then responds, which is allowed. */
+/** Sends early hints, then responds. This is allowed. */
 export const hintsEarly = answers(`HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n${ok}`)
 
 /**

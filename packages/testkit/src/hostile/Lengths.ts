@@ -18,7 +18,7 @@ export const sendsMore = answers(
 /** Sends an incomplete chunked body. */
 export const truncatesChunks = answersAndEnds("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n10\r\nbegun")
 
-/** Declares a chunk that is larger than any memory. */
+/** Declares a chunk larger than any memory. */
 export const claimsHugeChunk = answers("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nfffffffffffffff\r\nbegun")
 
 /** Declares a chunk size that overflows every integer type. */

@@ -1,12 +1,15 @@
 /**
- * Receivers that respond with valid HTTP whose bytes are not valid text.
+ * Receivers whose responses are valid HTTP but contain bytes that are not valid text.
  */
 import { answers } from "./RawReceiver.ts"
 
 const withBody = (body: Buffer, headers = ""): Buffer =>
   Buffer.concat([Buffer.from(`HTTP/1.1 200 OK\r\n${headers}content-length: ${body.length}\r\n\r\n`, "latin1"), body])
 
-/** Sends 16 KiB of invalid UTF-8. When decoded, each byte becomes a character of three bytes. */
+/**
+ * Sends 16 KiB of invalid UTF-8. Each of these bytes decodes to a replacement character, which takes three bytes in
+ * UTF-8.
+ */
 export const sendsInvalidUtf8 = answers(withBody(Buffer.alloc(16 * 1024, 0xff)))
 
 export const sendsNul = answers(withBody(Buffer.from("a\0b")))

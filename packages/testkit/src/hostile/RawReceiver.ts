@@ -1,5 +1,5 @@
 /**
- * A receiver on raw sockets. A behaviour handles each connection, by HTTP or something similar. The receiver counts
+ * A receiver on raw sockets. A behaviour handles each connection, and may break the rules of HTTP. The receiver counts
  * connections, so that tests can check that none stays open.
  */
 import { Effect } from "effect"
@@ -9,7 +9,7 @@ import { createServer } from "node:net"
 import type { Socket } from "node:net"
 import { portOf } from "../ListeningServer.ts"
 
-/** Handles a connection of a receiver. It need not handle errors or the end. */
+/** Handles a connection of a receiver. The receiver handles errors and closing. */
 export type Behaviour = (socket: Socket) => void
 
 export interface RawReceiver {
@@ -19,7 +19,10 @@ export interface RawReceiver {
   readonly accepted: () => number
   /** Returns the number of connections that are open on this side. */
   readonly open: () => number
-  /** Resolves as soon as no connection is open. Reads unread input, because the end of a connection comes after it. */
+  /**
+   * Resolves as soon as no connection is open. Discards unread input first, because the end of a connection can be read
+   * only after it.
+   */
   readonly allClosed: () => Promise<void>
 }
 

@@ -8,5 +8,5 @@ export const neverAnswers: Behaviour = (socket) => {
   socket.resume()
 }
 
-/** Does not even read the request, like a host that has disappeared after accepting. */
+/** Does not even read the request, like a host that disappears after accepting the connection. */
 export const neverReads: Behaviour = () => undefined

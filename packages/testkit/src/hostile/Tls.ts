@@ -1,5 +1,5 @@
 /**
- * Receivers that fail in TLS, and one that works.
+ * Receivers that break TLS, and one that works.
  */
 import { createSecureContext, TLSSocket } from "node:tls"
 import type { SecureContextOptions } from "node:tls"
@@ -8,7 +8,7 @@ import { makeSelfSigned } from "./Certificates.ts"
 import type { Behaviour } from "./RawReceiver.ts"
 import { answers, ok } from "./RawReceiver.ts"
 
-/** Runs a behaviour on a connection once it is secure. */
+/** Runs a behaviour over TLS. */
 export const secured = (
   certificate: Certificate,
   behave: Behaviour,
@@ -22,10 +22,10 @@ export const secured = (
       secureContext,
       requestCert,
       rejectUnauthorized: requestCert,
-      // Negotiates HTTP/2 with a client that offers it, although the response is HTTP/1.1.
+      // A client that offers HTTP/2 gets it, although the response is HTTP/1.1.
       ALPNProtocols: ["h2", "http/1.1"]
     })
-    // Closes gracefully, so that the alert with the reason arrives.
+    // Closes gracefully, so that the TLS alert with the reason still arrives.
     secure.on("error", () => socket.end())
     behave(secure)
   }
@@ -33,7 +33,7 @@ export const secured = (
 
 const healthy = answers(ok)
 
-/** A correct receiver at `127.0.0.1`, for clients that trust the authority. */
+/** Responds correctly, with a certificate that clients accept if they trust the authority. */
 export const isSecure = (authority: Authority): Behaviour => secured(authority.issue("127.0.0.1"), healthy)
 
 export const hasExpired = (authority: Authority): Behaviour =>
@@ -61,7 +61,7 @@ export const speaksPlainHttp: Behaviour = (socket) => {
   socket.resume()
 }
 
-/** Begins its part of the handshake and stops. */
+/** Begins to answer the handshake, then stops. */
 export const stopsInHandshake: Behaviour = (socket) => {
   socket.once("data", () => socket.write(Buffer.from("160303400002", "hex")))
   socket.resume()

