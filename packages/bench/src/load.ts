@@ -1,6 +1,6 @@
 /**
- * Sends requests over keep-alive connections for some seconds. Usage: `load.ts`, with the task as JSON on standard
- * input. Prints the result as JSON.
+ * Sends requests over keep-alive connections for some seconds. Usage: Usage: `load.ts`, with the task as JSON on
+ * standard input. Prints the result as JSON.
  *
  * Uses no HTTP client, but writes raw requests and splits responses by their lengths: it shares the cores with the
  * measured server, so its own work must be small.
@@ -18,7 +18,7 @@ const from = performance.now() + warmUp * 1_000
 const until = from + seconds * 1_000
 const latencies: Array<number> = []
 
-/** The server's processor time in milliseconds, before the first and after the last counted request. */
+/** The server's processor time in milliseconds, before the first counted request and after the last one. */
 const cpu = { begun: Number.NaN, ended: Number.NaN }
 const readCpu = (): number => (canMeasureServers ? cpuOfServer(pid) : Number.NaN)
 
@@ -30,7 +30,7 @@ const noteEnd = (): void => {
   if (Number.isNaN(cpu.ended)) cpu.ended = readCpu()
 }
 
-/** Returns the end of the first response in a text; 0 while it is incomplete. */
+/** Returns where the first response in a text ends, or 0 if it is incomplete. */
 const endOfAnswer = (received: string): number => {
   const headEnd = received.indexOf("\r\n\r\n")
   if (headEnd < 0) return 0

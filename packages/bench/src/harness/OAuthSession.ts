@@ -1,5 +1,5 @@
 /**
- * A client and its user, who logs in by the form, exchanges codes and creates integrations.
+ * A client and its user: logs in through the form, exchanges codes and creates integrations.
  */
 import type { ResourceType } from "@doorhook/core"
 import { building, client, user } from "./ServerProcess.ts"

@@ -36,10 +36,10 @@ const tableOf = (title: string, times: ReadonlyMap<string, number>, total: numbe
   )
 }
 
-/** Whether a function is part of the profiler, whose work is left out. */
+/** Whether a function is part of the profiler itself, which the tables leave out. */
 const isProfiler = (name: string): boolean => name.includes("node:inspector")
 
-/** Adds up the times of functions including their callees. A recursive function counts once. */
+/** Adds up the times of functions including their callees. Recursive calls count only once. */
 const addWithCallees = (
   profile: Profiler.Profile,
   selfTimes: ReadonlyMap<number, number>,
@@ -80,7 +80,7 @@ const describe = (profile: Profiler.Profile): string => {
   return [
     tableOf("share of time by part of the program", parts, total, 25),
     tableOf("by function", functions, total, 40),
-    tableOf("by function of ours, including its callees", addWithCallees(profile, selfTimes, names), total, 50)
+    tableOf("by doorhook function, including its callees", addWithCallees(profile, selfTimes, names), total, 50)
   ].join("\n\n")
 }
 

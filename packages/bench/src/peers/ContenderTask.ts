@@ -39,7 +39,7 @@ export interface SteadyTask extends Common {
 export interface SteadyAnswer {
   /** Processor time of all processes except the receiver, in milliseconds per delivery. */
   readonly cpu: number
-  /** The part of `cpu` that the storage servers use. */
+  /** The storage servers' part of `cpu`. */
   readonly cpu_of_servers: number
   /** Latency from publish to acknowledgement, in milliseconds. */
   readonly p50: number

@@ -36,7 +36,7 @@ const mostKnown = 1_024
 
 const keyOf = (user: UserId, scope: Scope): string => `${scope.type} ${scope.id} ${user}`
 
-/** Encodes the scope as one number. Ids are positive, so the sign can distinguish buildings from tenants. */
+/** Encodes a scope as one number. Ids are positive, so the sign distinguishes buildings from tenants. */
 const numberOf = ({ id, type }: Scope): number => id * (type === "building" ? 1 : -1)
 
 /** Converts a failure or defect of the directory to a `DirectoryError`. */
@@ -91,7 +91,7 @@ export class AccessCheck {
    * counted from its start.
    */
   ask(user: UserId, scope: Scope, onAnswer: OnAnswer): AccessAnswer | null {
-    // The operator owns the service scope, so no user's right applies.
+    // The service scope is the operator's own, so there is no user's right to check.
     if (scope.type === "service") return true
     if (this.#isInTurn) {
       const known = this.#known.get(numberOf(scope))
