@@ -37,7 +37,7 @@ const endOfAnswer = (received: string): number => {
   const head = received.slice(0, headEnd)
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
   if (!head.startsWith("HTTP/1.1 200 ") || length === undefined) {
-    throw new Error(`the answer is not a 200 of known length: ${received.slice(0, 1_000)}`)
+    throw new Error(`the response is not a 200 with a content length: ${received.slice(0, 1_000)}`)
   }
   const end = headEnd + 4 + Number(length)
   return received.length < end ? 0 : end

@@ -45,7 +45,7 @@ const latencies = Effect.fnUntraced(function* (port: number, isBeside: boolean, 
     host.startsWith("slow") ? sleep(slowness, undefined, { signal }).catch(() => undefined) : sleep(1)
   )
   const lookup = NameLookup.sharing(ask, NameLookup.placesOf(threads))
-  // Connections are not reused, so that each delivery looks up the name.
+  // Without reuse of connections, each delivery looks up the name.
   const { answered, transport } = watch(
     () => true,
     () => undefined,
@@ -98,7 +98,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
     beside.push(quantile(among, 0.95))
     const of = (values: ReadonlyArray<number>): string =>
       `p50 ${rounded(quantile(values, 0.5))} ms, p95 ${rounded(quantile(values, 0.95))} ms, at most ${rounded(Math.max(...values))} ms`
-    process.stderr.write(`round ${round + 1}: beside slow names ${of(among)}; alone ${of(without)}\n`)
+    process.stderr.write(`round ${round + 1}: with slow names ${of(among)}; without ${of(without)}\n`)
   }
   return [{ line: name, ours: beside, peer: alone }]
 })

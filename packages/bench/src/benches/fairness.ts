@@ -74,7 +74,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
     beside.push(quantile(latencies, 0.95))
     const of = (values: ReadonlyArray<number>): string =>
       `p50 ${rounded(quantile(values, 0.5))} ms, p95 ${rounded(quantile(values, 0.95))} ms, at most ${rounded(Math.max(...values))} ms`
-    process.stderr.write(`round ${round + 1}: beside dead receivers ${of(latencies)}; alone ${of(without)}\n`)
+    process.stderr.write(`round ${round + 1}: with dead receivers ${of(latencies)}; without ${of(without)}\n`)
   }
   return [{ line: name, ours: beside, peer: alone }]
 })

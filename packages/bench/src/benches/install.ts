@@ -15,7 +15,7 @@ const name = "install"
 const megabytes = (folder: string): number =>
   (Number(/^\d+/.exec(execFileSync("du", ["-sk", folder], { encoding: "utf8" }))?.[0]) * 1_024) / 1_000_000
 
-/** Runs `npm install` for some dependencies in an empty project, and measures the result. */
+/** Runs `npm install` for these dependencies in an empty project, and measures the result. */
 const install = Effect.fnUntraced(function* (
   dependencies: Readonly<Record<string, string>>,
   overrides: Readonly<Record<string, string>>

@@ -57,7 +57,7 @@ const startNoting = Effect.acquireRelease(
   ({ server }) => Effect.sync(() => server.close())
 )
 
-/** Creates a database with one building that has `count` events and no integration. */
+/** Creates a database with one building that has `rows` events and no integration. */
 const prepare = Effect.fnUntraced(function* (rows: number) {
   const database = yield* temporaryDatabase
   const port = yield* startReceiver()
@@ -67,7 +67,7 @@ const prepare = Effect.fnUntraced(function* (rows: number) {
     yield* publisher.publish(Array.from({ length: templates }, (_, n) => eventIn(building, n)))
     yield* delivered(templates)
     yield* (yield* IntegrationStore).remove(integration)
-    // A first read makes the store index the events, so the copies are indexed too.
+    // The store indexes events from the first read on, so this read ensures that the copies are indexed too.
     const { scope } = integration
     const page = { offset: 0, limit: 1, countUpTo: 1 }
     yield* (yield* DeliveryStore).events({ scope, resource_type: "access_log", ...page })
@@ -145,7 +145,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
     beside.push(quantile(latencies, 0.99))
     const of = (values: ReadonlyArray<number>): string =>
       `p50 ${rounded(quantile(values, 0.5))} ms, p99 ${rounded(quantile(values, 0.99))} ms, at most ${rounded(Math.max(...values))} ms`
-    process.stderr.write(`round ${round + 1}: beside readers ${of(latencies)}; alone ${of(without)}\n`)
+    process.stderr.write(`round ${round + 1}: with readers ${of(latencies)}; without ${of(without)}\n`)
   }
   return [
     {

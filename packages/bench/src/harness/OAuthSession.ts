@@ -12,7 +12,7 @@ export interface Tokens {
 
 const found = (pattern: RegExp, text: string): string => {
   const match = pattern.exec(text)?.[1]
-  if (match === undefined) throw new Error(`there is no ${pattern.source} in ${text}`)
+  if (match === undefined) throw new Error(`${pattern.source} does not match ${text}`)
   return match
 }
 

@@ -20,7 +20,7 @@ const sources = fileURLToPath(new URL("../../../doorhook/src/command/main.ts", i
 /** Number of statements sent to a database. */
 export interface Observed {
   readonly queries: number
-  /** Number of statements that begin or end transactions. */
+  /** Number of statements that began or ended transactions. */
   readonly controls: number
 }
 

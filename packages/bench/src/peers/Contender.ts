@@ -1,5 +1,5 @@
 /**
- * A system that delivers webhooks durably: ours, or a queue that is commonly used for it.
+ * A system that delivers webhooks durably: ours, or a queue that is commonly used for webhooks.
  *
  * The interface uses promises because the queues do.
  */

@@ -31,7 +31,7 @@ interface Known {
   answer: boolean
 }
 
-/** Maximum number of scopes whose answers are cached, to bound memory. */
+/** Maximum number of scopes with a cached answer, to bound memory. */
 const mostKnown = 1_024
 
 const keyOf = (user: UserId, scope: Scope): string => `${scope.type} ${scope.id} ${user}`
@@ -104,8 +104,8 @@ export class AccessCheck {
   }
 
   /**
-   * Runs synchronous work. During the work, identical calls reuse a synchronous answer. The answers are dropped
-   * afterwards, so a revoked right takes effect at the next attempt.
+   * Runs `work`, which is synchronous. While it runs, identical checks reuse a synchronous answer. The answers are
+   * dropped afterwards, so a revoked right takes effect at the next attempt.
    */
   withinTurn(work: () => void): void {
     if (this.#isInTurn) return work()
@@ -119,7 +119,7 @@ export class AccessCheck {
     }
   }
 
-  /** Interrupts all requests in progress. Their callers get no answer. */
+  /** Interrupts all requests in progress, whose callers get no answer. */
   close(): void {
     const questions = [...this.#open.values()]
     this.#open.clear()
