@@ -1,6 +1,6 @@
 /**
- * A server that responds to every request with the same bytes. Usage: Usage: `bare.ts ANSWER`, where ANSWER is JSON
- * with headers and body.
+ * A server that responds to every request with the same bytes. Usage: `bare.ts ANSWER`, where ANSWER is JSON with
+ * headers and body.
  */
 import { createServer } from "node:http"
 

@@ -50,7 +50,7 @@ const engineOn = <E>(
     Layer.provideMerge(NodeCrypto.layer),
     // Standard output is reserved for results.
     Layer.provide(Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])),
-    // Effect shares equal layers, but each engine must be separate.
+    // Effect builds identical layers once and shares them, but each engine must be separate.
     Layer.fresh
   )
 

@@ -1,7 +1,7 @@
 /**
  * Fills a store with settled deliveries by copying a few real ones in SQL, which is far faster than delivering them.
  *
- * A copy differs from the original row only in its ids, so the columns can be any.
+ * A copy differs from the original row only in its ids, so this works for any columns.
  */
 import { Effect } from "effect"
 import { DatabaseSync } from "node:sqlite"

@@ -36,7 +36,7 @@ export const eventIn = (building: number, n: number): NewEvent => ({
 
 export const signingSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-/** Returns call number `n`. Returns call number `n` in a given building. Calls are urgent, unlike access logs. */
+/** Returns call number `n`. Calls are urgent, unlike access logs. */
 export const callOf = (n: number): NewEvent => ({
   resource_type: "call",
   action: "create",
