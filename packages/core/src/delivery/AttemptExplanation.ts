@@ -25,7 +25,7 @@ const keyFor = (name: string, reader: Reader): SentenceKey | null => {
   return isKey(key) ? key : null
 }
 
-/** Returns sentences about the target of a redirect or the requested wait. */
+/** Returns sentences about where a redirect points, or how long the receiver asked to wait. */
 const answerSaid = (detail: string | null): Sentences => {
   const place = placeIn(detail)
   if (place !== null) return [say("attempt_points", { place })]
