@@ -84,7 +84,7 @@ const describe = (profile: Profiler.Profile): string => {
   ].join("\n\n")
 }
 
-/** Runs an effect under the profiler, prints the tables, and saves the profile in a format for browser developer tools. */
+/** Runs an effect under the profiler, prints the tables, and saves the profile for a browser's developer tools. */
 export const profiled =
   (name: string) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
