@@ -14,7 +14,7 @@ const count = (statement: string): void => {
   else counted.queries++
 }
 
-/** Wraps a method, so that each call calls a function first. */
+/** Wraps a method so that each call first calls `tell`. */
 const before = (
   prototype: object,
   method: string,

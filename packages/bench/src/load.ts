@@ -18,7 +18,7 @@ const from = performance.now() + warmUp * 1_000
 const until = from + seconds * 1_000
 const latencies: Array<number> = []
 
-/** The server's processor time in milliseconds, before the first and after the last counted request. */
+/** The server's processor time in milliseconds, before the first counted request and after the last one. */
 const cpu = { begun: Number.NaN, ended: Number.NaN }
 const readCpu = (): number => (canMeasureServers ? cpuOfServer(pid) : Number.NaN)
 
@@ -30,14 +30,14 @@ const noteEnd = (): void => {
   if (Number.isNaN(cpu.ended)) cpu.ended = readCpu()
 }
 
-/** Returns the end of the first response in a text; 0 while it is incomplete. */
+/** Returns where the first response in a text ends, or 0 if it is incomplete. */
 const endOfAnswer = (received: string): number => {
   const headEnd = received.indexOf("\r\n\r\n")
   if (headEnd < 0) return 0
   const head = received.slice(0, headEnd)
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
   if (!head.startsWith("HTTP/1.1 200 ") || length === undefined) {
-    throw new Error(`the answer is not a 200 of known length: ${received.slice(0, 1_000)}`)
+    throw new Error(`the response is not a 200 with a content length: ${received.slice(0, 1_000)}`)
   }
   const end = headEnd + 4 + Number(length)
   return received.length < end ? 0 : end

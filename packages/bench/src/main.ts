@@ -44,7 +44,7 @@ const main = async (given: ReadonlyArray<string>): Promise<number> => {
   }
   const [name = "", ...others] = given
   if (name !== "--all" && !benchmarkNames.includes(name)) {
-    return refuse(`There is no benchmark ${JSON.stringify(name)}; there are ${benchmarkNames.join(", ")}, and --all.`)
+    return refuse(`There is no benchmark ${JSON.stringify(name)}; use --all or one of ${benchmarkNames.join(", ")}.`)
   }
   const write = others.includes("--write")
   const args = others.filter((arg) => arg !== "--write")

@@ -25,7 +25,7 @@ const pageFile = new URL("../../../docs/measurements.md", import.meta.url)
  */
 const patienceFor = ({ minutes }: Benchmark): number => (3 * minutes + 2) * 60_000
 
-/** Runs a benchmark and shows its output. Returns its results, or a text that says how it failed. */
+/** Runs a benchmark and shows its output. Returns its results, or how it failed. */
 const runOne = async (
   benchmark: Benchmark,
   args: ReadonlyArray<string>,
@@ -65,7 +65,7 @@ const keep = (measured: Measured): void => {
   writeFileSync(resultsFile, lines.join(""))
 }
 
-/** Keeps earlier results, and adds that the last run failed. */
+/** Keeps the earlier results, and records that the last run failed. */
 const keepFailure = (benchmark: string, failed: { readonly on: string; readonly message: string }): void => {
   const before = readResults().find((one) => one.benchmark === benchmark)
   keep({ benchmark, on: failed.on, machine: "", results: [], ...before, failed })
@@ -118,8 +118,8 @@ const describeMachine: Effect.Effect<string> = Effect.map(postgresVersion, (post
 )
 
 /**
- * Runs some benchmarks, and stores their results and writes the page if `write` is set. Keeps the results of other
- * benchmarks. Returns the exit code.
+ * Runs some benchmarks. With `write`, stores their results, keeps those of other benchmarks, and writes the page.
+ * Returns the exit code.
  */
 export const measure = async (
   names: ReadonlyArray<string>,

@@ -1,6 +1,6 @@
 /**
- * Plans DAYS days of a hundred buildings. Usage: `planHeap.ts DAYS`. Prints the heap in use after each five days, after
- * garbage collection, as one line of JSON.
+ * Plans DAYS days of a hundred buildings. Usage: `planHeap.ts DAYS`. Every five days, collects garbage and measures the
+ * heap in use. Prints the sizes as one line of JSON.
  */
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"

@@ -1,6 +1,6 @@
 /**
  * Measures how fast a plan is generated, and how fast the same bytes are written to a file from lines in memory. Usage:
- * `planRate.ts PRESET DAYS RATE_SCALE FILE`. Prints events a second as one line of JSON.
+ * Usage: `planRate.ts PRESET DAYS RATE_SCALE FILE`. Prints events per second as one line of JSON.
  */
 import { closeSync, openSync, writeSync } from "node:fs"
 import { lineChunks, lineOf, LocalTime, preset, records } from "@doorhook/simulator"
@@ -37,7 +37,7 @@ const planToFile = (): void => {
   closeSync(target)
 }
 
-/** Copies of the lines, because V8 may store the originals as ropes whose parts it has not joined yet. */
+/** Copies of the lines. V8 may store the originals as ropes, whose parts are not yet joined. */
 const lines = Array.from(records(scenario, options), (record) => Buffer.from(lineOf(record)).toString())
 
 const write = (): void => {

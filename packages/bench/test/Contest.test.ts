@@ -8,8 +8,8 @@ import { answersOf, contest, failureOf } from "../src/harness/Contest.ts"
 const contenders = { ours: ["ours"], peers: ["slow", "broken"] }
 
 /**
- * Runs three rounds in which a contender fails in its turn number `from` and later ones. Returns the outcome and the
- * order of turns.
+ * Runs three rounds in which the contender `failing` fails from its turn `from` on. Returns the outcome and the order
+ * of turns.
  */
 const play = Effect.fnUntraced(function* (failing: string, from: number) {
   const played: Array<string> = []

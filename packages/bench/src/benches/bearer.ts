@@ -40,7 +40,7 @@ interface Answer {
 /** Headers that Node.js adds itself. */
 const byNode = ["connection", "date", "keep-alive"]
 
-/** Makes the target of a measurement: a server with an integration that each of the tokens can read. */
+/** Builds the target of a measurement: a server with an integration that each of the tokens can read. */
 const targetOf = async <Server extends ServerProcess>(
   server: Server,
   path: string,
@@ -84,7 +84,7 @@ interface Sizes {
 
 const get = ({ pid, port, requests }: Target, sizes: Sizes) => load({ ...sizes, pid, port, connections, requests })
 
-/** Measures one server and stops it. Returns the measurement and the target. */
+/** Measures one server, then stops it. Returns the measurement and the target. */
 const measure = <E>(start: Effect.Effect<Target, E, Scope.Scope>, sizes: Sizes) =>
   start.pipe(
     Effect.flatMap((target) => Effect.map(get(target, sizes), (load) => ({ load, target }))),
@@ -147,21 +147,21 @@ const run = Effect.fnUntraced(function* (options: Options) {
 })
 
 const ours = "answers/s, SQLite"
-const bare = "answers/s of bare node:http, the same bytes"
+const bare = "answers/s of bare node:http with the same bytes"
 
 export const benchmark: Benchmark = {
   name,
   minutes: 3,
   summary:
-    "authenticated reads of an integration a second, against bare node:http with the same bytes and a hand-written fastify server",
+    "authenticated reads of an integration per second, against bare node:http with the same bytes and a hand-written Fastify server",
   compares:
-    "The built `doorhook serve` on SQLite serves reads of an integration: token check, permission, rate limit, read. 400 grants send them over 32 keep-alive connections, as fast as possible. The bare server returns the same headers and body without any lookup. The server on fastify and `node:sqlite` is written by hand for speed: prepared statements, users and clients in maps, the same limit and the same response. The requests come from another process on the same cores. Processor time per request is that of the server's process, without PostgreSQL's. Statements are counted twice: without and with those that begin and end a transaction.",
+    "The built `doorhook serve` on SQLite serves reads of an integration: token check, permission, rate limit, read. The requests are sent as fast as possible over 32 keep-alive connections, with the tokens of 400 grants. The bare server returns the same headers and body without any lookup. The server on Fastify and `node:sqlite` is written by hand for speed: prepared statements, users and clients in maps, the same limit and the same response. The requests come from another process on the same cores. Processor time per request is that of the server's process, without PostgreSQL's. Statements are counted twice: without and with the statements that begin or end transactions.",
   leavesOut: "Directories in a database, and lists of many integrations.",
   lines: {
     [name]: { ours, peer: bare, unit: "1/s", goal: { is: "at least", ratio: 0.4 } },
     [`${name}/fastify`]: {
       ours,
-      peer: "answers/s of a hand-written server on fastify and node:sqlite",
+      peer: "answers/s of a hand-written server on Fastify and node:sqlite",
       unit: "1/s",
       goal: { is: "at least", ratio: 1.2 }
     },

@@ -17,7 +17,7 @@ const name = "cold-start"
 
 const isReady = /doorhook listening on/
 
-/** Measures the milliseconds from the start of a process until it prints that it is ready, or ends. */
+/** Measures the milliseconds from the start of a process until it prints that it is ready, or until it ends. */
 const timeTo = (
   args: ReadonlyArray<string>,
   env: Readonly<Record<string, string>> = {}
@@ -66,9 +66,9 @@ const run = Effect.fnUntraced(function* (options: Options) {
 export const benchmark: Benchmark = {
   name,
   minutes: 1,
-  summary: "milliseconds until `doorhook serve` is ready, against a Node.js that does nothing",
+  summary: "milliseconds until `doorhook serve` is ready, against an empty Node.js program",
   compares:
-    "The built command on a new SQLite file, until it prints that it listens, against `node -e 0` from start to end. The compile cache is warm, as on every start except the first after an installation.",
+    "The built command, on a new SQLite file, is timed from its start until it prints that it is listening, and `node -e 0` from start to end. The compile cache is warm, as it is on every start except the first one after an installation.",
   leavesOut: "The time of `npx` itself, and a disk with a cold cache.",
   lines: {
     [name]: {

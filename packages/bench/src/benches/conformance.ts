@@ -21,7 +21,7 @@ const node = `${process.execPath} --conditions=source --no-warnings`
 interface Run {
   readonly seconds: number
   readonly exitCode: number
-  /** The lines of the output about requirements that did not pass. */
+  /** Lines of the output about requirements that did not pass. */
   readonly said: string
 }
 
@@ -81,10 +81,10 @@ const run = Effect.fnUntraced(function* (options: Options) {
 
 export const benchmark: Benchmark = {
   name,
-  summary: "a level 3 run of the receiver suite against a correct receiver: duration, and number of wrong failures",
+  summary: "duration and false failures of a level 3 run of the receiver suite against a correct receiver",
   compares:
-    "`conformance run --level 3` against the bundled correct receiver on a fresh SQLite file, with another seed each round. The duration is compared with the allowed 45 seconds.",
-  leavesOut: "Receivers that are slow to answer or start, against which a run takes longer.",
+    "`conformance run --level 3` against the bundled correct receiver on a fresh SQLite file, with a new seed each round. The duration is compared with the allowed 45 seconds.",
+  leavesOut: "Receivers that are slow to answer or to start: runs against them take longer.",
   lines: {
     [name]: {
       ours: "seconds of a level 3 run",

@@ -67,11 +67,11 @@ const cost = { unit: "ms", ratioOf: "peer to ours", goal: null } as const
 export const benchmark: Benchmark = {
   name,
   minutes: 8,
-  summary: "processor time per delivery at a steady 500/s, against the queues of deliver-peers",
+  summary: "processor time per delivery at a steady 500/s, against the queues in deliver-peers",
   compares:
-    "500 calls of publish a second for 15 seconds, each returning when durable. The time is user and system time of the publishing and sending process and of PostgreSQL or Redis, but not of the receiver. The ratio is the peer's time to ours. Ours lets events wait up to 10 ms to share a transaction; the queues store each event immediately. The results include the latency from publish to acknowledgement.",
+    "`publish` is called 500 times a second for 15 seconds, and each call returns once its event is durable. The time is the user and system time of the process that publishes and sends, and of PostgreSQL or Redis, but not of the receiver. The ratio is the peer's time divided by ours. Ours lets events wait up to 10 ms to share a transaction; the queues store each event immediately. The results include the latency from publish to acknowledgement.",
   leavesOut:
-    "Callers that publish in batches, where every queue is cheaper, and the kernel's own threads. Needs Linux's `/proc`.",
+    "Publishing in batches, which is cheaper with every queue, and the kernel's own threads. Needs Linux's `/proc`.",
   lines: {
     [name]: { ...cost, ours, peer: "ms per delivery of the cheapest queue", goal: { is: "at least", ratio: 3 } },
     [`${name}/bullmq`]: { ...cost, ours, peer: "BullMQ, appendfsync always" },

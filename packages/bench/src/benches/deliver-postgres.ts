@@ -11,9 +11,10 @@ import { startPostgres } from "../harness/PostgresServer.ts"
 export const benchmark: Benchmark = {
   name: "deliver-postgres",
   minutes: 1,
-  summary: "publish to settled on PostgreSQL with one worker, against a bare loop of the same requests",
+  summary:
+    "deliveries per second on PostgreSQL with one worker, from publish to settled, against a bare loop of the same requests",
   compares:
-    "The work of `deliver-sqlite`, stored in PostgreSQL. The server runs on the same cores and syncs each commit.",
+    "The same work as in `deliver-sqlite`, stored in PostgreSQL. The database server runs on the same cores and syncs each commit.",
   leavesOut: "A network between engine and database, and more than one worker (see `scale-workers`).",
   lines: {
     "deliver-postgres": {

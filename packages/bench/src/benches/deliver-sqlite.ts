@@ -11,10 +11,11 @@ import { temporaryDatabase } from "../harness/TemporaryFile.ts"
 export const benchmark: Benchmark = {
   name: "deliver-sqlite",
   minutes: 1,
-  summary: "publish to settled on a SQLite file synced at each commit, against a bare loop of the same requests",
+  summary:
+    "deliveries per second on a SQLite file synced at each commit, from publish to settled, against a bare loop of the same requests",
   compares:
-    "Four callers publish 20,000 events in batches of 100. Each event is sent once, and its outcome is recorded. The loop signs the same bodies and sends them by `undici.request`. Both keep 64 requests open over 16 integrations to a bare receiver in another process. Only ours stores events and deliveries before sending, matches, leases, records attempts, and calls two directory functions before each attempt.",
-  leavesOut: "HTTP in front of the publisher, receivers that fail or are slow, other disks, and more than one sender.",
+    "Four callers publish 20,000 events in batches of 100. Each event is sent once, and its outcome is recorded. The loop signs the same bodies and sends them with `undici.request`. Both keep 64 requests open, spread over 16 integrations, to a bare receiver in another process. Only ours stores events and deliveries before sending, matches, leases, records attempts, and calls two directory functions before each attempt.",
+  leavesOut: "Publishing over HTTP, receivers that fail or are slow, other disks, and more than one sender.",
   lines: {
     "deliver-sqlite": {
       ours: "deliveries/s, SQLite, each commit synced",

@@ -24,7 +24,10 @@ const building = 1
 /** The default size of Node.js's thread pool. libuv uses half of the threads to look up names. */
 const threads = 4
 
-/** Time that a slow name takes to resolve, maximum wait of a save for it, and pause between saves, in milliseconds. */
+/**
+ * In milliseconds: time that a slow name takes to resolve, time after which a save stops waiting for it, and pause
+ * between saves.
+ */
 const slowness = 8_000
 const patience = 3_000
 const betweenSaves = 100
@@ -33,8 +36,8 @@ const betweenSaves = 100
 const pause = 20
 
 /**
- * Measures the latencies of an integration that looks up its name for each delivery, alone or while a client saves slow
- * names.
+ * Measures the latencies of an integration whose host name is looked up for each delivery, either alone or while a
+ * client saves slow names.
  */
 const latencies = Effect.fnUntraced(function* (port: number, isBeside: boolean, events: number) {
   const signal = yield* Effect.abortSignal
@@ -42,7 +45,7 @@ const latencies = Effect.fnUntraced(function* (port: number, isBeside: boolean, 
     host.startsWith("slow") ? sleep(slowness, undefined, { signal }).catch(() => undefined) : sleep(1)
   )
   const lookup = NameLookup.sharing(ask, NameLookup.placesOf(threads))
-  // Connections are not reused, so that each delivery looks up the name.
+  // Without reuse of connections, each delivery looks up the name.
   const { answered, transport } = watch(
     () => true,
     () => undefined,
@@ -95,7 +98,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
     beside.push(quantile(among, 0.95))
     const of = (values: ReadonlyArray<number>): string =>
       `p50 ${rounded(quantile(values, 0.5))} ms, p95 ${rounded(quantile(values, 0.95))} ms, at most ${rounded(Math.max(...values))} ms`
-    process.stderr.write(`round ${round + 1}: beside slow names ${of(among)}; alone ${of(without)}\n`)
+    process.stderr.write(`round ${round + 1}: with slow names ${of(among)}; without ${of(without)}\n`)
   }
   return [{ line: name, ours: beside, peer: alone }]
 })
@@ -104,13 +107,13 @@ export const benchmark: Benchmark = {
   name,
   minutes: 3,
   summary:
-    "latency of a healthy integration while one client saves URLs whose names take 8 s to resolve, against without them",
+    "latency of a healthy integration while one client saves URLs whose names take 8 s to resolve, against its latency alone",
   compares:
-    "On SQLite, an integration receives 50 access logs a second for 20 seconds. Each delivery uses a new connection to a name that resolves in 1 ms. The time is from publish to acknowledgement. One client requests ten new names a second that take 8 s each. Two lookups run at a time, as with Node.js's four threads.",
+    "On SQLite, an integration receives 50 access logs a second for 20 seconds. Each delivery uses a new connection to a name that resolves in 1 ms. Latency is measured from publish to acknowledgement. One client requests ten new names a second, and each takes 8 s to resolve. Two lookups run at a time, as with Node.js's default of four threads.",
   leavesOut: "The system's resolver (simulated by a queue of the same size), and the requests that save integrations.",
   lines: {
     [name]: {
-      ours: "p95 from publish to acknowledgement beside slow names",
+      ours: "p95 from publish to acknowledgement, with slow names",
       peer: "p95 without slow names",
       unit: "ms",
       goal: { is: "at most", ratio: 1.5 }

@@ -15,14 +15,14 @@ const name = "install"
 const megabytes = (folder: string): number =>
   (Number(/^\d+/.exec(execFileSync("du", ["-sk", folder], { encoding: "utf8" }))?.[0]) * 1_024) / 1_000_000
 
-/** Runs `npm install` for some dependencies in an empty project, and measures the result. */
+/** Runs `npm install` for these dependencies in an empty project, and measures the result. */
 const install = Effect.fnUntraced(function* (
   dependencies: Readonly<Record<string, string>>,
   overrides: Readonly<Record<string, string>>
 ) {
   const project = yield* temporaryFolder
   writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, dependencies, overrides }))
-  // Needs no registry if the packages are in npm's cache.
+  // Works without a registry if the packages are in npm's cache.
   execFileSync("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: project,
     stdio: ["ignore", process.stderr, process.stderr]
@@ -59,8 +59,8 @@ const run = Effect.fnUntraced(function* () {
     readFileSync(join(root, "packages/doorhook/package.json"), "utf8")
   )
   const { effect } = manifest.dependencies
-  // The overrides only give the location of packages. npm installs those that `doorhook` depends on, as from a
-  // registry.
+  // The overrides only say where the packages are. As with a registry, npm installs only those that `doorhook` depends
+  // on.
   const ours = yield* install({ doorhook }, others)
   const peer = yield* install({ effect }, {})
   const more = { packages: ours.packages, of_doorhook_mb: rounded(ours.own), peer_packages: peer.packages }
@@ -70,7 +70,7 @@ const run = Effect.fnUntraced(function* () {
 export const benchmark: Benchmark = {
   name,
   minutes: 1,
-  summary: "megabytes of `npm install doorhook` in an empty project, against `effect` alone",
+  summary: "megabytes on disk after `npm install doorhook` in an empty project, against `effect` alone",
   compares:
     "`npm install` of the packed archives with their dependencies in an empty project, against `npm install` of `effect` alone. The size is that of `node_modules` on disk, as `du` reports it.",
   leavesOut: "Duration and network traffic of an installation.",

@@ -28,7 +28,7 @@ const latency = 50
 const publishBatch = 1_000
 
 /**
- * Publishes calls at an even pace, with a backlog of access logs. Returns the times until request and until
+ * Publishes calls at an even pace, with a backlog of access logs. Returns the times from publish to request and to
  * acknowledgement.
  */
 const publishCalls = Effect.fnUntraced(function* (port: number, calls: number, waiting: number) {
@@ -60,8 +60,8 @@ const publishCalls = Effect.fnUntraced(function* (port: number, calls: number, w
 /**
  * Writes rows to a SQLite file and syncs each, with a pause before each. Returns the latencies in milliseconds.
  *
- * This latency is the minimum for a durable write on the sending thread. It shows how much of a call's latency is due
- * to the disk.
+ * No durable write on the sending thread can be faster, so these latencies show how much of a call's latency comes from
+ * the disk.
  */
 const durableWrites = async (file: string, count: number, pause: number): Promise<ReadonlyArray<number>> => {
   const db = new DatabaseSync(file)
@@ -111,7 +111,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
     // The minimum for each call is a write to disk, followed by a request.
     least.push(quantile(requests, 0.5) + quantile(writes, 0.5))
     process.stderr.write(
-      `round ${round + 1}: p99 to leave ${rounded(idle.at(-1) ?? 0)} ms idle, ${rounded(busy.at(-1) ?? 0)} ms with a backlog (${behind.backlog} left at the end), disk alone ${rounded(disk.at(-1) ?? 0)} ms; p50 to the answer ${rounded(acknowledged.at(-1) ?? 0)} ms, bare request and sync ${rounded(least.at(-1) ?? 0)} ms\n`
+      `round ${round + 1}: p99 to request ${rounded(idle.at(-1) ?? 0)} ms idle, ${rounded(busy.at(-1) ?? 0)} ms with a backlog (${behind.backlog} left at the end), sync alone ${rounded(disk.at(-1) ?? 0)} ms; p50 to acknowledgement ${rounded(acknowledged.at(-1) ?? 0)} ms, bare request and sync ${rounded(least.at(-1) ?? 0)} ms\n`
     )
   }
   return [
@@ -124,13 +124,13 @@ const run = Effect.fnUntraced(function* (options: Options) {
 export const benchmark: Benchmark = {
   name,
   minutes: 4,
-  summary: "time from publishing a call to its request, with and without a backlog of 100,000 access logs",
+  summary: "time between publishing a call and sending its request, with and without a backlog of 100,000 access logs",
   compares:
-    "500 calls are published one by one on SQLite, 20 ms apart. Each is on disk before it is sent. The time is from publish until its request is sent, once when idle and once with 100,000 access logs waiting for the same receivers, which take 50 ms each. The second line compares publish to acknowledgement, when idle, with one row synced to the same disk plus a bare request. The third line compares publish to request, when idle, with the synced row alone.",
+    "500 calls are published one by one on SQLite, 20 ms apart. Each call is on disk before it is sent. The first line compares the time from publish to request in two cases: with 100,000 access logs waiting for the same receivers, which take 50 ms to respond, and when idle. The second line compares the time from publish to acknowledgement, when idle, with that of a bare request plus one row synced to the same disk. The third line compares the time from publish to request, when idle, with that of the synced row alone.",
   leavesOut: "Bursts of calls, PostgreSQL, and receivers that are slow or down (see `fairness`).",
   lines: {
     [name]: {
-      ours: "p99 from publish to request with the backlog",
+      ours: "p99 from publish to request, with the backlog",
       peer: "p99 without the backlog",
       unit: "ms",
       goal: { is: "at most", ratio: 2 }

@@ -1,5 +1,5 @@
 /**
- * Measures how much clients that read long lists delay others.
+ * Measures how much clients that read long lists delay other clients.
  */
 import { DeliveryStore, IntegrationStore, Publisher } from "@doorhook/core"
 import { Effect } from "effect"
@@ -25,7 +25,7 @@ const name = "lists"
 
 const defaultRows = 1_000_000
 
-/** Number of real deliveries. All others are copies of them. */
+/** Number of real deliveries. All other deliveries are copies of them. */
 const templates = 1_000
 
 const clients = 10
@@ -57,7 +57,7 @@ const startNoting = Effect.acquireRelease(
   ({ server }) => Effect.sync(() => server.close())
 )
 
-/** Creates a database whose building has a number of events and no integration. */
+/** Creates a database with one building that has `rows` events and no integration. */
 const prepare = Effect.fnUntraced(function* (rows: number) {
   const database = yield* temporaryDatabase
   const port = yield* startReceiver()
@@ -67,7 +67,7 @@ const prepare = Effect.fnUntraced(function* (rows: number) {
     yield* publisher.publish(Array.from({ length: templates }, (_, n) => eventIn(building, n)))
     yield* delivered(templates)
     yield* (yield* IntegrationStore).remove(integration)
-    // A first read makes the store index the events, so the copies are indexed too.
+    // The store indexes events from the first read on, so this read ensures that the copies are indexed too.
     const { scope } = integration
     const page = { offset: 0, limit: 1, countUpTo: 1 }
     yield* (yield* DeliveryStore).events({ scope, resource_type: "access_log", ...page })
@@ -103,7 +103,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
   const read = (seconds: number) => load({ pid, port, requests, connections: clients, warmUp: 0, seconds })
 
   let last = templates
-  /** Publishes a number of calls. Returns their latencies from publish to the receiver, in milliseconds. */
+  /** Publishes calls. Returns their latencies from publish to the receiver, in milliseconds. */
   const ring = (count: number) =>
     Effect.gen(function* () {
       const latencies: Array<number> = []
@@ -145,7 +145,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
     beside.push(quantile(latencies, 0.99))
     const of = (values: ReadonlyArray<number>): string =>
       `p50 ${rounded(quantile(values, 0.5))} ms, p99 ${rounded(quantile(values, 0.99))} ms, at most ${rounded(Math.max(...values))} ms`
-    process.stderr.write(`round ${round + 1}: beside readers ${of(latencies)}; alone ${of(without)}\n`)
+    process.stderr.write(`round ${round + 1}: with readers ${of(latencies)}; without ${of(without)}\n`)
   }
   return [
     {
@@ -161,13 +161,13 @@ export const benchmark: Benchmark = {
   name,
   minutes: 3,
   summary:
-    "latency of a call while 10 clients read deep pages of a building with a million events, against without them",
+    "latency of a call while 10 clients read deep pages of a building with a million events, against its latency without them",
   compares:
-    "400 calls are published one by one over HTTP to the built `doorhook serve`, on a SQLite file in which the building has 1,000,000 events. The time is from publish to the receiver, once when idle and once while ten clients read the deepest pages of 100 access logs as fast as possible. The results include pages a second without calls, and the server's processor time per page.",
+    "400 calls are published one by one over HTTP to the built `doorhook serve`, on a SQLite file in which the building has 1,000,000 events. Latency is measured from publish to arrival at the receiver: once when idle, and once while ten clients read the deepest pages, of 100 access logs each, as fast as possible. The results include pages per second without calls, and the server's processor time per page.",
   leavesOut: "PostgreSQL, where another process reads the lists, and clients on other machines.",
   lines: {
     [name]: {
-      ours: "p99 from publish to the receiver, beside 10 readers of lists",
+      ours: "p99 from publish to the receiver, with 10 clients that read lists",
       peer: "p99 without readers",
       unit: "ms",
       goal: { is: "at most", ratio: 2 }

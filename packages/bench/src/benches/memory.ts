@@ -13,7 +13,7 @@ import { temporaryDatabase } from "../harness/TemporaryFile.ts"
 
 const name = "memory"
 
-/** Allowed growth of resident memory through the backlog, in megabytes. */
+/** Allowed growth of resident memory by the backlog, in megabytes. */
 const allowed = 120
 
 const program = fileURLToPath(new URL("../hold.ts", import.meta.url))
@@ -48,7 +48,7 @@ export const benchmark: Benchmark = {
   minutes: 2,
   summary: "resident memory with 1 million deliveries waiting, against idle",
   compares:
-    "A process with the engine on SQLite delivers 20,000 events and rests. Then 1,000,000 arrive for 16 integrations whose receiver refuses connections. After another ten seconds of rest, its resident memory is compared with that during the first rest.",
+    "A process with the engine on SQLite delivers 20,000 events and rests. Then 1,000,000 events are published for 16 integrations whose receiver refuses connections. After another ten seconds of rest, the resident memory of the process is compared with that during the first rest.",
   leavesOut: "Receivers that hold their connections open, and the system's file cache.",
   lines: {
     [name]: {

@@ -124,11 +124,11 @@ const urlencoded = "refresh grants/s, urlencoded bodies"
 export const benchmark: Benchmark = {
   name,
   minutes: 3,
-  summary: "refresh grants a second in memory and on SQLite, against @node-oauth/oauth2-server and oidc-provider",
+  summary: "refresh grants per second in memory and on SQLite, against @node-oauth/oauth2-server and oidc-provider",
   compares:
-    "A confidential client refreshes tokens of 64 users over 32 keep-alive connections, as fast as possible. In memory: the built `doorhook serve --database memory`, `@node-oauth/oauth2-server` on bare `node:http`, and `oidc-provider`. All keep the refresh token and issue an access token for a day. Ours stores only SHA-256 hashes, and the newest hundred access tokens of a grant. On SQLite: `doorhook serve` on a file, and `@node-oauth/oauth2-server` over `node:sqlite` with WAL and `synchronous=FULL`, one transaction per refresh. Both sync a token to disk before they respond. The limit of token requests of ours is off. Each round is a new process. In the second line ours gets multipart bodies and the best peer urlencoded ones, because no peer reads multipart. Processor time is that of the server's process. Statements are counted twice: without and with those that begin and end a transaction.",
+    "A confidential client refreshes the tokens of 64 users over 32 keep-alive connections, as fast as possible. In memory: the built `doorhook serve --database memory`, `@node-oauth/oauth2-server` on bare `node:http`, and `oidc-provider`. All servers keep the refresh token unchanged and issue access tokens valid for a day. Ours stores tokens only as SHA-256 hashes, and keeps only the newest hundred access tokens of a grant. On SQLite: `doorhook serve` on a file, and `@node-oauth/oauth2-server` over `node:sqlite` with WAL and `synchronous=FULL`, one transaction per refresh. Both sync a token to disk before they respond. Our limit on token requests is off. Each round is a new process. In the second line ours gets multipart bodies and the best peer urlencoded ones, because no peer reads multipart. Processor time is that of the server's process. Statements are counted twice: without and with the statements that begin or end transactions.",
   leavesOut:
-    "PostgreSQL, logging in, rotating refresh tokens, and purging old tokens, which the peers do not do. In memory, the peers use the models of their documentation, which are not meant for production.",
+    "PostgreSQL, logging in, rotating refresh tokens, and purging old tokens, which the peers do not do. In memory, the peers use the models from their documentation, which are not meant for production.",
   lines: {
     [name]: {
       ours: urlencoded,

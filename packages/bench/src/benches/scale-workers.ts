@@ -27,7 +27,10 @@ const latency = 50
 /** Concurrency of each worker. Access logs use four fifths of it, which allows 320 deliveries a second. */
 const concurrency = 20
 
-/** Number of integrations. Their total concurrency is far above that of all workers, so it is never the limit. */
+/**
+ * Number of integrations. The requests allowed to all of them together far exceed the concurrency of all workers, so
+ * they are never the limit.
+ */
 const integrations = 64
 
 const workerCounts = [1, 2, 4] as const
@@ -55,7 +58,7 @@ const startWorker = (url: string): Effect.Effect<void, never, Scope.Scope> =>
       })
   )
 
-/** Measures the deliveries a second of several workers together, after all of them have started. */
+/** Measures the total deliveries per second of several workers, after all of them have started. */
 const drained = Effect.fnUntraced(function* (server: PostgresServer, port: number, workers: number, sizes: Sizes) {
   const url = yield* server.newDatabase
   const measure = Effect.gen(function* () {
@@ -108,20 +111,20 @@ const run = Effect.fnUntraced(function* (options: Options) {
 export const benchmark: Benchmark = {
   name,
   minutes: 3,
-  summary: "deliveries a second of 1, 2 and 4 worker processes on one PostgreSQL, against linear scaling",
+  summary: "deliveries per second of 1, 2 and 4 worker processes on one PostgreSQL server, against linear scaling",
   compares:
-    "Worker processes deliver a backlog for 64 integrations from one database. The receiver takes 50 ms. Each worker has a concurrency of 20, of which 16 serve access logs: at most 320 deliveries a second. The limit is thus the receivers, as in practice, and not the two cores. Deliveries are counted for 10 seconds after all workers have started.",
-  leavesOut: "The limits of processors and database, and workers on other machines.",
+    "Worker processes deliver a backlog for 64 integrations from one database. The receiver takes 50 ms to respond. Each worker has a concurrency of 20, of which 16 serve access logs: at most 320 deliveries a second. So the receiver's latency limits the rate, as in practice, and not the two cores. Deliveries are counted for 10 seconds after all workers have started.",
+  leavesOut: "The rate at which processors or the database become the limit, and workers on other machines.",
   lines: {
     [name]: {
       ours: "deliveries/s of 4 workers",
-      peer: "four times that of 1 worker",
+      peer: "four times the rate of 1 worker",
       unit: "1/s",
       goal: { is: "at least", ratio: 0.9 }
     },
     [`${name}/2`]: {
       ours: "deliveries/s of 2 workers",
-      peer: "twice that of 1 worker",
+      peer: "twice the rate of 1 worker",
       unit: "1/s",
       goal: { is: "at least", ratio: 0.9 }
     }

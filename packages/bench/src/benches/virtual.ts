@@ -15,12 +15,12 @@ import { rounded } from "../harness/Statistics.ts"
 
 const name = "virtual"
 
-/** The target, in simulated days a second. */
+/** The target, in simulated days per second. */
 const wanted = 30
 
 const command = fileURLToPath(new URL("../../../doorhook/src/command/main.ts", import.meta.url))
 
-/** Options for 250 events a day, each for four integrations, which makes 1,000 deliveries. */
+/** Options for 250 events a day. Each goes to four integrations, which makes 1,000 deliveries a day. */
 const workload = ["--preset", "residential-200", "--rate-scale", "0.36", "--building-integrations", "4"]
 
 interface Report {
@@ -62,9 +62,9 @@ const run = Effect.fnUntraced(function* (options: Options) {
 export const benchmark: Benchmark = {
   name,
   minutes: 1,
-  summary: "simulated days a second of the whole engine on virtual time, 1,000 deliveries a day",
+  summary: "simulated days per second, with the whole engine on virtual time and 1,000 deliveries a day",
   compares:
-    "`doorhook simulate run --virtual` simulates 365 days of a building with about 250 events a day for four integrations: planned traffic, publisher, dispatcher, store in memory and modelled receivers. Every delivery is checked against four rules. Simulated days are divided by the elapsed time.",
+    "`doorhook simulate run --virtual` simulates 365 days of a building with about 250 events a day for four integrations: planned traffic, publisher, dispatcher, a store in memory and modelled receivers. Every delivery is checked against four rules. The rate is simulated days divided by elapsed time.",
   leavesOut:
     "Heartbeats and polls of an idle engine (virtual time jumps to the next due event), starting the process, signatures, and failing receivers.",
   lines: {

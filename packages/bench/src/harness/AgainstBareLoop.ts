@@ -17,7 +17,7 @@ type Engine<E> = Layer.Layer<Publisher | DeliveryStore | IntegrationStore, E>
 
 const unchanged = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => effect
 
-/** Compares engines, a new one on new storage for each round, with the loop. */
+/** Compares the engine with the loop. Each round has a new engine on new storage. */
 export const againstBareLoop = Effect.fnUntraced(function* <E>(
   line: string,
   newEngine: Effect.Effect<Engine<E>, never, Scope.Scope>,

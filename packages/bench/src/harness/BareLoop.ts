@@ -1,6 +1,6 @@
 /**
- * The reference for deliveries: a loop that signs the same bodies and posts many of them at a time with
- * `undici.request`, without storing or retrying.
+ * The reference for deliveries: a loop that signs the same bodies and posts them concurrently with `undici.request`. It
+ * neither stores nor retries.
  */
 import { bodyOf } from "@doorhook/core"
 import { createHmac } from "node:crypto"

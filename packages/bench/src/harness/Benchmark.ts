@@ -11,7 +11,7 @@ interface Goal {
   readonly ratio: number
 }
 
-/** One comparison that a benchmark prints. */
+/** One comparison in a benchmark's output. */
 interface Line {
   /** Labels of the measured values of ours and of the peer. */
   readonly ours: string
@@ -30,7 +30,7 @@ export interface Finding {
   readonly peer: ReadonlyArray<number>
   /** Further figures, with units in their names. */
   readonly more?: Readonly<Record<string, number | string>>
-  /** Why the peer has failed, if there are no values for that reason. */
+  /** Why the peer failed, if that is why it has no values. */
   readonly failed?: string
 }
 
@@ -42,9 +42,9 @@ export interface Benchmark {
   readonly compares: string
   /** What the benchmark does not show. */
   readonly leavesOut: string
-  /** The lines by name, the headline first. Each result has the name of its line. */
+  /** The lines by name, the most important first. Each result has the name of its line. */
   readonly lines: Readonly<Record<string, Line>>
-  /** Duration with three rounds on a quiet machine with two cores, in minutes. */
+  /** Duration of three rounds on a quiet machine with two cores, in minutes. */
   readonly minutes: number
   /** Whether the benchmark supports `--profile`. Default: no. */
   readonly canProfile?: true
@@ -62,7 +62,7 @@ export interface Result {
   readonly name: string
   readonly ours: number | null
   readonly peer: number | null
-  /** The median of the ratios of the rounds. */
+  /** Median of the ratios in each round. */
   readonly ratio: number | null
   readonly goal: number | null
   readonly goal_is: Goal["is"] | null

@@ -21,8 +21,8 @@ export const runScript = (name: string, ...args: ReadonlyArray<string>): void =>
 }
 
 /**
- * Returns arguments of Node.js that start the command. Builds the command first, once per process, so that no benchmark
- * measures an old build.
+ * Returns the arguments for Node.js that start the command. Builds the command first, once per process, so that no
+ * benchmark measures an old build.
  *
  * The command runs from `dist` only inside a `node_modules` folder, so the workspace's symbolic link must not be
  * resolved.
@@ -33,5 +33,5 @@ export const builtCommand: Effect.Effect<ReadonlyArray<string>> = Effect.sync(()
   return ["--preserve-symlinks-main", join(root, "node_modules/doorhook/bin/doorhook.js")]
 })
 
-/** The folder in which the command caches compiled code, instead of beside its sources. */
+/** Folder for the command's cache of compiled code, which is beside the sources by default. */
 export const compileCache = join(root, "node_modules/.cache/node")

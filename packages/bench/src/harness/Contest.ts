@@ -10,7 +10,7 @@ export interface Outcome<Name extends string, A> {
   readonly failures: ReadonlyMap<Name, string>
 }
 
-/** Returns the results of a contender; none if it has failed. */
+/** Returns the results of a contender, or none if it has failed. */
 export const answersOf = <Name extends string, A>(
   { answers, failures }: Outcome<Name, A>,
   name: Name
@@ -27,7 +27,7 @@ export const failureOf = <Name extends string>(
 
 /**
  * Runs the rounds. A peer that fails is left out of later rounds; if ours fails, the contest fails. `tell` describes a
- * result for progress lines.
+ * result in progress lines.
  */
 export const contest = Effect.fnUntraced(function* <Name extends string, A, E, R>(
   contenders: { readonly ours: ReadonlyArray<Name>; readonly peers: ReadonlyArray<Name> },

@@ -10,7 +10,7 @@ const publishBatch = 100
 const publishers = 4
 
 /**
- * Settings with which the engine keeps as many requests open as the peers. Access logs use four fifths of the
+ * Settings with which the engine keeps as many requests open as the peers: access logs get four fifths of the
  * concurrency.
  */
 export const settings = { concurrency: (openRequests * 5) / 4 }
@@ -26,7 +26,7 @@ const publishAll = Effect.fnUntraced(function* (count: number) {
   yield* Effect.forEach(batches, (events) => publisher.publish(events), { concurrency: publishers, discard: true })
 })
 
-/** Publishes events and waits until all are settled. Returns deliveries and publications a second. */
+/** Publishes events and waits until all are settled. Returns deliveries and publications per second. */
 export const drain = Effect.fnUntraced(function* (count: number) {
   const before = yield* countDelivered
   const began = performance.now()

@@ -50,7 +50,7 @@ const engineOn = <E>(
     Layer.provideMerge(NodeCrypto.layer),
     // Standard output is reserved for results.
     Layer.provide(Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])),
-    // Without it, layers would be shared by identity, but each engine must be separate.
+    // Effect builds identical layers once and shares them, but each engine must be separate.
     Layer.fresh
   )
 
@@ -72,7 +72,7 @@ export const postgresEngine = (
   directory: Layer.Layer<Directory> = hostDirectory
 ) => engineOn(onPostgres(url), settings, transport, directory)
 
-/** Makes a publisher on a PostgreSQL database. It has no dispatcher, because workers deliver. */
+/** Makes a publisher on a PostgreSQL database, without a dispatcher because workers deliver. */
 export const postgresPublisher = (url: string) =>
   Publisher.layer.pipe(
     Layer.provideMerge(

@@ -5,7 +5,7 @@ import { bindAll, BuildingId, builtInTable, ClientId, DeliveryStore, Integration
 import { Effect, Redacted, Schedule } from "effect"
 import { integrationCount, signingSecret } from "./Workload.ts"
 
-/** Creates an integration of a building with a receiver on this machine, addressed by any host name. */
+/** Creates an integration of a building with a receiver on this machine. `host` is the host name in its URL. */
 export const createIntegration = (building: number, port: number, host = "127.0.0.1") =>
   Effect.flatMap(IntegrationStore, (store) =>
     store.create({
@@ -35,6 +35,6 @@ export const countDelivered = Effect.flatMap(DeliveryStore, (store) =>
   Effect.map(store.summary(0), ({ states }) => states.delivered)
 )
 
-/** Waits until a number of deliveries are delivered. Polls rarely, because polling slows down the engine. */
+/** Waits until this many deliveries are delivered. Polls rarely, because polling slows down the engine. */
 export const delivered = (count: number) =>
   Effect.repeat(countDelivered, { until: (found) => found >= count, schedule: Schedule.spaced("20 millis") })

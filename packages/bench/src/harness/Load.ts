@@ -11,7 +11,7 @@ import { median, rounded } from "./Statistics.ts"
 const program = fileURLToPath(new URL("../load.ts", import.meta.url))
 
 export interface LoadTask extends Pick<ServerProcess, "pid" | "port"> {
-  /** Complete requests, head and body, sent in turn. */
+  /** Complete requests (head and body), sent in turn. */
   readonly requests: ReadonlyArray<string>
   readonly connections: number
   /** Duration of the warm-up and of the measurement, in seconds. */

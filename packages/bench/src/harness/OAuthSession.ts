@@ -1,5 +1,5 @@
 /**
- * A client and its user, who logs in by the form, exchanges codes and creates integrations.
+ * A client and its user: logs in through the form, exchanges codes and creates integrations.
  */
 import type { ResourceType } from "@doorhook/core"
 import { building, client, user } from "./ServerProcess.ts"
@@ -12,7 +12,7 @@ export interface Tokens {
 
 const found = (pattern: RegExp, text: string): string => {
   const match = pattern.exec(text)?.[1]
-  if (match === undefined) throw new Error(`there is no ${pattern.source} in ${text}`)
+  if (match === undefined) throw new Error(`${pattern.source} does not match ${text}`)
   return match
 }
 

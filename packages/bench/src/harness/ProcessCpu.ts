@@ -8,9 +8,9 @@ const tick = 10
 
 interface ProcessTimes {
   readonly parent: number
-  /** Time of the process itself, in ticks. */
+  /** Processor time of the process itself, in ticks. */
   readonly own: number
-  /** Time of its ended children, in ticks. */
+  /** Processor time of its ended children, in ticks. */
   readonly ended: number
 }
 
@@ -29,7 +29,7 @@ const timesOf = (pid: string): ProcessTimes | undefined => {
   return { parent: field(4), own: field(14) + field(15), ended: field(16) + field(17) }
 }
 
-/** Whether this platform has `/proc`. */
+/** Whether this platform has Linux's `/proc`. */
 export const canMeasureServers = process.platform === "linux"
 
 /** Returns the processor time of a process and its children, including ended ones, in milliseconds. */

@@ -36,10 +36,10 @@ const tableOf = (title: string, times: ReadonlyMap<string, number>, total: numbe
   )
 }
 
-/** Whether a function is part of the profiler, whose work is left out. */
+/** Whether a function is part of the profiler itself, which the tables leave out. */
 const isProfiler = (name: string): boolean => name.includes("node:inspector")
 
-/** Adds up the times of functions including their callees. A recursive function counts once. */
+/** Adds up the times of functions including their callees. Recursive calls count only once. */
 const addWithCallees = (
   profile: Profiler.Profile,
   selfTimes: ReadonlyMap<number, number>,
@@ -80,11 +80,11 @@ const describe = (profile: Profiler.Profile): string => {
   return [
     tableOf("share of time by part of the program", parts, total, 25),
     tableOf("by function", functions, total, 40),
-    tableOf("by function of ours, including its callees", addWithCallees(profile, selfTimes, names), total, 50)
+    tableOf("by doorhook function, including its callees", addWithCallees(profile, selfTimes, names), total, 50)
   ].join("\n\n")
 }
 
-/** Runs an effect under the profiler, prints the tables, and saves the profile in a format for browser developer tools. */
+/** Runs an effect under the profiler, prints the tables, and saves the profile for a browser's developer tools. */
 export const profiled =
   (name: string) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>

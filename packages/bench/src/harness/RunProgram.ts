@@ -16,12 +16,12 @@ export class ProgramFailed extends Schema.TaggedError<ProgramFailed>()("ProgramF
   }
 }
 
-/** The flags that the command sets itself (`packages/doorhook/bin/doorhook.js`). */
+/** The Node.js flags that the command itself sets (`packages/doorhook/bin/doorhook.js`). */
 export const commandFlags = ["--max-semi-space-size=16", "--heap-growing-percent=100"]
 
 /**
- * Runs one of our programs with the command's own flags until it ends. Returns its output, parsed as JSON of type `A`
- * without a check.
+ * Runs one of our programs with the command's own flags until it ends. Returns its output, parsed as JSON and not
+ * checked to be an `A`.
  */
 export const runProgram = <A>(
   what: string,

@@ -17,10 +17,10 @@ import { temporaryFolder } from "./TemporaryFile.ts"
 const inside = new URL("../inside.ts", import.meta.url)
 const sources = fileURLToPath(new URL("../../../doorhook/src/command/main.ts", import.meta.url))
 
-/** Number of statements that have reached a database. */
+/** Number of statements sent to a database. */
 export interface Observed {
   readonly queries: number
-  /** Number of statements that begin or end transactions. */
+  /** Number of statements that began or ended transactions. */
   readonly controls: number
 }
 
@@ -28,7 +28,7 @@ export interface Observed {
 export const isControl = (statement: string): boolean =>
   /^\s*(?:BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b/i.test(statement)
 
-/** Requests to an observed server. When a request is done, the server answers with the counts of statements so far. */
+/** Requests to an observed server. After each request, the server answers with the number of statements so far. */
 export type Question =
   | { readonly ask: "statements" }
   /** Starts a profile. */
@@ -39,7 +39,7 @@ export type Question =
 export interface ServerProcess {
   readonly pid: number
   readonly port: number
-  /** The line in which the server reported that it is ready. */
+  /** The line with which the server reported that it was ready. */
   readonly line: string
   readonly ask: (question: Question) => Effect.Effect<Observed>
 }
@@ -90,7 +90,7 @@ const startNode = (
 export const startProgram = (program: string, args: ReadonlyArray<string>) =>
   startNode(["--conditions=source", program, ...args])
 
-/** Starts a server from `peers`, which prints its address and more as a line of JSON. */
+/** Starts a server from `peers`, which prints its address and other values as a line of JSON. */
 export const startPeer = (peer: string, args: ReadonlyArray<string>) =>
   startProgram(fileURLToPath(new URL(`../peers/${peer}/serve.ts`, import.meta.url)), args)
 
@@ -107,7 +107,9 @@ const directory = {
   tenants: []
 }
 
-/** Arguments that run the command from its sources, which is a little slower, so that a profile shows their files. */
+/**
+ * Arguments that run the command from its sources. That is a little slower, but a profile then shows the source files.
+ */
 const observedCommand = [...commandFlags, "--conditions=source", "--import", inside.href, sources]
 
 /** Starts the service on a database: a file, a URL, or `memory`. */

@@ -1,7 +1,7 @@
 /**
  * Fills a store with settled deliveries by copying a few real ones in SQL, which is far faster than delivering them.
  *
- * A copy is the original row with new ids, so it is valid for any columns.
+ * A copy differs from the original row only in its ids, so this works for any columns.
  */
 import { Effect } from "effect"
 import { DatabaseSync } from "node:sqlite"
@@ -24,7 +24,7 @@ const numberColumns = new Set([
 const textColumns = new Set(["events.id", "event_id"])
 
 /**
- * Returns SQL for the value of a column in copy number `k` of a row. In event ids, the copy's number replaces the time.
+ * Returns SQL for the value of a column in copy `k` of a row. In event ids, the number of the copy replaces the time.
  */
 const columnOf = (table: string, column: string, span: number, padded: string): string => {
   const has = (names: ReadonlySet<string>) => names.has(column) || names.has(`${table}.${column}`)
@@ -40,18 +40,18 @@ interface Database {
   readonly run: (statement: string) => Promise<void>
   /** Returns SQL for a table `copies (k)` of the numbers from `first` to `last`. */
   readonly copies: (first: number, last: number) => string
-  /** SQL for the number of a copy in nine digits. */
+  /** SQL for the number of a copy, padded to nine digits. */
   readonly padded: string
-  /** Marks the numbers of events and deliveries up to a number as used. */
+  /** Marks all numbers up to `number` as used, for events and deliveries. */
   readonly skipTo: (number: number) => Promise<void>
-  /** Runs the maintenance that would otherwise happen during the measurement. */
+  /** Runs the maintenance that would otherwise run during the measurement. */
   readonly tidy: () => Promise<void>
 }
 
 /** Minimum time between progress lines, in milliseconds. */
 const tellEvery = 10_000
 
-/** Copies the existing rows until there are `rows` deliveries. */
+/** Copies the existing rows until the store has `rows` deliveries. */
 const fill = async (db: Database, rows: number): Promise<void> => {
   let told = performance.now()
   const templates = await db.numberOf("SELECT count(*) FROM deliveries")
@@ -154,6 +154,6 @@ const inPostgres = (url: string, rows: number) =>
     (client) => Effect.promise(() => client.end())
   )
 
-/** Fills a store until it has `rows` deliveries. All existing deliveries must be delivered. */
+/** Fills a store until it has `rows` deliveries. All existing ones must have been delivered. */
 export const fillWithSettled = (storage: "sqlite" | "postgres", address: string, rows: number): Effect.Effect<void> =>
   storage === "sqlite" ? inSqlite(address, rows) : inPostgres(address, rows)

@@ -11,16 +11,16 @@ import { building, isControl, startService } from "./ServerProcess.ts"
 import { median } from "./Statistics.ts"
 import { temporaryDatabase } from "./TemporaryFile.ts"
 
-/** A counted operation. `check` is a request that is refused right after the check of its token. */
+/** A counted operation. `check` is a request that is refused immediately after the check of its token. */
 export type Operation = "exchange" | "refresh" | "check" | "get"
 
 /**
- * Number of times that each operation is counted. The dispatcher's statements fall into fewer than half of the runs, so
- * the median excludes them.
+ * Number of times that each operation is counted. The dispatcher's own statements run during fewer than half of the
+ * repetitions, so they do not change the median.
  */
 const repetitions = 15
 
-/** Counts the statements of one operation, without and with those that begin and end transactions. */
+/** Counts the statements of one operation, without and with the statements that begin or end transactions. */
 const countOne = Effect.fnUntraced(function* (observe: Effect.Effect<Observed>, operation: () => Promise<unknown>) {
   const before = yield* observe
   yield* Effect.promise(operation)

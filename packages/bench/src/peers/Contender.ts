@@ -1,7 +1,7 @@
 /**
- * A system that delivers webhooks durably: ours, or a queue that is commonly used for it.
+ * A system that delivers webhooks durably: ours, or a queue that is commonly used for webhooks.
  *
- * The interface uses promises, because the queues do.
+ * The interface uses promises because the queues do.
  */
 
 export type OnAnswer = (n: number) => void
@@ -20,7 +20,7 @@ export interface Place {
 export interface Session {
   /** Publishes the events with these numbers. Resolves when they are durable. */
   readonly publish: (numbers: ReadonlyArray<number>) => Promise<void>
-  /** Returns how many events are acknowledged and recorded. May be too low while requests are open. */
+  /** Returns how many events are acknowledged and recorded; while requests are open, the number may be too low. */
   readonly settled: () => Promise<number>
   readonly close: () => Promise<void>
 }
@@ -29,7 +29,7 @@ export interface Contender {
   /** Name, version and durability. */
   readonly title: string
   readonly storage: "sqlite" | "postgres" | "redis-always" | "redis-everysec" | "none"
-  /** The contender's best batch size, and the number of concurrent callers. */
+  /** The contender's best batch size, and the best number of concurrent callers. */
   readonly batch: number
   readonly publishers: number
   readonly open: (place: Place) => Promise<Session>

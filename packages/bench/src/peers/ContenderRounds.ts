@@ -18,7 +18,10 @@ import type { DrainAnswer, DrainTask, SteadyAnswer, SteadyTask } from "./Contend
 
 const program = fileURLToPath(new URL("../contend.ts", import.meta.url))
 
-/** Queues whose accepted jobs survive a power cut. The other peer is faster but may lose the jobs of up to a second. */
+/**
+ * Queues whose accepted jobs survive a power cut. The remaining peer is faster, but may lose up to a second of accepted
+ * jobs.
+ */
 const durablePeers = ["bullmq", "pg-boss", "graphile-worker"] satisfies ReadonlyArray<ContenderName>
 const peers = [...durablePeers, "bullmq-everysec"] as const satisfies ReadonlyArray<ContenderName>
 

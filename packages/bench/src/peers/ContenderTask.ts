@@ -8,7 +8,7 @@ interface Common {
   readonly storage: string
   /** The receiver's port. */
   readonly port: number
-  /** Number of deliveries before the measurement. */
+  /** Number of deliveries to make before the measurement. */
   readonly warmUp: number
   /** Ids of the main processes of the storage servers, whose processor time counts. */
   readonly servers: ReadonlyArray<number>
@@ -21,7 +21,7 @@ export interface DrainTask extends Common {
 }
 
 export interface DrainAnswer {
-  /** Deliveries a second, from the first publication until all are settled. */
+  /** Deliveries per second, from the first publication until all are settled. */
   readonly rate: number
   /** Processor time of all processes except the receiver, in milliseconds per delivery. */
   readonly cpu: number
@@ -39,7 +39,7 @@ export interface SteadyTask extends Common {
 export interface SteadyAnswer {
   /** Processor time of all processes except the receiver, in milliseconds per delivery. */
   readonly cpu: number
-  /** The part of `cpu` that the storage servers use. */
+  /** The storage servers' part of `cpu`. */
   readonly cpu_of_servers: number
   /** Latency from publish to acknowledgement, in milliseconds. */
   readonly p50: number

@@ -1,6 +1,6 @@
 /**
  * Sends the request of a queue's job. Signs the body at each attempt and sends it with undici's `dispatch`, the fastest
- * way in Node.js. If the response is not 200, the job fails and the queue retries it.
+ * client for Node.js. If the response is not 200, the job fails and the queue retries it.
  */
 import { bodyOf } from "@doorhook/core"
 import { createHmac } from "node:crypto"
@@ -48,7 +48,7 @@ export class SignedPost {
     return this.#answered
   }
 
-  /** Resolves when the receiver has acknowledged. */
+  /** Resolves when the receiver has acknowledged the job. */
   send(job: Job): Promise<void> {
     return new Promise((resolve, reject) => {
       let status = 0

@@ -31,12 +31,12 @@ interface Known {
   answer: boolean
 }
 
-/** Maximum number of scopes whose answers are cached, to bound memory. */
+/** Maximum number of scopes with a cached answer, to bound memory. */
 const mostKnown = 1_024
 
 const keyOf = (user: UserId, scope: Scope): string => `${scope.type} ${scope.id} ${user}`
 
-/** Encodes the scope as one number. Ids are positive, so the sign can distinguish buildings from tenants. */
+/** Encodes a scope as one number. Ids are positive, so the sign distinguishes buildings from tenants. */
 const numberOf = ({ id, type }: Scope): number => id * (type === "building" ? 1 : -1)
 
 /** Converts a failure or defect of the directory to a `DirectoryError`. */
@@ -91,7 +91,7 @@ export class AccessCheck {
    * counted from its start.
    */
   ask(user: UserId, scope: Scope, onAnswer: OnAnswer): AccessAnswer | null {
-    // The operator owns the service scope, so no user's right applies.
+    // The service scope is the operator's own, so there is no user's right to check.
     if (scope.type === "service") return true
     if (this.#isInTurn) {
       const known = this.#known.get(numberOf(scope))
@@ -104,8 +104,8 @@ export class AccessCheck {
   }
 
   /**
-   * Runs synchronous work. During the work, identical calls reuse a synchronous answer. The answers are dropped
-   * afterwards, so a revoked right takes effect at the next attempt.
+   * Runs `work`, which is synchronous. While it runs, identical checks reuse a synchronous answer. The answers are
+   * dropped afterwards, so a revoked right takes effect at the next attempt.
    */
   withinTurn(work: () => void): void {
     if (this.#isInTurn) return work()
@@ -119,7 +119,7 @@ export class AccessCheck {
     }
   }
 
-  /** Interrupts all requests in progress. Their callers get no answer. */
+  /** Interrupts all requests in progress, whose callers get no answer. */
   close(): void {
     const questions = [...this.#open.values()]
     this.#open.clear()

@@ -12,11 +12,11 @@ export const defaultDeadline = 5_000
 /** Statuses that acknowledge: only 200 (the default) or any 2xx. */
 export type AcknowledgementRule = "200" | "2xx"
 
-/** Whether a status acknowledges under the rule. */
+/** Whether a status counts as an acknowledgement under the rule. */
 export const isAcknowledgingStatus = (status: number, rule: AcknowledgementRule): boolean =>
   rule === "200" ? status === 200 : status >= 200 && status <= 299
 
-/** Returns the outcome of a request. The deadline is in milliseconds from its start. */
+/** Returns the outcome of a request. `deadline` is in milliseconds from the start of the request. */
 export const judge = (result: TransportResult, deadline: number, rule: AcknowledgementRule): AttemptOutcome => {
   if (result._tag === "Failed") return result.outcome
   if (!isAcknowledgingStatus(result.status, rule)) return "bad_status"

@@ -18,14 +18,14 @@ export type ExplainedAttempt = Pick<Attempt, "number" | "started_at" | "duration
 
 const isKey = (key: string): key is SentenceKey => Object.hasOwn(sentences, key)
 
-/** Returns the sentence about an outcome or status, preferably the one for this reader. */
+/** Returns the key of the sentence about an outcome or status, preferably the sentence for this reader. */
 const keyFor = (name: string, reader: Reader): SentenceKey | null => {
   const [key, own] = [`attempt_${name}`, `attempt_${name}_${reader}`]
   if (isKey(own)) return own
   return isKey(key) ? key : null
 }
 
-/** Returns sentences about the target of a redirect or the requested wait. */
+/** Returns sentences about where a redirect points, or how long the receiver asked to wait. */
 const answerSaid = (detail: string | null): Sentences => {
   const place = placeIn(detail)
   if (place !== null) return [say("attempt_points", { place })]

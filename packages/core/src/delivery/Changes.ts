@@ -1,5 +1,6 @@
 /**
- * Numbered changes to integrations. A delivery that was held, claimed or published before a change is void.
+ * Numbered changes to integrations. A change invalidates the integration's deliveries that were held, claimed or
+ * published before it.
  *
  * Plain data: nothing here waits or fails.
  */
@@ -16,8 +17,8 @@ export class Changes {
   }
 
   /**
-   * Notes a change to integrations and remembers it for `lease` milliseconds, because a claim or publication that read
-   * the old state can last that long.
+   * Records a change to integrations and remembers it for `lease` milliseconds, because a claim or publication that
+   * read the old state can last that long.
    */
   note(ids: Iterable<IntegrationId>, now: number, lease: number): void {
     this.#latest++
@@ -25,12 +26,12 @@ export class Changes {
     for (const id of ids) this.#byIntegration.set(id, { change: this.#latest, until: now + lease })
   }
 
-  /** Notes that any integration may have changed. */
+  /** Records that any integration may have changed. */
   noteAll(): void {
     this.#latestOfAll = ++this.#latest
   }
 
-  /** Whether an integration has changed since the change with the number `since`. */
+  /** Whether an integration has changed after change number `since`. */
   isVoid(id: IntegrationId, since: number): boolean {
     return (
       this.#latestOfAll > since || (this.#byIntegration.size > 0 && (this.#byIntegration.get(id)?.change ?? 0) > since)

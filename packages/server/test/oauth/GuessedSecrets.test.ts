@@ -27,7 +27,7 @@ const guesses = Array.from({ length: 10 }, (_, n) => `guess ${n}`)
 const basic = (secret: string) => ({ authorization: `Basic ${btoa(`c1:${encodeURIComponent(secret)}`)}` })
 
 describe("guessing a client's secret", () => {
-  it("ends in 429 at all endpoints, only for that address", async () => {
+  it("is refused with 429 at every endpoint, but only from the guesser's address", async () => {
     const code = await obtainCode(server.url)
     const token = { token: "dh_at_x" }
     const send = (path: string, fields: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>>) =>

@@ -1,5 +1,5 @@
 /**
- * A hand-written server of integration reads on fastify and `node:sqlite`. See the README in this folder.
+ * A hand-written server for reads of integrations, on Fastify and `node:sqlite`. See the README in this folder.
  *
  * `serve.ts TOKENS FILE` creates the database, and prints its address, the integration's path and TOKENS access tokens
  * as JSON.
@@ -75,7 +75,7 @@ const minute = 60_000
 let counts = new Map<number, number>()
 let countedSince = 0
 
-/** Returns the number of requests of a grant in this minute, including this one. */
+/** Returns the number of requests by a grant in this minute, including this one. */
 const countOf = (grant: number, now: number): number => {
   if (now >= countedSince + minute) {
     counts = new Map()
@@ -93,7 +93,7 @@ interface Params {
 
 type Request = FastifyRequest<{ readonly Params: Params }>
 
-/** Returns the headers of all responses. */
+/** Returns the headers that all responses have. */
 const headersOf = (request: Request): Record<string, string> => ({
   "content-type": "application/vnd.api+json",
   vary: "Accept",

@@ -1,5 +1,5 @@
 /**
- * Types of the members of `oidc-provider` that are used here. The package has none.
+ * Types of the members of `oidc-provider` that are used here. The package has no types.
  */
 declare module "oidc-provider" {
   import type { IncomingMessage, ServerResponse } from "node:http"

@@ -31,7 +31,7 @@ const provider = new Provider("http://127.0.0.1", {
   rotateRefreshToken: false,
   findAccount: () => ({ accountId, claims: () => ({ sub: accountId }) }),
   ttl: { AccessToken: 86_400, Grant: lifetime, RefreshToken: lifetime },
-  // No login is needed here.
+  // The benchmark needs no login.
   features: { devInteractions: { enabled: false } },
   cookies: { keys: [randomBytes(32).toString("hex")] }
 })

@@ -20,8 +20,8 @@ export const contender: Contender = {
       connectionString: place.storage,
       useListenNotify: true,
       max: 20,
-      // On a busy machine, single publications wait for a connection. A long timeout lets them be late instead of
-      // failing.
+      // On a busy machine, single publications wait for a connection. With a long timeout they are late, but do not
+      // fail.
       connectionTimeoutMillis: 60_000
     })
     boss.on("error", (error) => process.stderr.write(`${String(error)}\n`))
