@@ -175,7 +175,7 @@ const actorOf = ({ user }: Place) => ({ user_id: user, client_id: ClientId.make(
 const placeOf = ({ scenario }: Simulation, scope: Scope): Place | undefined =>
   scenario.places.find((place) => place.scope.type === scope.type && place.scope.id === scope.id)
 
-/** Draws a number and returns the integration with it, or null if there is none. */
+/** Returns the integration with a random number, or null if there is none. */
 const anyIntegration = (world: Simulation): Integration | null => world.integration(between(world.rng, 1, 8))
 
 const bindingsOf = ({ rng }: Simulation) =>

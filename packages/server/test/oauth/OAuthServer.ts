@@ -60,7 +60,7 @@ export interface OAuthServerOptions {
   readonly around?: Layer.Layer<never>
 }
 
-/** The directory. It may include sessions of the host. */
+/** The directory, with the host's sessions if given. */
 const directoryOf = (session: OAuthServerOptions["session"]) =>
   Layer.effect(
     Directory,

@@ -41,7 +41,7 @@ const refusal = (reply: Reply): readonly [number, string] => {
   assertGuarded(reply)
   assert.deepStrictEqual(Object.keys(Object(reply.json)), ["error", "error_description"])
   assert.match(reply.textAt("error_description"), /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/)
-  // Only a 401 has a challenge. With other statuses, client libraries would then ignore the error code.
+  // Only a 401 has a challenge. If other statuses had one, client libraries would ignore the error code.
   assert.strictEqual(
     reply.headers.get("www-authenticate"),
     reply.status === 401 ? 'Basic realm="doorhook", charset="UTF-8"' : null

@@ -1,6 +1,6 @@
 /**
- * The usual test cases for authorization servers and integration APIs, by id. The table says where each is tested.
- * Those without a test elsewhere are tested here.
+ * The usual test cases for authorization servers and integration APIs, by id. The table says where each case is tested.
+ * Cases without a test elsewhere are tested in this file.
  *
  * The ids begin with A for the authorize step, T for the token endpoint, R for refreshing, V for revocation,
  * introspection and metadata, B for bearer tokens at the API, and I for integrations.

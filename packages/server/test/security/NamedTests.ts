@@ -1,5 +1,5 @@
 /**
- * Checks that the tests in a table exist. The table has the file and the name of each test.
+ * Checks that the tests in a table exist. The table lists them by file and name.
  */
 import { existsSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"

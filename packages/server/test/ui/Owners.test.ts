@@ -190,7 +190,7 @@ describe("an owner", () => {
       const rotated = yield* browser.post(now, `${path}/rotate`, { version })
       const secret = secretIn(rotated.text)
       assert.match(secret, /^whsec_/)
-      // Reloading the page submits the form again, which must not rotate the new secret away.
+      // Reloading the page submits the form again, which must not replace the new secret.
       assert.strictEqual((yield* browser.post(now, `${path}/rotate`, { version })).status, 412)
       for (const after of [yield* browser.get(path), yield* browser.get(`${path}/verify`)]) {
         assert.notInclude(after.text, secret)

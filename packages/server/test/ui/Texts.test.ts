@@ -57,7 +57,7 @@ describe("the language of a page", () => {
   )
 })
 
-/** Every sentence about a delivery, for both readers. */
+/** Returns every sentence about a delivery, for operators and for owners. */
 const explanations = (): ReadonlyArray<Sentence> => {
   const at = Date.UTC(2026, 2, 2)
   const statuses = [null, 200, 204, 302, 400, 401, 403, 404, 405, 410, 413, 429, 500, 502, 503, 504, 999]

@@ -95,7 +95,7 @@ const readEach = Effect.fnUntraced(function* <
   return { found: byId(found), faults }
 })
 
-/** What is left of a claim request: fewer deliveries, and none of some integrations. */
+/** Returns the rest of a claim request: a limit reduced by what was claimed, and without some integrations. */
 const restOf = (
   request: ClaimRequest,
   claimed: ReadonlyArray<LeasedDelivery>,

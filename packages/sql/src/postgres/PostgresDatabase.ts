@@ -95,7 +95,7 @@ const explanationOf = ({ reason }: SqlError.SqlError): readonly [Why, string] =>
   return ["failed", `PostgreSQL reports: ${said}`]
 }
 
-/** Converts an error of the client to one that explains it to an operator. */
+/** Converts a client error to one that explains the problem to an operator. */
 export const explain = (database: string, error: SqlError.SqlError | Migrator.MigrationError): DatabaseUnusable => {
   const cause = error._tag === "SqlError" ? error : error.cause
   const [why, explanation] =

@@ -1,8 +1,8 @@
 /**
  * The statements of the delivery store on SQLite, and the codes of states.
  *
- * Each delivery has one row, which is updated in place. A delivery that its own publisher sends at once is "kept": it
- * has no due time and is in no partial index, so that an acknowledgement changes no index. Statements without a list
+ * Each delivery has one row, which is updated in place. A delivery that its own publisher sends immediately is "kept":
+ * it has no due time and is in no partial index, so that an acknowledgement changes no index. Statements without a list
  * parameter run once per row.
  */
 import type { DeliveryFilter } from "@doorhook/core"

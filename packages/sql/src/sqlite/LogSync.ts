@@ -190,7 +190,7 @@ export interface Durably {
   readonly transaction: Wait
 }
 
-/** For databases without a log, which SQLite syncs itself. */
+/** Adds no waiting, for databases without a log, which SQLite syncs itself. */
 export const alreadyDurable: Durably = { statement: (operation) => operation, transaction: (operation) => operation }
 
 /**

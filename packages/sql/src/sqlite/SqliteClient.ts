@@ -68,7 +68,7 @@ const defaultBusyTimeout = 2_000
  */
 const busyStep = 25
 
-/** Maximum number of cached prepared statements, more than there are different ones. */
+/** Maximum number of cached prepared statements. There are fewer different statements. */
 const maxPrepared = 256
 
 /** Error for a parameter of a type that SQLite does not support. */
@@ -158,8 +158,8 @@ const makeConnection = (db: DatabaseSync, prepare: Prepare, busyTimeout: number)
   const patience = patienceOf(busyTimeout)
 
   /**
-   * Retries a statement while another process is writing. Not inside a transaction, where this process already has the
-   * lock.
+   * Retries a statement while another process is writing. Does not retry inside a transaction, where this process
+   * already has the lock.
    */
   const patiently = <A>(statement: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
     Effect.catch(statement, (error) =>

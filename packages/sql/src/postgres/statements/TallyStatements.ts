@@ -31,7 +31,7 @@ export const countsOf = (changes: ReadonlyMap<TallyName, number>): ReadonlyArray
   tallyNames.map((name) => changes.get(name) ?? 0)
 
 /**
- * Number of deliveries that an ending covers but that are not moved yet, by the state in which they are still counted.
+ * Number of deliveries that are covered by an ending but not moved yet, by the state in which they are still counted.
  */
 export const ofCancellations = `SELECT q.state, q.count
     FROM (${allCancellations}) AS e CROSS JOIN LATERAL (
@@ -53,7 +53,7 @@ export const deliveryCounts = `SELECT ${sums} FROM (
     SELECT ${tallyNames.map(cancelledOf).join(", ")} FROM (${ofCancellations}) AS m
   ) AS counted`
 
-/** Minimum number of rows to compact. With fewer, compaction costs more than adding them up in each read. */
+/** Minimum number of rows to compact. With fewer rows, compaction costs more than adding them up in each read. */
 const leastCompacted = 200
 
 /** Maximum number of rows that one statement compacts. */
