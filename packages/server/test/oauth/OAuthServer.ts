@@ -181,7 +181,7 @@ export const post = async (url: string, body: RequestInit["body"], headers: Fiel
   return { status: response.status, headers: response.headers, json, textAt }
 }
 
-/** A form with these fields, encoded as in the document. */
+/** Returns a multipart form with these fields. */
 export const multipart = (fields: Fields): FormData => {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) form.append(name, value)

@@ -49,7 +49,7 @@ interface Answered {
   readonly text: string
 }
 
-/** Differences between an answer and the description. */
+/** Makes a function that returns the differences between an answer and the description. */
 const makeJudge = (description: unknown) => {
   const validate = makeValidate(membersOf(valueAt(description, "/components/schemas")))
   return ({ responses }: Operation, { headers, status, text }: Answered): ReadonlyArray<string> => {

@@ -427,7 +427,7 @@ describe("a test from the portal", () => {
 })
 
 describe("POST /operator/integrations/{id}/test_event", () => {
-  it.effect("sends an event that the integration is bound to, as in the document", () =>
+  it.effect("sends an event that the integration is bound to, as in the interface document", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(0)
       const calls = yield* call("POST", "/v4/buildings/1/integrations", {

@@ -45,7 +45,7 @@ describe("the language of a page", () => {
       const french = yield* call("GET", "/portal", { headers: { "accept-language": "fr" } })
       assert.include(french.text, `<html lang="fr">`)
       assert.include(french.text, "Se connecter &lt;b&gt;")
-      // Texts that the host leaves out are in English.
+      // Texts that the host does not translate are in English.
       assert.include(french.text, "Password")
       const english = yield* call("GET", "/portal")
       assert.include(english.text, "<h1>Tower webhooks</h1>")

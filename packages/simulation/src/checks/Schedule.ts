@@ -1,5 +1,5 @@
 /**
- * When deliveries are attempted: by the schedule, within the lifetime of a call, and early after an outage.
+ * Checks when deliveries are attempted: by the schedule, within the lifetime of a call, and early after an outage.
  */
 import type { IntegrationId, RetrySchedule, TransportResult } from "@doorhook/core"
 import { RetryPolicy, builtInTypes } from "@doorhook/core"
@@ -34,7 +34,7 @@ interface LastAttempt {
 }
 
 /**
- * Whether a delivery may be given up at `now`. `last` is its last attempt, or null if it could be attempted
+ * Whether a delivery may be given up at `now`. `last` is its last attempt, or null if the delivery could be attempted
  * immediately.
  */
 const mayGiveUp = (

@@ -1,5 +1,5 @@
 /**
- * A rule that every history must keep, and the history indexed for the rules.
+ * Defines rules that every history must keep, and indexes a history for them.
  */
 import type {
   DeliveryId,
@@ -47,7 +47,7 @@ export interface TracedSettlement {
   readonly settlement: Settlement
   /** The lease that the settlement ended. */
   readonly grant: Grant
-  /** Number of failed early attempts before it. */
+  /** Number of failed early attempts before the settlement. */
   readonly early: number
 }
 

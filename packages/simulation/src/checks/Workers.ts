@@ -11,8 +11,8 @@ const jumpedBetween = ({ clockJumps }: Trace, from: number, to: number): boolean
   clockJumps.some(({ index }) => index > from && index < to)
 
 /**
- * Finds attempts that can outlast the membership of their engine: another engine could start a second attempt
- * meanwhile.
+ * Finds attempts that can outlast the membership of their engine, so another engine could start a second attempt before
+ * the first has ended.
  */
 const outlasting = (trace: Trace): ReadonlyArray<Violation> =>
   trace.requests.flatMap(({ delivery, entry, grant }) => {

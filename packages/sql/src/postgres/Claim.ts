@@ -146,7 +146,7 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
   const nextDue = Effect.map(waiting, nextOf)
 
   /**
-   * Locks enough due deliveries of each integration to fill the room. Starts with an equal share for each, which is
+   * Locks enough due deliveries of each integration to fill `room`. Starts with an equal share for each, which is
    * usually enough.
    */
   const chooseInLane = Effect.fnUntraced(function* (

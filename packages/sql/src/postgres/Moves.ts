@@ -30,7 +30,7 @@ const countMove = (tally: Tally, from: DeliveryState, to: DeliveryState, by: num
   count(tally, to, by)
 }
 
-/** Writes a transaction's changes of the counts. Called at its end. */
+/** Writes a transaction's changes of the counts. Called at the end of the transaction. */
 export const writeTally = (sql: Sql, tally: Tally): Answer<void> => {
   for (const by of tally.values()) if (by !== 0) return Effect.asVoid(sql.unsafe(addToTallies, countsOf(tally)))
   return Effect.void

@@ -224,7 +224,7 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     )
 
   /**
-   * Rolls the transaction back if missed deliveries are still leased to the worker: a resend or an ending has moved
+   * Rolls the transaction back if missed deliveries are still leased to the worker. A resend or an ending has moved
    * them between the tables during the search, and locking them now would break the lock order.
    */
   const expectNoLease = Effect.fnUntraced(function* (worker: string, missed: ReadonlyArray<DeliveryId>) {

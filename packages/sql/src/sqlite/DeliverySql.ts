@@ -44,7 +44,7 @@ export const setOwner = `UPDATE owner SET event = ?, delivery = ?, listed_event 
     ${storedStates.map((state) => `${state} = ?`).join(", ")}`
 /** The new time must differ from the stored one, because SQLite does not write an unchanged page. */
 export const renewOwner = `UPDATE owner SET beat_at = ?`
-/** Updates the counts for transactions outside the delivery store, which do not have them in memory. */
+/** Updates the counts in transactions outside the delivery store, which do not have the counts in memory. */
 export const countCancelled = `UPDATE owner SET pending = pending - ?1, retrying = retrying - ?2,
     cancelled = cancelled + ?1 + ?2`
 export const cancellations = `SELECT integration, last_delivery, reason FROM cancellations`

@@ -264,7 +264,7 @@ export const en = {
   disabled_failing: "disabled: failed for too long",
   why_manual: "This integration was disabled by hand. Nothing is sent until it is enabled again.",
   why_gone: "This integration is disabled because the receiver answered 410 Gone.",
-  why_failing: "This integration is disabled because the receiver acknowledged nothing for too long.",
+  why_failing: "This integration is disabled because the receiver has not acknowledged anything for too long.",
   nothing_since: "The receiver has acknowledged nothing since {time}.",
   catching_up: "The receiver acknowledges again. Since {time}, its waiting retries have been sent early.",
   unreadable: "Integration {id} of {whose} can't be read: {why}",
@@ -284,7 +284,7 @@ export const en = {
   test: "Send a test event",
   test_ask:
     "Sends one made-up event ({type}) to this integration only. It is marked with “test”: true, and signed and retried like any other event.",
-  test_rings: "The receiver may start to ring.",
+  test_rings: "The receiver may ring.",
   try_again: "Try it again",
   try_again_ask:
     "Sends the newest event that was not acknowledged. If it is acknowledged now, the integration is enabled.",
@@ -376,7 +376,7 @@ export const en = {
   notification_failing:
     "has acknowledged nothing since {since}. If this continues, a failed attempt disables it: at {disables} at the earliest, and not before the tenth attempt.",
   notification_gone: "was disabled: its receiver answered 410 Gone",
-  notification_disabled: "was disabled: it acknowledged nothing for too long",
+  notification_disabled: "was disabled: it had not acknowledged anything for too long",
   notification_recovered: "acknowledges again",
   notification_retention: "The clock jumped ahead, so nothing is deleted by age for 24 hours.",
   notification_exhausted_one: "{n} delivery was given up: no attempts are left",

@@ -1,7 +1,7 @@
 /**
  * Statements on the counts in `tallies`. With a shared counter, transactions would wait for each other, even for a
- * host's open one. Instead, each transaction appends a row, and readers add up the rows. Compaction keeps their number
- * small.
+ * host's open transaction. Instead, each transaction appends a row, and readers add up the rows. Compaction keeps the
+ * number of rows small.
  */
 import { activeStates, deliveryStates } from "@doorhook/core"
 import type { DeliveryState } from "@doorhook/core"
