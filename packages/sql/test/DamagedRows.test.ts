@@ -193,7 +193,7 @@ describe("a damaged row", () => {
             `they neither disable nor enable an integration that can't be read, and cause no notification. `
           )
           assert.include(lines[0], `integration ${damaged.id}: `)
-          assert.include(lines[0], "repair it or restore a backup")
+          assert.include(lines[0], "repair the row or restore a backup")
         })
       )
     )
