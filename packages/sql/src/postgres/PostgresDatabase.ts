@@ -132,8 +132,7 @@ const migrate = Effect.fnUntraced(
 
 /**
  * Makes a transaction fail normally when its connection breaks. The client raises a defect, because it can't send the
- * rollback, and a defect would end callers that retry failures. The server rolls back by itself when the connection
- * breaks.
+ * rollback, and a defect would end callers that retry failures. The server rolls back when the connection breaks.
  */
 const breakable = (sql: PgClient): PgClient => {
   const { withTransaction } = sql

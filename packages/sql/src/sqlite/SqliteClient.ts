@@ -68,7 +68,7 @@ const defaultBusyTimeout = 2_000
  */
 const busyStep = 25
 
-/** Maximum number of cached prepared statements. There are fewer different statements. */
+/** Maximum number of cached prepared statements. More than the number of different statements. */
 const maxPrepared = 256
 
 /** Error for a parameter of a type that SQLite does not support. */

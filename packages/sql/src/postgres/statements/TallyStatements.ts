@@ -31,7 +31,8 @@ export const countsOf = (changes: ReadonlyMap<TallyName, number>): ReadonlyArray
   tallyNames.map((name) => changes.get(name) ?? 0)
 
 /**
- * Number of deliveries that are covered by an ending but not moved yet, by the state in which they are still counted.
+ * Number of deliveries that an ending covers but that have not been moved yet, by the state in which they are still
+ * counted.
  */
 export const ofCancellations = `SELECT q.state, q.count
     FROM (${allCancellations}) AS e CROSS JOIN LATERAL (
