@@ -8,7 +8,7 @@ const metadata = "/.well-known/oauth-authorization-server"
 describe("own paths", () => {
   it("include every route", () => {
     for (const route of routes) {
-      // These depend on the public URL.
+      // Wildcard routes depend on the public URL.
       if (route.path.endsWith("*")) continue
       for (const path of [targetOf(route), `${targetOf(route)}?a=b`]) assert.isTrue(isOwnPath(path, publicUrl), path)
     }

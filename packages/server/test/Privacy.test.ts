@@ -5,7 +5,7 @@ import { HttpSurface } from "../src/http/HttpSurface.ts"
 import { serve, surface } from "../src/Server.ts"
 import { call, listener, services } from "./TestServer.ts"
 
-/** The log lines and spans of a request. */
+/** Collects the log lines and spans of a request. */
 const recorder = () => {
   const written: Array<string> = []
   const logger = Logger.make(({ message }) => written.push(JSON.stringify(message)))

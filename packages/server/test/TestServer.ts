@@ -82,9 +82,9 @@ export class Controls extends Context.Service<
     readonly names: Map<string, ReadonlyArray<string>>
     /** Effect that name lookups wait for. */
     lookup: Effect.Effect<void>
-    /** Fault with which reading an integration or claiming due deliveries fails. */
+    /** How reading an integration or claiming due deliveries fails. */
     fault: "none" | "store" | "unreadable" | "lost_answer" | "read_only" | "silence" | "directory" | "defect" | "busy"
-    /** Completes when a silent store is called. */
+    /** Completes when the store is called under the fault `silence`. */
     readonly asked: Deferred.Deferred<void>
     status: DispatcherStatus
     /** Effect that runs after the secret is read and before it is returned. */
@@ -265,7 +265,7 @@ const TestNames = Layer.effect(
   }))
 )
 
-/** Reads an access token: the name of a user, which `~` and a client's name may follow, like `admin~rival`. */
+/** Accepts user names as access tokens, optionally followed by `~` and a client's name, like `admin~rival`. */
 const TestAuthorization = Layer.effect(
   AuthorizationServer,
   Effect.gen(function* () {

@@ -1,6 +1,5 @@
 /**
- * Actors of a simulated world: publishers, users who manage integrations, an operator, readers of feeds, and bad
- * luck.
+ * Actors of a simulated world: publishers, users who manage integrations, an operator, readers of feeds, and faults.
  */
 import type { DeliveryId, Integration, IntegrationSwitches, NewEvent, Scope } from "@doorhook/core"
 import {
@@ -175,7 +174,7 @@ const actorOf = ({ user }: Place) => ({ user_id: user, client_id: ClientId.make(
 const placeOf = ({ scenario }: Simulation, scope: Scope): Place | undefined =>
   scenario.places.find((place) => place.scope.type === scope.type && place.scope.id === scope.id)
 
-/** Draws a number and returns the integration with it, or null if there is none. */
+/** Returns the integration with a random number, or null if there is none. */
 const anyIntegration = (world: Simulation): Integration | null => world.integration(between(world.rng, 1, 8))
 
 const bindingsOf = ({ rng }: Simulation) =>
@@ -296,7 +295,9 @@ const recover = (world: Simulation, engine: SimulatedEngine | undefined): void =
 /** Pause between two searches for an integration to probe, in milliseconds, and the maximum number of searches. */
 const looking = { pause: 3_000, most: 15 }
 
-/** Probes an integration that doorhook disabled, as soon as one exists. If none turns up, probes any other one. */
+/**
+ * Probes an integration that doorhook disabled, as soon as one exists. If none turns up, probes any other integration.
+ */
 const probe = (world: Simulation, engine: SimulatedEngine | undefined, looks = 1): void => {
   const { rng, time } = world
   const all = Array.from({ length: 8 }, (_, at) => world.integration(at + 1)).flatMap((found) => found ?? [])

@@ -76,14 +76,14 @@ export type Fact =
       readonly now: number
       readonly until: number | null
       readonly continued: boolean
-      /** Workers whose memberships it ended. */
+      /** Workers whose memberships the heartbeat ended. */
       readonly ended: ReadonlyArray<string>
-      /** Deliveries that the worker says it holds: its other leases end. Null if the heartbeat doesn't say. */
+      /** Deliveries that the worker holds; its other leases end. Null if the heartbeat does not list them. */
       readonly holds: ReadonlyArray<DeliveryId> | null
     }
   /**
-   * The answer to a heartbeat has reached the engine: when its membership ends, and whether it is the same one as
-   * before.
+   * The answer to a heartbeat has reached the engine: when the engine's membership ends, and whether it is still the
+   * same membership.
    */
   | {
       readonly kind: "member"
@@ -116,8 +116,8 @@ export type Fact =
       readonly notifications: ReadonlyArray<Notification>
     }
   /**
-   * Deliveries returned by the engine that held them, or released by its heartbeat because their workers' memberships
-   * had ended.
+   * Deliveries returned by the engine that held them, or released by a heartbeat of this engine because their workers'
+   * memberships had ended.
    */
   | {
       readonly kind: "released"
@@ -176,7 +176,7 @@ export interface EnqueuedEvent {
     readonly id: DeliveryId
     readonly integration_id: IntegrationId
     readonly state: DeliveryState
-    /** Worker that leases the delivery from the start, else null. */
+    /** Worker to which the delivery is leased from the start, else null. */
     readonly worker: string | null
   }>
 }
@@ -184,7 +184,7 @@ export interface EnqueuedEvent {
 export type Operation =
   | { readonly type: "publish"; readonly events: ReadonlyArray<NewEvent>; readonly key: string | null }
   | { readonly type: "create"; readonly scope: Scope; readonly key: string | null }
-  /** Changes an integration. The engine that runs the operation has received the change when it is answered. */
+  /** Changes an integration. Once the operation is answered, its engine has received the change. */
   | {
       readonly type: "patch" | "remove" | "rotate" | "switch"
       readonly integration_id: IntegrationId

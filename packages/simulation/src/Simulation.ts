@@ -32,7 +32,7 @@ export type Ports = Required<EnginePorts>
 
 type Services = Deliveries | Integrations | IntegrationFeed | OperatorIntegrations
 
-/** Services beside publisher and dispatcher. */
+/** Services of an engine besides its publisher and dispatcher. */
 const services = IntegrationFeed.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(Deliveries.layer, Integrations.layer, OperatorIntegrations.layer)),
   Layer.merge(Retention.layer),
@@ -51,7 +51,7 @@ export type Ending<A> =
       readonly isOpen: boolean
     }
 
-/** Operations whose change has reached the process's own dispatcher when they are answered. */
+/** Operations that change an integration. Once they are answered, the process's own dispatcher has the change. */
 const changesIntegration: ReadonlySet<string> = new Set(["patch", "remove", "rotate", "switch"])
 
 /** Parts to break, so that a test can see whether the checks notice. */
@@ -68,7 +68,7 @@ export interface SimulationOptions {
   readonly breakage?: Breakage | undefined
   /** Draws the scenario. Default: minutes of chaos. */
   readonly draw?: ((seed: Substream) => Scenario) | undefined
-  /** Storage of the engines. Default: a memory that all engines share. */
+  /** Storage of the engines. Default: one in-memory store that all engines share. */
   readonly storage?: StorageKind | undefined
 }
 

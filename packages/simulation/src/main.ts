@@ -1,7 +1,8 @@
 /**
- * Runs simulations from the command line. `npm run simulate:seeds -- 10000` runs the seeds 1 to 10000. `--from N` starts
- * at seed N, and `--seed N` runs seed N alone. `--week` simulates a week under the service's own settings instead of
- * minutes of chaos. `--store sqlite` gives each seed a file instead of a memory that its processes share.
+ * Runs simulations from the command line. `npm run simulate:seeds -- 10000` runs the seeds 1 to 10000. `--from N`
+ * starts at seed N, and `--seed N` runs seed N alone. `--week` simulates a week under the service's own settings
+ * instead of minutes of chaos. `--store sqlite` gives each seed a file instead of one in-memory store that its
+ * processes share.
  *
  * Exits with 1 if a check fails and with 3 for invalid arguments.
  */
@@ -34,7 +35,7 @@ const readArguments = () => {
       }
     })
   } catch (error) {
-    // Keeps the first sentence. The others explain how to pass values that look like options.
+    // Keeps only the first sentence, because the others explain how to pass values that look like options.
     return refuse(error instanceof Error ? (error.message.split(". ")[0] ?? "") : String(error))
   }
 }

@@ -28,7 +28,7 @@ export const engine = (change: (ports: Ports) => Partial<Ports>): Breakage => ({
   engine: (ports) => ({ ...ports, ...change(ports) })
 })
 
-/** Makes an engine settle deliveries differently from the rules. */
+/** Makes an engine settle deliveries against the rules. */
 export const settling = (change: (settlement: Settlement) => Settlement): Breakage =>
   engine(({ stores }) => ({
     stores: {

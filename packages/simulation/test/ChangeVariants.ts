@@ -30,7 +30,7 @@ const seeing = (change: (integration: Integration) => Integration): Breakage =>
     }
   }))
 
-/** Makes a store do more after it has settled. */
+/** Makes a store run `then` after it has settled. */
 const settlingThen = (
   then: (
     stores: Stores,

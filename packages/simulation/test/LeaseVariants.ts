@@ -28,7 +28,7 @@ const unfenced = (deliveries: Deliveries): Partial<Deliveries> => {
   }
 }
 
-/** Makes a store end the leases of others before each claim. */
+/** Makes a store end other workers' leases before each claim. */
 const greedy = (deliveries: Deliveries): Partial<Deliveries> => {
   const workers = new Map<string, number>()
   return {

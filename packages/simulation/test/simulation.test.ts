@@ -46,7 +46,7 @@ const thingsIn = (entry: Entry): ReadonlyArray<string> => {
   }
 }
 
-/** What must occur in some world, because the checks prove nothing about it otherwise. */
+/** What must occur in at least one world, because otherwise the checks prove nothing about it. */
 const wanted: ReadonlyArray<string> = [
   ["delivered", "exhausted", "expired", "cancelled", "skipped"],
   ["killed", "closed", "store", "directory", "clock", "right", "info", "any integration may have changed"],

@@ -22,7 +22,7 @@ export interface StandingRow extends NewDeliveryRow {
   readonly id: DeliveryId
 }
 
-/** A delivery in `queue`. `ending` is set if the delivery is cancelled but its row is not moved yet. */
+/** A delivery in `queue`. `ending` is set if the delivery is cancelled but its row has not been moved yet. */
 export interface QueuedRow extends StandingRow {
   readonly ending: boolean | number
 }
@@ -39,8 +39,8 @@ export interface EndedRow extends StandingRow {
 }
 
 const Events = Schema.Array(Event)
-// Compiled, because it decodes every claimed delivery. Schemas with transformations can't be compiled, so the JSON is
-// parsed first.
+// Compiled for speed, because this schema decodes every claimed delivery. Schemas with transformations can't be
+// compiled, so the JSON is parsed first.
 SchemaJITCompiler.enable(Events.ast)
 const decodeParsedEvents = Schema.decodeUnknownEffect(Events)
 

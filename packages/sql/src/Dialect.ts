@@ -11,7 +11,7 @@ export interface Dialect {
   /** The SQL condition that a column equals one of the ids in a parameter made by `ids`. */
   readonly isOneOfIds: (column: string) => string
   readonly ids: (values: Iterable<number>) => Parameter
-  /** The same for texts, with a parameter made by `texts`. */
+  /** Like `isOneOfIds`, for texts and a parameter made by `texts`. */
   readonly isOneOfTexts: (column: string) => string
   readonly texts: (values: Iterable<string>) => Parameter
   /**

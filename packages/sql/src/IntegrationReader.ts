@@ -40,7 +40,7 @@ const whyUnreadable = (cause: Schema.SchemaError | SecretUnreadable): string => 
   if (cause._tag === "SchemaError") return rootMessage(cause)
   return cause.why === "no_key"
     ? "its signing secret is encrypted, and this service has no encryption key"
-    : "its signing secret does not open with this service's encryption key"
+    : "its signing secret can't be decrypted with this service's encryption key"
 }
 
 export interface IntegrationReader {

@@ -1,8 +1,8 @@
 /**
  * Fast reads for HTTP requests: one statement, without a transaction.
  *
- * `SqlClient` compiles each statement, opens a span and waits for the connection. On SQLite this overhead is three
- * times the read itself (measured).
+ * `SqlClient` compiles each statement, opens a span and waits for the connection. On SQLite, this overhead takes three
+ * times as long as the read itself (measured).
  */
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"

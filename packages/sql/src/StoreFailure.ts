@@ -5,7 +5,7 @@ import { isStoreLost, IdempotencyConflict, StoreError } from "@doorhook/core"
 import { Effect, Predicate } from "effect"
 import { SqlError } from "effect/sql"
 
-/** Whether the connection broke before the answer arrived, so the outcome is unknown. */
+/** Whether the outcome is unknown because the connection broke before the answer arrived. */
 const isLostAnswer = (error: unknown): boolean =>
   error instanceof SqlError.SqlError &&
   error.reason._tag === "ConnectionError" &&
@@ -25,7 +25,7 @@ export const adviceOn = (cause: unknown): string | undefined => {
   return undefined
 }
 
-/** Makes the error of an operation. `isBegun` says that a part of the operation was carried out. */
+/** Makes the error for a failed operation. `isBegun`: whether a part of the operation was carried out. */
 export const storeErrorOf = (operation: string, cause: unknown, isBegun = false): StoreError => {
   const advice = adviceOn(cause)
   const outcome = isLostAnswer(cause) ? "unknown" : isBegun ? "begun" : undefined

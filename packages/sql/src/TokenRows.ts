@@ -1,7 +1,7 @@
 /**
  * Decodes rows of codes and tokens, joined with their grants.
  *
- * Rows are decoded by hand, because every request needs one. Schemas only explain why a row can't be read.
+ * Rows are decoded by hand, because every request decodes one. Schemas only explain why a row can't be read.
  */
 import { AccessToken, AuthorizationCode, Grant, RefreshToken } from "@doorhook/core"
 import type { ClientId, GrantId, TokenHash, UserId } from "@doorhook/core"

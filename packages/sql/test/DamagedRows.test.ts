@@ -108,7 +108,7 @@ describe("a damaged row", () => {
             {
               id: damaged.id,
               scope: damaged.scope,
-              unreadable: "its signing secret does not open with this service's encryption key"
+              unreadable: "its signing secret can't be decrypted with this service's encryption key"
             },
             { integration: sound, failing: null }
           ])

@@ -73,7 +73,10 @@ describe("signing secrets in a file", () => {
         })
       )
       assert.strictEqual(error.operation, "IntegrationStore.list")
-      assert.include(error.message, "integration 1 of building 1 can't be read: its signing secret does not open with")
+      assert.include(
+        error.message,
+        "integration 1 of building 1 can't be read: its signing secret can't be decrypted with"
+      )
       assert.include(error.message, "delete the integration, or restore a backup")
       assert.notInclude(error.message, "reachable")
     })

@@ -24,7 +24,7 @@ describe("access tokens", () => {
         const reply = yield* call("GET", path, { headers: { authorization } })
         assert.strictEqual(reply.status, 401, authorization)
         assert.match(reply.headers.get("www-authenticate") ?? "", invalid, authorization)
-        // The refresh token may be revoked too, so the detail says what to do then.
+        // The refresh token may be revoked too, so the detail says what to do in that case.
         assert.match(
           String(reply.at("/errors/0/detail")),
           /refresh token; if that is refused, .* \/oauth\/authorize again/

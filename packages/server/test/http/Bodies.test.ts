@@ -24,7 +24,7 @@ const head = (...headers: ReadonlyArray<string>): string =>
     ""
   ].join("\r\n")
 
-/** Opens a connection and writes. Reads until the server closes it or `enough` has arrived. */
+/** Opens a connection, writes to it, and reads until the server closes it or the answer matches `enough`. */
 const raw = Effect.fnUntraced(function* (
   writes: ReadonlyArray<string | Uint8Array>,
   enough: RegExp = /\r\n\r\n[\s\S]*\}$/
@@ -93,7 +93,7 @@ describe("bodies", () => {
   it.effect("that take too long are refused", () =>
     Effect.gen(function* () {
       const answering = yield* Effect.forkChild(raw([head("content-length: 100"), '{"data":']))
-      // The deadline begins when the server has read the head. Only these lines move the test clock.
+      // The deadline starts only when the server has read the head, so one step of the test clock may not be enough.
       while (answering.pollUnsafe() === undefined) {
         yield* TestClock.adjust(httpDefaults.bodyTimeout)
         yield* nextTurn

@@ -30,7 +30,7 @@ const authorizeP1 = {
 
 type Answer = Awaited<ReturnType<Browser["request"]>>
 
-/** Checks that hold for every answer of the authorize step. */
+/** Asserts what must be true of every answer of the authorize step. */
 const assertGuarded = ({ headers }: Answer) => {
   assert.strictEqual(headers.get("cache-control"), "no-store")
   assert.strictEqual(headers.get("referrer-policy"), "no-referrer")
@@ -238,7 +238,7 @@ describe("logging in", () => {
     assert.include(wrong.text, 'aria-describedby="problem"')
     assert.include(wrong.text, "<title>Error: ")
     assert.notInclude(wrong.text, "hunter2")
-    // The form on the refusal's page can be submitted again.
+    // The form on the error page can be submitted again.
     assert.property(redirectedWith(await visitor.submit(formOf(wrong.text), admin)), "code")
   })
 
@@ -282,7 +282,7 @@ describe("the form's token", () => {
     const visitor = browser()
     const answer = await visitor.submit(formOf((await visitor.authorize(authorizeC1)).text), { ...admin, ...fields })
     assert.strictEqual(pageStatus(answer), 403)
-    // A user whose cookie was lost can continue from there.
+    // A user whose cookie was lost can continue from this page.
     assert.property(redirectedWith(await visitor.submit(formOf(answer.text), admin)), "code")
   })
 

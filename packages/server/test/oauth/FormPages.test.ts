@@ -16,7 +16,7 @@ const requestOf = (scope: string): AuthorizeRequest => ({
   code_challenge: null
 })
 
-/** The texts of both forms for a scope. */
+/** Returns the HTML of the login page and of the consent page for a scope. */
 const pagesFor = (scope: string): ReadonlyArray<string> => {
   const input = {
     language: makeLanguages({})({ header: () => undefined }),

@@ -54,7 +54,7 @@ describe("guessing a client's secret", () => {
     }
     const elsewhere = await send("token", exchangeOf(code), from("198.51.100.2"))
     assert.strictEqual(elsewhere.status, 200)
-    // The refresh request of the document has no secret, so it does not count as a guess.
+    // The documented refresh request has no secret, so it does not count as a guess.
     const refresh = {
       grant_type: "refresh_token",
       client_id: "c1",
@@ -101,7 +101,7 @@ describe("guessing a client's secret", () => {
     assert.match(refused.headers.get("retry-after") ?? "", /^(?:900|89\d)$/)
     assert.isNull(refused.headers.get("location"))
     assert.match((await visitor.logIn(authorizeC1, admin)).search, /code=/)
-    // Another address than that of the guesses can still use the client.
+    // The authorize step counts its guesses separately, so the same address can still use the token endpoint.
     const exchange = exchangeOf(await obtainCode(server.url))
     assert.strictEqual((await post(`${server.url}/oauth/token`, multipart(exchange), attacker)).status, 200)
   })

@@ -21,7 +21,7 @@ import {
   withQuery
 } from "./OAuthServer.ts"
 
-/** The host's answer by the value of its session cookie. */
+/** The host's answer for each value of its session cookie. */
 const sessions: Readonly<Record<string, SessionAnswer>> = {
   alice: { id: UserId.make(admin.login), name: "Alice <admin>" },
   bob: { id: UserId.make("tenant@example.com") },
@@ -228,7 +228,7 @@ describe("a session that changes while the page is open", () => {
   })
 })
 
-/** The parameters in the order that URLs have. */
+/** Returns the parameters in the order in which URLs list them. */
 const sorted = ({ client_id, redirect_uri, response_type }: Readonly<Record<string, string>>) => ({
   client_id: client_id ?? "",
   redirect_uri: redirect_uri ?? "",

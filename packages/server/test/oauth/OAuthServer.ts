@@ -60,7 +60,7 @@ export interface OAuthServerOptions {
   readonly around?: Layer.Layer<never>
 }
 
-/** The directory. It may include sessions of the host. */
+/** The directory, with the host's sessions if given. */
 const directoryOf = (session: OAuthServerOptions["session"]) =>
   Layer.effect(
     Directory,
@@ -181,7 +181,7 @@ export const post = async (url: string, body: RequestInit["body"], headers: Fiel
   return { status: response.status, headers: response.headers, json, textAt }
 }
 
-/** A form with these fields, encoded as in the document. */
+/** Returns a multipart form with these fields. */
 export const multipart = (fields: Fields): FormData => {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) form.append(name, value)

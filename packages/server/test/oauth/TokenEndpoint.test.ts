@@ -29,7 +29,7 @@ const jsonType = { "content-type": "application/json" }
 
 type Reply = Awaited<ReturnType<typeof post>>
 
-/** Checks that hold for every answer of these endpoints. */
+/** Asserts what must be true of every answer of these endpoints. */
 const assertGuarded = ({ headers }: Reply) => {
   assert.strictEqual(headers.get("content-type"), "application/json")
   assert.strictEqual(headers.get("cache-control"), "no-store")
@@ -41,7 +41,7 @@ const refusal = (reply: Reply): readonly [number, string] => {
   assertGuarded(reply)
   assert.deepStrictEqual(Object.keys(Object(reply.json)), ["error", "error_description"])
   assert.match(reply.textAt("error_description"), /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/)
-  // Only a 401 has a challenge. With other statuses, client libraries would then ignore the error code.
+  // Only a 401 has a challenge. If other statuses had one, client libraries would ignore the error code.
   assert.strictEqual(
     reply.headers.get("www-authenticate"),
     reply.status === 401 ? 'Basic realm="doorhook", charset="UTF-8"' : null
@@ -68,7 +68,7 @@ const tokens = (reply: Reply): Fields => {
 const obtainTokens = async () => tokens(await post(tokenUrl(), multipart(exchangeOf(await obtainCode(server.url)))))
 
 describe("the token endpoint", () => {
-  it("accepts a multipart form, as in the document", async () => {
+  it("accepts a multipart form, as in the interface document", async () => {
     const { access_token, refresh_token } = await obtainTokens()
     assert.match(access_token ?? "", /^dh_at_[1-9][0-9]*\.[A-Za-z0-9_-]{43}$/)
     assert.match(refresh_token ?? "", /^dh_rt_[A-Za-z0-9_-]{43}$/)

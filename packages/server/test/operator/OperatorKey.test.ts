@@ -37,7 +37,7 @@ it.effect("a given key is compared as a whole", () =>
 const summary = (as: string, headers: Readonly<Record<string, string>> = {}) =>
   call("GET", "/operator/summary", { as, headers })
 
-/** Sends ten wrong keys. Each is refused as a wrong key. */
+/** Sends ten wrong keys, and checks that each is refused with 401. */
 const guess = Effect.fnUntraced(function* (headers: Readonly<Record<string, string>>) {
   for (let n = 0; n < 10; n++) assert.strictEqual((yield* summary(`guess-${n}`, headers)).status, 401)
 })

@@ -1,6 +1,6 @@
 /**
- * The usual test cases for authorization servers and integration APIs, by id. The table says where each is tested.
- * Those without a test elsewhere are tested here.
+ * The usual test cases for authorization servers and integration APIs, by id. The table says where each case is tested.
+ * Cases without a test elsewhere are tested in this file.
  *
  * The ids begin with A for the authorize step, T for the token endpoint, R for refreshing, V for revocation,
  * introspection and metadata, B for bearer tokens at the API, and I for integrations.
@@ -58,7 +58,7 @@ const cases: Readonly<Record<string, ReadonlyArray<NamedTest>>> = {
   A27: [[authorize, "a bad scope out of band"]],
   A29: [[authorize, "names the client, its request and the user's destination, all escaped"]],
   A31: [[authorize, "is slowed down after ten failures"]],
-  T1: [[token, "accepts a multipart form, as in the document"]],
+  T1: [[token, "accepts a multipart form, as in the interface document"]],
   T3: [["packages/doorhook/test/oauth/SimpleOauth2.test.ts", "gets, uses, refreshes and revokes tokens with %s"]],
   T5: [[token, "an empty form"]],
   T7: [[token, "no grant_type"]],
@@ -87,7 +87,7 @@ const cases: Readonly<Record<string, ReadonlyArray<NamedTest>>> = {
   T41: [[token, "a client is told whether to try again, and nothing internal"]],
   T43: [
     [grants, "returns different tokens for every exchange"],
-    [token, "accepts a multipart form, as in the document"]
+    [token, "accepts a multipart form, as in the interface document"]
   ],
   R1: [[token, "refreshes with only the parameters of the document"]],
   R3: [

@@ -11,7 +11,7 @@ const sources = globSync("packages/{core,node,server,sql,doorhook}/src/**/*.ts",
   .filter((file) => !file.startsWith("packages/core/src/testing/"))
   .map((file) => ({ file, text: readFileSync(pathOf(file), "utf8") }))
 
-/** Where a secret is compared with a presented value. */
+/** Files that compare a secret with a presented value. */
 const comparisons = [
   "packages/core/src/delivery/Signature.ts",
   "packages/core/src/memory/DocumentDirectory.ts",

@@ -40,7 +40,7 @@ const parameters = (share: number) => ({
   ...(Option.isSome(settings.seed) && { seed: settings.seed.value })
 })
 
-/** A value in one of `of` cases, otherwise null. */
+/** Generates a value in one of `of` cases, otherwise null. */
 const sometimes = <A>(of: number, arbitrary: fc.Arbitrary<A>): fc.Arbitrary<A | null> =>
   fc.oneof({ weight: of - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary })
 
@@ -69,7 +69,7 @@ const nasty = fc.constantFrom(
 )
 const word = fc.oneof(nasty, fc.string({ maxLength: 20 }), fc.string({ unit: "binary", maxLength: 10 }))
 
-/** Replaces lone surrogates, so that the pair can be encoded. */
+/** Replaces lone surrogates in a name and its value, because they can't be encoded. */
 const wellFormed = ([name, value]: readonly [string, string]): [string, string] => [
   name.toWellFormed(),
   value.toWellFormed()

@@ -87,7 +87,7 @@ describe("bodies", () => {
         `{"data":{"type":"integrations","attributes":{"__proto__":{"status":"disabled"},${attributes.slice(1)}}}`
       ]
       for (const body of polluting) assert.strictEqual(yield* statusOf(create(body)), 201)
-      // Members of a prototype do not count as sent.
+      // Members inherited from a prototype do not count as sent.
       const inherited = '{"__proto__":{"data":{"type":"integrations"}}}'
       assert.strictEqual(yield* statusOf(create(inherited)), 422)
       assert.strictEqual(yield* statusOf(token('{"__proto__":{"grant_type":"refresh_token"}}')), 400)
@@ -196,7 +196,10 @@ describe("bodies", () => {
 const close = "Host: a\r\nConnection: close\r\n"
 const smuggled = `GET /health/live HTTP/1.1\r\n${close}\r\n`
 
-/** The bytes to send, and the allowed statuses. The connection is closed after them. */
+/**
+ * Bytes to send, and the allowed statuses of the one answer (no answer if empty). The server then closes the
+ * connection.
+ */
 const connections: ReadonlyArray<readonly [name: string, sent: string, statuses: ReadonlyArray<number>]> = [
   [
     "both Content-Length and Transfer-Encoding",
@@ -304,7 +307,7 @@ describe("connections", () => {
           Effect.gen(function* () {
             for (let count = 0; count < 50; count++) {
               const list: RawRequest = { method: "GET", target: integrations, headers: bearer("admin") }
-              // Must answer before the unfinished requests time out, because their end would let this one in too.
+              // Shorter than the time limit of the unfinished requests: once they end, this request is answered anyway.
               const reply = yield* Effect.promise(() => send(url, list, 10_000))
               assert.strictEqual(reply.status, 200)
             }

@@ -1,5 +1,5 @@
 /**
- * Checks that the tests in a table exist. The table has the file and the name of each test.
+ * Checks that the tests in a table exist. The table lists them by file and name.
  */
 import { existsSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -12,7 +12,7 @@ export const pathOf = (file: string): string => fileURLToPath(new URL(file, root
 /** A test: its file relative to the project, and its name or a unique part of it. */
 export type NamedTest = readonly [file: string, name: string]
 
-/** The tests that do not exist. */
+/** Returns the tests that do not exist. */
 export const missing = (tests: Iterable<NamedTest>): ReadonlyArray<string> =>
   [...tests].flatMap(([file, name]) => {
     if (!existsSync(pathOf(file))) return [`${file}: no such file`]

@@ -49,11 +49,11 @@ interface Answered {
   readonly text: string
 }
 
-/** Differences between an answer and the description. */
+/** Makes a function that returns the differences between an answer and the description. */
 const makeJudge = (description: unknown) => {
   const validate = makeValidate(membersOf(valueAt(description, "/components/schemas")))
   return ({ responses }: Operation, { headers, status, text }: Answered): ReadonlyArray<string> => {
-    // Redirects have no body, and the description covers only the redirect URI.
+    // A redirect has no body to check.
     if (status === 303 && text === "") return []
     const promised = responses[String(status)]
     if (promised === undefined) return [`status ${status} is not described: ${text.slice(0, 200)}`]
@@ -218,7 +218,7 @@ describe("the OpenAPI description", () => {
           "Content-Length: 100"
         ].join("\r\n")
         const answering = yield* Effect.forkChild(Effect.promise(() => converse(base, [`${head}\r\n\r\n{`])))
-        // The deadline begins when the server has read the head. Only these lines move the test clock.
+        // The deadline starts only when the server has read the head, so one step of the test clock may not be enough.
         while (answering.pollUnsafe() === undefined) {
           yield* TestClock.adjust("1 minute")
           yield* nextTurn

@@ -22,12 +22,12 @@ export interface RawRequest {
   readonly body?: Uint8Array | string
 }
 
-/** Time limit of an answer, in milliseconds. Even on a busy machine, only hanging requests take as long. */
+/** Time limit of an answer, in milliseconds. Even on a busy machine, only hanging requests take this long. */
 const patience = 60_000
 
 const agent = new Agent({ keepAlive: true, maxSockets: 16 })
 
-/** Sends a request. Rejects without an answer after `deadline` milliseconds. */
+/** Sends a request. Rejects if there is no answer within `deadline` milliseconds. */
 export const send = (base: string, raw: RawRequest, deadline = patience): Promise<RawReply> => {
   const { hostname, port } = new URL(base)
   // Without this, the client sends the body of a DELETE without a length, which the server reads as the next request.
@@ -58,7 +58,7 @@ export const send = (base: string, raw: RawRequest, deadline = patience): Promis
   })
 }
 
-/** The bytes received on a connection until the server closed it or was silent for this long. */
+/** What a connection received, and whether the server closed it. */
 export interface Conversation {
   readonly text: string
   readonly closed: boolean
@@ -68,7 +68,10 @@ export interface Conversation {
 export const statusesOf = ({ text }: Conversation): ReadonlyArray<number> =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
 
-/** Writes parts to a connection one by one, and reads until it is closed or `until` returns true. */
+/**
+ * Writes parts to a connection one by one. Reads until the connection is closed, `until` returns true, or `deadline`
+ * milliseconds have passed.
+ */
 export const converse = (
   base: string,
   parts: ReadonlyArray<string | Uint8Array>,

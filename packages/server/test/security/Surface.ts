@@ -28,7 +28,7 @@ const jsonOf = (text: string): unknown => {
   }
 }
 
-/** The value at a JSON Pointer with any names (RFC 6901 section 4). */
+/** Returns the value at a JSON Pointer with escaped names (RFC 6901 section 4). */
 const valueBehind = (value: unknown, pointer: string): unknown =>
   pointer
     .split("/")
@@ -81,7 +81,7 @@ const isJson = (reply: RawReply): boolean =>
 /** The path of a target. The router ignores one trailing slash. */
 const pathOf = (target: string): string => (target.split(/[?#]/)[0] ?? "").replace(/\/$/, "")
 
-/** The rules that apply to an answer. */
+/** Returns the name of the rules that apply to an answer. */
 const surfaceOf = (
   path: string,
   type: string | undefined
@@ -99,7 +99,7 @@ const surfaceOf = (
 export const problemsOf = (raw: RawRequest, reply: RawReply): ReadonlyArray<string> => {
   const { headers, status, text } = reply
   const failed = status >= 400
-  // All unknown addresses have the same format, except those of OAuth clients.
+  // All unknown addresses answer in the same format, except those below `/oauth` and the OAuth metadata.
   const isNowhere = status === 404 && text.includes('"Nothing is served at this address."')
   const hasBody = raw.method !== "HEAD" && status !== 204
   const problems: Array<string> = [

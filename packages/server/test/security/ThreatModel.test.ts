@@ -7,13 +7,13 @@ import { readFileSync } from "node:fs"
 import { missing, pathOf } from "./NamedTests.ts"
 import type { NamedTest } from "./NamedTests.ts"
 
-/** A page, or the part of it between two headings. */
+/** Reads a page, or the part between two headings. */
 const read = (file: string, from = "", to = ""): string => {
   const text = readFileSync(pathOf(file), "utf8")
   return text.slice(text.indexOf(from), to === "" ? undefined : text.indexOf(to))
 }
 
-/** Links to tests, and to cases of suites that tests run. Their texts are the names of the tests. */
+/** Finds links to test files, and to files of cases that tests run. The text of a link is the name of a test. */
 const testsIn = (text: string): ReadonlyArray<NamedTest> =>
   [...text.matchAll(/\[([^\]]+)\]\(\.\.\/([^)]+(?:\.test|Cases)\.ts)\)/g)].map(
     ([, name = "", file = ""]): NamedTest => [file, name]

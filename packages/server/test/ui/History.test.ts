@@ -2,7 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import type { Sample } from "../../src/ui/History.ts"
 import { betweenOf, minutesOf } from "../../src/ui/History.ts"
 
-/** Counts since the start of a process: two events, three acknowledged attempts and one that failed in each second. */
+/**
+ * Counts since the start of a process, with two events, three acknowledged attempts and one failed attempt per second.
+ */
 const at = (seconds: number): Sample => ({
   at: seconds * 1_000,
   events_accepted: 2 * seconds,

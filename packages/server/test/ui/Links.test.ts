@@ -272,7 +272,7 @@ describe("a portal link", () => {
       const forged = yield* submit(home, cookie, "")
       assert.deepStrictEqual([missing.status, forged.status], [404, 403])
       for (const reply of [missing, forged]) assert.include(reply.text, back)
-      // Without the cookie, it is the sign-in page, which explains links.
+      // Without the cookie, the answer is the sign-in page, which explains what to do about a link.
       assert.include((yield* get(home, "")).text, "go back to where you found it")
       const controls = yield* Controls
       controls.fault = "store"
@@ -427,7 +427,7 @@ describe("a test from the portal", () => {
 })
 
 describe("POST /operator/integrations/{id}/test_event", () => {
-  it.effect("sends an event that the integration is bound to, as in the document", () =>
+  it.effect("sends an event that the integration is bound to, as in the interface document", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(0)
       const calls = yield* call("POST", "/v4/buildings/1/integrations", {

@@ -175,7 +175,7 @@ describe("an owner", () => {
       const edited = yield* browser.post(form, `${path}/edit`, fields)
       assert.strictEqual(edited.headers.get("location"), `${path}?done=saved`)
       assert.strictEqual((yield* shown(integration)).at("/url"), "https://new.example/hook")
-      // The form shows an outdated version.
+      // The form contains an outdated version.
       assert.strictEqual((yield* browser.post(form, `${path}/edit`, fields)).status, 412)
       const empty = yield* browser.post(form, `${path}/edit`, { url: "ftp://x", binding: [], version: "2" })
       assert.strictEqual(empty.status, 422)
@@ -190,7 +190,7 @@ describe("an owner", () => {
       const rotated = yield* browser.post(now, `${path}/rotate`, { version })
       const secret = secretIn(rotated.text)
       assert.match(secret, /^whsec_/)
-      // Reloading the page submits the form again, which must not rotate the new secret away.
+      // Reloading the page submits the form again, which must not replace the new secret.
       assert.strictEqual((yield* browser.post(now, `${path}/rotate`, { version })).status, 412)
       for (const after of [yield* browser.get(path), yield* browser.get(`${path}/verify`)]) {
         assert.notInclude(after.text, secret)

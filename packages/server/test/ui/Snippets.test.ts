@@ -20,7 +20,7 @@ const sign = (timestamp: string): string =>
     .update(`evt_1.${timestamp}.${body}`)
     .digest("base64")}`
 
-/** Headers of requests, and whether the request is genuine. */
+/** Headers of each request, and whether the request is genuine. */
 const requests: ReadonlyArray<readonly [Readonly<Record<string, string>>, boolean]> = [
   [{ "webhook-id": "evt_1", "webhook-timestamp": now, "webhook-signature": `v1,AAAA ${sign(now)}` }, true],
   [{ "webhook-id": "evt_2", "webhook-timestamp": now, "webhook-signature": sign(now) }, false],

@@ -45,7 +45,7 @@ describe("the language of a page", () => {
       const french = yield* call("GET", "/portal", { headers: { "accept-language": "fr" } })
       assert.include(french.text, `<html lang="fr">`)
       assert.include(french.text, "Se connecter &lt;b&gt;")
-      // Texts that the host leaves out are in English.
+      // Texts that the host does not translate are in English.
       assert.include(french.text, "Password")
       const english = yield* call("GET", "/portal")
       assert.include(english.text, "<h1>Tower webhooks</h1>")
@@ -57,7 +57,7 @@ describe("the language of a page", () => {
   )
 })
 
-/** Every sentence about a delivery, for both readers. */
+/** Returns every sentence about a delivery, for operators and for owners. */
 const explanations = (): ReadonlyArray<Sentence> => {
   const at = Date.UTC(2026, 2, 2)
   const statuses = [null, 200, 204, 302, 400, 401, 403, 404, 405, 410, 413, 429, 500, 502, 503, 504, 999]

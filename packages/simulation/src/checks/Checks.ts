@@ -1,4 +1,6 @@
-/** All checks, and failed checks in words. */
+/**
+ * Runs all checks, and describes failed checks in words.
+ */
 import type { Entry } from "../History.ts"
 import type { Outcome } from "../Simulation.ts"
 import { attemptNumbers, deliveredIsReceived, nothingAfterSuccess, nothingLost, counts } from "./Completeness.ts"

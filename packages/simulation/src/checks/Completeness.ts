@@ -97,7 +97,7 @@ const unsettled = (trace: Trace): ReadonlyArray<Violation> => {
   })
 }
 
-/** Whether requests to the integration were open lately, or the engines were overloaded. */
+/** Whether requests to the integration were open recently, or the engines were overloaded. */
 const worksAt = ({ entries, requests, settings }: Trace, integration: IntegrationId): boolean => {
   const end = entries.at(-1)?.at ?? 0
   const recent = requests.filter(({ endedAt }) => endedAt > end - recently)
@@ -193,7 +193,8 @@ const forgotten = (trace: Trace): ReadonlyArray<Violation> =>
   [...trace.deliveries.values()].flatMap(({ final, id, integration_id, requests, resent, settlements }) => {
     const requested = resent.at(-1)
     if (requested === undefined || final === undefined || !isSettled(final.state)) return []
-    // Only a request under a later lease counts: one that was open may have left before the resend was requested.
+    // Only a request under a later lease counts, because an open request may have been sent before the resend was
+    // requested.
     const isSent = requests.some(({ grant }) => (grant?.index ?? 0) > requested)
     const isEnded =
       settlements.some(
@@ -248,7 +249,7 @@ export const nothingAfterSuccess: Check = {
         (settled) => settled.entry.index < entry.index && settled.settlement.attempt?.outcome === "acknowledged"
       )
       if (success === undefined) return []
-      // The resend was requested under the lease of the successful attempt, or later.
+      // Allowed if a resend was requested under the lease of the successful attempt, or later.
       if (delivery.resent.some((index) => index > success.grant.index)) return []
       return [
         {

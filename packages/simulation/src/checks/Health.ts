@@ -1,5 +1,5 @@
 /**
- * What failures and acknowledgements mean for an integration: disabling, probes, notifications.
+ * Checks how failures and acknowledgements affect integrations: disabling, probes, notifications.
  */
 import type { IntegrationId, IntegrationNotification } from "@doorhook/core"
 import type { Settled, Step } from "./Knowledge.ts"
@@ -9,7 +9,7 @@ import { entriesOf } from "./Trace.ts"
 
 const leastFailedAttempts = 10
 
-/** Describes what a batch did wrong to an integration; null if nothing. */
+/** Describes what a batch got wrong for an integration; null if nothing. */
 const problemOf = (
   { settings }: Trace,
   { acknowledged, after, batch, before, entry, failed, failures, since }: Step
@@ -30,7 +30,7 @@ const problemOf = (
 
 export const disabling: Check = {
   name: "disabling",
-  rule: "An integration is disabled as failing at the first failed attempt that is at least the tenth and at least disableAfter after the first, without an acknowledgement in between. It is not disabled earlier.",
+  rule: "An integration is disabled as failing at the first failed attempt that is at least the tenth in a row and at least disableAfter after the first of them. It is not disabled earlier.",
   violations: (trace) =>
     stepsOf(trace).flatMap((step) => {
       const problem = problemOf(trace, step)
@@ -149,7 +149,7 @@ const written = (trace: Trace): ReadonlyArray<Violation> => {
   )
 }
 
-/** Checks that notifications are numbered in the order of writing and kept for the retention. */
+/** Checks that notifications are numbered in the order of writing and kept for the retention period. */
 const kept = ({ entries, outcome }: Trace): ReadonlyArray<Violation> => {
   const all = entries.flatMap((entry) =>
     entry.kind === "settled" || entry.kind === "warned"
@@ -172,8 +172,8 @@ const patience = 1_000
 const heard = ({ entries }: Trace): ReadonlyArray<Violation> => {
   const violations: Array<Violation> = []
   /**
-   * Position of each notification in the order in which its engine received them. Answers of the store can overtake
-   * each other.
+   * Position of each notification in the order in which its engine received them. The store's answers can overtake each
+   * other.
    */
   const places = new Map(
     entriesOf(entries, "notifications_received").flatMap(({ index, notifications }) =>

@@ -16,7 +16,7 @@ export interface Step {
   readonly integration_id: IntegrationId
   readonly entry: EntryOf<"settled">
   readonly batch: ReadonlyArray<Settled>
-  /** The integration before the batch. `after` is what the batch changed it to, if it changed it. */
+  /** The integration before the batch. `after`: the integration as the batch changed it; undefined if unchanged. */
   readonly before: IntegrationEntry
   readonly after: IntegrationEntry | undefined
   readonly notifications: ReadonlyArray<Notification<IntegrationNotification>>
@@ -26,7 +26,9 @@ export interface Step {
   readonly since: number | null
   /** The same after the batch. */
   readonly since_after: number | null
-  /** Number of failed attempts since then, this batch included. An acknowledgement in this batch doesn't reset it. */
+  /**
+   * Number of failed attempts since `since`, including this batch. An acknowledgement in this batch doesn't reset it.
+   */
   readonly failures: number
 }
 
@@ -47,7 +49,7 @@ const batchesOf = ({ deliveries }: Trace) => {
   return batches
 }
 
-/** Finds what a batch changed an integration to. The history records it right after the batch. */
+/** Returns an integration as a batch changed it. The history records the change right after the batch. */
 const madeBy = ({ entries }: Trace, { index }: EntryOf<"settled">, id: IntegrationId): IntegrationEntry | undefined => {
   for (let at = index + 1; ; at++) {
     const entry = entries[at]
@@ -109,20 +111,24 @@ export const stepsOf = (trace: Trace): ReadonlyArray<Step> => {
   return steps
 }
 
-/** Returns the longest time until a change, or the answer to its own change, reaches an engine, in milliseconds. */
+/**
+ * Returns the longest time, in milliseconds, until an engine learns of a change from a signal or from the answer to its
+ * own request.
+ */
 const longestSignal = ({ outcome: { scenario } }: Trace): number => {
   const { delay, lost, reconnect } = scenario.changeSignals
   return Math.max(lost > 0 ? reconnect : 0, delay) + 2 * scenario.storeLatency
 }
 
 /**
- * Returns an index in the history: earlier changes of the integration had reached the engine when it sent the request.
+ * Returns the index in the history before which all changes of the integration had reached the engine when it sent the
+ * request.
  */
 const knownBefore = (trace: Trace, { delivery, entry, grant }: Request): number => {
   const { integration_id } = delivery
   const received = trace.changesReceived.get(entry.engine)?.findLast(
     (other) =>
-      // Within a millisecond, the request counts as earlier.
+      // In the same millisecond, the request counts as earlier.
       other.at < entry.at && (other.integration_id === null || other.integration_id === integration_id)
   )
   const aged = trace.integrations.get(integration_id)?.findLast(({ at }) => at + longestSignal(trace) < entry.at)
@@ -171,7 +177,7 @@ const cachedSpans = new WeakMap<Trace, ReadonlyArray<Span>>()
 
 const spansOf = (trace: Trace): ReadonlyArray<Span> => {
   const { entries } = trace
-  // What a process held, or was about to be given, when it died is out of reach until its membership ends.
+  // Deliveries that a process held, or was about to get, when it died are out of reach until its membership ends.
   const outOfReach = longestLapse(trace) + longestUnseen(trace) + 1_000
   const absences = entriesOf(entries, "process").map((entry) => {
     const back = entry.what === "started" ? entry.at : Math.max(entry.at, startAfter(trace, entry.index))
@@ -193,7 +199,8 @@ export const isDisturbed = (trace: Trace, from: number, to: number): boolean => 
 }
 
 /**
- * Whether an engine had a full buffer, or as many open requests as retries may have, in total or to one integration.
+ * Whether an engine had a full buffer or the maximum number of open requests for retries, in total or to one
+ * integration.
  */
 export const isBusy = (trace: Trace, from: number, to: number): boolean => {
   const { requests, settings } = trace
@@ -213,7 +220,7 @@ export const isBusy = (trace: Trace, from: number, to: number): boolean => {
   )
 }
 
-/** Returns the most deliveries that one engine can have held during a span of time. */
+/** Returns the maximum number of deliveries that one engine can have held during a span of time. */
 const mostHeld = ({ deliveries }: Trace, from: number, to: number): number => {
   const held = new Map<number, number>()
   for (const { grants, released, settlements } of deliveries.values()) {

@@ -1,6 +1,6 @@
 /**
- * Checks what is sent to which receivers: only what scope and bindings allow, signed with the right secrets, as
- * published.
+ * Checks that receivers get only what scope and bindings allow, unchanged since publication and signed with the right
+ * secrets.
  */
 import type { Event, Integration } from "@doorhook/core"
 import { Signature, bodyOf } from "@doorhook/core"
@@ -58,7 +58,7 @@ const afterRight = (trace: Trace): ReadonlyArray<Violation> => {
   return trace.requests.flatMap(({ delivery, entry }) => {
     const integration = trace.integrations.get(delivery.integration_id)?.[0]?.integration
     const right = integration === undefined ? undefined : last(integration, entry.index)
-    // Within a millisecond, the directory call counts as earlier.
+    // In the same millisecond, the directory call counts as earlier.
     if (right === undefined || right.granted || right.at === entry.at) return []
     return [{ what: `delivery ${delivery.id} was sent after the right was lost`, entries: [right.index, entry.index] }]
   })
@@ -66,7 +66,7 @@ const afterRight = (trace: Trace): ReadonlyArray<Violation> => {
 
 export const nothingAfterEnd: Check = {
   name: "nothing-after-end",
-  rule: "Nothing is sent without the right, or after the engine must have received that the integration was deleted, disabled or moved. A disabled integration gets only probes.",
+  rule: "Nothing is sent without the right, or after the engine must have learned that the integration was deleted, disabled or moved. A disabled integration gets only probes.",
   violations: (trace) => [...afterChange(trace), ...afterRight(trace)]
 }
 
@@ -119,7 +119,7 @@ interface Signed {
 
 const noKey = new Uint8Array()
 
-/** Returns the signature header by one version of the integration when the sender's clock shows `clock`. */
+/** Returns the signature header that one version of the integration requires when the sender's clock shows `clock`. */
 const signatureHeader = (
   { previous_secrets, signing_secret }: Pick<Integration, "previous_secrets" | "signing_secret">,
   { body, timestamp, webhook_id }: Signed,
@@ -154,8 +154,8 @@ const wrong = (trace: Trace): ReadonlyArray<Violation> =>
   })
 
 /**
- * Finds rotations that don't keep the previous secret for a day, or drop an older secret early without needing its
- * place.
+ * Finds rotations that don't keep the previous secret for a day, or that drop an older secret early although there is
+ * room for it.
  */
 const forgotten = ({ integrations }: Trace): ReadonlyArray<Violation> =>
   [...integrations.values()].flatMap((history) =>
@@ -169,7 +169,7 @@ const forgotten = ({ integrations }: Trace): ReadonlyArray<Violation> =>
         newest !== undefined &&
         secretOf(newest.secret) === secretOf(before.signing_secret) &&
         Math.abs(newest.until - wall - day) < leeway
-      // A secret that expires within the leeway may have expired by another clock.
+      // A secret that expires within the leeway may already have expired on another clock.
       const owed = before.previous_secrets.filter(({ until }) => until > wall + leeway).slice(0, mostKept - 1)
       const kept = new Map(older.map(({ secret, until }) => [secretOf(secret), until]))
       if (isKept && owed.every(({ secret, until }) => kept.get(secretOf(secret)) === until)) return []
@@ -195,7 +195,7 @@ const outcomesOf = (trace: Trace, request: Request): ReadonlySet<boolean> => {
 
 export const overrides: Check = {
   name: "overrides",
-  rule: "The acknowledgement rule and schedule of an integration are respected. Without them, the service's apply.",
+  rule: "An integration's own acknowledgement rule and retry schedule are respected. Without them, the service's settings apply.",
   violations: (trace) =>
     [...trace.deliveries.values()].flatMap(({ event, id, requests, settlements }) =>
       settlements.flatMap(({ early, entry, grant, settlement: { attempt, state } }) => {

@@ -1,5 +1,5 @@
 /**
- * Retention: idempotency keys, feeds, old events.
+ * Checks how long data is kept: idempotency keys, feeds, old events.
  */
 import { eventIdsIn } from "@doorhook/core"
 import type { Check, EntryOf, Trace, TracedDelivery, Violation } from "./Trace.ts"
@@ -114,7 +114,7 @@ const readBy = (trace: Trace, parts: ReadonlyArray<EntryOf<"feed_read">>): Reado
       seen.add(id)
     }
     const requestedAt = invoked.get(op) ?? 0
-    // Deliveries stored before the request, up to the end of the page, and not purged before.
+    // Due: deliveries stored before the request, up to the end of the page, that were not purged by then.
     const upTo = more ? cursor : Infinity
     for (const { enqueued, id, integration_id: of, purged } of trace.deliveries.values()) {
       const isDue =
@@ -189,7 +189,9 @@ const leftOver = (trace: Trace, of: ReadonlyMap<string, ReadonlyArray<TracedDeli
   })
 }
 
-/** Whether an integration of the remaining deliveries changed at `since` or later, which may have ended them. */
+/**
+ * Whether an integration of the remaining deliveries changed at `since` or later, which may have ended the deliveries.
+ */
 const wasCancelledLately = (trace: Trace, left: ReadonlyArray<TracedDelivery>, since: number): boolean =>
   left.some(({ integration_id }) => trace.integrations.get(integration_id)?.some(({ at }) => at >= since) === true)
 

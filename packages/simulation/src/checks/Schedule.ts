@@ -1,5 +1,5 @@
 /**
- * When deliveries are attempted: by the schedule, within the lifetime of a call, and early after an outage.
+ * Checks when deliveries are attempted: by the schedule, within the lifetime of a call, and early after an outage.
  */
 import type { IntegrationId, RetrySchedule, TransportResult } from "@doorhook/core"
 import { RetryPolicy, builtInTypes } from "@doorhook/core"
@@ -34,7 +34,7 @@ interface LastAttempt {
 }
 
 /**
- * Whether a delivery may be given up at `now`. `last` is its last attempt, or null if it could be attempted
+ * Whether a delivery may be given up at `now`. `last` is its last attempt, or null if the delivery could be attempted
  * immediately.
  */
 const mayGiveUp = (
@@ -154,7 +154,7 @@ const violationsOf = (trace: Trace, delivery: TracedDelivery): ReadonlyArray<Vio
   })
 
 /**
- * Returns how late a retry may be, in milliseconds: a poll that just missed it, the store calls of a round, and two
+ * Returns how late a retry may be, in milliseconds: the wait for the next poll, the store calls of a round, and two
  * directory calls.
  */
 const slack = (trace: Trace): number => {
@@ -260,7 +260,7 @@ const tooMany = (trace: Trace, { requests }: Run): ReadonlyArray<Violation> =>
     const over = before.filter((other) => endsBefore(other, request))
     const acknowledged = over.filter((other) => isAcknowledged(trace, other)).length
     const open = [...before.filter((other) => !endsBefore(other, request)), request]
-    // Within a millisecond, the request counts as earlier.
+    // In the same millisecond, the request counts as earlier.
     const failed = over.find((other) => other.endedAt < entry.at && !isAcknowledged(trace, other))
     const violations: Array<Violation> = []
     if (open.length > widthAfter(acknowledged)) {
@@ -286,7 +286,7 @@ const askedUntil = (trace: Trace, { step }: Run, { delivery, entry }: Request): 
         ({ settlement, entry: { engine } }) =>
           settlement.attempt?.number === other.entry.attempt && engine === other.entry.engine
       )
-      // Received during the failures that ended, or by this engine since then.
+      // Counts if received during the failures that have ended, or by this engine since then.
       const isOfRun =
         settled !== undefined && settled.entry.index <= step.entry.index && settled.entry.now >= (step.since ?? 0)
       const isSince = other.entry.engine === entry.engine && other.response.entry.index > step.entry.index
@@ -303,7 +303,9 @@ const tooSoonAfterRetryAfter = (trace: Trace, run: Run): ReadonlyArray<Violation
     return [{ what, entries: [run.step.entry.index, entry.index] }]
   })
 
-/** Returns the settlement after which a delivery waits for its retry at an entry; null if it doesn't wait. */
+/**
+ * Returns the settlement since which a delivery has been waiting for its retry at an entry; null if it isn't waiting.
+ */
 const waitsAt = ({ grants, resent, settlements }: TracedDelivery, index: number) => {
   const last = settlements.findLast(({ entry }) => entry.index < index)
   if (last?.settlement.state !== "retrying" || last.settlement.next_attempt_at === null) return null

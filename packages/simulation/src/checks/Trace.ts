@@ -1,5 +1,5 @@
 /**
- * A rule that every history must keep, and the history indexed for the rules.
+ * Defines rules that every history must keep, and indexes a history for them.
  */
 import type {
   DeliveryId,
@@ -45,9 +45,9 @@ interface Grant {
 export interface TracedSettlement {
   readonly entry: EntryOf<"settled">
   readonly settlement: Settlement
-  /** The lease that it ended. */
+  /** The lease that the settlement ended. */
   readonly grant: Grant
-  /** Number of failed early attempts before it. */
+  /** Number of failed early attempts before the settlement. */
   readonly early: number
 }
 
@@ -62,7 +62,7 @@ export interface Request {
   readonly entry: EntryOf<"request">
   readonly delivery: TracedDelivery
   readonly grant: Grant | null
-  /** When it ended: answered, or disconnected because the engine died. */
+  /** When the request was answered, or disconnected because its engine died. */
   readonly endedAt: number
   readonly response: { readonly entry: EntryOf<"response">; readonly result: TransportResult } | null
 }
@@ -76,12 +76,12 @@ export interface TracedDelivery {
   readonly grants: Array<Grant>
   /** Indexes of the entries that requested a resend. */
   readonly resent: Array<number>
-  /** Indexes of the entries that made it a probe. */
+  /** Indexes of the entries that made the delivery a probe. */
   readonly probed: Array<number>
-  /** Times when it was returned unattempted, or released because its worker's membership had ended. */
+  /** Times when the delivery was returned unattempted, or released because its worker's membership had ended. */
   readonly released: Array<number>
   readonly settlements: Array<TracedSettlement>
-  /** Its state at the end, or when it was purged. */
+  /** The delivery at the end, or when it was purged. */
   readonly final: FinalDelivery | undefined
   readonly purged: EntryOf<"purged"> | undefined
 }
@@ -202,7 +202,7 @@ export const traceOf = (outcome: Outcome): Trace => {
   }
 
   /**
-   * Records the settlements that the worker's leases allow (one per delivery, of its next attempt). Other settlements
+   * Records the settlements that the worker's leases allow (one per delivery, for its next attempt). Other settlements
    * that took effect are breaches.
    */
   const settle = (entry: EntryOf<"settled">): void => {
@@ -344,10 +344,12 @@ export const traceOf = (outcome: Outcome): Trace => {
 export const clockOf = ({ skews }: Trace, engine: number, { wall }: Pick<Entry, "wall">): number =>
   wall + (skews.get(engine) ?? 0)
 
-/** Returns the fewest places to one integration that one engine can get: all engines share the places. */
+/**
+ * Returns the minimum number of places to one integration that an engine gets, because all engines share the places.
+ */
 export const leastShare = ({ outcome: { scenario }, settings }: Trace): number =>
   Math.max(1, Math.floor(settings.concurrencyPerIntegration / scenario.engines))
 
-/** Returns the total time by which the wall clock was put back after an entry, in milliseconds. */
+/** Returns the total time by which the wall clock was set back after an entry, in milliseconds. */
 export const putBackSince = ({ clockJumps }: Trace, index: number): number =>
   clockJumps.reduce((sum, clock) => sum + (clock.index > index ? Math.max(0, -clock.by) : 0), 0)

@@ -1,4 +1,6 @@
-/** Checks how engines share the work: leases, places, and calls before backlogs. */
+/**
+ * Checks how engines share the work: leases, limits on open requests, and calls before backlogs.
+ */
 import type { DeliverySettingsShape } from "@doorhook/core"
 import { isDisturbed } from "./Knowledge.ts"
 import type { Check, EntryOf, Request, Trace, TracedDelivery, Violation } from "./Trace.ts"
@@ -9,8 +11,8 @@ const jumpedBetween = ({ clockJumps }: Trace, from: number, to: number): boolean
   clockJumps.some(({ index }) => index > from && index < to)
 
 /**
- * Finds attempts that can outlast the membership of their engine: another engine could start a second attempt
- * meanwhile.
+ * Finds attempts that can outlast the membership of their engine, so another engine could start a second attempt before
+ * the first has ended.
  */
 const outlasting = (trace: Trace): ReadonlyArray<Violation> =>
   trace.requests.flatMap(({ delivery, entry, grant }) => {
@@ -27,7 +29,7 @@ const outlasting = (trace: Trace): ReadonlyArray<Violation> =>
       const what = `delivery ${delivery.id} was sent with ${left} ms left of the membership`
       violations.push({ what, entries: [member.index, entry.index] })
     }
-    // Within a millisecond, the request counts as earlier.
+    // In the same millisecond, the request counts as earlier.
     const lapsed = known.find(({ at, continued, index }) => !continued && index > grant.index && at < entry.at)
     if (lapsed !== undefined) {
       const what = `delivery ${delivery.id} was sent under a lease that its engine knew to have lapsed`
@@ -36,13 +38,15 @@ const outlasting = (trace: Trace): ReadonlyArray<Violation> =>
     return violations
   })
 
-/** Finds workers that keep their name after their membership ended, by their own clock or by the store's answer. */
+/**
+ * Finds workers that keep their name after their membership ended, according to their own clock or the store's answer.
+ */
 const outliving = (trace: Trace): ReadonlyArray<Violation> => {
   const known = new Map<string, { readonly answer: EntryOf<"member">; readonly hasLapsed: boolean }>()
   return trace.entries.flatMap((entry): ReadonlyArray<Violation> => {
     if (entry.kind === "member") {
       const before = known.get(entry.worker)
-      // The first answer to a name continues no membership.
+      // The first answer for a name does not continue a membership.
       known.set(entry.worker, { answer: entry, hasLapsed: before !== undefined && !entry.continued })
     }
     const last = entry.kind === "heartbeat" && entry.until !== null ? known.get(entry.worker) : undefined
@@ -55,7 +59,7 @@ const outliving = (trace: Trace): ReadonlyArray<Violation> => {
 
 /**
  * Finds a second request for a delivery while the first is open. Memberships outlast attempts by more than the clock
- * skew, so only a clock jump allows this.
+ * skew, so only a clock jump can cause this.
  */
 const overlap = (trace: Trace, first: Request, second: Request): ReadonlyArray<Violation> => {
   const isOver =
@@ -83,11 +87,11 @@ export const leases: Check = {
 }
 
 interface Places {
-  /** Most open requests of one process. */
+  /** Maximum number of open requests of one process. */
   readonly ofProcess: number
-  /** Most open requests of one process to one integration. */
+  /** Maximum number of open requests of one process to one integration. */
   readonly ofProcessToOne: number
-  /** Most open requests of all processes to one integration. Each process has at least one place. */
+  /** Maximum number of open requests of all processes to one integration. Each process has at least one place. */
   readonly toOne: number
 }
 
@@ -100,7 +104,7 @@ const placesOf = (
   toOne: Math.max(concurrencyPerIntegration, processes)
 })
 
-/** Finds the moments when more than `cap` of the requests were open. */
+/** Finds the moments when more than `cap` requests were open. */
 const above = (requests: ReadonlyArray<Request>, cap: number, name: string): ReadonlyArray<Violation> => {
   let open: ReadonlyArray<Request> = []
   return requests.flatMap((request) => {
@@ -175,7 +179,7 @@ const bound = (trace: Trace): number => {
 const lastActive = ({ requests, settlements, enqueued }: TracedDelivery): number =>
   Math.max(enqueued.at, requests.at(-1)?.endedAt ?? 0, settlements.at(-1)?.entry.at ?? 0)
 
-/** Whether other calls take the places reserved for calls. */
+/** Whether other calls occupy the places reserved for calls. */
 const isContended = (trace: Trace, call: TracedDelivery, from: number, to: number): boolean => {
   const { concurrency } = trace.settings
   const keptOf = (places: number) => Math.max(1, places - Math.max(1, Math.floor(0.8 * places)))

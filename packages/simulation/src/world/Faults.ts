@@ -17,7 +17,10 @@ export interface CallFate {
   readonly latency: Readonly<Record<Point, number>>
   readonly crash: Point | null
   readonly error: Point | null
-  /** Whether the error leaves open if the call took effect. Always true after the effect, sometimes before. */
+  /**
+   * Whether the caller can't tell from the error if the call took effect. Always true after the effect, sometimes
+   * before.
+   */
   readonly isUnknown: boolean
 }
 

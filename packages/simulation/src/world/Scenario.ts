@@ -72,7 +72,7 @@ export interface Scenario {
   readonly calm: number
   /** Duration of a long outage of a receiver. */
   readonly outage: Span
-  /** Delay before a request is repeated that was answered. */
+  /** Delay before an answered request is repeated. */
   readonly repeat: Span
   /** Pause between two reads of a feed. */
   readonly reading: Span
@@ -139,7 +139,7 @@ const withOutages = (scenario: Scenario, rng: Rng): Scenario => {
       retry: { ...defaultDeliverySettings.retry, access_log: { delays: longSchedule, lifetime: null } },
       disableAfter: pick(rng, [100 * second, defaultDeliverySettings.disableAfter])
     },
-    // Keeps the number of crashes of a shorter world.
+    // Keeps the number of crashes the same as in a shorter world.
     faults: { ...faults, crash: faults.crash / 5 },
     chaos: 200 * second,
     calm: lengthOf(longSchedule) + 80 * second,

@@ -1,6 +1,6 @@
 /**
- * Storage of simulated engines: a memory that several processes share and that outlives them, or a SQLite file that one
- * process has open at a time.
+ * Storage of simulated engines: an in-memory store that several processes share and that outlives them, or a SQLite
+ * file that one process has open at a time.
  */
 import { MemoryStore } from "@doorhook/core"
 import type { Stores } from "@doorhook/simulator/testing"
@@ -25,7 +25,7 @@ export interface Storage {
 /** A kind of storage. */
 export interface StorageKind {
   readonly name: string
-  /** Whether only one process at a time opens the storage, from its start on. Its leases end with it. */
+  /** Whether only one process at a time has the storage open. The process's leases end with it. */
   readonly isOwned: boolean
   readonly make: () => Storage
 }
@@ -40,7 +40,7 @@ export const sharedMemory: StorageKind = {
   }
 }
 
-/** A file system in memory, if there is one: simulations create thousands of short-lived files. */
+/** An in-memory file system, if there is one, because simulations create thousands of short-lived files. */
 const place = existsSync("/dev/shm") ? "/dev/shm" : tmpdir()
 
 /** Suffixes of a database's files: the database itself and its write-ahead log. */
@@ -51,7 +51,7 @@ const makeStorage = (after: (filename: string) => void): Storage => {
   let generation = 0
   const fileOf = (number: number): string => join(folder, `${number}.sqlite`)
   return {
-    // Without syncs only power cuts lose data, and they are not simulated.
+    // Without syncs, only power cuts lose data, and power cuts are not simulated.
     open: Effect.suspend(() =>
       Effect.orDie(storesOf(SqliteStore.layer({ filename: fileOf(generation), synchronous: "NORMAL" })))
     ),

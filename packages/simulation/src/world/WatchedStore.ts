@@ -49,12 +49,12 @@ export interface Watching {
 const everything = Number.MAX_SAFE_INTEGER
 
 /**
- * How much younger than the purge limit an event may be to be looked up after a purge, in milliseconds. Looking up
- * costs more than purging.
+ * After a purge, only events at most this much younger than the purge limit are looked up, in milliseconds. A lookup
+ * costs more than the purge.
  */
 const nearEnd = 60_000
 
-/** All deliveries that a filter selects, with their attempts. */
+/** Returns all deliveries that a filter selects, with their attempts. */
 export const allDeliveries = Effect.fnUntraced(function* (
   store: DeliveryStore["Service"],
   filter: { readonly integration_id?: IntegrationId } = {}
@@ -125,7 +125,7 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
       })
     )
 
-  /** Settles, and records which integrations this disabled or enabled. */
+  /** Settles outcomes, and records which integrations this disabled or enabled. */
   const settle = Effect.fnUntraced(function* (outcomes: Outcomes, now: number, disableAfter: number) {
     const { releases, settlements, worker } = outcomes
     const settled = yield* deliveries.settle(outcomes, now, disableAfter)
@@ -176,7 +176,7 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
     const names = ended.map(([name]) => name)
     history.add({ kind: "heartbeat", engine, worker, now, until, continued, ended: names, holds: holds?.ids ?? null })
     if (leased.size > 0) {
-      // Outcomes may have been recorded at the same moment: an attempted delivery has one attempt more.
+      // An outcome may have been recorded at the same moment. The delivery then has one more attempt.
       const ids: Array<DeliveryId> = []
       for (const [id, attempts] of leased) {
         const delivery = (yield* deliveries.find(id))?.delivery

@@ -50,7 +50,7 @@ const make = Effect.gen(function* () {
     return ids
   })
 
-  /** Whether this transaction may move rows. Only one transaction may at a time. */
+  /** Whether this transaction may move rows. Only one transaction at a time may. */
   const takeTurn = Effect.map(
     sql.unsafe<{ readonly mine: boolean }>(Statements.takeTurn),
     ([turn]) => turn?.mine === true

@@ -95,7 +95,7 @@ const readEach = Effect.fnUntraced(function* <
   return { found: byId(found), faults }
 })
 
-/** What is left of a claim request: fewer deliveries, and none of some integrations. */
+/** Returns the rest of a claim request: a limit reduced by what was claimed, and without some integrations. */
 const restOf = (
   request: ClaimRequest,
   claimed: ReadonlyArray<LeasedDelivery>,
@@ -146,7 +146,7 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
   const nextDue = Effect.map(waiting, nextOf)
 
   /**
-   * Locks enough due deliveries of each integration to fill the room. Starts with an equal share for each, which is
+   * Locks enough due deliveries of each integration to fill `room`. Starts with an equal share for each, which is
    * usually enough.
    */
   const chooseInLane = Effect.fnUntraced(function* (

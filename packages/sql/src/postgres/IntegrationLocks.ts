@@ -34,8 +34,8 @@ export interface LockedRow extends SubjectRow {
 }
 
 /**
- * Reads integrations and locks the suspects and those for which `isAffected` is true. Fails with `TakenBack` if another
- * transaction has locked one of them. Must run inside `withLocks`.
+ * Reads integrations, and locks `suspects` and all that are failing or disabled. Fails with `TakenBack` if another
+ * transaction has locked one for which `isAffected` is true. Must run inside `withLocks`.
  */
 export const lockSubjects = Effect.fnUntraced(function* (
   sql: Sql,

@@ -30,7 +30,7 @@ const countMove = (tally: Tally, from: DeliveryState, to: DeliveryState, by: num
   count(tally, to, by)
 }
 
-/** Writes a transaction's changes of the counts. Called at its end. */
+/** Writes a transaction's changes of the counts. Called at the end of the transaction. */
 export const writeTally = (sql: Sql, tally: Tally): Answer<void> => {
   for (const by of tally.values()) if (by !== 0) return Effect.asVoid(sql.unsafe(addToTallies, countsOf(tally)))
   return Effect.void
@@ -75,7 +75,7 @@ export const entriesOf = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArr
   return others.length === 0 ? active : [...active, ...(yield* endedEntries(sql, others))]
 })
 
-/** The columns of an integration that changes of its deliveries depend on. */
+/** The columns of an integration that affect changes of its deliveries. */
 interface TargetRow {
   readonly id: IntegrationId
   readonly status: "enabled" | "disabled"
@@ -99,8 +99,8 @@ export interface Move {
 const isActive = ({ due_at }: Pick<Transitions.QueueEntry, "due_at">): boolean => due_at !== null
 
 /**
- * Writes changes of deliveries within or between `queue` and `deliveries`. If an ended delivery becomes active again,
- * its attempt is not recorded.
+ * Writes changes of deliveries within or between `queue` and `deliveries`. `attempt` is ignored for an ended delivery
+ * that becomes active again.
  */
 export const move = Effect.fnUntraced(function* (sql: Sql, tally: Tally, moves: ReadonlyArray<Move>) {
   const requeued: Array<EndedRow> = []

@@ -95,7 +95,7 @@ const explanationOf = ({ reason }: SqlError.SqlError): readonly [Why, string] =>
   return ["failed", `PostgreSQL reports: ${said}`]
 }
 
-/** Converts an error of the client to one that explains it to an operator. */
+/** Converts a client error to one that explains the problem to an operator. */
 export const explain = (database: string, error: SqlError.SqlError | Migrator.MigrationError): DatabaseUnusable => {
   const cause = error._tag === "SqlError" ? error : error.cause
   const [why, explanation] =
@@ -132,7 +132,7 @@ const migrate = Effect.fnUntraced(
 
 /**
  * Makes a transaction fail normally when its connection breaks. The client raises a defect, because it can't send the
- * rollback, and a defect would end callers that retry failures. No rollback is needed then.
+ * rollback, and a defect would end callers that retry failures. The server rolls back when the connection breaks.
  */
 const breakable = (sql: PgClient): PgClient => {
   const { withTransaction } = sql

@@ -90,7 +90,7 @@ const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
 
   const named = (operation: Operation) => failAs(`DeliveryStore.${operation}`)
 
-  /** Makes a call fail with the operation's name and with whether a part of it was carried out. */
+  /** Gives a call's error the operation's name, and whether a part of the operation was carried out. */
   const inParts =
     (operation: Operation) =>
     <A, E>(call: (noteBegun: () => void) => Effect.Effect<A, E>) =>

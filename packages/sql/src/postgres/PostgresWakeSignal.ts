@@ -75,5 +75,5 @@ const make = Effect.gen(function* () {
   })
 })
 
-/** For any number of dispatchers on one database. */
+/** Provides wake signals for any number of dispatchers on one database. */
 export const layer: Layer.Layer<WakeSignal, never, PgClient> = Layer.effect(WakeSignal, make)

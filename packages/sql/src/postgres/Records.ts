@@ -124,7 +124,7 @@ export const feed = Effect.fnUntraced(function* (
     const byId = new Map((yield* eventsById(sql, [...ids])).map((event: Event) => [event.id, event]))
     for (const delivery of deliveries) {
       const event = byId.get(delivery.event_id)
-      // A missing event was just purged; a later delivery takes its place.
+      // A missing event was just purged. The page is then filled with later deliveries.
       if (event !== undefined) items.push({ delivery, event })
     }
     last = deliveries.length < wanted ? undefined : deliveries.at(-1)?.id

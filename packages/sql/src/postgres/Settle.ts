@@ -54,8 +54,8 @@ const isAcknowledged = (settlement: Settlement): settlement is Acknowledged =>
   settlement.state === "delivered" && settlement.attempt?.outcome === "acknowledged" && !settlement.gone
 
 /**
- * Splits a batch into settlements for the single statement and the others. The single statement records none of a
- * delivery that occurs several times.
+ * Splits a batch into settlements for the single statement and the others. Settlements of a delivery that occurs
+ * several times are all among the others.
  */
 const sortBatch = (settlements: ReadonlyArray<Settlement>) => {
   const seen = new Set<DeliveryId>()
@@ -224,7 +224,7 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     )
 
   /**
-   * Rolls the transaction back if missed deliveries are still leased to the worker: a resend or an ending has moved
+   * Rolls the transaction back if missed deliveries are still leased to the worker. A resend or an ending has moved
    * them between the tables during the search, and locking them now would break the lock order.
    */
   const expectNoLease = Effect.fnUntraced(function* (worker: string, missed: ReadonlyArray<DeliveryId>) {
@@ -294,7 +294,7 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     const locked = [...settlements, ...releases].map(({ delivery_id }) => delivery_id)
     const queued = yield* queuedEntries(sql, locked, wanted)
     const ended = acknowledged.length === 0 ? new Set<DeliveryId>() : yield* acknowledge(worker, acknowledged, null)
-    // Deliveries that were cancelled or resent during the attempt, have ended before, or whose lease has lapsed.
+    // Deliveries that were cancelled or resent during the attempt, had already ended, or have lost their lease.
     const passedOver = acknowledged.filter(({ delivery_id }) => !ended.has(delivery_id))
     const passedIds = passedOver.map(({ delivery_id }) => delivery_id)
     const active: ReadonlyArray<StandingRow> =

@@ -101,10 +101,10 @@ class WatchedSocket extends Socket {
   }
 
   private expire(millis: number): void {
-    // A request sent between here and the immediate has only just begun to wait.
+    // A request that is sent before the immediate below runs has only just begun to wait.
     if (!this.awaited) return
     const { bytesRead } = this
-    // After a long pause of this process an answer may be buffered. It is read before the immediate runs.
+    // After a long pause of this process, a buffered answer is read before the immediate runs.
     setImmediate(() => {
       if (this.awaited && this.bytesRead === bytesRead)
         this.destroy(new Error(`the database server said nothing for ${millis} ms`))

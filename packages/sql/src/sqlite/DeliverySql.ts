@@ -1,8 +1,8 @@
 /**
  * The statements of the delivery store on SQLite, and the codes of states.
  *
- * Each delivery has one row, which is updated in place. A delivery that its own publisher sends at once is "kept": it
- * has no due time and is in no partial index, so that an acknowledgement changes no index. Statements without a list
+ * Each delivery has one row, which is updated in place. A delivery that its own publisher sends immediately is "kept":
+ * it has no due time and is in no partial index, so that an acknowledgement changes no index. Statements without a list
  * parameter run once per row.
  */
 import type { DeliveryFilter } from "@doorhook/core"
@@ -44,7 +44,7 @@ export const setOwner = `UPDATE owner SET event = ?, delivery = ?, listed_event 
     ${storedStates.map((state) => `${state} = ?`).join(", ")}`
 /** The new time must differ from the stored one, because SQLite does not write an unchanged page. */
 export const renewOwner = `UPDATE owner SET beat_at = ?`
-/** Updates the counts for transactions outside the delivery store, which do not have them in memory. */
+/** Updates the counts in transactions outside the delivery store, which do not have the counts in memory. */
 export const countCancelled = `UPDATE owner SET pending = pending - ?1, retrying = retrying - ?2,
     cancelled = cancelled + ?1 + ?2`
 export const cancellations = `SELECT integration, last_delivery, reason FROM cancellations`

@@ -55,7 +55,7 @@ export const makeEnqueue = ({ known, state, turns }: Owner): Enqueue => {
     state.isChanged = true
   }
 
-  /** Stores idempotency keys. If one of them is in use, returns a conflict and writes nothing. */
+  /** Stores idempotency keys. If a key is in use, returns a conflict and writes nothing. */
   const storeKeys = (keys: ReadonlyArray<IdempotencyRecord>): IdempotencyConflict | null => {
     const taken = keys.find(({ created_at, key }) => q.findKey.get(key, created_at) !== undefined)
     if (taken !== undefined) return new IdempotencyConflict({ key: taken.key })

@@ -22,7 +22,7 @@ import { identityOf, isSameFile } from "./SqliteFile.ts"
 
 type Waiter = (done: Effect.Effect<void, SqlError.SqlError>) => void
 
-/** Errors of file systems that can't sync a folder and keep file names in another way. */
+/** Errors of file systems that can't sync a folder. They make file names durable in another way. */
 const cantSync: ReadonlySet<unknown> = new Set(["EINVAL", "ENOTSUP", "EPERM", "EACCES", "EISDIR"])
 
 /** Syncs a folder to disk. Otherwise a new file's contents may survive a power cut but not its name. */
@@ -190,7 +190,7 @@ export interface Durably {
   readonly transaction: Wait
 }
 
-/** For databases without a log, which SQLite syncs itself. */
+/** Adds no waiting, for databases without a log, which SQLite syncs itself. */
 export const alreadyDurable: Durably = { statement: (operation) => operation, transaction: (operation) => operation }
 
 /**

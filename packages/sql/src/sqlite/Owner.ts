@@ -31,7 +31,7 @@ export interface Owner {
     rows?: number
   ) => Effect.Effect<A, StoreError>
   readonly loadCancellations: () => void
-  /** Notes that a transaction of the SQL client has changed an integration and its deliveries, if it commits. */
+  /** Notes that a transaction of the SQL client may have changed an integration and its deliveries. */
   readonly noteUncertain: (id: IntegrationId) => void
   /** Makes a delivery wait until its due time. */
   readonly wait: (id: DeliveryId, integration: IntegrationId, to: Transitions.QueueEntry) => void

@@ -2,8 +2,8 @@
  * The memory of the process that owns a file: leases, workers, first due times and counts. Shared by all stores that
  * the process opens on the file.
  *
- * Changes in the same transactions as the rows. If a transaction rolls back, the functions passed to `undo` revert its
- * changes.
+ * The memory changes in the same transactions as the rows. If a transaction rolls back, the functions passed to `undo`
+ * revert its changes.
  */
 import type { DeliveryId, DeliveryReason, IntegrationId, Lane } from "@doorhook/core"
 import { Effect } from "effect"
@@ -130,7 +130,7 @@ export class OwnerState {
     this.undo(() => leases.forEach(this.lease))
   }
 
-  /** Notes a delivery that is due at a time. */
+  /** Notes that a delivery is due at a time. */
   noteDue(lane: Lane, integration: IntegrationId, due: number, id: number): void {
     if (!this.hasHeads) return
     const head = this.heads.get(keyOf(lane, integration))
@@ -178,8 +178,8 @@ const nameOf = (location: string): string => {
 }
 
 /**
- * Provides the state that all users of a file share, for the lifetime of the scope. Each database in memory has its
- * own.
+ * Provides the state that all users of a file share, for the lifetime of the scope. Each in-memory database has its own
+ * state.
  */
 export const acquire = (location: string | null): Effect.Effect<OwnerState, never, Scope.Scope> =>
   location === null || location === ""

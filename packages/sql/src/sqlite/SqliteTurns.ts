@@ -20,7 +20,7 @@ export interface Change<A> {
   /** Approximate number of rows that it changes. */
   readonly rows: number
   /**
-   * Called if the change was committed but its answer is lost, because the caller was interrupted or the disk failed.
+   * Called if the change was committed but the caller did not get its answer: it was interrupted, or the disk failed.
    */
   readonly onLost?: (answer: A) => void
 }

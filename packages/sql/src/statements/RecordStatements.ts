@@ -43,8 +43,8 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, listedAt, lock, loc
     lockEndedOf: text(`SELECT id FROM deliveries WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}
       ORDER BY id ${lock}`),
     /**
-     * Deliveries of some events that an ending covers. Skips those that others have locked. Cost: one search by id per
-     * row.
+     * Deliveries that belong to some events and that an ending covers. Skips those that others have locked. Cost: one
+     * search by id per row.
      */
     endedOf: text(`SELECT id FROM queue WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}
         AND id <= (SELECT e.last_id FROM endings AS e WHERE e.integration_id = queue.integration_id)

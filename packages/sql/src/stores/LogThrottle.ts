@@ -11,7 +11,7 @@ export const logCooldown = 60_000
 /** Maximum number of remembered rows. */
 const maxRemembered = 10_000
 
-/** A required row that can't be read. */
+/** A required row that is damaged or missing. */
 export interface UnreadableRow {
   readonly name: string
   /** Why the row can't be read; undefined if it is missing. */

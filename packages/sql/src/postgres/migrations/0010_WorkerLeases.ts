@@ -1,5 +1,5 @@
 /**
- * Leases deliveries to workers for as long as these are members, instead of by a token with an expiry. Deliveries
+ * Leases deliveries to workers for as long as the workers are members, instead of by a token with an expiry. Deliveries
  * leased during the migration become due, so a receiver may get one of them twice.
  *
  * Processes of older versions can't write any more, because the columns and the table that their claims, settlements,
@@ -14,7 +14,7 @@ const statements: ReadonlyArray<string> = [
   // The order in which calls lock the tables. Waits for running calls of older versions.
   `LOCK TABLE integrations, queue, deliveries, workers, tallies IN ACCESS EXCLUSIVE MODE`,
 
-  // Consecutive failures, and the time until which the receiver wants no requests (Retry-After).
+  // Consecutive failures, and the time before which the receiver accepts no requests (Retry-After).
   `ALTER TABLE integrations ADD COLUMN failing_attempts integer NOT NULL DEFAULT 0,
     ADD COLUMN failing_retry_after bigint`,
 

@@ -227,9 +227,9 @@ export const publishFunction: ReadonlyArray<string> = [
 ]
 
 /**
- * Writes the resource types that the function accepts. Removes none: the host's transactions must not fail because a
- * worker or an older process does not declare a type. Writes rows in order of name, so that processes that start at the
- * same time don't deadlock.
+ * Writes the resource types that the function accepts. Removes no types: a host's transaction must not fail because a
+ * worker or an older process does not declare its type. Writes rows in order of name, so that processes that start at
+ * the same time don't deadlock.
  */
 export const writeResourceTypes = (sql: SqlClient.SqlClient, types: ResourceTypeTable) =>
   Effect.asVoid(

@@ -3,7 +3,7 @@
  */
 import { lastId } from "../FeedWatermark.ts"
 
-/** All endings. OFFSET 0 makes plans start with this small table. */
+/** All endings. `OFFSET 0` makes plans start with this small table. */
 export const allCancellations = `SELECT * FROM endings ORDER BY integration_id OFFSET 0`
 
 /**
@@ -30,8 +30,8 @@ export const cancellations = `SELECT integration_id AS id FROM endings ORDER BY 
 const lockClass = 0x656e6473
 
 /**
- * Reserves the moving of cancelled rows for this transaction until it ends. Returns false if another transaction has
- * reserved it.
+ * Takes the lock for moving cancelled rows until the transaction ends. Returns false if another transaction has the
+ * lock.
  */
 export const takeTurn = `SELECT pg_try_advisory_xact_lock(${lockClass}, 0) AS mine`
 

@@ -42,9 +42,9 @@ const columns =
   "due.id, due.event_id, due.integration_id, due.created_at, due.attempts, due.early, due.lane, due.due_at, due.resend"
 
 /**
- * Locks the first due deliveries of integrations in a lane, up to a number for each. Skips deliveries that another
- * transaction has locked, and integrations whose ending began after the heads were read. Cost: one index search per
- * integration.
+ * Locks the first due deliveries of integrations in a lane, up to a given number per integration. Skips deliveries that
+ * another transaction has locked, and integrations whose ending began after the heads were read. Cost: one index search
+ * per integration.
  */
 export const firstDue = `SELECT d.*
   FROM unnest($1::bigint[]) AS wanted (integration_id) CROSS JOIN LATERAL (

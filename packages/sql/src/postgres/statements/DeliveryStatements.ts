@@ -170,8 +170,8 @@ const countReleased = (from: string): string =>
 
 /**
  * Releases deliveries leased to a worker, given in order of id with their due times, and updates the counts. Then
- * clears the worker of deliveries that were cancelled under the lease; this is the order of locks. Returns the ids of
- * both.
+ * clears the worker of deliveries that were cancelled under the lease, which keeps the order of locks. Returns the ids
+ * of both.
  */
 export const release = `WITH held AS MATERIALIZED (
     SELECT q.place, r.due_at FROM unnest($2::bigint[], $3::bigint[]) AS r (id, due_at) CROSS JOIN LATERAL (

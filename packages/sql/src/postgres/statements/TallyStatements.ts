@@ -1,7 +1,7 @@
 /**
  * Statements on the counts in `tallies`. With a shared counter, transactions would wait for each other, even for a
- * host's open one. Instead, each transaction appends a row, and readers add up the rows. Compaction keeps their number
- * small.
+ * host's open transaction. Instead, each transaction appends a row, and readers add up the rows. Compaction keeps the
+ * number of rows small.
  */
 import { activeStates, deliveryStates } from "@doorhook/core"
 import type { DeliveryState } from "@doorhook/core"
@@ -31,7 +31,8 @@ export const countsOf = (changes: ReadonlyMap<TallyName, number>): ReadonlyArray
   tallyNames.map((name) => changes.get(name) ?? 0)
 
 /**
- * Number of deliveries that an ending covers but that are not moved yet, by the state in which they are still counted.
+ * Number of deliveries that an ending covers but that have not been moved yet, by the state in which they are still
+ * counted.
  */
 export const ofCancellations = `SELECT q.state, q.count
     FROM (${allCancellations}) AS e CROSS JOIN LATERAL (
@@ -53,7 +54,7 @@ export const deliveryCounts = `SELECT ${sums} FROM (
     SELECT ${tallyNames.map(cancelledOf).join(", ")} FROM (${ofCancellations}) AS m
   ) AS counted`
 
-/** Minimum number of rows to compact. With fewer, compaction costs more than adding them up in each read. */
+/** Minimum number of rows to compact. With fewer rows, compaction costs more than adding them up in each read. */
 const leastCompacted = 200
 
 /** Maximum number of rows that one statement compacts. */
