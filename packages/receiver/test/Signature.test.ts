@@ -1,5 +1,5 @@
 /**
- * The verifier decides like core, which makes the signatures.
+ * The receiver's verifier accepts the signatures that core makes, and no others.
  */
 import { Crypto, Signature } from "@doorhook/core"
 import { InvalidOption, signatureVerifier } from "@doorhook/receiver"

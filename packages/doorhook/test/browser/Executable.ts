@@ -4,7 +4,7 @@
 import { chromium } from "playwright-core"
 import { existsSync } from "node:fs"
 
-/** Usual paths of Chromium on operating systems. */
+/** Usual paths of an installed Chromium, by operating system. */
 const usual = [
   "/usr/bin/chromium",
   "/usr/bin/chromium-browser",

@@ -13,7 +13,7 @@ import { createIntegration } from "../harness/ThirdParty.ts"
 
 export const operatorKey = "the-operator-of-these-tests-0123456789"
 
-/** Answers of receivers that must be escaped in a page. */
+/** A receiver's answer with markup that pages must escape. */
 export const hostile = `</pre><script>window.hacked = 1</script><img src=x onerror="window.hacked = 1">{"error":"no such door"}`
 
 /** The owner's login and password. */
@@ -30,7 +30,7 @@ const premises = {
   tenants: (user: string) => (user === owner.login ? [{ id: 101, building_id: 1, unit: { id: 7, label: "4B" } }] : [])
 }
 
-/** The answer of each receiver, by its path. */
+/** The answers of each receiver, by its path. `nth` counts the requests to it. */
 const tempers: Readonly<Record<string, (nth: number) => readonly [status: number, body: string]>> = {
   "/good": () => [200, "taken"],
   "/flaky": (nth) => (nth % 3 === 0 ? [503, "busy, come back later"] : [200, "taken"]),
@@ -39,7 +39,7 @@ const tempers: Readonly<Record<string, (nth: number) => readonly [status: number
   "/moody": (nth) => (nth === 1 ? [500, hostile] : [200, "taken"])
 }
 
-/** Markup in all names and addresses of a test; screenshots are made without it. */
+/** Receivers' answers and the query of their URLs: with markup in tests, without it in screenshots. */
 interface Wording {
   readonly complaint: string
   readonly query: string
@@ -80,7 +80,7 @@ export const openPageStage = Effect.fnUntraced(function* ({ complaint, query }: 
     url,
     integrations,
     integrate,
-    /** Returns the requests that receivers got at a path. */
+    /** Returns the bodies of the requests that receivers got at a path. */
     bodiesAt: (path: string) => receiver.received.filter((one) => placeOf(one) === path).map(({ body }) => body),
     /** Publishes a number of events, with names that must be escaped. */
     publish: (count: number) =>
