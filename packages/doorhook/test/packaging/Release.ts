@@ -1,6 +1,6 @@
 /**
- * Rehearses a release: the release command publishes all packages to a local registry, and npm installs them from
- * there.
+ * Rehearses a release: the release command publishes all packages to a local registry, and npm installs them from this
+ * registry.
  */
 import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"

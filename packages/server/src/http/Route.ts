@@ -23,7 +23,7 @@ export type Params = Readonly<Record<string, string>>
  */
 export type Handler = (x: Exchange, params: Params, body: Uint8Array) => Effect.Effect<Answer, KnownError>
 
-/** The format of failures of a part of the surface. */
+/** How a part of the HTTP surface formats failures. */
 export interface Face {
   readonly refuse: (x: Exchange, refusal: RequestFailure) => Effect.Effect<Answer>
 }
@@ -31,7 +31,7 @@ export interface Face {
 export interface Route {
   /** The method. With `*`, the handler checks the method itself. */
   readonly method: Method | "*"
-  /** The path, like `/v4/buildings/:building_id/integrations`. A final `*` matches any rest. */
+  /** The path, like `/v4/buildings/:building_id/integrations`. A final `*` matches any remaining segments. */
   readonly path: `/${string}`
   readonly face: Face
   readonly handle: Handler
@@ -41,11 +41,11 @@ export interface Route {
   readonly operation?: string
   /** Accepted query parameters. */
   readonly query?: ReadonlyArray<string>
-  /** Whether pages of the configured browser origins may call the route. */
+  /** Whether pages from the configured browser origins may call the route. */
   readonly crossOrigin?: boolean
 }
 
-/** All routes of one path. */
+/** All routes with the same path. */
 export interface Resource {
   readonly routes: ReadonlyMap<string, Route>
   /** The value of an `Allow` header (RFC 9110 section 10.2.1). */
@@ -61,7 +61,7 @@ export interface Match {
 interface Node {
   readonly fixed: Map<string, Node>
   open: Node | null
-  /** Routes that match any rest. */
+  /** Routes that match any remaining segments. */
   rest: Array<Route>
   routes: Array<Route>
   names: ReadonlyArray<string>
@@ -70,7 +70,7 @@ interface Node {
 
 const newNode = (): Node => ({ fixed: new Map(), open: null, rest: [], routes: [], names: [], resource: null })
 
-/** The value of an `Allow` header for these methods. */
+/** Returns the value of an `Allow` header for these methods. */
 const allowed = (methods: Iterable<string>): string =>
   [...methods].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])).join(", ")
 
@@ -81,7 +81,7 @@ const resourceOf = (routes: ReadonlyArray<Route>): Resource => {
 
 const noParams: Params = {}
 
-/** A decoded path segment; null if its escapes are malformed. */
+/** Decodes a path segment; null if its escapes are malformed. */
 const unescaped = (part: string): string | null => {
   if (!part.includes("%")) return part
   try {
@@ -102,7 +102,7 @@ const paramsOf = (names: ReadonlyArray<string>, values: ReadonlyArray<string>): 
   return params
 }
 
-/** Makes a function that finds the resource at a path, or null. Paths must match literally. */
+/** Makes a function that finds the resource at a path; null if there is none. The comparison is case-sensitive. */
 export const makeTable = (routes: ReadonlyArray<Route>): ((path: string) => Match | null) => {
   const root = newNode()
   for (const route of routes) {
@@ -160,9 +160,9 @@ export const makeTable = (routes: ReadonlyArray<Route>): ((path: string) => Matc
 }
 
 /**
- * Whether a path has its canonical spelling, which rules of a proxy in front (`deny /operator/`) rely on. Such a path
- * starts with a slash, escapes no character without need (RFC 3986 section 2.3), and has no suffix that some routers
- * remove (`;...`, `#...`). Paths for operators must not end in a slash.
+ * Whether a path has its canonical spelling. Rules in a proxy in front (`deny /operator/`) rely on this. A canonical
+ * path starts with a slash, percent-encodes no character without need (RFC 3986 section 2.3), and has no suffix that
+ * some routers remove (`;...`, `#...`). Paths for operators must not end in a slash.
  */
 export const isPlainlySpelled = (path: string): boolean => {
   if (!path.startsWith("/") || path.includes(";") || path.includes("#")) return false

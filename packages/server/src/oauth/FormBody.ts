@@ -18,7 +18,7 @@ type Read = Exit.Exit<Pairs, OAuthError>
 
 const refuse = (description: string): Exit.Exit<never, OAuthError> => Exit.fail(OAuthError.invalidRequest(description))
 
-/** The parameters of a body; null for an unsupported `Content-Type`. */
+/** Reads the parameters in a body; null for an unsupported `Content-Type`. */
 export const readParameters = (
   contentType: string | undefined,
   body: Uint8Array
@@ -35,7 +35,7 @@ export const readParameters = (
   }
 }
 
-// `URLSearchParams` removes a leading question mark. The `&` protects a question mark that belongs to the first name.
+// `URLSearchParams` removes a leading question mark. The `&` keeps it from removing one that is part of the first name.
 const fromForm = (text: string): Pairs => new URLSearchParams(`&${text}`)
 
 const fromJson = (text: string): Read => {
