@@ -5,7 +5,7 @@ import { Context, Layer } from "effect"
 import type { Redacted } from "effect"
 
 export interface HealthSettingsShape {
-  /** Longest time that the oldest due delivery may wait in a process that has never claimed any, in milliseconds. */
+  /** Longest time that the oldest due delivery may wait before a process has made its first claim, in milliseconds. */
   readonly stallTimeout: number
   /** Longest time since the last successful claim, in milliseconds. By default, a process claims every second. */
   readonly claimPause: number

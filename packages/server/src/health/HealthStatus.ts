@@ -127,8 +127,8 @@ export interface NotReady {
 }
 
 /**
- * Returns why the service is not ready; null if it is ready. A process that keeps claiming does not count as stalled,
- * however old its backlog is.
+ * Returns why the service is not ready; null if it is ready. A process that keeps claiming and recording does not count
+ * as stalled, however old its backlog is.
  */
 export const notReadyReason = (
   {
