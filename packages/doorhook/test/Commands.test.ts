@@ -1,6 +1,6 @@
 /**
- * The operator's commands, and the settings of a service. These run in this process; `Service.test.ts` covers starting
- * and stopping processes.
+ * The operator's commands, and the settings of `doorhook serve`. These run in this process; `Service.test.ts` covers
+ * starting and stopping processes.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -130,7 +130,7 @@ describe("the operator's commands", () => {
 const badInput: ReadonlyArray<readonly [args: ReadonlyArray<string>, message: RegExp]> = [
   [
     ["deliveries", "list", "--state", "lost"],
-    /^doorhook: --state must be pending, .*, skipped, or several of them with commas\.\n$/
+    /^doorhook: --state must be pending, .*, skipped, or several of them separated by commas\.\n$/
   ],
   [
     ["deliveries", "list", "--state", "delivered,exausted"],

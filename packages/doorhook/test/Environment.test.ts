@@ -100,7 +100,7 @@ const namedIn = (message: string) =>
 
 const all = Object.keys(EngineConfig.fields)
 
-/** The Accept header of browsers that open a page. */
+/** Query of an authorize request. */
 const query = new URLSearchParams({ response_type: "code", client_id: "c1", redirect_uri: "https://client.example/cb" })
 
 /** If the proxy is invalid, `noProxy` is not checked. */

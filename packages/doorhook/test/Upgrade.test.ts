@@ -26,7 +26,7 @@ const left = {
   deliveries: { delivered: 2, exhausted: 2, skipped: 1 }
 }
 
-/** Long enough to keep everything in the fixture. */
+/** Settings for the fixture's database. Retention keeps everything in it. */
 const settings = {
   encryptionKey: left.encryptionKey,
   retention: "forever",

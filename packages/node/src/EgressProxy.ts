@@ -19,7 +19,7 @@ import { AttemptFailure, EgressFailure, isBroken, ofHangUp, ofProxy } from "./Tr
 import type { TransportFailure } from "./TransportFailure.ts"
 
 export interface EgressProxyOptions {
-  /** The proxy's URL: `http://` or `https://`, with user name and password if it requires them. */
+  /** The proxy's URL: `http://` or `https://`, with user name and password if the proxy requires them. */
   readonly url: string
   /**
    * Destinations that bypass the proxy: networks and addresses (`10.0.0.0/8`), and names, which include their
@@ -106,7 +106,7 @@ const clientLasts = 3_600_000
  * Distinguishes a broken proxy from a proxy that hangs up because it can't reach a host.
  *
  * A proxy counts as broken after it hangs up for three hosts within a minute, without an answer in between. If several
- * clients use it, the hosts must belong to at least two of them.
+ * clients use the proxy, the hosts must belong to at least two clients.
  */
 export class HangUps {
   readonly #now: () => number

@@ -187,7 +187,7 @@ export const open = Effect.fnUntraced(function* (
     plain.setNoDelay(true).setKeepAlive(true, keepAliveProbe)
     if (isSecure) at("handshake")
     const socket = isSecure ? yield* makeSecure(ways.secure, { ...to, servername: serverNameOf(host) }, plain) : plain
-    // undici would retry forever with a socket that has just closed.
+    // If it got a socket that has just closed, undici would retry forever.
     return socket.destroyed ? yield* ofGone() : socket
   }).pipe(Effect.onError(() => Effect.sync(() => plain.destroy())))
 })

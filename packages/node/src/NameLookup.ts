@@ -71,7 +71,7 @@ const failureLife = 30_000
  */
 type Slowness = "late" | "slow"
 
-/** The result of a lookup, and until when it may be reused. */
+/** The result of a lookup, which may be reused before `until`. */
 interface Answer {
   readonly until: number
   readonly isFailure: boolean
@@ -121,7 +121,7 @@ const ignore = (): void => undefined
  */
 export const sharing = (ask: (name: string) => Promise<ReadonlyArray<string>>, places: Places): NameLookup => {
   const known = new RecentMap<string, Known>(mostKnown)
-  /** Until when each client has lower priority. */
+  /** When each client's lower priority ends. */
   const onProbation = new RecentMap<string, number>(mostKnown)
   const looks = new Map<string, Look>()
   /** Clients with running or waiting lookups, in the order of their turns. */
@@ -270,7 +270,7 @@ export const sharing = (ask: (name: string) => Promise<ReadonlyArray<string>>, p
     }
     if (isFull)
       return Promise.reject(
-        new QueueFull({ message: `${mostWaiting} names of its client are waiting to be looked up` })
+        new QueueFull({ message: `${mostWaiting} names of the same client are already waiting to be looked up` })
       )
     onWait()
     if (signal === undefined) look.isKept = true

@@ -100,7 +100,7 @@ export const ofHangUp = (self: string, place: string): AttemptFailure =>
   failure("connection_reset", `the egress proxy ${self} hung up when asked to connect to ${place}`)
 
 const ofTls = (error: unknown): AttemptFailure => {
-  // OpenSSL's messages name its source files, but its reasons are readable. Node appends advice for operators.
+  // OpenSSL's messages name its source files, so its short reason is preferred. Advice that Node appends is removed.
   const reason = textOf(error, "reason")
   const words = reason === "" ? messageOf(error).replace(/; if the root CA .*$/, "") : reason
   return failure("tls", `TLS failed: ${words}`)
@@ -121,7 +121,7 @@ const ofExchange = (error: unknown): AttemptFailure => {
   if (message === "bad response" || message === "bad upgrade")
     return failure("invalid_response", "the answer has status 100 or 101, which the request did not ask for")
   if (code === "UND_ERR_SOCKET") return failure("connection_reset", "the connection was closed before the answer ended")
-  if (code === "ETIMEDOUT") return failure("timeout", "the connection went dead (ETIMEDOUT)")
+  if (code === "ETIMEDOUT") return failure("timeout", "the connection timed out (ETIMEDOUT)")
   if (code === "EPROTO" || code.startsWith("ERR_SSL_")) return ofTls(error)
   if (broken.has(code) || textOf(error, "syscall") !== "")
     return failure("connection_reset", `the connection broke before the answer ended (${code})`)

@@ -32,8 +32,8 @@ const test = (
 }
 
 /**
- * Deadlines for receivers that exceed them and for others, in milliseconds. Even the shorter one must leave a busy
- * machine enough time to connect and receive headers.
+ * Deadlines in milliseconds, for receivers that exceed the deadline and for all others. Even the shorter one must leave
+ * a busy machine enough time to connect and receive headers.
  */
 const deadlines = { "at the deadline": 1_000, "at once": 60_000 }
 /**

@@ -51,8 +51,8 @@ export interface ReceiverOptions<Tx> {
    */
   readonly record?: (tx: Tx, delivery: Delivery) => void | Promise<void>
   /**
-   * Does work that takes time or can fail, after the response, at least once. It might run again after a crash, so pass
-   * `delivery.id` on as an idempotency key.
+   * Does work that takes time or can fail. Called after the response, at least once per event. It might run again after
+   * a crash, so pass `delivery.id` on as an idempotency key.
    */
   readonly work?: (delivery: Delivery, context: WorkContext) => void | Promise<void>
   /**
@@ -73,8 +73,8 @@ export interface ReceiverOptions<Tx> {
   /** Maximum body size, in bytes. Default 1 MiB; the data of an event can be 256 KiB. */
   readonly maxBodyBytes?: number
   /**
-   * How long storing may take before the response is 503, in milliseconds. Default 4000, a second less than doorhook's
-   * timeout.
+   * How long storing may take before the response is 503, in milliseconds. Default 4000, one second less than
+   * doorhook's timeout.
    */
   readonly answerWithinMs?: number
   /** Called with each problem; must not throw. Default: writes a line of JSON to standard error. */

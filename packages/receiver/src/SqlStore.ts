@@ -123,7 +123,7 @@ export interface PostgresPool<Client extends PostgresClient> {
 }
 
 /**
- * Makes a store on PostgreSQL, which needs the table of `receiverSchema`. `record` gets the client with the open
+ * Makes a store on PostgreSQL. Its table must exist: see `receiverSchema`. `record` gets the client with the open
  * transaction.
  */
 export const postgresStore = <Client extends PostgresClient>(pool: PostgresPool<Client>): ReceiverStore<Client> => {

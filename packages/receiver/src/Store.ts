@@ -13,7 +13,7 @@ export interface ClaimedWork {
 }
 
 /**
- * A store. `Tx` is the database or client with which `record` writes in the same transaction. Times are in
+ * A store. `Tx` is the database or client through which `record` writes in the same transaction. Times are in
  * milliseconds.
  */
 export interface ReceiverStore<Tx> {

@@ -50,7 +50,7 @@ export const harmless: Wording = { complaint: '{"error":"no such door","door":11
 /** Returns the path of a request, without its query. */
 const placeOf = ({ path }: Received): string => path.split("?")[0] ?? ""
 
-/** Starts everything. An integration's name is the path of its receiver. */
+/** Starts everything. Integrations are named after the paths of their receivers. */
 export const openPageStage = Effect.fnUntraced(function* ({ complaint, query }: Wording = malicious) {
   const calls = new Map<string, number>()
   const receiver = yield* startReceiver((received) => {
@@ -82,7 +82,7 @@ export const openPageStage = Effect.fnUntraced(function* ({ complaint, query }: 
     integrate,
     /** Returns the bodies of the requests that receivers got at a path. */
     bodiesAt: (path: string) => receiver.received.filter((one) => placeOf(one) === path).map(({ body }) => body),
-    /** Publishes a number of events, with names that must be escaped. */
+    /** Publishes `count` events, whose names must be escaped in pages. */
     publish: (count: number) =>
       doorhook.publish(
         Array.from({ length: count }, (_, index) => ({

@@ -130,7 +130,7 @@ describe("in one router", () => {
         [200, 404, 200]
       )
       assert.isTrue(told.answers[0]?.[2].some(([name]) => name === "x-request-id"))
-      // Only the host's own request has a log line of effect/http.
+      // effect/http logs only the request to the host's own route.
       assert.lengthOf(told.lines, 1)
       const untold = yield* answersOf(served("https://house.example"), requests)
       assert.deepStrictEqual(

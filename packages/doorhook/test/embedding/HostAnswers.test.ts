@@ -528,7 +528,7 @@ describe("a host's functions", () => {
   live(
     "must return the client with exactly the requested id: another spelling is refused, and gets no limit of its own",
     Effect.gen(function* () {
-      // Like a database that ignores case and trailing spaces.
+      // Finds a client like a database that ignores case and trailing spaces.
       const find = (id: string) => (id.trim().toLowerCase() === "c1" ? { ...row, id: "c1", secret: "s1" } : null)
       const { lines, url } = yield* over({ client: find })
       const statusOf = (client_id: string, client_secret: string) =>

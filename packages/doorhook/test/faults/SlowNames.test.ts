@@ -21,7 +21,7 @@ import { callApi, createIntegration, integrationDocument } from "../harness/Thir
 
 const attacker = { ...client, client_id: "slow", client_secret: "s2" }
 
-/** An administrator of two buildings who has authorized both clients. */
+/** Directory with both clients and an administrator of two buildings. */
 const both: Doorhook.HostDirectory = {
   ...directory,
   client: (id) =>

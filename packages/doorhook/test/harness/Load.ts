@@ -24,7 +24,7 @@ export interface Load {
   readonly brokenOff: () => number
   /** Number of events in calls without a response, because the service died. */
   readonly unanswered: () => number
-  /** Time of the slowest response, in milliseconds. */
+  /** Duration of the slowest call, in milliseconds. */
   readonly slowest: () => number
   /** Resolves when this many more events are accepted. */
   readonly more: (count: number) => Promise<void>

@@ -51,7 +51,7 @@ const notAcceptable = failure(406, {
   source: { header: "Accept" }
 })
 
-/** The rate limit headers for a request (draft-ietf-httpapi-ratelimit-headers), or its refusal. */
+/** The rate limit headers for a request (draft-ietf-httpapi-ratelimit-headers), or the refusal of the request. */
 type Limited = Exit.Exit<Headers, RequestFailure>
 
 const unlimited: Limited = Exit.succeed({})
@@ -97,7 +97,10 @@ export interface ApiEndpoint {
   readonly open: (operation: string, path: `/v4/${string}`, document: string) => Route
 }
 
-/** Makes the factory of the API's routes. All routes must share one, because it counts requests for the rate limit. */
+/**
+ * Makes the factory of the API's routes. All routes must share one factory, because it counts requests for the rate
+ * limit.
+ */
 export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationServer | ApiSettings> = Effect.gen(
   function* () {
     const authorization = yield* AuthorizationServer

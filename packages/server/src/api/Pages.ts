@@ -76,7 +76,7 @@ export const readPage = (query: QueryParameters<PageParameter>): Read<PageReques
 /** Returns the number of items before a page. */
 export const offsetOf = ({ number, size }: PageRequest): number => (number - 1) * size
 
-/** The `meta.page_info` of a page. Page numbers are null where there is no such page. */
+/** The `meta.page_info` of a page. `next_page` and `prev_page` are null if there is no such page. */
 export interface PageInfo {
   readonly current_page: number
   readonly total_pages: number

@@ -1,6 +1,6 @@
 /**
  * Read access to buildings, tenants and their events, which the document lists as protected resources (section 1).
- * Clients use it to find ids and to look up the events of webhooks.
+ * Clients use these routes to find ids, and to look up the events that webhooks were about.
  */
 import {
   BuildingId,

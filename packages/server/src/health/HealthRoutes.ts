@@ -148,11 +148,11 @@ const gauges = {
   failing: gauge("doorhook_failing_integrations", "Integrations whose last attempt in this process failed"),
   consecutiveFailures: gauge(
     "doorhook_integration_consecutive_failures",
-    "Consecutive failed attempts in this process, for the integrations with the most"
+    "Consecutive failed attempts in this process, for the integrations with the most failures"
   ),
   failingSince: gauge(
     "doorhook_integration_failing_since_timestamp_seconds",
-    "Unix time of the first of an integration's consecutive failures, for the same integrations"
+    "Unix time of the first consecutive failure, for the integrations with the most failures"
   )
 }
 

@@ -35,11 +35,11 @@ const withWrongToken = refusal(
   'Bearer realm="doorhook", error="invalid_token", error_description="The access token is not valid or has expired"'
 )
 
-/** The refusal of a request without a usable access token (RFC 6750 section 3.1). */
+/** Makes the refusal of a request without a usable access token (RFC 6750 section 3.1). */
 export const unauthorized = ({ _tag }: BearerToken): RequestFailure =>
   _tag === "Absent" ? withoutToken : withWrongToken
 
-/** The refusal of a request whose token lacks a scope (RFC 6750 section 3.1). */
+/** Makes the refusal of a request whose token lacks a scope (RFC 6750 section 3.1). */
 export const insufficientScope = (scope: string): RequestFailure =>
   failure(
     403,

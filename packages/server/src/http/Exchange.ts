@@ -33,7 +33,7 @@ export interface Exchange {
   readonly address: string | null
   /** The address at the other end of the connection; null if unknown. */
   readonly peer: string | null
-  /** A header by its lower-case name. Repeated headers are joined by commas. */
+  /** Returns a header by its lower-case name. Repeated headers are joined by commas. */
   readonly header: (name: string) => string | undefined
   /** All headers by their lower-case names. */
   readonly headers: () => Readonly<Record<string, string>>

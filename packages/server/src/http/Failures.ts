@@ -181,14 +181,14 @@ const mismatches = {
   client_made_id: [403, "client_id_forbidden", "Client-made id", "/data/id"]
 } as const
 
-/** The address does not exist, or the caller may not see it. */
+/** Makes the failure for an address that does not exist, or that the caller may not see. */
 export const notFound = (detail: string): RequestFailure =>
   failure(404, { code: "not_found", title: "Not found", detail })
 
 /** The failure for an address without a route. */
 export const nothingHere = sayFailure(404, { code: "not_found", title: "Not found" }, say("error_nothing_here"))
 
-/** The address does not support the method (RFC 9110 section 15.5.6). */
+/** Makes the failure for a method that the address does not support (RFC 9110 section 15.5.6). */
 export const notAllowed = (allow: string): RequestFailure =>
   sayFailure(405, { code: "method_not_allowed", title: "Method not allowed" }, say("error_method", { allow }), {
     allow
@@ -253,7 +253,7 @@ const refusalOf = (error: KnownError): RequestFailure => {
       return failure(
         error.status,
         { code: error.error, title: "Refused", detail: error.error_description },
-        // Only a 401 may have a challenge. With other statuses, clients would then ignore the error code.
+        // Only a 401 may have a challenge. With other statuses, a challenge would make clients ignore the error code.
         error.status === 401 ? { "www-authenticate": 'Basic realm="doorhook", charset="UTF-8"' } : {}
       )
     case "TooManyAttempts":

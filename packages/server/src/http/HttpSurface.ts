@@ -213,8 +213,8 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
   }
 
   /**
-   * Runs an effect and passes its answer to `done`. Returns a function that cancels it, or null if it has already
-   * finished.
+   * Runs an effect and passes its answer to `done`. Returns a function that cancels the effect, or null if the effect
+   * has already finished.
    */
   const settle = (x: Exchange, answer: Effect.Effect<Answer>, done: (answer: Answer) => void): (() => void) | null => {
     if (isExit(answer)) {
@@ -237,7 +237,7 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
     }
   }
 
-  /** Answers a request. Returns a function that cancels it, or null if it has already been answered. */
+  /** Answers a request. Returns a function that cancels the request, or null if it has already been answered. */
   const respond = (incoming: Incoming, done: (answer: Answer, x: Exchange) => void): (() => void) | null => {
     const x: Exchange = new ReceivedRequest(incoming, addressOf(incoming), bodies)
     const target = targetOf(incoming, x)
@@ -316,7 +316,7 @@ const writeOutgoing = (): void => {
     try {
       writeNode(request, response, answer, x)
     } catch (error) {
-      // Thrown later, so that the other answers are still written.
+      // The error is thrown later, so that the other answers are still written.
       process.nextTick(() => {
         throw error
       })

@@ -1,5 +1,5 @@
 /**
- * A `node:http` server for the surface. It starts to listen before other resources are acquired, and closes after they
+ * A `node:http` server for the surface. The server listens before other resources are acquired, and closes after they
  * are released.
  */
 import { Context, Effect, Layer, Predicate, Schema } from "effect"

@@ -36,7 +36,7 @@ export function all(reads: Readonly<Record<string, Read<unknown>>>): Read<unknow
 }
 
 const accepted = (names: ReadonlyArray<string>): string =>
-  names.length === 0 ? "This address accepts none." : `Accepted here: ${names.join(", ")}.`
+  names.length === 0 ? "This address accepts no query parameters." : `Accepted here: ${names.join(", ")}.`
 
 /** Parses a query. Fails if parameters are repeated or not in `names`. */
 export const parseQuery = <Name extends string>(
@@ -118,7 +118,12 @@ export const readChoices = <Name extends string, Choice extends string>(
     first === undefined || unknown !== undefined
       ? Option.none<Array.NonEmptyReadonlyArray<Choice>>()
       : Option.some<Array.NonEmptyReadonlyArray<Choice>>([first, ...others])
-  return readParameter(query, name, () => chosen, `${choices.join(", ")}, or several of them with commas${meant}`)
+  return readParameter(
+    query,
+    name,
+    () => chosen,
+    `${choices.join(", ")}, or several of them separated by commas${meant}`
+  )
 }
 
 const orders = ["oldest", "newest"] as const satisfies ReadonlyArray<ListOrder>

@@ -52,7 +52,7 @@ export interface Resource {
   readonly allow: string
 }
 
-/** A resource and its path parameters. */
+/** The resource at a path, and the parameters in the path. */
 export interface Match {
   readonly resource: Resource
   readonly params: Params

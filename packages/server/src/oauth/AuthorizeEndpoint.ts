@@ -181,7 +181,7 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
         : yield* pages.answer(problemPage(language, language.t("form_expired"), 403))
     }
     const { request } = check
-    // Does not redirect to the login page: the user pressed a button and must see that it had no effect.
+    // This does not redirect to the login page, because the user pressed a button and must see that it had no effect.
     if (present._tag === "Elsewhere")
       return yield* pages.answer(returnPage(language, request, cleanUrl(publicUrl.url, form)))
     if (!isGenuine) return yield* showForm(x, request, form, present, expired(language))

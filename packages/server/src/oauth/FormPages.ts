@@ -33,7 +33,7 @@ interface FormInput {
 }
 
 interface LoginPageInput extends FormInput {
-  /** The login that was entered before; empty at first. Passwords are never repeated. */
+  /** The login that was entered before; empty at first. Entered passwords are never sent back. */
   readonly login: string
 }
 

@@ -416,7 +416,7 @@ const html: Content = { "text/html": Schema.String }
 const others: Readonly<Record<string, Description>> = {
   "oauth.authorize": {
     isOpen: true,
-    summary: "Ask the user to log in; ends in a redirect with a code",
+    summary: "Ask the user to log in; afterwards, redirect with a code",
     success: { status: 200, content: html },
     redirect:
       "`Location` is one of: the client, with an error; the host's login page; this address without the client's secret. Submitting the page's form ends in a redirect to the client, with a code.",
@@ -426,7 +426,7 @@ const others: Readonly<Record<string, Description>> = {
     isOpen: true,
     summary: "Exchange a code or a refresh token for an access token",
     description:
-      "By default, a client gets at most 600 tokens a minute (a client without a secret: 600 for each user). Beyond that, the answer is 429 with `Retry-After` and the error `temporarily_unavailable`. An authorization has at most 100 valid access tokens; a new one then ends the oldest. A refresh may request a part of the granted `scope`; without `scope`, it gets all of it.",
+      "By default, a client gets at most 600 tokens a minute (a client without a secret: 600 for each user). Beyond that, the answer is 429 with `Retry-After` and the error `temporarily_unavailable`. An authorization can have 100 valid access tokens; each further token revokes the oldest. A refresh may request a part of the granted `scope`; without `scope`, the new token has the whole granted scope.",
     request: anyForm(TokenRequest),
     success: { status: 200, content: { [json]: TokenResponse.annotate({ identifier: "TokenResponse" }) } },
     errors: oauthErrors

@@ -51,7 +51,7 @@ const documentOf = ({ client_name, grant }: NamedGrant): GrantDocument => ({
   created_at: isoOf(grant.created_at)
 })
 
-const aUser = "the id of a user, as the directory knows it"
+const aUser = "the id of a user in the directory"
 
 /** Schema of an id that databases can store: not empty, and without NUL. */
 const idText = (expected: string) =>

@@ -26,7 +26,7 @@ export interface Operation<Answer = unknown, Name extends string = string> {
   readonly answer: Schema.Codec<Answer, unknown>
 }
 
-/** Defines an operation. By default, it has no query parameters, no body, and the status 200. */
+/** Defines an operation. By default, an operation has no query parameters, no body, and the status 200. */
 export const operation = <Answer, const Name extends string = never>(
   given: Pick<Operation<Answer, Name>, "name" | "method" | "path" | "answer"> & Partial<Operation<Answer, Name>>
 ): Operation<Answer, Name> => ({ query: [], bodyLimit: 0, status: 200, ...given })

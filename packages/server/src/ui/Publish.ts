@@ -1,5 +1,5 @@
 /**
- * The operator's form that publishes an event.
+ * The operator's form for publishing an event.
  */
 import { Html, ResourceTypes } from "@doorhook/core"
 import { Effect, Predicate } from "effect"

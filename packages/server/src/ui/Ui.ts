@@ -73,7 +73,7 @@ interface Refused {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Checks a sign-in form. Returns the session's cookie, or the refusal. */
+/** Checks a sign-in form. Returns the cookie of the new session, or the refusal. */
 type Check = (x: Exchange, fields: URLSearchParams) => Effect.Effect<string | Refused, KnownError>
 
 const isAnswer = (made: Answer | Shown): made is Answer => "status" in made && "headers" in made && !("title" in made)
