@@ -40,7 +40,7 @@ describe("standard output that can't be written", () => {
   )
 })
 
-/** Runs a command on a new terminal, which closes when this program is killed. */
+/** Program that runs a command on a new terminal. The terminal closes when the program is killed. */
 const terminal = "/usr/bin/script"
 
 describe("a terminal that is closed", () => {

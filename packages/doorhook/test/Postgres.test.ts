@@ -247,7 +247,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
           [events, states.delivered, states.pending + states.delivering + states.retrying, states.exhausted],
           [200, 1_000, 0, 0]
         )
-        // Each event is sent to five integrations. Deliveries that were in flight in the killed worker are sent twice.
+        // Each event is sent to five integrations. Deliveries that were in flight in the killed worker are sent again.
         assert.strictEqual(idsOf(receiver.received).size, 200)
         assert.isAtLeast(receiver.received.length, 1_000)
         survivor.child.kill("SIGTERM")

@@ -55,7 +55,7 @@ const assertReported = (result: Posted, { detail, known, name, outcome }: Hostil
   return assert.isAtMost(result.detail.length, 500)
 }
 
-/** Resolves, when a plain timer fires, to the elapsed time, which exceeds `after` on a busy machine. */
+/** Waits for a plain timer, and resolves to the elapsed time, which exceeds `after` on a busy machine. */
 const firing = (after: number): Promise<number> => {
   const started = performance.now()
   return new Promise((resolve) => setTimeout(() => resolve(performance.now() - started), after))

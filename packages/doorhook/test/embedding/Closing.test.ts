@@ -171,7 +171,7 @@ describe("a SQLite file", () => {
       assert.match(message, new RegExp(`alias\\.db: ${named} delivers from it, and only one process`))
       assert.strictEqual(yield* FileOwner.holderOf(database), named)
       const wait = Effect.forkChild(Layer.build(FileOwner.layer({ database: alias })), { startImmediately: true })
-      // The test clock stands at this time, so this start is interrupted while it waits.
+      // The test clock does not advance here, so this start is interrupted while it waits.
       yield* Fiber.interrupt(yield* wait)
       const waiting = yield* wait
       owner.child.kill("SIGKILL")

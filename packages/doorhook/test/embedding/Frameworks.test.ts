@@ -24,7 +24,7 @@ type HostCase = readonly [
   prefix?: string
 ]
 
-/** Hosts that pass `node:http` requests to doorhook. Their connection shows doorhook its own URL. */
+/** Hosts that pass `node:http` requests to doorhook. doorhook can infer its URL from their connection. */
 const nodeHosts: ReadonlyArray<HostCase> = [
   ["node:http", Hosts.plainHost],
   ["Express", Hosts.expressHost],

@@ -133,8 +133,8 @@ describe("a route of the host", () => {
         assert.strictEqual(lacking.status, 403)
         assert.include(lacking.challenge ?? "", 'error="insufficient_scope"')
         assert.include(lacking.challenge ?? "", 'scope="doors:open"')
-        // Both are refused: a web request, which joins both headers, and one from `node:http`, which shows only the
-        // first.
+        // Two headers are refused, whether the host passes web requests, which join them, or `node:http` requests,
+        // which show only the first.
         assert.match(yield* openTwice(url, granted.access_token), /^HTTP\/1\.1 400 [^]*invalid_request/)
         // Without the scope `public`, a token is not valid for doorhook's own API.
         const own = yield* Effect.promise(() =>

@@ -9,7 +9,7 @@ import type { Receiver } from "@doorhook/testkit/Receiver"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
 import { callApi } from "./ThirdParty.ts"
 
-/** Returns the values of `GET /metrics`, by name and labels in the response's spelling. */
+/** Returns the values of `GET /metrics`, by name with labels, spelled as in the response. */
 const metricsOf = (url: string): Effect.Effect<Readonly<Record<string, number>>> =>
   Effect.promise(async () => {
     const text = await (await fetch(`${url}/metrics`)).text()

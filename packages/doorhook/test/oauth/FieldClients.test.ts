@@ -1,5 +1,5 @@
 /**
- * Requests as existing programs, but no OAuth library, send them. An app SDK refreshes in JSON with its old token in
+ * Requests that existing programs send, but no OAuth library does. An app SDK refreshes in JSON with its old token in
  * the header, and requests unknown scopes. A script sends exactly the documented parameters.
  */
 import { assert, describe, it } from "@effect/vitest"

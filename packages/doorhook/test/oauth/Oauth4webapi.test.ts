@@ -104,8 +104,8 @@ describe("oauth4webapi", () => {
     await oauth.processRevocationResponse(revocation)
     assert.strictEqual(await apiStatus(service().url, refreshed.access_token), 401)
 
-    // The body must say why a refresh fails, without a `WWW-Authenticate` header, because the library would then ignore
-    // the body.
+    // The body must say why a refresh fails. If there were a `WWW-Authenticate` header, the library would ignore the
+    // body.
     const late = await oauth.refreshTokenGrantRequest(
       server,
       client,

@@ -16,7 +16,7 @@ const admin = { login: "admin@example.com", password: "correct horse" } as const
 /** A secret that must be percent-encoded in HTTP Basic (RFC 6749 section 2.3.1). */
 export const oddSecret = "s:2 /+%é&="
 
-/** The same in ASCII, for libraries that accept nothing else. */
+/** A secret of ASCII characters that must be percent-encoded, for libraries that accept only ASCII. */
 export const oddAsciiSecret = "s:2 /+%&=?"
 
 /** Redirect URIs with and without a query, because some libraries drop the query. */

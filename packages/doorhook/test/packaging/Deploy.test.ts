@@ -21,9 +21,7 @@ const texts = (value: unknown): ReadonlyArray<string> => (Array.isArray(value) ?
 const argumentsIn = (unit: string, key: string): ReadonlyArray<string> =>
   (new RegExp(`^${key}=(.*)$`, "m").exec(unit)?.[1] ?? "").split("doorhook.js ")[1]?.split(" ") ?? []
 
-/**
- * Runs a command with its own arguments, in a temporary folder and on a free port, until it prints that it is ready.
- */
+/** Runs a command as written, except for a temporary folder and a free port, until it prints that it is ready. */
 const starts = Effect.fnUntraced(function* (args: ReadonlyArray<string>, ready: RegExp, shared?: string) {
   const folder = yield* temporaryFolder
   writeFileSync(join(folder, "directory.json"), JSON.stringify({ clients: [], users: [], buildings: [], tenants: [] }))

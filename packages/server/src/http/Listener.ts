@@ -38,8 +38,8 @@ export interface ListenerOptions {
 }
 
 /**
- * How long after the timeouts of head and body Node ends a request itself, in milliseconds. In this time, doorhook can
- * answer a slow request.
+ * Node's own request timeout exceeds the timeouts of head and body by this time, in milliseconds, so that doorhook can
+ * answer a slow request first.
  */
 const grace = 5_000
 

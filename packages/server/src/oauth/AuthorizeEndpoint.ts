@@ -154,8 +154,7 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
   })
 
   const get = Effect.fnUntraced(function* (x: Exchange): Effect.fn.Return<Answer, KnownError> {
-    // `URLSearchParams` removes a leading question mark. The added one keeps it from removing one that is part of the
-    // first name.
+    // `URLSearchParams` removes one leading question mark: the added one, not one that is part of the first name.
     const parameters = Parameters.fromPairs(new URLSearchParams(`?${x.query}`))
     const check = yield* authorization.checkAuthorize(parameters, x.address)
     if (check._tag !== "Valid") return yield* refuse(x, check)

@@ -35,7 +35,7 @@ export const readParameters = (
   }
 }
 
-// `URLSearchParams` removes a leading question mark. The `&` keeps it from removing one that is part of the first name.
+// `URLSearchParams` removes a leading question mark. The `&` prevents this, because it might be part of the first name.
 const fromForm = (text: string): Pairs => new URLSearchParams(`&${text}`)
 
 const fromJson = (text: string): Read => {
@@ -53,7 +53,7 @@ const fromJson = (text: string): Read => {
     // Unknown members are ignored, whatever their type (RFC 6749 section 3.2).
     if (member === null || (!Predicate.isString(member) && !Parameters.meaningful.has(name))) continue
     if (!Predicate.isString(member)) return refuse(`The member ${name} of the JSON object must be a string.`)
-    // JSON.parse keeps only the last of repeated members. Adding every occurrence makes the request be refused.
+    // JSON.parse keeps only the last of repeated members. Every occurrence is added, so that the repetition is refused.
     for (const _ of JsonText.membersNamed(text, name)) pairs.push([name, member])
   }
   return Exit.succeed(pairs)

@@ -27,8 +27,8 @@ import { handler, operation, readBody, readOptionalBody } from "./Operation.ts"
 import { defaultLinkLifetime, longestLinkLifetime, PortalLink, PortalLinks } from "./PortalLinks.ts"
 
 /**
- * The owner of an integration. `id` is the host's own id. The owner `service` (id 1) stands for the integration that
- * receives operators' notifications.
+ * The owner of an integration. `id` is the host's own id. The integration with the owner `service` (id 1) receives
+ * operators' notifications.
  */
 export const OperatorScope = Schema.Struct({
   type: Schema.Literals(["building", "tenant", "service"]),

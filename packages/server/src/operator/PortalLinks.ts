@@ -90,7 +90,7 @@ export class PortalLinks extends Context.Service<
         ): Effect.fn.Return<Access, StoreError> {
           const grant = yield* read(purpose, token)
           const now = yield* Clock.currentTimeMillis
-          // No link lives this long, so either the secret has leaked or a clock is wrong.
+          // No genuine link expires this late, so either the secret has leaked or a clock is wrong.
           if (grant === null || grant.expires_at > now + longestLinkLifetime + clockTolerance)
             return { _tag: "Unknown" }
           return now < grant.expires_at ? { _tag: "Granted", grant } : { _tag: "Expired" }

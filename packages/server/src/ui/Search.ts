@@ -21,9 +21,8 @@ const mostRead = 5_000
 const chunk = 250
 
 /**
- * Limits for searches by host. `mostSurveyed` integrations are compared with the host at most, and `surveyChunk` are
- * read at a time. Up to `mostIntegrations` found ones are queried one by one; with more, all deliveries are read and
- * filtered.
+ * Limits for searches by host. At most `mostSurveyed` integrations are compared with the host, `surveyChunk` at a time.
+ * Up to `mostIntegrations` matches are queried one by one; with more, all deliveries are read and filtered.
  */
 const mostIntegrations = 20
 const mostSurveyed = 10_000
