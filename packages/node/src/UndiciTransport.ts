@@ -262,7 +262,10 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
     })
   }
 
-  /** Ends the request. `reusableAt` is when the connection became free, by `performance.now()`; null if it must be closed. */
+  /**
+   * Ends the request. `reusableAt` is when the connection became free, by `performance.now()`; null if it must be
+   * closed.
+   */
   #leave(reusableAt: number | null): void {
     this.#isOpen = false
     this.#deadlines.delete(this)

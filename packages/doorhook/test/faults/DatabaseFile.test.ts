@@ -1,6 +1,6 @@
 /**
- * Database files that are removed, replaced, linked or damaged. doorhook accepts no event that would be lost, and no second
- * process uses the files.
+ * Database files that are removed, replaced, linked or damaged. doorhook accepts no event that would be lost, and no
+ * second process uses the files.
  */
 import { startService } from "@doorhook/testkit/Doorhook"
 import { temporaryFolder } from "@doorhook/testkit/Process"

@@ -51,8 +51,8 @@ const isRunning = (pid: number): boolean => {
 }
 
 /**
- * Returns the number of pending and leased deliveries in a file. Reads a copy, because opening the file would recover
- * its log.
+ * Returns the number of pending and retrying deliveries in a file, which include the leased ones. Reads a copy, because
+ * opening the file would recover its log.
  */
 const leasedIn = (file: string): number => {
   const copy = `${file}-copy`

@@ -11,7 +11,9 @@ import type { HealthSettingsShape } from "./HealthSettings.ts"
 export interface HealthStatus extends DispatcherStatus {
   /** Time of the measurement, in milliseconds since the epoch. */
   readonly now: number
-  /** How long the oldest due delivery has been due, in milliseconds. 0 if none is due, null if the store did not answer. */
+  /**
+   * How long the oldest due delivery has been due, in milliseconds. 0 if none is due, null if the store did not answer.
+   */
   readonly oldest_due_age_ms: number | null
   /** Whether the store accepted a change within the last second. */
   readonly writable: boolean

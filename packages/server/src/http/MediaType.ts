@@ -68,8 +68,8 @@ const isJsonApi = (range: MediaRange): boolean => `${range.type}/${range.subtype
 const isJson = (range: MediaRange): boolean => `${range.type}/${range.subtype}` === json
 
 /**
- * Whether doorhook supports this form of the JSON:API media type. `profile` may be ignored, `ext` must be empty, and other
- * parameters are not allowed.
+ * Whether doorhook supports this form of the JSON:API media type. `profile` may be ignored, `ext` must be empty, and
+ * other parameters are not allowed.
  */
 const isSupportedJsonApi = (range: MediaRange): boolean =>
   [...range.parameters].every(([name, value]) => name === "profile" || (name === "ext" && value.trim() === ""))

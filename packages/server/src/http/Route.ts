@@ -19,7 +19,8 @@ export interface Answer {
 export type Params = Readonly<Record<string, string>>
 
 /**
- * Answers a request. An effect that is already an `Exit` needs no fiber. `body` is empty unless the route sets `bodyFirst`.
+ * Answers a request. An effect that is already an `Exit` needs no fiber. `body` is empty unless the route sets
+ * `bodyFirst`.
  */
 export type Handler = (x: Exchange, params: Params, body: Uint8Array) => Effect.Effect<Answer, KnownError>
 
@@ -35,7 +36,9 @@ export interface Route {
   readonly path: `/${string}`
   readonly face: Face
   readonly handle: Handler
-  /** If set, a body of at most this many bytes is read before the handler runs. Other handlers read the body themselves. */
+  /**
+   * If set, a body of at most this many bytes is read before the handler runs. Other handlers read the body themselves.
+   */
   readonly bodyFirst?: number
   /** The operation's name in the OpenAPI description; undefined if the route is not described there. */
   readonly operation?: string

@@ -1,6 +1,6 @@
 /**
- * Reads parameters from request bodies in the three encodings that clients use: multipart/form-data (as in the document),
- * application/x-www-form-urlencoded (RFC 6749) and application/json.
+ * Reads parameters from request bodies in the three encodings that clients use: multipart/form-data (as in the
+ * document), application/x-www-form-urlencoded (RFC 6749) and application/json.
  */
 import { JsonText, OAuthError, Parameters } from "@doorhook/core"
 import { Effect, Exit, Predicate } from "effect"

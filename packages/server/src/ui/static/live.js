@@ -1,7 +1,7 @@
 /**
  * The pages' script. It refreshes the page, selects all rows, copies texts, and shows times in the visitor's time zone.
- * The pages work without it. It never turns text into HTML: the browser parses the server's page, and the script copies
- * its nodes.
+ * The pages work without the script. The script never turns text into HTML: the browser parses the server's page, and
+ * the script copies its nodes.
  */
 const main = document.querySelector("main")
 
