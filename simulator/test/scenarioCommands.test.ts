@@ -135,7 +135,7 @@ describe("simulate fit", () => {
   it.live.each([
     [["--time-zone", "Berlin"], "--time-zone Berlin: expected the IANA name"],
     [["--columns", "who=Karte"], "expected COLUMN=HEADING"],
-    [["--columns", "time=Wann"], 'no column "Wann"'],
+    [["--columns", "time=Wann"], 'column "Wann" is missing'],
     [["--kind", "castle"], "homes, offices or auto"],
     [["--dates", "dmy"], "--dates dmy: expected month-first or day-first"]
   ] as const)("refuses %j and says what is accepted", ([args, says]) =>
@@ -162,11 +162,11 @@ describe("an input file", () => {
     ],
     [
       "run --virtual --scenario FOLDER/house.json --report json=FOLDER/house.json",
-      "than that of --scenario FOLDER/house.json"
+      "must not be the same file as --scenario FOLDER/house.json"
     ],
     [
       "run --to http://127.0.0.1:1 --operator-key-file FOLDER/key --report html=FOLDER/key",
-      "than that of --operator-key-file "
+      "must not be the same file as --operator-key-file "
     ]
   ] as const)("is not overwritten: %s", ([args, says]) =>
     Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /**
- * The operator's commands, and the settings of a service. These run in this process; `Service.test.ts` covers starting
- * and stopping processes.
+ * The operator's commands, and the settings of `doorhook serve`. These run in this process; `Service.test.ts` covers
+ * starting and stopping processes.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -19,7 +19,7 @@ import { callApi, discover, takeTokens } from "./harness/ThirdParty.ts"
 
 const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
 
-/** Starts a service in memory with an integration of building 1 and its receiver. */
+/** Starts a service on the `memory` database, with an integration for building 1 that sends to `receiver`. */
 const withIntegration = Effect.fnUntraced(function* (receiver: string, ...more: ReadonlyArray<string>) {
   const { url } = yield* serveHere([
     "--database",
@@ -72,7 +72,7 @@ describe("the operator's commands", () => {
         allow_targets: ["10.0.0.0/8"]
       })
       assert.match(yield* print(...set, "--status", "disabled"), /^1: disabled \(manual\)$/m)
-      // An id after a flag without a value is an argument of the command.
+      // `--clear` takes no value, so the `1` after it is the integration's id.
       const values = ["--acknowledge", "200", "--status", "enabled"]
       const cleared = yield* print("integrations", "set", ...values, "--json", "--clear", "1")
       assert.deepStrictEqual(read(JSON.parse(cleared)).overrides, { acknowledge: "200" })
@@ -126,11 +126,11 @@ describe("the operator's commands", () => {
   )
 })
 
-/** Invalid arguments are reported in the same form, whichever part finds them. */
+/** Invalid arguments, with the one-line message that each must cause. */
 const badInput: ReadonlyArray<readonly [args: ReadonlyArray<string>, message: RegExp]> = [
   [
     ["deliveries", "list", "--state", "lost"],
-    /^doorhook: --state must be pending, .*, skipped, or several of them with commas\.\n$/
+    /^doorhook: --state must be pending, .*, skipped, or several of them separated by commas\.\n$/
   ],
   [
     ["deliveries", "list", "--state", "delivered,exausted"],
@@ -204,7 +204,7 @@ describe("doorhook deliveries", () => {
         /^why: +The integration was disabled when the event was published.*\nnext: .*410 Gone\. Probe/m
       )
 
-      // These are complete commands that work when copied.
+      // The suggested commands are complete and work when pasted into a shell.
       const [, ...commands] = /^do: ((?:.*npx doorhook .*\n)+)/m.exec(yield* show(6)) ?? []
       const words = (commands[0] ?? "").split("\n").map((line) => line.replace(/^.*npx doorhook /, "").split(" "))
       const [, enable = [], resend = [], recover = []] = words
@@ -427,7 +427,9 @@ describe("doorhook grants", () => {
   )
 })
 
-/** Sends pieces over a connection, one every 50 ms, until the server closes it. Returns the server's output. */
+/**
+ * Sends pieces over a connection, one every 50 ms, until the server closes the connection. Returns the server's output.
+ */
 const trickle = (url: string, pieces: ReadonlyArray<string>) =>
   Effect.callback<string>((resume) => {
     let said = ""
@@ -470,7 +472,7 @@ describe("a service with deliberately slow clients", () => {
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "settings.json")
-      // The other timeout is too long to close the connection.
+      // Each service has one short timeout; the other is too long to matter.
       const serveWith = Effect.fnUntraced(function* (settings: object) {
         yield* Effect.promise(() => writeFile(file, JSON.stringify(settings)))
         return yield* serveHere(["--database", "memory", "--config", file])

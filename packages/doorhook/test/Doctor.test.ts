@@ -1,5 +1,5 @@
 /**
- * `doorhook doctor` and `doorhook migrate`: their findings and effects. Checks must not change anything.
+ * `doorhook doctor` and `doorhook migrate`: their findings and effects. `doctor` must not change anything.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -55,7 +55,7 @@ describe("doorhook doctor", () => {
       )
       const mixed = yield* runHere(["doctor", "--config", file, "--directory", join(folder, "none.json")])
       assert.deepStrictEqual([mixed.code, mixed.stdout], [3, ""])
-      // Expected: all problems of the file and of files that it names, with the names, types and values.
+      // The message must list all problems in the configuration file, and the missing directory file.
       for (const said of [
         "databse: no such setting; did you mean database?; ",
         "port: must be a number, not a text",

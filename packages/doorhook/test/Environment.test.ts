@@ -22,7 +22,7 @@ const authorities = join(folder, "authorities.pem")
 writeFileSync(authorities, makeAuthority().cert)
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Each setting with its variable, a valid text with its value, and an invalid text. */
+/** Each setting: its environment variable, a valid text and the value it means, and an invalid text. */
 const settings: {
   readonly [Name in keyof EngineConfig]-?: readonly [
     variable: string,
@@ -94,16 +94,16 @@ const wrong = Object.fromEntries(given.map(([variable, , , text]) => [variable, 
 const readFrom = (env: Readonly<Record<string, string>>) =>
   fromEnvironment.pipe(Effect.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env }))))
 
-/** Returns the settings whose variables a message names. */
+/** Returns the settings that a message mentions together with their variables. */
 const namedIn = (message: string) =>
   Object.entries(settings).flatMap(([name, [variable]]) => (message.includes(`${name} (${variable})`) ? [name] : []))
 
 const all = Object.keys(EngineConfig.fields)
 
-/** The Accept header of browsers that open a page. */
+/** Query of an authorize request. */
 const query = new URLSearchParams({ response_type: "code", client_id: "c1", redirect_uri: "https://client.example/cb" })
 
-/** If the proxy is invalid, its exceptions are not checked. */
+/** If the proxy is invalid, `noProxy` is not checked. */
 const butExceptions = all.filter((name) => name !== "noProxy")
 const wrongExceptions = { DOORHOOK_PROXY: "http://proxy.internal:3128", DOORHOOK_NO_PROXY: "a..b" }
 
@@ -160,7 +160,7 @@ describe("the environment", () => {
     "applies to a service, and exceptions bypass the proxy",
     Effect.gen(function* () {
       const receiver = yield* startReceiver()
-      // Nothing listens at the proxy's address, so a request that arrives bypassed it.
+      // Nothing listens at the proxy's address, so a request that reaches the receiver has bypassed the proxy.
       const { url } = yield* serveHere(["--database", "memory", "--directory", directory], {
         DOORHOOK_ALLOW_TARGETS: "127.0.0.0/8",
         DOORHOOK_PROXY: `http://127.0.0.1:${yield* freePort}`,

@@ -13,7 +13,7 @@ import { eventually } from "./harness/Eventually.ts"
 import { mount, start, tokenFrom } from "./harness/Embedded.ts"
 import { createIntegration } from "./harness/ThirdParty.ts"
 
-/** One receiver for each kind of misbehaviour. */
+/** The kinds of misbehaviour, with one receiver for each. */
 const chosen = [
   "neverAnswers",
   "neverReads",
@@ -37,7 +37,7 @@ const chosen = [
 const authority = makeAuthority()
 const hostile = [...onHttp, ...onHttps(authority)].filter(({ name }) => chosen.includes(name))
 
-/** Creates integrations over HTTP like a third party. Returns their ids. */
+/** Creates an integration for each URL over HTTP, as a third party would. Returns their ids. */
 const integrateAll = (doorhook: Doorhook, urls: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const { url } = yield* mount(doorhook)
@@ -98,7 +98,7 @@ describe("doorhook among hostile receivers", () => {
           if (attempt?.status === null) assert.match(attempt.detail ?? "", /^\S.{10,500}$/, name)
           else assert.isAtMost(Buffer.byteLength(attempt?.response_excerpt ?? ""), maxExcerptLength, name)
         }
-        // Healthy receivers got their events before the others timed out, and exactly once.
+        // The healthy receiver got each event exactly once, and before any other receiver timed out.
         const all = [...shown.values()]
         const late = all.filter(({ attempts }) => attempts.some(({ outcome }) => outcome === "timeout")).flatMap(endsOf)
         const well = shown.get(integrations.at(-1) ?? "")

@@ -1,5 +1,6 @@
 /**
- * Notifications by webhook: the operator's URL gets the notifications of `onNotification` like any other webhook.
+ * Notifications by webhook: the operator's URL gets the same notifications as `onNotification`, in the form of
+ * doorhook's other webhooks.
  */
 import { assert, describe } from "@effect/vitest"
 import { signatureVerifier } from "@doorhook/receiver"
@@ -84,7 +85,7 @@ describe("notifications by webhook", () => {
       assert.isDefined(waiting)
       yield* Effect.promise(() => second.deliveries.resend(waiting.id))
       yield* Effect.promise(() => operator.until(({ length }) => length === 2))
-      // A second failing integration causes one more notification, and repeats none.
+      // A second failing integration causes exactly one more notification.
       yield* failOnce(second)
       yield* Effect.promise(() => operator.until(({ length }) => length === 3))
       assert.deepStrictEqual(

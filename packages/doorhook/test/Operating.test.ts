@@ -1,5 +1,5 @@
 /**
- * Operating an embedded doorhook: settings of single integrations, notifications, rotated secrets.
+ * Operating an embedded doorhook: per-integration settings, notifications, and rotated secrets.
  */
 import { AllowAllDirectory, BuildingId, DeliveryStore, JsonText, Publisher } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
@@ -73,7 +73,7 @@ const isSignedBy = (secret: string, { body, headers }: Received): boolean => {
   }
 }
 
-/** Collects notifications. `until` resolves when there is one of a kind. */
+/** Collects notifications. `until(kind)` resolves once a notification of that kind arrives. */
 const listening = () => {
   const heard: Array<DoorhookNotification> = []
   let check = (): void => undefined
@@ -120,7 +120,7 @@ describe("operators", () => {
       const folder = yield* temporaryFolder
       const database = join(folder, "doorhook.db")
       const keys = new Set<string>()
-      // The key stays the same after a restart. With `both`, the integration's secret signs too.
+      // The key stays the same after a restart. With `both`, requests are also signed with the integration's secret.
       for (const signing of ["ed25519", "both"] as const) {
         const doorhook = yield* start({ signing, database })
         const { url } = yield* mount(doorhook)
@@ -304,8 +304,8 @@ describe("operators", () => {
           assert.deepStrictEqual([delivery?.state, delivery?.reason], ["cancelled", "integration_disabled"])
           return heard.map(({ kind }) => kind)
         }).pipe(Effect.scoped)
-      // An attempt in the second half of the time causes the first warning. A busy machine might make no attempt early
-      // enough.
+      // The first warning needs an attempt in the second half of the time until disabling. A busy machine might make
+      // none, so the time is increased until one is made.
       let kinds: ReadonlyArray<string> = []
       for (let seconds = 1; kinds[0] !== "failing" && seconds <= 16; seconds *= 4) kinds = yield* fail(`${seconds}s`)
       assert.deepStrictEqual([kinds[0], kinds.at(-1)], ["failing", "disabled"])

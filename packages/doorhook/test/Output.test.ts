@@ -40,7 +40,7 @@ describe("standard output that can't be written", () => {
   )
 })
 
-/** A program that runs another on a new terminal, and closes the terminal. */
+/** Program that runs a command on a new terminal. The terminal closes when the program is killed. */
 const terminal = "/usr/bin/script"
 
 describe("a terminal that is closed", () => {
@@ -48,7 +48,8 @@ describe("a terminal that is closed", () => {
     "stops a service on it, which loses its output and finishes work in flight",
     async () => {
       const serve = `${process.execPath} --conditions=source ${bin} serve --port 0 --database memory`
-      // The shell outlives its terminal, passes on the signal, and reports how the service ended.
+      // The shell survives the closing of its terminal, passes SIGHUP on to the service, and reports the service's exit
+      // code.
       const command = `trap 'kill -HUP $!' HUP; ${serve} & wait $!; wait $!; echo $? >&3`
       const child = spawn(terminal, ["-qfc", command, "/dev/null"], {
         stdio: ["ignore", "pipe", "ignore", "pipe"]

@@ -1,5 +1,5 @@
 /**
- * Receivers with certificates from the host's own authority.
+ * Receivers whose certificates come from the host's own certificate authority.
  */
 import { assert, describe } from "@effect/vitest"
 import type { Doorhook } from "doorhook"
@@ -18,7 +18,7 @@ import { runHere } from "./harness/InProcess.ts"
 const authority = makeAuthority()
 const retry = { access_log: [] }
 
-/** Returns the outcome of a delivery to a receiver. */
+/** Publishes an event to a receiver, and returns the outcome of its delivery. */
 const deliveredTo = Effect.fnUntraced(function* (doorhook: Doorhook, receiver: string) {
   const { url } = yield* mount(doorhook)
   yield* integrate(url, receiver)

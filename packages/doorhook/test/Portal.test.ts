@@ -1,6 +1,6 @@
 /**
- * The pages in a host: links to an integration's page from the facade and the command, and sessions behind https and
- * over several processes.
+ * The pages in an embedding host: portal links made by the API and the command, and sessions behind https and across
+ * processes.
  */
 import { assert, describe } from "@effect/vitest"
 import type { Doorhook } from "doorhook"
@@ -16,7 +16,7 @@ import { startReceiver } from "@doorhook/testkit/Receiver"
 
 const key = "operator-key-of-this-test-0123456789"
 
-/** Makes a handler that removes a prefix before doorhook gets the request, like a proxy. */
+/** Makes a handler that, like a proxy, removes a path prefix before passing the request to doorhook. */
 const behindProxy =
   (handle: Doorhook["node"]): Doorhook["node"] =>
   (request, response, next) => {

@@ -28,7 +28,7 @@ const run = promisify(execFile)
 
 const idsOf = (received: ReadonlyArray<Received>) => new Set(received.map(({ headers }) => headers["webhook-id"]))
 
-/** The services that a process needs to only store events. */
+/** Services for storing events without delivering them. */
 const openStore = (url: string) =>
   Layer.build(
     Layer.fresh(PostgresWakeSignal.layer.pipe(Layer.provideMerge(PostgresStore.layer({ url: Redacted.make(url) }))))
@@ -37,13 +37,13 @@ const openStore = (url: string) =>
 const flagsFor = (database: string) => ["--database", database, "--allow-target", "127.0.0.0/8"]
 
 /**
- * For workers that deliver events stored by the test. Without a directory, rights are not checked. The long retention
- * keeps events of 1970 after their delivery.
+ * Configures workers that deliver events stored by the test. Without a directory, rights are not checked. The long
+ * retention keeps the test's events, which are dated 1970.
  */
 const stored1970 = (database: string, settings: object = {}) =>
   configured(database, { directory: undefined, retention: "forever", ...settings })
 
-/** Resolves when the deliveries are in these states. */
+/** Waits until the numbers of deliveries by state satisfy the condition. */
 const untilStates = (services: Context.Context<DeliveryStore>, isSo: (states: Record<string, number>) => boolean) =>
   eventually(
     "the states are so",
@@ -52,7 +52,7 @@ const untilStates = (services: Context.Context<DeliveryStore>, isSo: (states: Re
   )
 
 /**
- * Sends requests in which every text has a NUL, which PostgreSQL can't store, and returns the status of each response.
+ * Sends requests in which every text contains a NUL, which PostgreSQL can't store. Returns the status of each response.
  */
 const answersToNul = async (url: string): Promise<Readonly<Record<string, number>>> => {
   const nul = "a\u0000b"
@@ -247,8 +247,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
           [events, states.delivered, states.pending + states.delivering + states.retrying, states.exhausted],
           [200, 1_000, 0, 0]
         )
-        // Each event arrives five times, once per integration. Deliveries that the killed worker had in flight arrive
-        // again.
+        // Each event is sent to five integrations. Deliveries that were in flight in the killed worker are sent again.
         assert.strictEqual(idsOf(receiver.received).size, 200)
         assert.isAtLeast(receiver.received.length, 1_000)
         survivor.child.kill("SIGTERM")
@@ -268,7 +267,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
           Effect.provideContext(stored)
         )
         yield* enqueue(...records(1, 50, integration)).pipe(Effect.provideContext(stored))
-        // The receiver answers on demand, so the deadline must be long.
+        // The receiver answers only when the test calls `answer`, so the deadline must be long.
         const worker = yield* startWorker(yield* stored1970(database, { ackTimeout: "1m", lease: "70s" }))
         yield* Effect.promise(() => receiver.until(({ length }) => length >= 5))
         worker.child.kill("SIGTERM")

@@ -258,7 +258,7 @@ describe("doorhook serve", { concurrent: true }, () => {
       const folder = yield* temporaryFolder
       const flags = yield* configured(join(folder, "kill.db"), { lease: "1d" })
       const killed = Promise.withResolvers<void>()
-      // Nothing is answered before the kill, so all requests until then are unacknowledged.
+      // The receiver answers only after the kill, so no earlier request is acknowledged.
       const receiver = yield* startReceiver(async () => {
         await killed.promise
         return 200
@@ -280,7 +280,7 @@ describe("doorhook serve", { concurrent: true }, () => {
       first.child.kill("SIGKILL")
       yield* Effect.promise(() => first.finished)
       killed.resolve()
-      // The lock ends with the process.
+      // The killed process no longer locks the file, so another process can start.
       const second = yield* serveHere(flags)
       yield* Effect.promise(() =>
         receiver.until(
@@ -391,7 +391,7 @@ describe("an invalid command line", () => {
       const { port } = yield* listening(createServer())
       const database = join(yield* temporaryFolder, "new", "doors.db")
       const { code, stderr, stdout } = yield* runHere(["serve", "--database", database, "--port", String(port)])
-      // A failing start creates nothing, and prints nothing else.
+      // A failing start creates no database and prints only the error.
       assert.deepStrictEqual([code, stdout, existsSync(database)], [1, "", false])
       assert.match(stderr, new RegExp(`Port ${port} on 127\\.0\\.0\\.1 is in use`))
     })

@@ -1,5 +1,6 @@
 /**
- * HTTP settings of `createDoorhook`: exceptions for existing clients, reverse proxies, the login, and clients.
+ * HTTP options of `createDoorhook`: exceptions for existing clients, reverse proxies, the host's login, and client
+ * management.
  */
 import { assert, describe } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
@@ -14,7 +15,7 @@ const { redirect_uri } = client
 const path = "/v4/buildings/1/integrations"
 const receiver = "http://127.0.0.1:9/hook"
 
-/** Returns the value at a path of names. */
+/** Returns the nested value at a path of member names. */
 const at = (value: unknown, ...names: ReadonlyArray<string>): unknown =>
   names.reduce<unknown>(
     (parent, name) => (Predicate.isObjectOrArray(parent) ? Reflect.get(parent, name) : undefined),
@@ -123,7 +124,7 @@ describe("clients that differ from the standards", () => {
         String(refused.at("errors", "0", "detail")),
         /has reached the limit of 2 integrations \(setting integrationsPerScope\)/
       )
-      // A repetition with an idempotency key still gets its response.
+      // Repeating a request with its idempotency key still returns the first response.
       assert.strictEqual((yield* create("a")).at("data", "id"), first.at("data", "id"))
       const target = `${path}/${String(first.at("data", "id"))}`
       assert.strictEqual((yield* Effect.promise(() => callApi(url, token, "DELETE", target))).status, 204)
@@ -237,7 +238,7 @@ describe("clients that differ from the standards", () => {
   )
 })
 
-/** Opens a doorhook's login form, and returns a function that submits a password and returns the result. */
+/** Opens doorhook's login form. Returns a function that submits a password and returns the response's status. */
 const formOf = Effect.fnUntraced(function* (send: (request: Request) => Promise<Response>) {
   const target = new URL(authorizeUrl("http://localhost", client))
   const page = yield* Effect.promise(() => send(new Request(target)))
@@ -377,7 +378,7 @@ describe("the host's own login", () => {
     "that returns an invalid value lets nobody in",
     Effect.gen(function* () {
       for (const nonsense of ['{"id":7.5}', '"alice"', '{"login_url":""}', "{}"]) {
-        // As in plain JavaScript, which has no type checks.
+        // Bypasses type checking, as plain JavaScript would.
         const session = (): HostSession => Reflect.apply(JSON.parse, undefined, [nonsense])
         const doorhook = yield* start({ directory: { ...directory, session } })
         const target = authorizeUrl("http://localhost", client)

@@ -1,5 +1,5 @@
 /**
- * This version upgrades a store of an older version and continues. Also tests backups as documented.
+ * Upgrades a store made by an older version and continues to use it. Also tests the documented way to make backups.
  */
 import { assert, describe } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
@@ -16,7 +16,7 @@ import { temporaryFolder } from "@doorhook/testkit/Process"
 import { runHere } from "./harness/InProcess.ts"
 import { callApi } from "./harness/ThirdParty.ts"
 
-/** Ids and secrets in the fixture, which version 0.1.0 made. */
+/** Ids and secrets in the fixture, which was made by version 0.1.0. */
 const left = {
   encryptionKey: "fixture-encryption-key-0123456789abcdef",
   refresh_token: "dh_rt_2BCZkWPT_jHjp1EZ2BuZqm-h7vtX2lokeIeXpZZjzbQ",
@@ -26,7 +26,7 @@ const left = {
   deliveries: { delivered: 2, exhausted: 2, skipped: 1 }
 }
 
-/** Long enough to keep everything in the fixture. */
+/** Settings for the fixture's database. Retention keeps everything in it. */
 const settings = {
   encryptionKey: left.encryptionKey,
   retention: "forever",
@@ -38,7 +38,7 @@ const settings = {
 
 const sqlOf = (name: string) => readFileSync(new URL(`fixtures/${name}`, import.meta.url), "utf8")
 
-/** Makes a database file of the older version. */
+/** Makes a database file in the older version's format. */
 const olderFile = Effect.map(temporaryFolder, (folder) => {
   const path = join(folder, "older.db")
   const database = new DatabaseSync(path)
@@ -98,7 +98,7 @@ describe("a store of version 0.1.0", () => {
         callApi(url, token, "PATCH", "/v4/tenants/101/integrations/2", change)
       )
       assert.strictEqual(changed.status, 200, yield* Effect.promise(() => changed.text()))
-      // Expects skipped deliveries and a new one, signed with the secret that the older version encrypted.
+      // Recovered deliveries and a new one are signed with the secret that the older version encrypted.
       yield* Effect.promise(() => doorhook.deliveries.recover("2", "2020-01-01T00:00:00Z"))
       yield* Effect.promise(() => doorhook.publish({ ...event, building_id: 2, tenant_ids: [101] }))
       yield* Effect.promise(() => receiver.until(({ length }) => length >= 2))
@@ -157,7 +157,7 @@ describe("an access token issued by version 0.1.0", () => {
       })
       yield* Effect.promise(() => fetch(`${url}/oauth/revoke`, { method: "POST", body }))
       assert.deepStrictEqual(yield* Effect.forEach([valid, revoked], statusOf), [200, 401])
-      // Tokens of this version contain a number.
+      // Only tokens issued by this version contain a number.
       assert.match(yield* refresh(url), /^dh_at_[1-9][0-9]*\.[A-Za-z0-9_-]{43}$/)
     })
   )

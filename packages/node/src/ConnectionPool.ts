@@ -2,9 +2,9 @@
  * Pool of open connections, including idle ones for later requests to the same origin.
  *
  * A connection is an undici client with one request at a time. Cancelling a request closes its connection, so that a
- * late answer can't be mistaken for the answer to the next request. A connection is only reused for requests with an
- * equal allow-list. Beyond `maxIdle`, the connection that has been idle longest is closed. A connection older than
- * `maxAge` is not kept, because its name might now resolve to another address.
+ * late answer can't be mistaken for the answer to the next request. A connection is reused only for requests with an
+ * equal allow-list. If more than `maxIdle` connections are idle, the one that has been idle longest is closed. A
+ * connection older than `maxAge` is not kept, because its name might now resolve to another address.
  */
 import type { AddressPolicy } from "@doorhook/core"
 import { Cause, Effect, Exit } from "effect"
@@ -16,7 +16,7 @@ import * as GuardedConnector from "./GuardedConnector.ts"
 export interface PoolOptions {
   /** Maximum idle time of a connection, in milliseconds. */
   readonly keepAlive: number
-  /** Maximum age of a connection for new requests, in milliseconds. */
+  /** Maximum age at which a connection takes another request, in milliseconds. */
   readonly maxAge: number
   /** Maximum number of idle connections over all origins. */
   readonly maxIdle: number
@@ -25,7 +25,7 @@ export interface PoolOptions {
 /** The destination of a connection. */
 export interface Destination {
   readonly origin: string
-  /** Destinations with equal keys, which means the same origin and an equal allow-list, share connections. */
+  /** Identifies the origin and the allow-list. Destinations with equal keys share connections. */
   readonly key: string
 }
 
@@ -103,7 +103,7 @@ export class ConnectionPool {
   readonly #open = new Set<Connection>()
   /** All idle connections, longest idle first. */
   readonly #idle = new Set<Connection>()
-  /** Idle connections by key, for keys with open connections, longest idle first. */
+  /** Idle connections by key, longest idle first. Only keys with open connections are stored. */
   readonly #idleByKey = new Map<string, Array<Connection>>()
   readonly #allowTexts = new WeakMap<AddressPolicy.AllowList, string>()
 
@@ -113,8 +113,8 @@ export class ConnectionPool {
   }
 
   /**
-   * Returns the key of an origin with an allow-list. Callers should cache it, because building a key takes longer than
-   * taking a connection.
+   * Returns the `key` for an origin and an allow-list. Callers should cache it, because building a key takes longer
+   * than taking a connection.
    */
   keyOf(origin: string, allow: AddressPolicy.AllowList): string {
     const text = this.#allowTexts.get(allow) ?? allow.map(IpNetwork.format).join(" ")
@@ -140,7 +140,7 @@ export class ConnectionPool {
     return connection
   }
 
-  /** Returns a connection to the pool. Its answer ended at `now`, by `performance.now()`. */
+  /** Returns a connection to the pool. `now`, by `performance.now()`, is when its answer ended. */
   release(connection: Connection, now: number): void {
     if (now - connection.madeAt >= this.#options.maxAge) return this.close(connection)
     this.#idle.add(connection)

@@ -20,7 +20,7 @@ const longestStep = 50
 
 const stepFor = ({ deadline }: Expiring): number => Math.max(1, Math.min(longestStep, deadline / 10))
 
-/** Delay of a sweep from which the event loop counts as blocked, in milliseconds. */
+/** If a sweep is at least this late, in milliseconds, the event loop counts as blocked. */
 const blockedFor = 100
 
 export class Deadlines {

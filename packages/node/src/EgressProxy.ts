@@ -5,10 +5,10 @@
  * answer of a name server can't redirect the proxy. Therefore this machine must be able to resolve names, and a proxy
  * can't filter by name. The proxy's own address is the operator's choice and is not checked.
  *
- * The proxy is at fault if it can't be reached, does not speak HTTP, or refuses its credentials (407). All its other
- * answers mean that it could not or may not connect to the receiver. If the receiver refuses the connection, some
- * proxies hang up without an answer. This also counts as the receiver's failure, until it happens with several
- * receivers in a row (`HangUps`).
+ * The proxy is at fault if it can't be reached, does not speak HTTP, or refuses its credentials (407). Any other answer
+ * without success means that the proxy could not or may not connect to the receiver. If the receiver refuses the
+ * connection, some proxies hang up without an answer. A hang-up also counts as the receiver's failure, until the proxy
+ * hangs up on several receivers in a row (`HangUps`).
  */
 import { AddressPolicy } from "@doorhook/core"
 import { Effect, Option, Redacted, Result, Schema } from "effect"
@@ -19,11 +19,11 @@ import { AttemptFailure, EgressFailure, isBroken, ofHangUp, ofProxy } from "./Tr
 import type { TransportFailure } from "./TransportFailure.ts"
 
 export interface EgressProxyOptions {
-  /** The proxy's URL: `http://` or `https://`, with user name and password if it requires them. */
+  /** The proxy's URL: `http://` or `https://`, with user name and password if the proxy requires them. */
   readonly url: string
   /**
-   * Destinations that bypass the proxy: networks and addresses (`10.0.0.0/8`), and names with their subdomains
-   * (`example.com` includes `hooks.example.com`). Default none.
+   * Destinations that bypass the proxy: networks and addresses (`10.0.0.0/8`), and names, which include their
+   * subdomains (`example.com` includes `hooks.example.com`). Default none.
    */
   readonly noProxy?: ReadonlyArray<string>
 }
@@ -93,26 +93,26 @@ export const isDirect = (proxy: EgressProxy, host: string, addresses: ReadonlyAr
   )
 }
 
-/** Number of hosts in a row from which a proxy that hangs up counts as broken. */
+/** A proxy that hangs up for this many hosts in a row counts as broken. */
 const hostsInARow = 3
 
-/** Period in which these hang-ups must happen, in milliseconds. */
+/** Period within which these hang-ups must occur, in milliseconds. */
 const rowLasts = 60_000
 
-/** How long a client counts as a user of the proxy after its last use, in milliseconds. */
+/** How long a client counts as a user of the proxy after using it, in milliseconds. */
 const clientLasts = 3_600_000
 
 /**
- * Distinguishes a broken proxy from one that hangs up because of a target.
+ * Distinguishes a broken proxy from a proxy that hangs up because it can't reach a host.
  *
  * A proxy counts as broken after it hangs up for three hosts within a minute, without an answer in between. If several
- * clients use it, the hosts must belong to at least two of them.
+ * clients use the proxy, the hosts must belong to at least two clients.
  */
 export class HangUps {
   readonly #now: () => number
-  /** Hosts for which the proxy hung up since its last answer, with the client and the time. */
+  /** Hosts for which the proxy has hung up since its last answer, each with the client and the time. */
   readonly #hosts = new Map<string, { readonly client: string; readonly at: number }>()
-  /** Time of each client's last use. */
+  /** When each client last used the proxy. */
   readonly #clients = new Map<string, number>()
 
   /** `now` is a monotonic clock, in milliseconds. */
@@ -148,8 +148,8 @@ export interface Target {
 }
 
 /**
- * Opens a tunnel through the proxy. `ca` contains the authorities trusted for a proxy on https; undefined for Node's.
- * Calls `reached` once the proxy is connected.
+ * Opens a tunnel through the proxy. `ca` contains the authorities trusted for a proxy on https; undefined means Node's
+ * authorities. Calls `reached` once the proxy is connected.
  */
 export const tunnel = (
   proxy: EgressProxy,

@@ -1,9 +1,9 @@
 /**
  * Opens connections only to addresses that the address policy allows.
  *
- * A name is resolved once. All its addresses are checked, and one refused address means that the name is refused. The
+ * A name is resolved once and all its addresses are checked. If one address is refused, the name is refused. The
  * connection uses only checked addresses, so a later answer of a name server has no effect. The peer of a connection is
- * checked again before anything is sent, because some addresses (0.0.0.0) lead to others.
+ * checked again before anything is sent, because connecting to some addresses (0.0.0.0) reaches another address.
  */
 import { AddressPolicy } from "@doorhook/core"
 import { Effect } from "effect"
@@ -17,8 +17,8 @@ import { ofBlocked, ofConnecting, ofGone, ofHandshake, ofLookup } from "./Transp
 import type { TransportFailure } from "./TransportFailure.ts"
 
 /**
- * The stage of opening a connection. `queue` means a lookup that had to wait for others, and lasts until the addresses
- * are known.
+ * The stage of opening a connection. `queue`: the name's lookup had to wait for others. This stage lasts until the
+ * addresses are known.
  */
 export type Stage = "queue" | "name" | "proxy" | "tunnel" | "connection" | "handshake"
 
@@ -28,13 +28,13 @@ export interface Ways {
   readonly proxy: EgressProxy.EgressProxy | null
   /** Tracks how often the proxy hangs up. */
   readonly hangUps: EgressProxy.HangUps
-  /** Trusted authorities, in PEM; undefined for Node's. */
+  /** Trusted authorities, in PEM; undefined means Node's authorities. */
   readonly ca: Array<string> | undefined
   /** Makes TLS connections. Shared, because its stored sessions shorten later handshakes. */
   readonly secure: buildConnector.connector
 }
 
-/** Makes the shared dependencies. `authorities`, in PEM, are trusted in addition to Node's. */
+/** Makes the shared dependencies. `authorities`, in PEM, are trusted in addition to Node's own. */
 export const makeWays = (
   lookup: NameLookup,
   proxy: EgressProxy.EgressProxy | null,
@@ -98,9 +98,9 @@ const placeOf = (address: string, port: number): string =>
   isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`
 
 /**
- * Returns the time limit for connecting to one of several addresses, in milliseconds. Node's default of 250 ms would
- * exclude distant receivers. The limit is longer than TCP's first retransmission, and at most a quarter of the
- * deadline, so that one silent address leaves most of the time for the next.
+ * Returns how long to try one of several addresses, in milliseconds: long enough for TCP's first retransmission, but at
+ * most a quarter of the deadline, so that a silent address leaves most of the time for the next. Node's default of 250
+ * ms would exclude distant receivers.
  */
 const patienceWithin = (deadline: number): number => Math.max(1, Math.floor(Math.min(1_500, deadline / 4)))
 
@@ -124,7 +124,7 @@ const openDirect = (host: string, addresses: ReadonlyArray<string>, port: number
 const judgePeer = (host: string, { remoteAddress }: Socket, allow: AddressPolicy.AllowList) =>
   remoteAddress === undefined ? Effect.fail(ofGone()) : judge(host, [remoteAddress], allow)
 
-/** Tries one address after another, as long as the proxy answers that it can't connect. */
+/** Tries the next address each time the proxy answers that it can't connect. */
 const openTunnel = (
   proxy: EgressProxy.EgressProxy,
   { ca, hangUps }: Pick<Ways, "ca" | "hangUps">,
@@ -187,7 +187,7 @@ export const open = Effect.fnUntraced(function* (
     plain.setNoDelay(true).setKeepAlive(true, keepAliveProbe)
     if (isSecure) at("handshake")
     const socket = isSecure ? yield* makeSecure(ways.secure, { ...to, servername: serverNameOf(host) }, plain) : plain
-    // undici would retry forever with a socket that has just closed.
+    // If it got a socket that has just closed, undici would retry forever.
     return socket.destroyed ? yield* ofGone() : socket
   }).pipe(Effect.onError(() => Effect.sync(() => plain.destroy())))
 })

@@ -1,9 +1,9 @@
 /**
  * Resolves host names with the system's resolver: hosts file, search domains, multicast DNS and name servers.
  *
- * `getaddrinfo` occupies a thread of the pool shared by the whole process. It can't be cancelled, and takes very long
- * if name servers are dead. libuv runs it on at most half of the threads, so that file access never waits for it.
- * `sharing` divides these threads among clients, so that no client can occupy all of them.
+ * `getaddrinfo` occupies a thread of the pool shared by the whole process. A call can't be cancelled, and takes very
+ * long if name servers are dead. libuv uses at most half of the threads for such calls, so file access never waits for
+ * them. `sharing` divides this half among clients, so no client can occupy all of it.
  */
 import { RecentMap } from "@doorhook/core"
 import { Data } from "effect"
@@ -13,7 +13,7 @@ import { lookup } from "node:dns/promises"
 export interface Asker {
   /** The client whose limits apply to the lookup. */
   readonly client: string
-  /** Called once if the lookup has to wait for a place. */
+  /** Called once if the lookup has to wait for a free place. */
   readonly onWait?: () => void
   /**
    * Cancels a waiting lookup, unless another caller waits for it too. Without a signal, the lookup stays in the
@@ -33,7 +33,7 @@ export interface Places {
   readonly total: number
   /** Maximum for one client. */
   readonly perClient: number
-  /** Maximum for slow names. A client can use at most half of its own places for them. */
+  /** Maximum for slow names. A client can use at most half of `perClient` for them. */
   readonly slow: number
 }
 
@@ -43,7 +43,7 @@ export const placesOf = (threads: number): Places => {
   return { total, perClient: Math.max(1, Math.floor(total / 4)), slow: Math.max(1, Math.floor(total / 2)) }
 }
 
-/** Duration from which a lookup counts as long, in milliseconds: its name servers are dead or far away. */
+/** A lookup that takes at least this long, in milliseconds, counts as long: its name servers are dead or far away. */
 const longLookUp = 1_000
 
 /** How long a client has lower priority after a long lookup, in milliseconds. */
@@ -56,13 +56,13 @@ const mostKnown = 10_000
 export const mostWaiting = 100
 
 /**
- * Maximum age of an earlier answer that is used instead of waiting for a lookup, in milliseconds. RFC 8767 allows
+ * Maximum age of an earlier answer that may be used instead of waiting for a lookup, in milliseconds. RFC 8767 allows
  * stale answers for days when name servers can't be reached. Addresses from such answers are checked before connecting,
  * like all others.
  */
 const answerLife = 3_600_000
 
-/** The same for a failed lookup, but shorter, because the name might have been corrected. */
+/** Maximum age of an earlier failure that may be used. Shorter, because the name might have been corrected. */
 const failureLife = 30_000
 
 /**
@@ -71,7 +71,7 @@ const failureLife = 30_000
  */
 type Slowness = "late" | "slow"
 
-/** The result of a lookup, and until when it may be reused. */
+/** The result of a lookup, which may be reused before `until`. */
 interface Answer {
   readonly until: number
   readonly isFailure: boolean
@@ -97,7 +97,7 @@ interface Look {
   isRunning: boolean
   /** Number of waiting callers that can cancel. */
   waiting: number
-  /** Whether to run the lookup even if all of them cancel. */
+  /** Whether to run the lookup even if all these callers cancel. */
   isKept: boolean
 }
 
@@ -121,10 +121,10 @@ const ignore = (): void => undefined
  */
 export const sharing = (ask: (name: string) => Promise<ReadonlyArray<string>>, places: Places): NameLookup => {
   const known = new RecentMap<string, Known>(mostKnown)
-  /** Until when each client has lower priority. */
+  /** When each client's lower priority ends. */
   const onProbation = new RecentMap<string, number>(mostKnown)
   const looks = new Map<string, Look>()
-  /** Clients with running or waiting lookups, in turn. */
+  /** Clients with running or waiting lookups, in the order of their turns. */
   const clients = new Map<string, Client>()
   const slowPerClient = Math.max(1, Math.floor(places.perClient / 2))
   let running = 0
@@ -212,7 +212,7 @@ export const sharing = (ask: (name: string) => Promise<ReadonlyArray<string>>, p
     )
   }
 
-  /** Finds the next lookup of a client that has a free place. */
+  /** Finds the next lookup to start, of a client that has a free place. */
   const next = (isSlow: boolean, isOnProbation: boolean): readonly [Look, Client] | null => {
     const now = performance.now()
     for (const client of clients.values()) {
@@ -270,7 +270,7 @@ export const sharing = (ask: (name: string) => Promise<ReadonlyArray<string>>, p
     }
     if (isFull)
       return Promise.reject(
-        new QueueFull({ message: `${mostWaiting} names of its client are waiting to be looked up` })
+        new QueueFull({ message: `${mostWaiting} names of the same client are already waiting to be looked up` })
       )
     onWait()
     if (signal === undefined) look.isKept = true
@@ -287,7 +287,7 @@ export const threads = Number(process.env["UV_THREADPOOL_SIZE"] ?? 4) || 4
 
 const places = placesOf(threads)
 
-/** Text for operators with the limits on lookups in this process, and the setting that raises them. */
+/** Text that tells operators the limits on lookups in this process, and the setting that raises them. */
 export const limits = `This process can look up ${places.total} names at the same time, ${places.perClient} per client; a larger UV_THREADPOOL_SIZE (now ${threads}) allows more`
 
 /** The system's resolver. */

@@ -1,6 +1,6 @@
 /**
- * The `Crypto` port on `node:crypto`. Computes synchronously and returns an `Exit`, several times faster than
- * WebCrypto.
+ * The `Crypto` port on `node:crypto`. It computes synchronously and returns an `Exit`, which is several times faster
+ * than WebCrypto.
  */
 import { Crypto, ed25519Pkcs8 } from "@doorhook/core"
 import { Effect, Layer } from "effect"
@@ -31,7 +31,7 @@ const makeKeyring = (prepare: (key: Uint8Array) => KeyObject): ((key: Uint8Array
   }
 }
 
-/** Makes a source of random bytes, read from the system in larger blocks. Never returns a byte twice. */
+/** Makes a source of random bytes, which are read from the system in larger blocks. Never returns a byte twice. */
 const makeRandom = (): ((length: number) => Uint8Array) => {
   const pool = Buffer.alloc(4_096)
   let used = pool.length

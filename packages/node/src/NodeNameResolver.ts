@@ -1,5 +1,5 @@
 /**
- * The `NameResolver` port on the same system resolver that connections use.
+ * The `NameResolver` port. It uses the same system resolver as connections.
  */
 import { NameResolver } from "@doorhook/core"
 import { Effect, Layer } from "effect"

@@ -1,8 +1,8 @@
 /**
  * Failures of attempts: an outcome code, and one line for operators.
  *
- * The lines are written here, because messages of Node and undici mention internals. They contain neither the URL's
- * path and query nor any sent data, which might contain secrets of the receiver.
+ * doorhook writes these lines itself, because messages of Node and undici mention internals. The lines contain neither
+ * the URL's path and query nor any sent data, which might include the receiver's secrets.
  */
 import type { AttemptOutcome } from "@doorhook/core"
 import { Data, Predicate } from "effect"
@@ -40,7 +40,7 @@ const textOf = (error: unknown, name: "code" | "reason" | "syscall"): string =>
 
 const messageOf = (error: unknown): string => (Predicate.isError(error) ? error.message : String(error))
 
-/** Returns the code of an error, or of each of its collected errors, one for each tried address. */
+/** Returns the code of an error, or the distinct codes of an aggregate error, which has one error per tried address. */
 const codesOf = (error: unknown): ReadonlyArray<string> => {
   const all: ReadonlyArray<unknown> = error instanceof AggregateError ? error.errors : [error]
   return [...new Set(all.map((one) => textOf(one, "code")))].filter((code) => code !== "")
@@ -51,7 +51,7 @@ const bracketed = (...texts: ReadonlyArray<string>): string => (texts.length ===
 /** The URL is not supported; no connection was opened. */
 export const ofUrl = (): AttemptFailure => failure("blocked_address", "the URL is not an absolute http or https URL")
 
-/** The address, or an address of the name, is refused. */
+/** The host's address, or an address that its name resolves to, is refused. */
 export const ofBlocked = (host: string, address: string): AttemptFailure => {
   const where = host === address ? address : `${host} resolves to ${address}, which`
   return failure("blocked_address", `${where} is private or reserved and not on the allow-list`)
@@ -63,7 +63,7 @@ export const ofLookup = (host: string, error: unknown): TransportFailure =>
     ? ofCongestion(host, error.message)
     : failure("dns", `no address was found for ${host}${bracketed(...codesOf(error))}`)
 
-/** The lookup of the name waited too long for others, or its queue was full. */
+/** The lookup of the name waited too long for other lookups, or its queue was full. */
 export const ofCongestion = (host: string, why: string): CongestionFailure =>
   new CongestionFailure({ message: oneLine(`${host} could not be looked up in time: ${why}. ${limits}`) })
 
@@ -100,7 +100,7 @@ export const ofHangUp = (self: string, place: string): AttemptFailure =>
   failure("connection_reset", `the egress proxy ${self} hung up when asked to connect to ${place}`)
 
 const ofTls = (error: unknown): AttemptFailure => {
-  // OpenSSL's messages name its source files, but its reasons are readable. Node appends advice for operators.
+  // OpenSSL's messages name its source files, so its short reason is preferred. Advice that Node appends is removed.
   const reason = textOf(error, "reason")
   const words = reason === "" ? messageOf(error).replace(/; if the root CA .*$/, "") : reason
   return failure("tls", `TLS failed: ${words}`)
@@ -121,7 +121,7 @@ const ofExchange = (error: unknown): AttemptFailure => {
   if (message === "bad response" || message === "bad upgrade")
     return failure("invalid_response", "the answer has status 100 or 101, which the request did not ask for")
   if (code === "UND_ERR_SOCKET") return failure("connection_reset", "the connection was closed before the answer ended")
-  if (code === "ETIMEDOUT") return failure("timeout", "the connection went dead (ETIMEDOUT)")
+  if (code === "ETIMEDOUT") return failure("timeout", "the connection timed out (ETIMEDOUT)")
   if (code === "EPROTO" || code.startsWith("ERR_SSL_")) return ofTls(error)
   if (broken.has(code) || textOf(error, "syscall") !== "")
     return failure("connection_reset", `the connection broke before the answer ended (${code})`)
@@ -133,7 +133,7 @@ const ofExchange = (error: unknown): AttemptFailure => {
   return failure("invalid_response", `the answer is not HTTP/1.1${rule === undefined ? "" : bracketed(oneLine(rule))}`)
 }
 
-/** An invalid status, or too many interim answers. */
+/** The answer had an invalid status, or there were too many interim answers. */
 export const ofStatus = (status: number): AttemptFailure =>
   failure(
     "invalid_response",
@@ -151,7 +151,10 @@ const waitingFor: Readonly<Record<Blamed, string>> = {
   handshake: "; the TLS handshake had not ended"
 }
 
-/** The deadline, in milliseconds, has expired. `stage` is how far opening the connection got; null if it was open. */
+/**
+ * The deadline, in milliseconds, has expired. `stage` is the stage at which opening the connection stopped; null if the
+ * connection was open.
+ */
 export const ofTimeout = (deadline: number, stage: Blamed | null): TransportFailure => {
   if (stage === "proxy")
     return new EgressFailure({ message: `the egress proxy could not be reached within ${deadline} ms` })

@@ -1,12 +1,12 @@
 /**
  * The `Transport` port on undici's `dispatch`, its lowest-level and fastest interface.
  *
- * One deadline covers a request from its start to the end of the body. A receiver can't extend it by connecting slowly,
- * sending headers slowly, or sending an endless body. Redirects are not followed, and bodies are not decompressed. Only
- * the given headers are sent: no trace context leaks to third parties.
+ * One deadline covers a request from its start to the end of the answer's body. A receiver can't extend the deadline by
+ * connecting slowly, sending headers slowly, or sending an endless body. Redirects are not followed, and bodies are not
+ * decompressed. Only the given headers are sent: no trace context leaks to third parties.
  *
- * A receiver might close an idle connection just when it is used again. If a kept-alive connection ends before the
- * first byte of the answer, the request is repeated once on a new connection within the same deadline.
+ * A receiver might close an idle connection just when it is used again. Therefore, if a kept-alive connection ends
+ * before the first byte of the answer, the request is repeated once on a new connection within the same deadline.
  *
  * This is a hot path: it runs once per attempt. A request is one object, which is also undici's handler, and has no
  * timer of its own. Parsed URLs are cached.
@@ -29,13 +29,13 @@ export interface UndiciTransportOptions {
   /** How long to keep an idle connection for later requests, in milliseconds. Default 4,000. */
   readonly keepAlive?: number
   /**
-   * Maximum age of a connection for new requests, in milliseconds. Later requests resolve the name again. Default five
-   * minutes.
+   * Maximum age at which a connection takes another request, in milliseconds. Later requests open a new connection and
+   * resolve the name again. Default five minutes.
    */
   readonly maxAge?: number
   /** Maximum number of idle connections over all receivers. Default 256. */
   readonly maxIdle?: number
-  /** Certificates of authorities, in PEM, trusted in addition to Node's. Default none. */
+  /** Certificates of authorities, in PEM, that are trusted in addition to Node's own. Default none. */
   readonly authorities?: ReadonlyArray<string>
   /** The forward proxy, from `EgressProxy.parse`. Default none. */
   readonly proxy?: EgressProxy
@@ -128,7 +128,7 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
   #receivedBefore: number | null
   #isRepeated = false
   #interim = 0
-  /** 0 until the headers of the answer are complete, when the fields below are set too. */
+  /** 0 until the headers of the answer are complete. The fields below are set at the same time. */
   #status = 0
   #retryAfter: string | null = null
   #location: string | null = null
@@ -167,9 +167,9 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
   expire(): void {
     this.#giveUp(() => {
       const { stage } = this.#connection
-      // Once the name is resolved, the receiver is at fault, however long the lookup waited.
+      // Once the name is resolved, a timeout is the receiver's fault, however long the lookup waited.
       return stage === "queue"
-        ? ofCongestion(this.#target.hostname, `it had to wait for others until the deadline of ${this.deadline} ms`)
+        ? ofCongestion(this.#target.hostname, `it waited for other lookups until the deadline of ${this.deadline} ms`)
         : ofTimeout(this.deadline, stage)
     })
   }
@@ -262,7 +262,10 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
     })
   }
 
-  /** Ends the request. `reusableAt` is when the connection became free, by `performance.now()`; null if it must be closed. */
+  /**
+   * Ends the request. `reusableAt` is when the connection became free, by `performance.now()`; null if it must be
+   * closed.
+   */
   #leave(reusableAt: number | null): void {
     this.#isOpen = false
     this.#deadlines.delete(this)
@@ -294,6 +297,6 @@ const excerptOf = (chunks: ReadonlyArray<Buffer>): string => {
   const text = decoder.decode(bytes.subarray(0, maxExcerptLength))
   // A UTF-16 code unit takes at most three bytes in UTF-8.
   if (text.length * 3 <= maxExcerptLength || Buffer.byteLength(text) <= maxExcerptLength) return text
-  // Each replaced byte has become three.
+  // Each replaced byte became three bytes, so the text is cut again.
   return text.slice(0, encoder.encodeInto(text, new Uint8Array(maxExcerptLength)).read)
 }

@@ -1,5 +1,5 @@
 /**
- * No connection leads to a refused address. The tests use real sockets and choose how names resolve.
+ * No connection leads to a refused address. The tests use real sockets and their own name lookup.
  */
 import { assert, describe, it } from "@effect/vitest"
 import type { Transport } from "@doorhook/core"

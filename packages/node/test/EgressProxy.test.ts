@@ -1,5 +1,5 @@
 /**
- * Sending through a forward proxy: what the proxy gets, what it never sees, and who is at fault.
+ * Sending through a forward proxy: what the proxy gets, what it must not see, and who is at fault for a failure.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { EgressProxy, UndiciTransport } from "@doorhook/node"
@@ -18,7 +18,7 @@ const test = (name: string, body: Effect.Effect<void, never, Scope.Scope>) => it
 
 const authority = makeAuthority()
 
-/** Sends a request through a separate transport that may only reach public addresses. */
+/** Sends a request through a new transport. Only public addresses are allowed unless `options` says otherwise. */
 const sendThrough = (
   proxy: EgressProxy.EgressProxyOptions,
   url: string,
@@ -35,7 +35,7 @@ const layer = (proxy: EgressProxy.EgressProxyOptions, lookup?: UndiciTransport.U
     ...(lookup === undefined ? {} : { lookup })
   })
 
-/** A public address with valid certificates. */
+/** Certificate for a receiver at a public address. */
 const certificate = authority.issue("93.184.216.34")
 
 describe("EgressProxy", () => {
@@ -178,7 +178,7 @@ describe("EgressProxy", () => {
       assert.strictEqual(outcomeOf(yield* send("name.example", ["NAME.example"])), 200)
       assert.strictEqual(proxy.asked.length, 0)
       assert.strictEqual(receiver.accepted(), 5)
-      // Names match by whole labels, and networks only if they contain all addresses.
+      // `noProxy` matches names by whole labels. A network must contain all addresses of a name.
       assert.strictEqual(outcomeOf(yield* send("name.example", ["ame.example", "10.0.0.0/8"])), "connection_refused")
       assert.strictEqual(outcomeOf(yield* send("name.example", [])), "connection_refused")
       const both = sendThrough({ url, noProxy: ["127.0.0.1"] }, `http://name.example:${receiver.port}/`, {

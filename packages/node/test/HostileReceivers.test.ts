@@ -32,11 +32,14 @@ const test = (
 }
 
 /**
- * Deadlines for receivers that exceed them and for others, in milliseconds. Even the shorter one must leave a busy
- * machine enough time to connect and receive headers.
+ * Deadlines in milliseconds, for receivers that exceed the deadline and for all others. Even the shorter one must leave
+ * a busy machine enough time to connect and receive headers.
  */
 const deadlines = { "at the deadline": 1_000, "at once": 60_000 }
-/** How much later than a plain timer a result may be, in milliseconds. A deadline that restarts would exceed this. */
+/**
+ * A result may arrive at most this many milliseconds after a plain timer fires. A deadline that restarts would exceed
+ * this.
+ */
 const slack = 900
 
 const outcomeUnder = (result: Posted, deadline: number, rule: Acknowledgement.AcknowledgementRule) =>
@@ -52,7 +55,7 @@ const assertReported = (result: Posted, { detail, known, name, outcome }: Hostil
   return assert.isAtMost(result.detail.length, 500)
 }
 
-/** Measures when a timer of the same length fires, which is late on a busy machine. */
+/** Waits for a plain timer, and resolves to the elapsed time, which exceeds `after` on a busy machine. */
 const firing = (after: number): Promise<number> => {
   const started = performance.now()
   return new Promise((resolve) => setTimeout(() => resolve(performance.now() - started), after))
@@ -61,7 +64,7 @@ const firing = (after: number): Promise<number> => {
 const assertInTime = ({ elapsed }: Posted, { known, name }: HostileReceiver, fired: number) => {
   const deadline = deadlines[known]
   if (known === "at once") return assert.isBelow(elapsed, deadline)
-  // Node's timers count whole milliseconds.
+  // Node's timers count whole milliseconds, so they can fire slightly early.
   assert.isAtLeast(elapsed, deadline - 2, name)
   return assert.isAtMost(elapsed, fired + slack, name)
 }
@@ -82,7 +85,7 @@ const meet = Effect.fnUntraced(function* (hostile: HostileReceiver) {
   const first = yield* post(receiver.url, { deadline })
   assertReported(first, hostile)
   assertInTime(first, hostile, yield* Effect.promise(() => timer))
-  // The first request does not affect a later one.
+  // The first request must not affect a later one.
   assertReported(yield* post(receiver.url, { deadline }), hostile)
   yield* Effect.promise(receiver.allClosed)
 })
@@ -127,7 +130,7 @@ describe("hostile receivers", () => {
       const hinting = receivers[catalogue.findIndex(({ name }) => name === "hintsEarly")]
       assert.strictEqual(outcomeOf(yield* post(hinting?.url ?? "", { deadline: 60_000 })), 200)
       yield* Effect.forEach(receivers, ({ allClosed }) => Effect.promise(allClosed))
-      // The other side sees the last closed connections one turn later.
+      // Receivers see the last closed connections one event loop turn later.
       yield* nextTurn
       const left = [...heldResources()]
       // Resources of earlier tests might have been closed in the meantime.

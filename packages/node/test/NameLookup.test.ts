@@ -1,5 +1,5 @@
 /**
- * Concurrent and waiting lookups of names, with name servers that answer when told to.
+ * Concurrent and waiting lookups of names, with name servers that answer on command.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { NameLookup } from "@doorhook/node"
@@ -42,7 +42,7 @@ const makeServers = (places: NameLookup.Places) => {
   }
 }
 
-/** The default number of threads in an embedding host, and the number in the commands. */
+/** Default size of the thread pool in an embedding host, and its size in doorhook's commands. */
 const pools = [4, 64]
 
 const dead = (count: number, of = "dead"): ReadonlyArray<string> =>
@@ -100,7 +100,7 @@ describe("lookups of names", () => {
               assert.isAtMost(own.length, places.perClient)
             }
           }
-          // All waiting lookups get their turn.
+          // Every waiting lookup must get its turn.
           for (let name = servers.open()[0]; name !== undefined; name = servers.open()[0]) await servers.answer(name)
           await Promise.allSettled(asking.values())
         }
@@ -237,11 +237,11 @@ describe("slow names", () => {
 
   const places = { total: 8, perClient: 4, slow: 2 }
 
-  /** Makes names of different clients that have been answered late this many times. */
+  /** Looks up names of different clients, and answers late this many times. */
   const afterLongLookUps = async (times: number) => {
     const servers = makeServers(places)
     const names = dead(4)
-    // The answers are no longer recent, so each lookup runs again.
+    // Earlier answers are too old to be used, so each lookup runs again.
     const lookAll = () => names.map((name) => servers.look(name, name))
     for (let time = 0; time < times; time++) {
       const looking = lookAll()
@@ -260,7 +260,7 @@ describe("slow names", () => {
     assert.deepStrictEqual(begun(), names)
     for (const name of names) await answer(name)
     await Promise.all(looking)
-    // Late again, but not twice in a row.
+    // Answered late again, but not twice in a row.
     const again = lookAll()
     begun()
     await vi.advanceTimersByTimeAsync(1_001)

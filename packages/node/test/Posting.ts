@@ -10,7 +10,7 @@ export const networks = (...texts: ReadonlyArray<string>): AddressPolicy.AllowLi
 
 export const loopback = networks("127.0.0.0/8")
 
-/** Posts with test secrets in every part of a request that can contain secrets. */
+/** Posts a request that has test secrets in every part that can contain secrets. */
 export const post = Effect.fnUntraced(function* (url: string, overrides: Partial<TransportRequest> = {}) {
   const transport = yield* Transport
   return yield* transport
@@ -32,10 +32,10 @@ export const post = Effect.fnUntraced(function* (url: string, overrides: Partial
     )
 })
 
-/** The result of a request, or the failure of outbound connections. */
+/** The result of a request, or why it could not be sent. */
 export type Posted = Effect.Success<ReturnType<typeof post>>
 
-/** Returns the status, or why there is none. */
+/** Returns the answer's status, or the kind of failure. */
 export const outcomeOf = (result: Posted) => {
   if (result._tag === "Unavailable") return "unavailable"
   if (result._tag === "Busy") return "busy"

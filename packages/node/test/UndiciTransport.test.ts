@@ -23,12 +23,12 @@ const test = (
 
 const authority = makeAuthority()
 
-/** Flags shared by a test and a receiver in its own thread: what the receiver has done, and what it waits for. */
+/** Indexes of the flags that a test shares with a receiver in another thread. `never` stays 0. */
 const [arrived, mayAnswer, answered, never] = [0, 1, 2, 3]
 
 /**
- * Makes a lookup with one place, which is occupied until `end` resolves. `waits` resolves when another lookup has to
- * wait.
+ * Makes a lookup that runs one query at a time; queries end when `end` resolves. `waits` resolves when another query
+ * has to wait.
  */
 const oneAtOnce = (end: Promise<unknown>) => {
   const waits = Promise.withResolvers<void>()
@@ -44,7 +44,7 @@ const oneAtOnce = (end: Promise<unknown>) => {
   return { lookup, waits: waits.promise }
 }
 
-/** Posts concurrently to two names of the receiver at this port. */
+/** Posts concurrently to two names, both for the receiver at this port. */
 const postToTwoNames = (port: number, deadline: number) =>
   Effect.forEach(["one", "other"], (name) => post(`http://${name}.example:${port}/`, { deadline }), { concurrency: 2 })
 
@@ -52,8 +52,8 @@ const postToTwoNames = (port: number, deadline: number) =>
 type Conduct = "answers" | "says nothing" | "closes"
 
 /**
- * Starts a receiver with its own event loop, until the scope ends. The receiver acts when allowed, and reports that it
- * did.
+ * Starts a receiver in a thread, which runs until the scope ends. The receiver sets `arrived`, waits for `mayAnswer`,
+ * acts, and sets `answered`.
  */
 const receiverInThread = (data: { readonly flags: Int32Array; readonly conduct: Conduct }) =>
   Effect.acquireRelease(
@@ -304,7 +304,8 @@ describe("UndiciTransport", () => {
     const deadline = 1_000
 
     /**
-     * Posts, and blocks the loop from the request's arrival until the receiver has acted and the deadline has expired.
+     * Posts. Blocks the event loop from the request's arrival until the receiver has acted and the deadline has
+     * expired.
      */
     const postAndBlock = Effect.fnUntraced(function* (conduct: Conduct) {
       const flags = new Int32Array(new SharedArrayBuffer(16))
@@ -319,7 +320,7 @@ describe("UndiciTransport", () => {
       while (Atomics.load(flags, arrived) === 0) yield* Effect.promise(() => setImmediate())
       set(mayAnswer)
       Atomics.wait(flags, answered, 0)
-      // The loop reads the end of the connection after the block, and then reports it.
+      // After the first block, the loop reads the end of the connection, and reports it in a later turn.
       if (conduct === "closes") yield* Effect.promise(() => setImmediate())
       Atomics.wait(flags, never, 0, deadline + 200)
       return yield* Fiber.join(posting)

@@ -14,8 +14,8 @@ export interface WebhookEvent {
 /** One attempt to deliver one event. */
 export interface Delivery {
   /**
-   * `webhook-id`: the same on every attempt of the event. Use it as the idempotency key of your own calls to other
-   * services.
+   * `webhook-id`: the same on every attempt to deliver the event. Use it as the idempotency key of your own calls to
+   * other services.
    */
   readonly id: string
   /** `doorhook-attempt`: 1 for the first attempt; 1 without the header. */
@@ -38,7 +38,7 @@ export interface ReceivedRequest {
   readonly address: string | null
   /** Reads the body; null if it is longer than `maxBytes`. Rejects if the sender closes the connection too early. */
   readonly body: (maxBytes: number) => Promise<Uint8Array | null>
-  /** The server's own request, `IncomingMessage` or `Request`, for custom parts. */
+  /** The server's own request object, `IncomingMessage` or `Request`, for custom parts. */
   readonly source: unknown
 }
 
@@ -59,7 +59,7 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
-/** Reads the event in a body, or returns a sentence that says what is wrong. Accepts unknown members. */
+/** Reads the event in a body, or returns a text that says what is wrong. Accepts unknown members. */
 export const parseEvent = (
   bytes: Uint8Array
 ): { readonly event: WebhookEvent; readonly body: string } | { readonly wrong: string } => {

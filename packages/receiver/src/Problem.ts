@@ -24,7 +24,7 @@ export interface Problem {
     | "work_failed"
     /** `work` failed for the last time. */
     | "work_given_up"
-    /** The store failed to find work or to record its outcome; the receiver retries. */
+    /** The store failed to find work or to record the outcome of work; the receiver retries. */
     | "store_failed"
   /** `alert` needs a person's attention now; `warning` is for the log. */
   readonly severity: "warning" | "alert"
@@ -43,7 +43,7 @@ interface RefusalDetails {
   readonly cause?: unknown
 }
 
-/** Error to throw in a part or in `record` for a response other than 200. The delivery is not stored. */
+/** Error to throw in a part or in `record` to send a response other than 200. The delivery is not stored. */
 export class Refusal extends Error {
   override readonly name = "Refusal"
   readonly answer: Answer

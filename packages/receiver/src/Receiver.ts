@@ -29,7 +29,7 @@ export interface ReceiverParts {
   readonly parse: (request: ReceivedRequest, body: Uint8Array) => Delivery
   /** Returns the key that duplicates share: `delivery.id`. If receivers at several URLs share a store, add the URL. */
   readonly identify: (delivery: Delivery, request: ReceivedRequest) => string
-  /** Stores and records the delivery unless its key is known, and resolves to whether the delivery is new. */
+  /** Stores and records the delivery unless its key is known. Resolves to whether the delivery is new. */
   readonly keep: (key: string, delivery: Delivery, request: ReceivedRequest) => Promise<boolean>
   /** Returns the response to a new delivery or a duplicate: 200 for both. */
   readonly acknowledge: (isNew: boolean, delivery: Delivery, request: ReceivedRequest) => Answer | Promise<Answer>
@@ -37,22 +37,22 @@ export interface ReceiverParts {
 
 export interface ReceiverOptions<Tx> {
   /**
-   * The `whsec_` secrets, two during a rotation. If the service signs with its own key, the `whpk_` public key from
-   * `GET /v4/webhook_keys`. `"allow_unsigned"`, for integrations without a secret, accepts requests from anybody who
+   * The `whsec_` secrets (two during a rotation), or the `whpk_` public key from `GET /v4/webhook_keys` if the service
+   * signs with its own key. `"allow_unsigned"`, for integrations without a secret, accepts requests from anybody who
    * knows the URL.
    */
   readonly secrets: ReadonlyArray<string> | "allow_unsigned"
   /** `memoryStore()`, `sqliteStore(database)`, `postgresStore(pool)`, or your own. */
   readonly store: ReceiverStore<Tx>
   /**
-   * Records the effects of an event exactly once: in the transaction that marks the event as known, before the
-   * response. Keep this function fast. An exception causes a 503, and doorhook sends the event again; a `Refusal`
-   * causes another response.
+   * Records the effects of an event exactly once, before the response: in the transaction that also marks the event as
+   * known. Keep this function fast. An exception causes a 503, and doorhook sends the event again; a `Refusal` causes
+   * another response.
    */
   readonly record?: (tx: Tx, delivery: Delivery) => void | Promise<void>
   /**
-   * Does work that takes time or can fail, after the response, at least once. It might run again after a crash, so pass
-   * `delivery.id` on as an idempotency key.
+   * Does work that takes time or can fail. Called after the response, at least once per event. It might run again after
+   * a crash, so pass `delivery.id` on as an idempotency key.
    */
   readonly work?: (delivery: Delivery, context: WorkContext) => void | Promise<void>
   /**
@@ -60,7 +60,7 @@ export interface ReceiverOptions<Tx> {
    * min, 10 min, 1 h.
    */
   readonly retryDelaysMs?: ReadonlyArray<number>
-  /** Number of failures of a delivery's `work` from which problems are alerts. Default 3. */
+  /** After this many failures of a delivery's `work`, its problems are alerts. Default 3. */
   readonly alertAfter?: number
   /** Maximum number of concurrent `work` calls in this process. Default 4. */
   readonly concurrency?: number
@@ -73,13 +73,13 @@ export interface ReceiverOptions<Tx> {
   /** Maximum body size, in bytes. Default 1 MiB; the data of an event can be 256 KiB. */
   readonly maxBodyBytes?: number
   /**
-   * How long storing may take before the response is 503, in milliseconds. Default 4000, a second less than doorhook's
-   * timeout.
+   * How long storing may take before the response is 503, in milliseconds. Default 4000, one second less than
+   * doorhook's timeout.
    */
   readonly answerWithinMs?: number
   /** Called with each problem; must not throw. Default: writes a line of JSON to standard error. */
   readonly onProblem?: (problem: Problem) => void
-  /** Replaces steps: takes the standard steps and returns the replacements. */
+  /** Replaces steps: gets the standard steps and returns the replacements. */
   readonly parts?: (standard: ReceiverParts) => Partial<ReceiverParts>
   /** Returns the current time, in milliseconds since the epoch. */
   readonly now?: () => number
@@ -88,7 +88,7 @@ export interface ReceiverOptions<Tx> {
 export interface Receiver {
   /** For `createServer` and for Express: `app.all("/hook", receiver.node)`, above `express.json()`. */
   readonly node: (request: IncomingMessage, response: ServerResponse) => void
-  /** For Hono, Next.js and other frameworks with web requests. Pass the sender's address if you set `addresses`. */
+  /** For Hono, Next.js and other frameworks that use web requests. Pass the sender's address if you set `addresses`. */
   readonly fetch: (
     request: Request,
     context?: { readonly remoteAddress?: string | null | undefined }
@@ -103,8 +103,8 @@ export interface Receiver {
    */
   readonly start: () => void
   /**
-   * Responds to new deliveries with 503, starts no more work, aborts the `signal` of running work, and resolves when
-   * that work has ended. Close the database afterwards.
+   * Stops the receiver: responds to new deliveries with 503, starts no more work, aborts the `signal` of running work,
+   * and resolves when that work has ended. Close the database afterwards.
    */
   readonly close: () => Promise<void>
 }
@@ -183,9 +183,9 @@ export const createReceiver = <Tx>(options: ReceiverOptions<Tx>): Receiver => {
   const report = (kind: Problem["kind"], message: string, id: string | null, cause: unknown): void =>
     onProblem({ kind, severity: alerts.has(kind) ? "alert" : "warning", message, id, cause })
 
-  /** Waits for the store, but not longer than `answerWithinMs`. */
+  /** Stores a delivery. Refuses it with a 503 if this takes longer than `answerWithinMs`. */
   const keepInTime = async (delivery: Delivery, request: ReceivedRequest): Promise<boolean> => {
-    if (isClosed) throw new Refusal(503, "the receiver is stopping; send it again")
+    if (isClosed) throw new Refusal(503, "the receiver is stopping; send the request again")
     const kept = parts.keep(parts.identify(delivery, request), delivery, request).then((isNew) => {
       if (isNew) worker?.wake()
       return isNew
@@ -194,14 +194,14 @@ export const createReceiver = <Tx>(options: ReceiverOptions<Tx>): Receiver => {
     let timer: ReturnType<typeof setTimeout> | undefined
     const late = new Promise<never>((_, reject) => {
       const message = `not stored within ${answerWithinMs} ms, answered 503; doorhook will retry. Make the store faster`
-      const refusal = new Refusal(503, "not stored in time; send it again", { kind: "too_slow", message })
+      const refusal = new Refusal(503, "not stored in time; send the request again", { kind: "too_slow", message })
       timer = setTimeout(() => reject(refusal), answerWithinMs)
     })
     try {
       return await Promise.race([kept, late])
     } finally {
       clearTimeout(timer)
-      // The delivery might still be stored. Then the retry is a duplicate.
+      // The delivery might still be stored, and then its retry is a duplicate.
       kept.catch(() => undefined).finally(() => open.delete(kept))
     }
   }
@@ -225,7 +225,7 @@ export const createReceiver = <Tx>(options: ReceiverOptions<Tx>): Receiver => {
         return cause.answer
       }
       report("not_kept", `could not be stored: ${reasonOf(cause)}; answered 503, doorhook will retry`, id, cause)
-      return answer(503, "not stored; send it again")
+      return answer(503, "not stored; send the request again")
     }
   }
 

@@ -13,7 +13,8 @@ const consumed = (): Refusal =>
   })
 
 /**
- * Returns the bytes that a parser kept on the request: by `express.raw()`, or as the `rawBody` of serverless platforms.
+ * Returns the bytes that a body parser left on the request: `express.raw()` in `body`, serverless platforms in
+ * `rawBody`.
  */
 const bytesLeftOn = (request: IncomingMessage): Uint8Array => {
   for (const name of ["rawBody", "body"]) {
@@ -39,7 +40,7 @@ export const nodeRequest = (request: IncomingMessage): ReceivedRequest => ({
     }
     const chunks: Array<Buffer> = []
     let length = 0
-    // Keeps the connection open for the response.
+    // The option keeps the connection open for the response.
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       const bytes = Buffer.from(chunk)
       length += bytes.length
@@ -54,8 +55,8 @@ export const nodeRequest = (request: IncomingMessage): ReceivedRequest => ({
 const drain = { bytes: 16_777_216, ms: 5_000 }
 
 /**
- * Sends a response. If the body was not read to its end, closes the connection, but first reads on for a while: closing
- * while the sender still writes would reset the connection, and the sender would miss the response.
+ * Sends a response. If the body was not read to its end, closes the connection, but first reads on for a while. Closing
+ * it while the sender still writes would reset it, and the sender would miss the response.
  */
 export const sendAnswer = (
   { body, headers, status }: Answer,
@@ -124,8 +125,8 @@ export interface FastifyHost {
 export type FastifyPlugin = (instance: FastifyHost, options: object, done: (error?: Error) => void) => void
 
 /**
- * Makes the listener a plugin at the `prefix` that it is registered with. The host's body parsers do not run before the
- * plugin.
+ * Makes a Fastify plugin of a listener, for the `prefix` with which the plugin is registered. The host's body parsers
+ * don't run for its requests.
  */
 export const fastifyPlugin =
   (listener: (request: IncomingMessage, response: ServerResponse) => void): FastifyPlugin =>

@@ -1,6 +1,6 @@
 /**
- * Verifies Standard Webhooks 1.0 signatures over `id.timestamp.body`: `v1,` and HMAC-SHA-256 in base64, with the secret
- * (`whsec_`), or `v1a,` and Ed25519 in base64, with the sender's public key (`whpk_`).
+ * Verifies Standard Webhooks 1.0 signatures over `id.timestamp.body`, in base64: `v1,` means HMAC-SHA-256 with the
+ * secret (`whsec_`), and `v1a,` means Ed25519, verified with the sender's public key (`whpk_`).
  */
 import { createHmac, createPublicKey, timingSafeEqual, verify } from "node:crypto"
 import { InvalidOption } from "./Problem.ts"
@@ -56,9 +56,9 @@ const equals = (given: string, expected: Buffer): boolean => {
 }
 
 /**
- * Makes a function that verifies messages with any of the secrets or public keys; there are two during a rotation. The
- * function returns null if a message is genuine and recent. `now` is in milliseconds. Throws `InvalidOption` for an
- * invalid secret.
+ * Makes a function that verifies messages. Any of the secrets or public keys may match; during a rotation there are
+ * two. The function returns null if a message is genuine and recent. `now` is in milliseconds. Throws `InvalidOption`
+ * for an invalid secret.
  */
 export const signatureVerifier = (
   secrets: ReadonlyArray<string>,

@@ -1,13 +1,14 @@
 /**
- * Stores in the host's own database, so that one transaction contains the writes of `record` and the mark that the
+ * Stores in the host's own database, so that one transaction contains what `record` writes and the mark that the
  * delivery is known: SQLite through node:sqlite, and PostgreSQL through the host's client.
  */
 import { parseEvent } from "./Delivery.ts"
 import type { ClaimedWork, ReceiverStore } from "./Store.ts"
 
 /**
- * SQL that creates the table, for migrations on PostgreSQL; `sqliteStore` runs it itself. Times are in milliseconds.
- * You can delete rows when `due_at` is null and `received_at` is older than doorhook's retention: 90 days by default.
+ * SQL that creates the table. Run it in your migrations on PostgreSQL; `sqliteStore` runs it itself. Times are in
+ * milliseconds. You can delete rows when `due_at` is null and `received_at` is older than doorhook's retention: 90 days
+ * by default.
  */
 export const receiverSchema = `
 CREATE TABLE IF NOT EXISTS doorhook_deliveries (
@@ -24,15 +25,15 @@ CREATE INDEX IF NOT EXISTS doorhook_deliveries_due ON doorhook_deliveries (due_a
 
 type Value = string | number | null
 
-/** Runs a statement with the placeholder `?` for each value. */
+/** Runs a statement that has the placeholder `?` for each value. */
 type Run = (sql: string, values: ReadonlyArray<Value>) => Promise<ReadonlyArray<Readonly<Record<string, unknown>>>>
 
 const insert = `INSERT INTO doorhook_deliveries (key, id, attempt, body, received_at, due_at)
   VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING RETURNING key`
 
 /**
- * Claims due work. `locking` prevents workers of several processes from waiting for each other, if the database
- * supports it.
+ * SQL that claims due work. `locking` is a clause that keeps the workers of several processes from waiting for each
+ * other; empty if the database has none.
  */
 const claim = (locking: string): string => `WITH due AS MATERIALIZED (
     SELECT key FROM doorhook_deliveries WHERE due_at <= ? ORDER BY due_at, received_at LIMIT ? ${locking}
@@ -97,7 +98,7 @@ export const sqliteStore = <Database extends SqliteDatabase>(database: Database)
         const isNew = all(insert, [key, id, attempt, body, receivedAt, dueAt]).length === 1
         const recording = isNew ? record(database) : undefined
         if (recording instanceof Promise) {
-          // The promise's outcome does not matter, because the transaction is rolled back.
+          // The transaction is rolled back, so the promise's outcome does not matter.
           recording.catch(() => undefined)
           throw new Error("with sqliteStore, `record` must not return a promise; do asynchronous work in `work`")
         }
@@ -122,7 +123,7 @@ export interface PostgresPool<Client extends PostgresClient> {
 }
 
 /**
- * Makes a store on PostgreSQL, which needs the table of `receiverSchema`. `record` gets the client with the open
+ * Makes a store on PostgreSQL. Its table must exist: see `receiverSchema`. `record` gets the client with the open
  * transaction.
  */
 export const postgresStore = <Client extends PostgresClient>(pool: PostgresPool<Client>): ReceiverStore<Client> => {

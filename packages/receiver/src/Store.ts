@@ -13,14 +13,14 @@ export interface ClaimedWork {
 }
 
 /**
- * A store. `Tx` is the database or client with which `record` writes in the same transaction. Times are in
+ * A store. `Tx` is the database or client through which `record` writes in the same transaction. Times are in
  * milliseconds.
  */
 export interface ReceiverStore<Tx> {
   /**
-   * Stores a delivery unless its key is known, and calls `record` in the same transaction. Resolves when the delivery
-   * is on disk, to whether it is new. Rejects if nothing was stored. Of two calls with the same key, concurrent or
-   * years apart, only one may be new. `dueAt` is when the delivery's work is due; null for no work.
+   * Stores a delivery unless its key is known, and calls `record` in the same transaction. When the delivery is on
+   * disk, resolves to whether it is new. Rejects if nothing was stored. Of several calls with the same key, concurrent
+   * or years apart, only one may resolve to true. `dueAt` is when the delivery's work is due; null for no work.
    */
   readonly keep: (
     key: string,
@@ -28,11 +28,13 @@ export interface ReceiverStore<Tx> {
     record: (tx: Tx) => void | Promise<void>,
     dueAt: number | null
   ) => Promise<boolean>
-  /** Claims work due at `now`, oldest first, and makes it due again at `until`. Until then, no other worker gets it. */
+  /**
+   * Claims work due at `now`, oldest first, and makes it due again at `until`. No other worker gets it until that time.
+   */
   readonly claim: (now: number, until: number, limit: number) => Promise<ReadonlyArray<ClaimedWork>>
   /** Returns when the next work is due; null if there is none. */
   readonly nextDue: () => Promise<number | null>
-  /** Sets when unfinished work is due again, null for never, and counts a failure if there was one. */
+  /** Sets when work is due again (null for never), and counts a failure unless `failure` is null. */
   readonly settle: (key: string, dueAt: number | null, failure: string | null) => Promise<void>
 }
 

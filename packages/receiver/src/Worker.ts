@@ -9,7 +9,9 @@ import type { ClaimedWork, ReceiverStore } from "./Store.ts"
 export interface WorkContext {
   /** Number of earlier failures of this delivery's work. */
   readonly failures: number
-  /** Aborted when the receiver closes. Pass it to `fetch` to stop early; the work then runs again after a restart. */
+  /**
+   * Aborted when the receiver closes. Pass it to `fetch` to stop work early; the work then runs again after a restart.
+   */
   readonly signal: AbortSignal
 }
 
@@ -31,7 +33,10 @@ export interface Worker {
   readonly close: () => Promise<void>
 }
 
-/** Lease of claimed work, in milliseconds. Renewed while the work runs; after a crash, the work becomes due again. */
+/**
+ * Length of the lease on claimed work, in milliseconds. The lease is renewed while the work runs, and ends after a
+ * crash, so the work becomes due again.
+ */
 const leaseMs = 15_000
 
 /** Pause after a failure of the store, in milliseconds. */
@@ -51,7 +56,7 @@ export const makeWorker = <Tx>(settings: WorkerSettings<Tx>): Worker => {
   }
 
   const failed = async ({ delivery: { id }, failures, key }: ClaimedWork, cause: unknown): Promise<void> => {
-    // Work that failed because the receiver is closing is due immediately in the next process.
+    // The receiver is closing, which may be why the work failed. The work stays due, for the next process.
     if (closing.signal.aborted) return store.settle(key, now(), null)
     const delay = retryDelaysMs[failures] ?? null
     const next = delay === null ? "gave up: handle this delivery manually" : `retrying in ${delay} ms`
@@ -104,7 +109,7 @@ export const makeWorker = <Tx>(settings: WorkerSettings<Tx>): Worker => {
     if (free <= 0) return leaseMs
     for (const claimed of await store.claim(now(), now() + leaseMs, free)) start(claimed)
     const next = await store.nextDue()
-    // Looks at least once per lease, for work that a crashed process left.
+    // Looks at least once per lease, to find work that a crashed process left.
     return next === null ? leaseMs : Math.min(Math.max(next - now(), 1), leaseMs)
   }
 

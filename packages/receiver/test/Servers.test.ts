@@ -19,7 +19,7 @@ const honoServer = (handler: Parameters<typeof getRequestListener>[0]): Server =
   return createServer((request, response) => void listener(request, response))
 }
 
-/** A server with the receiver at `/hook`. */
+/** Starts a server with the receiver at `/hook`. */
 type Hosting = (receiver: Receiver) => Promise<Server>
 
 const hostings: ReadonlyArray<readonly [string, Hosting]> = [
@@ -149,10 +149,13 @@ describe("receiver.node", () => {
   it("answers 413 while a long body is still being sent, and does not read an endless body", async () => {
     const { receiver } = makeKit({ maxBodyBytes: 1_000 })
     const { close, port } = await listen(createServer(receiver.node))
-    /** Sends this many bytes, whatever the announced length, and returns the response and how the connection ends. */
+    /**
+     * Sends `sent` bytes of a body announced as `announced` bytes. Returns the response and any error of the
+     * connection.
+     */
     const answerTo = async (announced: number, sent: number): Promise<string> => {
       const socket = connect(port, "127.0.0.1")
-      // Not with Node's `once`, which would reject with an error that belongs to the observed end.
+      // Node's `once` would reject on a connection error, which this test must observe.
       const ended = new Promise<void>((resolve) => void socket.once("close", () => resolve()))
       let text = ""
       socket.on("data", (chunk) => (text += chunk.toString()))

@@ -1,5 +1,5 @@
 /**
- * The verifier decides like core, which makes the signatures.
+ * The receiver's verifier gives the same verdicts as core's, and accepts the signatures that core makes.
  */
 import { Crypto, Signature } from "@doorhook/core"
 import { InvalidOption, signatureVerifier } from "@doorhook/receiver"

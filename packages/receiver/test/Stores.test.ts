@@ -1,5 +1,6 @@
 /**
- * Every store: a delivery is new once, its record is in the same transaction, and work stays until it is done.
+ * Every store: a delivery is new only once, `record` runs in the same transaction, and work stays stored until it is
+ * done.
  */
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { memoryStore, postgresStore, receiverSchema, sqliteStore } from "@doorhook/receiver"
@@ -21,7 +22,7 @@ const delivery = (id: string, receivedAt = 1_000): Delivery => ({
 
 const nothing = (): void => undefined
 
-/** Tests for every store. `note` writes in the given transaction. */
+/** Declares the tests for a store. `note` writes in the given transaction. */
 const storeTests = <Tx>(
   open: () => ReceiverStore<Tx>,
   note: ((tx: Tx, id: string) => void | Promise<void>) | null,
@@ -98,7 +99,7 @@ const storeTests = <Tx>(
     const store = open()
     const keys = Array.from({ length: 12 }, (_, index) => `shared ${index}`)
     for (const key of keys) await store.keep(key, delivery(key), nothing, 1)
-    // Times when all work is due again.
+    // At each of these times, all work is due again.
     for (const now of Array.from({ length: 20 }, (_, round) => 1 + round * 1_000)) {
       const shares = await Promise.all(Array.from({ length: 6 }, () => store.claim(now, now + 1_000, 4)))
       const claimed = shares.flat().map(({ key }) => key)
@@ -122,7 +123,7 @@ describe("the store in SQLite", () => {
   const write = database.prepare("INSERT INTO notes VALUES (?)")
   storeTests(
     () => sqliteStore(database),
-    // `record` must be synchronous.
+    // `void`, because `record` must be synchronous on SQLite.
     (_, id) => void write.run(id),
     async () =>
       database
@@ -161,7 +162,7 @@ await describeOnPostgres("the store in PostgreSQL", ({ administer, url }) => {
   })
   const opened = administer("CREATE DATABASE kit").then(() => {
     const pool = new pg.Pool({ connectionString: url("kit"), max: 8 })
-    // The server might stop before its connections are closed.
+    // The server might stop while connections are open, which the pool reports as an error.
     pool.on("error", () => undefined)
     pools.push(pool)
     return pool.query(`${receiverSchema} CREATE TABLE notes (id text)`).then(() => pool)

@@ -1,6 +1,6 @@
 /**
- * Work after the response: retried until it succeeds, reported when given up, resumed after a crash, and left for the
- * next process on closing.
+ * Work after the response: it is retried until it succeeds, reported when given up, resumed after a crash, and left for
+ * the next process on closing.
  */
 import { memoryStore } from "@doorhook/receiver"
 import type { Delivery, Problem } from "@doorhook/receiver"

@@ -1,5 +1,5 @@
 /**
- * Makes genuine and other requests, and receivers that remember what they recorded and reported.
+ * Makes genuine and forged requests, and receivers that remember what they recorded and reported.
  */
 import { createReceiver, memoryStore } from "@doorhook/receiver"
 import type { Delivery, Problem, ReceivedRequest, ReceiverOptions } from "@doorhook/receiver"
@@ -10,7 +10,7 @@ export const now = 1_790_000_000_000
 
 export const eventBody = '{"event":{"resource_type":"call","action":"create","data":{"id":9007199254740993}},"more":1}'
 
-/** The headers of a genuine delivery at a time. */
+/** Returns the headers of a genuine delivery signed at a time. */
 export const signedHeaders = (body: string, at = now, id = "evt_1"): Readonly<Record<string, string>> => {
   const timestamp = String(Math.floor(at / 1_000))
   const mac = createHmac("sha256", Buffer.from(secret.slice("whsec_".length), "base64"))

@@ -69,7 +69,7 @@ export type ServerServices =
   | ApiSettings
   | HealthSettings
 
-/** All routes, and the format of the API's failures. */
+/** Makes all routes, and the format of the API's failures. */
 export const makeRoutes = Effect.gen(function* () {
   const api = yield* makeApiEndpoint
   const routes: ReadonlyArray<Route> = [
@@ -84,7 +84,8 @@ export const makeRoutes = Effect.gen(function* () {
 })
 
 /**
- * The HTTP surface. It must be built only once, because its rate limits count the requests of a listener and of a host.
+ * The HTTP surface. It must be built only once, because its rate limits must count the requests from a listener and
+ * from a host together.
  */
 export const surface: Layer.Layer<HttpSurface, never, ServerServices> = Layer.effect(
   HttpSurface,
@@ -93,7 +94,7 @@ export const surface: Layer.Layer<HttpSurface, never, ServerServices> = Layer.ef
   Layer.provide(Layer.mergeAll(OperatorApi.layer, PortalLinks.layer, StoreProbe.layer, KeyGuard.layer, History.layer))
 )
 
-/** Serves the requests of a listener. */
+/** Serves the requests that arrive at a listener. */
 export const serve: Layer.Layer<never, never, Listener | ServerServices> = Layer.unwrap(
   Effect.gen(function* () {
     const { handle } = yield* HttpSurface
@@ -102,5 +103,5 @@ export const serve: Layer.Layer<never, never, Listener | ServerServices> = Layer
   })
 ).pipe(Layer.provide(surface))
 
-/** Adds all routes to the caller's own router. Its other routes are not affected. */
+/** Adds all routes to the caller's own router. The router's other routes are not affected. */
 export const Routes: Layer.Layer<never, never, HttpRouter.HttpRouter | ServerServices> = routesOf(surface)

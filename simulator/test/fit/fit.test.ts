@@ -245,7 +245,7 @@ describe("logs", () => {
     assert.include(failure("time,person\n", {}), "no rows")
     assert.include(
       failure("time,person\n", { named: { door: "Tür" } }),
-      'no column "Tür"; the header has "time", "person"'
+      'column "Tür" is missing; the header has "time", "person"'
     )
   })
 

@@ -6,7 +6,10 @@ import axe from "axe-core"
 import { Predicate } from "effect"
 import type { Page } from "playwright-core"
 
-/** Runs in the page: returns the contrast of an element's text with its background (WCAG 2.1 section 1.4.3). */
+/**
+ * Script for the page: defines `contrastOf`, the contrast of an element's text with its background (WCAG 2.1 section
+ * 1.4.3).
+ */
 export const colors = `
   const channels = (color) => color.match(/[\\d.]+/g).map(Number)
   const luminance = ([r, g, b]) => {
@@ -29,7 +32,7 @@ export const colors = `
   }
 `
 
-/** Runs in the page: describes all problems. */
+/** Script for the page: describes all violations of doorhook's own rules. */
 const look = (tappable: number) => `
 (() => {
   const problems = []
@@ -79,7 +82,7 @@ const look = (tappable: number) => `
   return problems
 })()`
 
-/** Runs in the page: describes all violations of axe's rules. */
+/** Script for the page: describes all violations of axe's rules. */
 const byAxe = `axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
   violations.flatMap(({ help, id, nodes }) => nodes.map(({ html }) => id + ": " + help + ": " + html.slice(0, 160))))`
 
@@ -89,7 +92,7 @@ const textsIn = (found: unknown): ReadonlyArray<string> =>
 /** Returns all problems of the current page. `tappable` is the minimum height of controls, in pixels. */
 export const accessibilityProblems = async (page: Page, tappable = 44): Promise<ReadonlyArray<string>> => {
   const own = textsIn(await page.evaluate(look(tappable)))
-  // Evaluated through the browser's debugger, because the page's policy blocks injected scripts.
+  // Evaluated through the browser's debugger, because the page's Content-Security-Policy blocks injected scripts.
   await page.evaluate(axe.source)
   return [...own, ...textsIn(await page.evaluate(byAxe))]
 }

@@ -4,7 +4,7 @@
 import { chromium } from "playwright-core"
 import { existsSync } from "node:fs"
 
-/** Usual paths of Chromium on operating systems. */
+/** Usual paths of an installed Chromium, by operating system. */
 const usual = [
   "/usr/bin/chromium",
   "/usr/bin/chromium-browser",
@@ -19,8 +19,8 @@ const usual = [
 ]
 
 /**
- * Returns the path of Chromium: from `CHROMIUM_PATH`, from `npm run setup:browser`, or the system's; null if there is
- * none.
+ * Returns the path of Chromium: the one in `CHROMIUM_PATH`, the one installed by `npm run setup:browser`, or the
+ * system's. Null if there is none.
  */
 export const executable = (): string | null => {
   const { CHROMIUM_PATH: named = "" } = process.env

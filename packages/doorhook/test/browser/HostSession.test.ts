@@ -15,8 +15,8 @@ import { hasBrowser, openVisitors } from "./Visitors.ts"
 const cookie = "host_session=u1"
 
 /**
- * Starts the host: `/login` logs in any visitor and redirects back, `/cb` is the app's, and all other paths are
- * doorhook's.
+ * Starts the host: `/login` logs in any visitor and redirects back, `/cb` belongs to the app, and doorhook serves all
+ * other paths.
  */
 const openHost = Effect.gen(function* () {
   const server = createServer()

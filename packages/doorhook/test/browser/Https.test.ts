@@ -13,7 +13,7 @@ import { shared } from "../harness/Shared.ts"
 import { allow, fill } from "./LoginStage.ts"
 import { hasBrowser, openVisitors } from "./Visitors.ts"
 
-/** Starts a proxy that passes all requests to a port and adds the usual headers. */
+/** Starts a proxy that forwards all requests to a local port and adds the usual headers. */
 const openProxy = (portBehind: () => number) =>
   listening(
     createServer({ ...makeSelfSigned("127.0.0.1") }, (incoming, outgoing) => {
@@ -65,7 +65,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser over https", () => {
       [["__Host-doorhook_login", "127.0.0.1", "/", true, true, "Lax"]]
     )
 
-    // A cookie with the name used for http is not accepted.
+    // Over https, doorhook refuses a cookie with the name that it uses over http.
     await context.clearCookies()
     await context.addCookies(cookies.map(({ value }) => ({ name: "doorhook_login", value, url })))
     await fill(page, admin)

@@ -38,7 +38,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
       cookies.map(({ httpOnly, name, sameSite }) => ({ httpOnly, name, sameSite })),
       [{ httpOnly: true, name: "doorhook_login", sameSite: "Lax" }]
     )
-    // The app gets no referrer.
+    // The app must not see the login page's URL as its referrer.
     const referrer = await page.evaluate("document.referrer")
     assert.strictEqual(referrer, "")
   })
@@ -97,7 +97,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
     const code = await page.locator("#authorization_code").innerText()
     assert.match(code, /^dh_ac_[A-Za-z0-9_-]{43}$/)
     assert.strictEqual(page.url(), `${url}/oauth/authorize`)
-    // The client put its secret into the first URL itself; no other URL has it.
+    // Only the first URL, made by the client itself, contains a secret.
     assert.strictEqual(addresses.filter((address) => /client_secret|dh_ac_|correct/.test(address)).length, 1)
     await page.goBack()
     assert.notInclude(page.url(), "client_secret")
@@ -131,7 +131,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
     await fill(page, admin)
     await allow(page).dblclick({ noWaitAfter: true })
     const back = () => page.waitForURL(`${callback}?**`)
-    // The navigation of the second click might cancel that of the first.
+    // The second click might cancel the navigation that the first click started.
     await back().catch(back)
     assert.strictEqual(await stage().exchange(codeAt(page)), 200)
     assert.deepStrictEqual(complaints, [])
@@ -208,7 +208,7 @@ describe.skipIf(!hasBrowser)("the login page", () => {
           assert.isAtLeast(box?.height ?? 0, 44)
           assert.isAtLeast(box?.width ?? 0, 44)
         }
-        // Phones zoom in on fields with smaller text.
+        // Phones zoom in on input fields whose text is smaller than 16 pixels.
         const sizes = await page.evaluate(
           '[...document.querySelectorAll("input")].map((input) => getComputedStyle(input).fontSize)'
         )
@@ -295,7 +295,7 @@ describe.skipIf(!hasBrowser)("the login page", () => {
     const { toApp, url } = stage()
     const { complaints, page } = await stage().page()
     await page.goto(toApp)
-    // Like an injected script.
+    // Does what an injected script would do.
     await page.evaluate(
       'const script = document.createElement("script"); script.textContent = "window.injected = 1"; document.body.append(script); const image = new Image(); image.src = "https://evil.example/x.png"; document.body.append(image)'
     )

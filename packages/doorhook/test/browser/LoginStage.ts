@@ -18,7 +18,7 @@ export const pkce = {
   challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 } as const
 
-/** A state with characters that forms, URLs and HTML encode in different ways. */
+/** OAuth `state` with characters that forms, URLs and HTML encode in different ways. */
 export const state = " s t/á\"'<&amp;>+%25\\🚪\ufeff\u2028 "
 
 export const openLoginStage = Effect.gen(function* () {
@@ -37,14 +37,14 @@ export const openLoginStage = Effect.gen(function* () {
     url,
     app,
     callback: client.redirect_uri,
-    /** Ends at the app. */
+    /** Authorize URL whose login ends at the app. */
     toApp: authorizeUrl(url, client, way),
-    /** Also ends at the app, through a callback that redirects. */
+    /** Authorize URL whose login ends at the app, through a callback that redirects. */
     toEntrance: authorizeUrl(url, { ...client, redirect_uri: `${entrance.url}/cb` }, way),
-    /** Ends on the page with the code, for a client that puts its secret into the URL. */
+    /** Authorize URL of a client that puts its secret into the URL; the login ends on the page with the code. */
     outOfBand: `${url}/oauth/authorize?client_id=${acme.client_id}&response_type=code&client_secret=${acme.client_secret}`,
     site,
-    /** Exchanges the code in the app's address bar for tokens. */
+    /** Exchanges a code for tokens, and returns the response's status. */
     exchange: async (code: string): Promise<number> => {
       const body = { ...client, code_verifier: pkce.verifier }
       const response = await exchange(url, body, code)

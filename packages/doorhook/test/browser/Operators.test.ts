@@ -42,7 +42,7 @@ const signIn = async (page: Page) => {
   await heading(page, "Overview")
 }
 
-/** Every page, relative to the console's address. */
+/** Paths of all pages, relative to the console. */
 const places = (): ReadonlyArray<string> => {
   const { broken, brokenDelivery, gone } = stage()
   return [
@@ -159,7 +159,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await page.clock.install()
     await signIn(page)
     await page.goto(`${stage().url}/console/deliveries/${brokenDelivery}?done=sent`)
-    // The result is shown only once.
+    // The page removes `done` from its address, so the result is shown only once.
     assert.notInclude(page.url(), "done")
     await page.locator("summary", { hasText: "Receiver's response" }).first().focus()
     await page.keyboard.press("Enter")
@@ -171,7 +171,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
       await (await answered).finished()
     }
     await page.locator("details[open] summary:focus").waitFor()
-    // An open confirmation stays open.
+    // An open confirmation stays open when the page refreshes.
     await open(page, "Send again")
     const before = stage().bodiesAt("/broken").length
     await page.clock.fastForward("00:30")
@@ -330,7 +330,7 @@ describe.skipIf(!hasBrowser)("an operator's page", () => {
     await page.goto(`${stage().url}/console/integrations/${good}`)
     const token = (await page.locator("input[name=csrf_token]").first().getAttribute("value")) ?? ""
     const action = `${stage().url}/console/integrations/${good}/status`
-    // Worst case: the other site knows the form token.
+    // Worst case: the other site has the form token.
     const form = `<form method="post" action="${action}"><input name="csrf_token" value="${token}"><input name="status" value="disabled"><button>go</button></form>`
     await page.goto((await site(form)).replace("127.0.0.1", "localhost"))
     const answered = page.waitForResponse(action)

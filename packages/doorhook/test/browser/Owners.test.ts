@@ -33,7 +33,7 @@ const heading = (page: Page, name: string | RegExp) => page.getByRole("heading",
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true })
 const link = (page: Page, name: string) => page.getByRole("link", { name, exact: true })
 
-/** Presses a button and confirms its question. */
+/** Presses a button and confirms. */
 const confirm = async (page: Page, name: string) => {
   await page.locator("summary").getByText(name, { exact: true }).click()
   await page.locator("details[open]").getByRole("button", { name, exact: true }).click()
@@ -128,7 +128,7 @@ describe.skipIf(!hasBrowser)("the holder of a link", () => {
       await page.goto(url)
     }
     while ((await page.reload())?.status() !== 403) await page.waitForLoadState()
-    // Either the browser has deleted the cookie, or the service refuses it.
+    // Either the browser has deleted the expired cookie, or the service refuses it.
     assert.match(await title.innerText(), /^(?:This link has expired|Your webhooks)$/)
     await page.goto(url)
     assert.strictEqual(await title.innerText(), "This link has expired")
@@ -140,7 +140,7 @@ describe.skipIf(!hasBrowser)("the holder of a link", () => {
     await page.goto((await doorhook.portalLink(broken)).url)
     const token = (await page.locator("input[name=csrf_token]").first().getAttribute("value")) ?? ""
     const before = tests("/broken").length
-    // Worst case: the other site knows the form token.
+    // Worst case: the other site has the form token.
     const form = `<form method="post" action="${stage().url}/portal/${broken}/test"><input name="csrf_token" value="${token}"><button>go</button></form>`
     await page.goto((await site(form)).replace("127.0.0.1", "localhost"))
     const answered = page.waitForResponse(`${stage().url}/portal/${broken}/test`)
@@ -201,7 +201,7 @@ describe.skipIf(!hasBrowser)("an owner who logs in", () => {
       await button(page, "Sign out").click()
       await page.getByLabel("Password").waitFor()
 
-      // Chromium reports the refused form itself.
+      // Chromium logs the 422 response to the form as an error, which is expected.
       assert.deepStrictEqual(
         complaints.filter((text) => !text.includes("422")),
         []

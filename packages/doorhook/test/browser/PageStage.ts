@@ -13,7 +13,7 @@ import { createIntegration } from "../harness/ThirdParty.ts"
 
 export const operatorKey = "the-operator-of-these-tests-0123456789"
 
-/** Answers of receivers that must be escaped in a page. */
+/** A receiver's answer with markup that pages must escape. */
 export const hostile = `</pre><script>window.hacked = 1</script><img src=x onerror="window.hacked = 1">{"error":"no such door"}`
 
 /** The owner's login and password. */
@@ -30,7 +30,7 @@ const premises = {
   tenants: (user: string) => (user === owner.login ? [{ id: 101, building_id: 1, unit: { id: 7, label: "4B" } }] : [])
 }
 
-/** The answer of each receiver, by its path. */
+/** The answers of each receiver, by its path. `nth` counts the requests to it. */
 const tempers: Readonly<Record<string, (nth: number) => readonly [status: number, body: string]>> = {
   "/good": () => [200, "taken"],
   "/flaky": (nth) => (nth % 3 === 0 ? [503, "busy, come back later"] : [200, "taken"]),
@@ -39,7 +39,7 @@ const tempers: Readonly<Record<string, (nth: number) => readonly [status: number
   "/moody": (nth) => (nth === 1 ? [500, hostile] : [200, "taken"])
 }
 
-/** Markup in all names and addresses of a test; screenshots are made without it. */
+/** Receivers' answers and the query of their URLs: with markup in tests, without it in screenshots. */
 interface Wording {
   readonly complaint: string
   readonly query: string
@@ -50,7 +50,7 @@ export const harmless: Wording = { complaint: '{"error":"no such door","door":11
 /** Returns the path of a request, without its query. */
 const placeOf = ({ path }: Received): string => path.split("?")[0] ?? ""
 
-/** Starts everything. An integration's name is the path of its receiver. */
+/** Starts everything. Integrations are named after the paths of their receivers. */
 export const openPageStage = Effect.fnUntraced(function* ({ complaint, query }: Wording = malicious) {
   const calls = new Map<string, number>()
   const receiver = yield* startReceiver((received) => {
@@ -80,9 +80,9 @@ export const openPageStage = Effect.fnUntraced(function* ({ complaint, query }: 
     url,
     integrations,
     integrate,
-    /** Returns the requests that receivers got at a path. */
+    /** Returns the bodies of the requests that receivers got at a path. */
     bodiesAt: (path: string) => receiver.received.filter((one) => placeOf(one) === path).map(({ body }) => body),
-    /** Publishes a number of events, with names that must be escaped. */
+    /** Publishes `count` events, whose names must be escaped in pages. */
     publish: (count: number) =>
       doorhook.publish(
         Array.from({ length: count }, (_, index) => ({

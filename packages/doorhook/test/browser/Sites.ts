@@ -1,15 +1,15 @@
 /**
- * Serves other sites, with one page each.
+ * Serves other websites, each with one page.
  */
 import { Effect, Scope } from "effect"
 import { createServer } from "node:http"
 import { listening } from "@doorhook/testkit/ListeningServer"
 
-/** The app's page, to which users return. */
+/** The app's page, to which users return after logging in. */
 export const welcome =
   '<!doctype html><html lang="en"><title>Pocket app</title><link rel="icon" href="data:,"><h1>Welcome'
 
-/** Serves sites until the scope is closed, each at its own address. */
+/** Returns a function that serves a page at an address of its own until the scope is closed. */
 export const openSites = Effect.map(
   Effect.scope,
   (scope) => (html: string) =>

@@ -14,7 +14,7 @@ if (path === null) {
   )
 }
 
-/** Whether a browser is available. Without one, tests that need it are skipped. */
+/** Whether a browser is available. Tests that need a browser are skipped without one. */
 export const hasBrowser = path !== null
 
 export const phone = { viewport: { width: 375, height: 720 }, isMobile: true, hasTouch: true } as const
@@ -33,14 +33,14 @@ const launch = Effect.acquireRelease(
     chromium.launch({
       headless: true,
       ...(path !== null && { executablePath: path }),
-      // Root can't use the sandbox.
+      // Chromium can't use its sandbox when run as root.
       args: process.getuid?.() === 0 ? ["--no-sandbox"] : []
     })
   ),
   (browser) => Effect.promise(() => browser.close())
 )
 
-/** Opens a browser. Each page has a fresh profile. */
+/** Opens a browser. Each page gets a fresh profile. */
 export const openVisitors = Effect.map(launch, (browser) => {
   const contexts: Array<BrowserContext> = []
   return {

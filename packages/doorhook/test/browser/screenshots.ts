@@ -35,7 +35,7 @@ const signIn = async (page: Page) => {
 }
 
 const { page } = await visitors.page(desk)
-// The chart needs some minutes of data.
+// The overview's chart needs some minutes of data.
 await Effect.runPromise(Effect.sleep("6 minutes"))
 await signIn(page)
 await take(page, "overview", true)

@@ -1,5 +1,5 @@
 /**
- * Logins at an embedding host, whose hashes share Node's threads with the database's syncs.
+ * Logins at an embedding host: hashing passwords must leave some of Node's threads free for database syncs.
  */
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { assert } from "@effect/vitest"
@@ -12,7 +12,7 @@ import { authorizeUrl } from "../harness/CodeGrant.ts"
 import { client, directory, event, live, start } from "../harness/Embedded.ts"
 import { formOf } from "../harness/LoginForm.ts"
 
-/** Makes a host with users in a table. Checking a password takes a few hundredths of a second. */
+/** Directory of a host with users in a table. Checking a password takes a few hundredths of a second. */
 const hostDirectory = Effect.promise(async () => {
   const database = new DatabaseSync(":memory:")
   database.exec("CREATE TABLE users (id bigint PRIMARY KEY, login text NOT NULL, password_hash text)")
@@ -21,7 +21,7 @@ const hostDirectory = Effect.promise(async () => {
   return { ...sqlDirectory({ database, tables }), client: directory.client }
 })
 
-/** Measures the largest number of concurrent hashes in libuv. */
+/** Counts the hashes that libuv computes, and the largest number of concurrent ones. */
 const countHashes = Effect.acquireRelease(
   Effect.sync(() => {
     const open = new Set<number>()
@@ -44,7 +44,7 @@ const countHashes = Effect.acquireRelease(
 const url = "http://localhost"
 
 /**
- * Starts a host with a database file and users in a table. Sends logins of unknown users, each from a different
+ * Starts a host with a database file and users in a table. `logIn(n)` tries to log in an unknown user from the nth
  * address.
  */
 const startHost = Effect.gen(function* () {
@@ -53,7 +53,7 @@ const startHost = Effect.gen(function* () {
   const form = yield* Effect.promise(async () =>
     formOf(await doorhook.fetch(new Request(authorizeUrl(url, client))), url)
   )
-  // Different addresses, so that the limit per address does not apply.
+  // Each attempt has its own address, so the limit per address does not apply.
   const logIn = (n: number) =>
     doorhook.fetch(form({ login: `nobody ${n}`, password: "guess" }), { remoteAddress: `192.0.2.${n}` })
   return { doorhook, logIn }
@@ -70,7 +70,7 @@ live(
       ended++
       return answer.status
     })
-    // This would finish after all of them if it had to wait for a thread.
+    // If publishing had to wait for a thread, it would finish after all logins.
     yield* Effect.promise(() => doorhook.publish(event))
     assert.isBelow(ended, 20)
     const statuses = new Set(yield* Effect.promise(() => Promise.all(logins)))

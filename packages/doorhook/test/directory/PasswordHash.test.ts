@@ -42,7 +42,7 @@ describe("a stored password", () => {
 
   it("in another form is refused as slowly as a wrong one, so timing does not reveal such logins", async () => {
     const refused = verifyPassword("plain", "plain").then(() => "refused")
-    // Waits for the queue of doorhook's own hashes.
+    // Node's default cost is lower than doorhook's, so this hash must finish before the refusal.
     const cheap = promisify(scrypt)("plain", "some salt", 32).then(() => "hashed")
     assert.strictEqual(await Promise.race([refused, cheap]), "hashed")
     await refused
@@ -65,7 +65,7 @@ describe("a stored password", () => {
       verifyPassword("correct horse", stored).then((isRight) => ended.push(isRight ? "check" : "wrong"))
     )
     await Promise.all([...hashes, ...checks])
-    // Up to two hashes had started before the first check, and up to two start before the last check ends.
+    // At most two hashes started before the first check, and at most two more start before the last check ends.
     assert.isBelow(ended.lastIndexOf("check"), 40 + 4)
     assert.lengthOf(
       ended.filter((one) => one === "check"),

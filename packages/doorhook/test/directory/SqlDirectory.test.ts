@@ -131,7 +131,7 @@ describe("the directory over tables", () => {
       const token = yield* tokenFrom(url)
       const answer = yield* Effect.promise(() => callApi(url, token, "GET", "/v4/buildings"))
       assert.strictEqual(answer.status, 503)
-      // The client is not told to retry either.
+      // Retrying would not help, so the response has no `Retry-After`.
       assert.isNull(answer.headers.get("retry-after"))
       assert.match(lines.at(-1) ?? "", /: \/0\/id must be a positive whole number, not "b-1"\. request_id=/)
     })
@@ -218,7 +218,7 @@ describe("the directory over tables", () => {
     assert.deepStrictEqual(await directory.authenticate("ada", "x"), { id: "k1" })
     database.exec(`UPDATE "Konten" SET geheim = 'md5:y'`)
     await directory.authenticate("ada", "x")
-    // It must take as long as a hash with the current cost.
+    // Passwords of unknown logins are checked against a current hash, so that timing reveals nothing.
     assert.isNull(await directory.authenticate("nobody", "x"))
     assert.isNull(await directory.authenticate("old", "x"))
     assert.deepStrictEqual(checked, ["md5:x", "md5:x", "md5:y", "md5:y", "md5:y"])
@@ -234,7 +234,7 @@ describe("the directory over tables", () => {
       return "unknown"
     }
     const unknown = ask()
-    // A thousand times the work of a stored hash, but less than the default cost.
+    // Costs a thousand times more than the stored hash, but less than doorhook's default cost.
     const costly = promisify(scrypt)("x", "some salt", 32).then(() => "costly")
     assert.strictEqual(await Promise.race([unknown, costly]), "unknown")
     await costly

@@ -1,6 +1,6 @@
 /**
- * Invalid arguments from plain JavaScript to an embedded doorhook. Each call rejects with a code and a message that names
- * the argument, and never throws.
+ * Invalid arguments from plain JavaScript to an embedded doorhook. Each call rejects with a code and a message that
+ * names the argument, and never throws.
  */
 import { assert, describe } from "@effect/vitest"
 import type { Doorhook } from "doorhook"
@@ -10,7 +10,10 @@ import { codeOf, event, integrate, live, mount, start } from "../harness/Embedde
 import { eventually } from "../harness/Eventually.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 
-/** Calls a method by its path with any arguments, as JavaScript does. A call that throws fails the test. */
+/**
+ * Calls the method at a path with arguments of any type, as plain JavaScript can. The test fails if the call throws
+ * instead of returning a promise.
+ */
 const call = async (doorhook: Doorhook, path: string, given: ReadonlyArray<unknown>): Promise<unknown> => {
   const names = path.split(".")
   const part = (value: unknown, name: string): unknown => Reflect.get(Object(value), name)

@@ -70,7 +70,7 @@ describe("closing", () => {
       const receiver = yield* startReceiver(() => answered)
       const folder = yield* temporaryFolder
       const database = join(folder, "closing.db")
-      // The request stays open while its directory is called.
+      // The request stays open until this directory function returns.
       const buildings = async () => {
         questions += 1
         if (questions === 2) Effect.runSync(Deferred.succeed(bothAsked, undefined))
@@ -144,7 +144,7 @@ live(
   })
 )
 
-/** Program that takes ownership of a file like doorhook does, and keeps it. */
+/** Program that takes ownership of a database file as doorhook does, and keeps it. */
 const keeping = `
   const lock = new (require("node:sqlite").DatabaseSync)(process.argv[1] + "-lock")
   lock.exec("CREATE TABLE owner (pid INTEGER, host TEXT, since TEXT)")
@@ -171,7 +171,7 @@ describe("a SQLite file", () => {
       assert.match(message, new RegExp(`alias\\.db: ${named} delivers from it, and only one process`))
       assert.strictEqual(yield* FileOwner.holderOf(database), named)
       const wait = Effect.forkChild(Layer.build(FileOwner.layer({ database: alias })), { startImmediately: true })
-      // The clock does not move, so the waiting start is interrupted immediately.
+      // The test clock does not advance here, so this start is interrupted while it waits.
       yield* Fiber.interrupt(yield* wait)
       const waiting = yield* wait
       owner.child.kill("SIGKILL")

@@ -1,5 +1,5 @@
 /**
- * A program that uses doorhook on the given databases and closes it. The process must then exit without being stopped.
+ * A program that uses doorhook on each given database and closes it. The process must then exit without `process.exit`.
  */
 import { createDoorhook } from "doorhook"
 import { once } from "node:events"

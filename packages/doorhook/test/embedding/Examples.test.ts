@@ -1,6 +1,6 @@
 /**
- * Tests the Next.js example without Next.js, which takes a minute to install and build. The tests of the packages cover
- * the other examples, from the packed archives.
+ * Tests the Next.js example without Next.js, which takes a minute to install and build. `packaging/Examples.ts` tests
+ * the other examples with the packed archives.
  */
 import { afterEach, assert, describe, it, vi } from "@effect/vitest"
 

@@ -24,7 +24,7 @@ type HostCase = readonly [
   prefix?: string
 ]
 
-/** Hosts that pass `node:http` requests, with their connection, to doorhook. */
+/** Hosts that pass `node:http` requests to doorhook. doorhook can infer its URL from their connection. */
 const nodeHosts: ReadonlyArray<HostCase> = [
   ["node:http", Hosts.plainHost],
   ["Express", Hosts.expressHost],
@@ -42,7 +42,7 @@ const webHosts: ReadonlyArray<HostCase> = [
 
 const json = (answer: Response) => Effect.promise((): Promise<unknown> => answer.json())
 
-/** Runs all steps of a third party: login, token, integration, event, webhook. */
+/** Goes through all steps of a third party: login, token, integration, event, webhook. */
 const goThrough = Effect.fnUntraced(function* ({ own, url }: Host, key: string) {
   const receiver = yield* startReceiver()
   const token = yield* tokenFrom(url)
@@ -53,7 +53,7 @@ const goThrough = Effect.fnUntraced(function* ({ own, url }: Host, key: string) 
   yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
   assert.strictEqual(receiver.received[0]?.body, JSON.stringify({ event: bodyEvent }))
 
-  // Sends all kinds of bodies, and methods that frameworks treat specially.
+  // Other kinds of bodies, and methods that frameworks treat specially.
   const form = new FormData()
   for (const [name, value] of Object.entries(refresh)) form.set(name, value)
   for (const body of [form, new URLSearchParams(refresh)]) {
@@ -90,7 +90,7 @@ describe("doorhook on", () => {
       Effect.gen(function* () {
         const doorhook = yield* start()
         const { own, url } = yield* startHost(doorhook)
-        // A first request for another path must not decide where doorhook is mounted.
+        // doorhook infers its path from the first request, but not from this one, which is for another path.
         yield* Effect.promise(() => fetch(`${own}/.well-known/oauth-authorization-server${url.slice(own.length)}`))
         const token = yield* tokenFrom(url)
         const list = yield* json(yield* Effect.promise(() => callApi(url, token, "GET", "/v4/buildings")))
@@ -99,7 +99,7 @@ describe("doorhook on", () => {
           const metadata = yield* Effect.promise(() => fetch(`${url}/.well-known/oauth-authorization-server${path}`))
           assert.nestedPropertyVal(yield* json(metadata), "issuer", url)
         }
-        // A client looks at the host's root, with the issuer's path appended (RFC 8414 section 3.1).
+        // Clients look for the metadata at the host's root, with the issuer's path appended (RFC 8414 section 3.1).
         const found = yield* Effect.promise(() => discover(url, client.client_id, client.client_secret))
         assert.strictEqual(found.serverMetadata().token_endpoint, `${url}/oauth/token`)
       })
@@ -146,7 +146,7 @@ describe("doorhook on", () => {
       }
       assert.lengthOf(warnings, 1)
       assert.match(warnings[0] ?? "", /publicUrl: not set, .* Set publicUrl to the address that browsers/)
-      // A `node:http` connection shows the address.
+      // Here the URL comes from the address of the `node:http` connection.
       const { url } = yield* mount(doorhook)
       yield* Effect.promise(() => fetch(`${url}/health/live`))
       assert.nestedPropertyVal(yield* issuer("http://localhost:666"), "issuer", url)

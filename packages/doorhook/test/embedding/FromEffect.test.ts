@@ -23,11 +23,11 @@ import { callApi } from "../harness/ThirdParty.ts"
 const engine = Doorhook.layer({ database: "memory", trustedProxies: ["127.0.0.0/8"] }, Doorhook.directoryOf(directory))
 const server = NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })
 
-/** Sends a request to the server of the context. */
+/** Sends a request to the `HttpServer` in the context. */
 const ask = (path: string, init: RequestInit = {}) =>
   HttpServer.addressFormattedWith((url) => Effect.promise(() => fetch(url + path, { redirect: "manual", ...init })))
 
-/** Makes a recorder of the texts of spans and log lines, span attributes included. */
+/** Returns a layer that records log lines and spans. */
 const recorder = () => {
   const lines: Array<string> = []
   const { layer: tracer, spans } = keptSpans()
@@ -45,7 +45,7 @@ class Teapot extends Schema.TaggedError<Teapot>()("Teapot", {}) {
   }
 }
 
-/** The host's own routes, one of each kind that doorhook could affect. */
+/** The host's own routes, one of each kind that doorhook might interfere with. */
 const ownRoutes = Layer.mergeAll(
   HttpRouter.add("GET", "/own", HttpServerResponse.text("own")),
   HttpRouter.add("GET", "/teapot", Effect.fail(new Teapot())),
@@ -130,7 +130,7 @@ describe("in one router", () => {
         [200, 404, 200]
       )
       assert.isTrue(told.answers[0]?.[2].some(([name]) => name === "x-request-id"))
-      // Only the host's own request has a log line of effect/http.
+      // effect/http logs only the request to the host's own route.
       assert.lengthOf(told.lines, 1)
       const untold = yield* answersOf(served("https://house.example"), requests)
       assert.deepStrictEqual(
@@ -253,7 +253,7 @@ describe("ports of the application's own", () => {
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(yield* stateOf, ["delivered"])
       assert.lengthOf(sent, 2)
-      // Lets the test end although the clock does not move.
+      // Without another event, the test would not end, because the test clock does not move.
       yield* publishOne
     }).pipe(Effect.provide(Doorhook.layer({ database: "memory" }, anybody, layer)))
   })

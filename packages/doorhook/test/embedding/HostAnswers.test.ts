@@ -1,6 +1,6 @@
 /**
- * Return values of a host's functions in plain JavaScript. Unambiguous values are accepted in any form. For other
- * values, the log says what is expected.
+ * Return values of a host's functions in plain JavaScript. Unambiguous values are accepted in any form. For ambiguous
+ * or invalid values, the log says what is expected.
  */
 import { BuildingId, Directory, TenantId, UserId, withDeadlines } from "@doorhook/core"
 import type { DirectoryError } from "@doorhook/core"
@@ -26,7 +26,7 @@ const challenge = { code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM
 
 const row = { name: "App", redirect_uris: [client.redirect_uri] }
 
-/** Starts a doorhook with a directory that gives unusual answers, and collects its log lines. */
+/** Starts a doorhook whose directory functions return unusual values, and collects its log lines. */
 const over = Effect.fnUntraced(function* (own: Readonly<Record<string, unknown>>) {
   const lines: Array<string> = []
   const keep = (line: string) => void lines.push(line)
@@ -50,7 +50,7 @@ const waiting: ReadonlyArray<
   ["tenants", (url, token) => callApi(url, token, "GET", "/v4/tenants")]
 ]
 
-/** Makes a host whose promise from one named function never settles. */
+/** Makes a directory in which the function named by `silence.question` never answers. */
 const silentTo = (host: HostDirectory, silence: { question?: string; asked: () => void }) =>
   Layer.effect(
     Directory,
@@ -139,7 +139,7 @@ describe("a promise that never settles", () => {
   )
 })
 
-/** Calls every function like doorhook does. */
+/** Returns calls of every directory function, made as doorhook makes them. */
 const questionsTo = Effect.fnUntraced(function* (host: HostDirectory) {
   const asked = yield* Effect.provide(Directory, withDeadlines(Doorhook.directoryOf(host)))
   const [user, password] = [UserId.make("admin"), Redacted.make("right")]
@@ -167,7 +167,7 @@ const names = [
   "tenants"
 ] as const
 
-/** Makes a host that uses one function for everything. */
+/** Makes a host whose functions all return `answer()`. */
 const answering = (answer: () => unknown): HostDirectory =>
   Object.assign({ ...directory }, Object.fromEntries(names.map((name) => [name, answer])))
 
@@ -313,7 +313,7 @@ describe("a host's functions", () => {
     Effect.gen(function* () {
       const asked: Array<unknown> = []
       const { url } = yield* over({
-        // Like a host that passes any password to an LDAP server.
+        // Accepts any password, like an LDAP server that is sent an empty one.
         authenticate: (login: unknown, password: unknown) => asked.push([login, password]) > 0 && { id: "u1" }
       })
       const statusOf = (login: string, password: string) =>
@@ -528,7 +528,7 @@ describe("a host's functions", () => {
   live(
     "must return the client with exactly the requested id: another spelling is refused, and gets no limit of its own",
     Effect.gen(function* () {
-      // Like a database that ignores case and trailing spaces.
+      // Finds a client like a database that ignores case and trailing spaces.
       const find = (id: string) => (id.trim().toLowerCase() === "c1" ? { ...row, id: "c1", secret: "s1" } : null)
       const { lines, url } = yield* over({ client: find })
       const statusOf = (client_id: string, client_secret: string) =>

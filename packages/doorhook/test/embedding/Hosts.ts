@@ -1,6 +1,6 @@
 /**
- * Hosts of each framework, built as its documentation says, with their own routes and body parsers. doorhook is mounted as
- * its documentation says.
+ * Hosts for each framework, built as the framework's documentation says, with their own routes and body parsers. They
+ * mount doorhook as doorhook's documentation says.
  */
 import { serve } from "@hono/node-server"
 import { getConnInfo } from "@hono/node-server/conninfo"
@@ -31,7 +31,7 @@ const ownRoutes = (app: express.Express): void => {
   app.post("/orders", express.json(), (request, response) => void response.json(request.body))
 }
 
-/** Express errors as JSON, for assertions. */
+/** Makes Express answer errors as JSON, for assertions. */
 const tellErrors = (app: express.Express): void => {
   app.use((error: unknown, _request: express.Request, response: express.Response, _next: express.NextFunction) => {
     response.status(500).json({ code: Reflect.get(Object(error), "code"), message: String(error) })
@@ -46,7 +46,7 @@ export const expressHost = (doorhook: Doorhook) => {
   return listen(createServer(app))
 }
 
-/** With all of Express's body parsers before doorhook, and routes before and after. */
+/** Starts an Express host with all body parsers before doorhook, and routes before and after it. */
 export const expressBehindParsers = (doorhook: Doorhook) => {
   const app = express()
   app.use(express.json({ type: ["json", "+json"] }), express.urlencoded({ extended: true }), express.text())
@@ -57,7 +57,7 @@ export const expressBehindParsers = (doorhook: Doorhook) => {
   return listen(createServer(app))
 }
 
-/** With another authorization server on the same host. */
+/** Starts an Express host that serves the metadata of another authorization server too. */
 export const expressDiscoverable = (doorhook: Doorhook) => {
   const app = express()
   app.use("/doors", doorhook.node)
@@ -177,7 +177,7 @@ export const plainHost = (doorhook: Doorhook) =>
     )
   )
 
-/** Called with each request before doorhook gets it. */
+/** Starts a plain host that awaits `before` for each request before passing the request to doorhook. */
 export const plainAfter = (doorhook: Doorhook, before: (...given: Parameters<RequestListener>) => Promise<void>) =>
   listen(
     createServer((request, response) => void before(request, response).then(() => doorhook.node(request, response)))

@@ -16,7 +16,7 @@ const publicClient = { ...acme, id: "public", confidential: false }
 
 type Case = readonly [name: string, call: (api: OperatorClient) => Promise<unknown>]
 
-/** Run in this order, because later calls depend on earlier ones. */
+/** The cases run in this order, because later calls depend on earlier ones. */
 const cases: ReadonlyArray<Case> = [
   [
     "integrations.set",
@@ -76,7 +76,7 @@ const cases: ReadonlyArray<Case> = [
   ["rotatePortalSecret", (api) => api.rotatePortalSecret()]
 ]
 
-/** Secrets and times differ between calls. */
+/** Masks secrets and times, which differ between calls. */
 const masked = (value: unknown): unknown =>
   value === undefined
     ? undefined

@@ -218,7 +218,7 @@ describe("options", () => {
       yield* Effect.scoped(
         Effect.gen(function* () {
           const doorhook = yield* start({ logger, database, encryptionKey })
-          // This happens at the start, not when a page is first opened.
+          // The secret is encrypted at the start, not when a page is first opened.
           assert.match(secrets()[0] ?? "", /^sealed:/)
           const { url } = yield* mount(doorhook)
           const opened = yield* Effect.promise(() => fetch(url + path, { redirect: "manual" }))

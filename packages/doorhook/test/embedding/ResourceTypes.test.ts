@@ -51,7 +51,7 @@ const integrated = Effect.fnUntraced(function* (
   return { doorhook, url, token, id }
 })
 
-/** Waits until the only delivery of an event is waiting after this many attempts, and returns it. */
+/** Waits until an event's only delivery has failed this many times and waits for a retry, and returns it. */
 const attempted = (doorhook: Doorhook, event_id: string, attempts: number) =>
   eventually(
     `attempt ${attempts} has failed`,
@@ -72,7 +72,7 @@ describe("a declared resource type", () => {
       const { doorhook, id, token, url } = yield* integrated(receiver.url, ["door_forced"])
       const published = yield* Effect.promise(() => doorhook.publish({ ...forced, data: { id: 7, door: "north" } }))
       assert.strictEqual(published.deliveries, 1)
-      // The integration has no binding for this.
+      // The integration has no binding for this event's type.
       assert.strictEqual((yield* Effect.promise(() => doorhook.publish(event))).deliveries, 0)
       yield* Effect.promise(() => receiver.until((received) => received.length === 2))
       const body = '{"event":{"resource_type":"door_forced","action":"create","data":{"id":7,"door":"north"}}}'
@@ -159,7 +159,7 @@ describe("a declared resource type", () => {
           )
           return deliveries.map(({ attempts, state }) => [state, attempts])
         })
-      // With a lifetime, a delivery expires after its last retry. Without one, it is exhausted.
+      // After its last retry, a delivery expires if its type has a lifetime; otherwise it is exhausted.
       assert.deepStrictEqual(yield* endOf("door_forced"), [["expired", 3]])
       assert.deepStrictEqual(yield* endOf("door_held"), [["exhausted", 2]])
       yield* Effect.promise(() => doorhook.integrations.set(id, { overrides: { retry: { door_forced: [] } } }))
@@ -178,7 +178,8 @@ describe("a declared resource type", () => {
       yield* Effect.promise(() =>
         doorhook.publish(Array.from({ length: count }, () => ({ ...event, resource_type: "door_held" })))
       )
-      // Four fifths of an integration's ten places. The others are reserved for high priority.
+      // Ordinary deliveries may use eight of an integration's ten concurrent requests; two are reserved for high
+      // priority.
       yield* Effect.promise(() => receiver.until((received) => received.length === 8))
       yield* Effect.promise(() => doorhook.publish(forced))
       yield* Effect.promise(() => receiver.until((received) => received.some((one) => typeIn(one) === "door_forced")))
@@ -214,7 +215,8 @@ describe("a declared resource type", () => {
       const { id: delivery, next_attempt_at } = yield* attempted(doorhook, event_id, 2)
       const { attempts } = yield* Effect.promise(() => doorhook.deliveries.show(delivery))
       const wait = Date.parse(next_attempt_at) - Date.parse(attempts[1]?.started_at ?? "")
-      // The second delay of access logs, not that of calls or the earlier declaration.
+      // The undeclared type gets the second retry delay of access logs, not that of calls or of its earlier
+      // declaration.
       assert.isAtLeast(wait, 30_000)
       assert.isBelow(wait, 3_600_000)
       status = 200

@@ -88,7 +88,9 @@ const open = (url: string, authorization?: string) =>
     return { status: reply.status, challenge: reply.headers.get("www-authenticate"), body }
   })
 
-/** The status of a request with two `Authorization` headers, which client libraries can't send. */
+/**
+ * Sends a request with two `Authorization` headers, which client libraries can't send, and returns the response's text.
+ */
 const openTwice = (url: string, token: string) =>
   Effect.callback<string>((resume) => {
     let text = ""
@@ -131,9 +133,10 @@ describe("a route of the host", () => {
         assert.strictEqual(lacking.status, 403)
         assert.include(lacking.challenge ?? "", 'error="insufficient_scope"')
         assert.include(lacking.challenge ?? "", 'scope="doors:open"')
-        // A web request joins both headers in one text, and `node:http` shows only the first.
+        // Two headers are refused, whether the host passes web requests, which join them, or `node:http` requests,
+        // which show only the first.
         assert.match(yield* openTwice(url, granted.access_token), /^HTTP\/1\.1 400 [^]*invalid_request/)
-        // Without `public`, doorhook's own API is refused.
+        // Without the scope `public`, a token is not valid for doorhook's own API.
         const own = yield* Effect.promise(() =>
           fetch(`${url}/v4/buildings`, { headers: { authorization: `Bearer ${narrow.access_token}` } })
         )
@@ -292,7 +295,7 @@ describe("authenticate", () => {
 
 describe("scopes", () => {
   it.each([
-    [{ public: "x" }, "scopes: `public` is always there"],
+    [{ public: "x" }, "scopes: `public` always exists"],
     [{ "two words": "x" }, 'scopes: "two words" can\'t be a scope'],
     [{ "doors:open": " " }, "scopes.doors:open: must say what the scope allows"],
     [

@@ -15,7 +15,7 @@ const memberOf = (value: unknown, name: string): string => {
   return typeof member === "string" ? member : ""
 }
 
-/** A user's session at the host, after a login at `/login`. */
+/** Logs a user in at the host's `/login`, and returns the session cookie. */
 export const hostSession = (url: string, login: string, password: string): Promise<string> =>
   fetch(`${url}/login`, {
     method: "POST",
@@ -23,7 +23,7 @@ export const hostSession = (url: string, login: string, password: string): Promi
     body: new URLSearchParams({ login, password })
   }).then((answer) => answer.headers.getSetCookie()[0]?.split(";")[0] ?? "")
 
-/** Registers a client and gets a token for the user. Each call returns the text of the response. */
+/** Registers a client and gets a token for the user. Returns the authorize page too. */
 export const letIn = (url: string, fields: Readonly<Record<string, string>>, cookie = "", key = operatorKey) =>
   Effect.promise(async () => {
     const body = { name: "Acme", redirect_uris: [redirect_uri] }

@@ -36,7 +36,7 @@ describe("doorhook with a damaged row", () => {
       const database = new DatabaseSync(file, { timeout: 10_000 })
       database.exec(`UPDATE integrations SET signing_secret = 'sealed:v1:AAAA' WHERE id = ${damaged.id}`)
       database.close()
-      // Both wait for a retry, so they are claimed together.
+      // Both deliveries wait for a retry, so they are claimed together.
       yield* Effect.promise(() =>
         service.complained(
           new RegExp(`integration ${damaged.id} of building 1 can't be read: .*delete the integration`)

@@ -1,6 +1,6 @@
 /**
- * Database files that are removed, replaced, linked or damaged. doorhook accepts no event that would be lost, and no second
- * process uses the files.
+ * Database files that are removed, replaced, linked or damaged. doorhook accepts no event that would be lost, and no
+ * second process uses the files.
  */
 import { startService } from "@doorhook/testkit/Doorhook"
 import { temporaryFolder } from "@doorhook/testkit/Process"
@@ -28,7 +28,7 @@ import { startLoad } from "../harness/Load.ts"
 
 const parts = ["", "-wal", "-shm"]
 
-/** Starts a service with some accepted events, and returns its arguments too. */
+/** Starts a service that has accepted some events and is under load. Returns its flags too. */
 const startAll = Effect.gen(function* () {
   const file = join(yield* temporaryFolder, "doors.db")
   const flags = yield* configured(file)
@@ -38,7 +38,7 @@ const startAll = Effect.gen(function* () {
   return { file, flags, load, receiver, service }
 })
 
-/** Waits for a process to exit, and returns how it ended. */
+/** Waits for a process to exit, and returns its exit code and output. */
 const ended = ({ finished, stderr, stdout }: Running) =>
   within(
     "the process ends",
@@ -46,7 +46,7 @@ const ended = ({ finished, stderr, stdout }: Running) =>
     () => `${stdout()}\n${stderr()}`
   )
 
-/** Starts a service whose database another process owns, and returns how the service ends. */
+/** Starts a service that must fail, and returns its error output. */
 const refused = (flags: ReadonlyArray<string>) =>
   Effect.map(
     within("the start is refused", runHere(["serve", "--port", "0", ...flags]), () => "it serves"),
@@ -76,7 +76,8 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
       const again = yield* serveHere(flags)
       const stored = new Set((yield* listDeliveries(again.url)).map(({ event_id }) => event_id))
       const all = [...load.accepted]
-      // Until the process noticed this, within a second, accepted events went to the restored file with the same name.
+      // The process notices the move within a second. Until then it stored accepted events in the moved file, which is
+      // back now.
       assert.deepStrictEqual(
         all.filter((id) => !stored.has(id)),
         []

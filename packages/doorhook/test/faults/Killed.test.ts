@@ -18,7 +18,10 @@ import { startService } from "@doorhook/testkit/Doorhook"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import type { Receiver } from "@doorhook/testkit/Receiver"
 
-/** Returns the number of leased deliveries. The dead process can't have sent more than these without recording them. */
+/**
+ * Returns the number of leased deliveries. A dead process can't have sent more deliveries than these without recording
+ * them.
+ */
 const leased = (server: TestServer, database: string) =>
   Effect.promise(async () => {
     const held = "SELECT id FROM doorhook.queue WHERE worker IS NOT NULL"
@@ -26,8 +29,8 @@ const leased = (server: TestServer, database: string) =>
   })
 
 /**
- * Publishes, without the service, more events than one process claims at a time. All processes wake up and claim their
- * share.
+ * Publishes more events in the database, without the service, than one process claims at a time. All processes wake up
+ * and claim their share.
  */
 const publishInDatabase = (server: TestServer, database: string) =>
   Effect.promise(async () => {
@@ -48,8 +51,8 @@ const isRunning = (pid: number): boolean => {
 }
 
 /**
- * Returns the number of open deliveries in a file, leased ones included. Reads a copy, because opening the file would
- * recover its log.
+ * Returns the number of pending and retrying deliveries in a file, which include the leased ones. Reads a copy, because
+ * opening the file would recover its log.
  */
 const leasedIn = (file: string): number => {
   const copy = `${file}-copy`

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL is connected but silent, because its processes are suspended. No call waits forever, accepted events are
- * delivered when PostgreSQL continues, and nothing needs a restart.
+ * PostgreSQL stays connected but does not respond, because its processes are suspended. No call waits forever, accepted
+ * events are delivered when PostgreSQL continues, and nothing needs a restart.
  */
 import { assert } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -53,7 +53,7 @@ await describeOnOwnPostgres("doorhook when PostgreSQL says nothing", (server) =>
       yield* eventually("ready", readinessOf(service.url), ({ code }) => code === 200)
       yield* Effect.promise(() => load.more(50))
       assertClearRefusals(load)
-      // Some leases ended while outcomes could not be recorded. The number is random.
+      // An unpredictable number of leases ended while outcomes could not be recorded.
       yield* accountFor({ url: service.url, load, receiver, cutOff: Number.POSITIVE_INFINITY })
     }),
     testPatience

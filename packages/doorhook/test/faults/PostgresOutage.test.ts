@@ -1,6 +1,6 @@
 /**
- * PostgreSQL fails in several ways under load: it stops, cuts connections, refuses writes, or does not respond. A service
- * and two workers survive all of them, and nothing is lost.
+ * PostgreSQL fails in several ways under load: it stops, cuts connections, refuses writes, or does not respond. A
+ * service and two workers survive all these failures, and nothing is lost.
  */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
@@ -17,7 +17,7 @@ import { shared } from "../harness/Shared.ts"
 /** Lease in milliseconds, longer than the outages, so that no lease ends while its process can't record outcomes. */
 const lease = 12_000
 
-/** Starts a service and two workers under load. Each has delivered before the test begins. */
+/** Starts a service and two workers under load. Each process has delivered before the test begins. */
 const startAll = Effect.fnUntraced(function* (server: OwnServer) {
   const database = yield* newDatabase(server)
   // The poll interval is longer than these tests, so processes depend on wake signals.
@@ -59,7 +59,7 @@ const cut = ({ database, server }: Stage) =>
     )
   )
 
-/** Whether the tables are locked now. They are not if PostgreSQL cancelled this connection to end a deadlock. */
+/** Locks the tables. Resolves to false if PostgreSQL cancelled the lock to end a deadlock. */
 const locked = (client: pg.Client, lock: string): Promise<boolean> =>
   client.query(lock).then(
     () => true,
@@ -69,7 +69,7 @@ const locked = (client: pg.Client, lock: string): Promise<boolean> =>
     }
   )
 
-/** Locks all of doorhook's tables until they are unlocked. */
+/** Locks all of doorhook's tables until `unlock` runs. */
 const lockTables = Effect.fnUntraced(function* (server: TestServer, database: string) {
   const client = yield* Effect.acquireRelease(
     Effect.promise(async () => {
@@ -85,16 +85,16 @@ const lockTables = Effect.fnUntraced(function* (server: TestServer, database: st
       "SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname = 'doorhook'"
     )
     const lock = `LOCK TABLE ${rows.map(({ name }) => name).join(", ")} IN ACCESS EXCLUSIVE MODE`
-    // Tables are locked one by one, and doorhook locks them in another order. After a deadlock, the cancelled side
-    // tries again.
+    // Tables are locked one by one. doorhook locks them in another order, which can cause a deadlock; then the
+    // cancelled side tries again.
     while (!(await locked(client, lock))) await client.query("ROLLBACK; BEGIN")
   })
   return { unlock: Effect.promise(() => client.query("COMMIT")) }
 })
 
 await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
-  // One service for all outages, with accounting at the end. Deliveries that wait for a lease to end can do so during
-  // the next outage.
+  // One service for all outages, with accounting at the end. Deliveries that wait for a lease to expire may still be
+  // waiting during the next outage.
   const stage = shared(startAll(server))
 
   const livesThrough = (name: string, outage: (stage: Stage) => Effect.Effect<void>) =>
@@ -140,7 +140,7 @@ await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
         )
       const since = performance.now()
       yield* readOnly(true)
-      // Only new connections use the setting.
+      // The setting affects only new connections, so this cuts the existing ones.
       yield* cut(all)
       yield* Effect.promise(() => all.load.moreRefused(20))
       const { detail, oldest_due_age_ms } = yield* untilNotReady(all.url, "store_refuses_changes")

@@ -1,5 +1,6 @@
 /**
- * A client with names that resolve slowly and a healthy client: over HTTP, in a process with Node's four threads.
+ * A client whose names resolve slowly does not delay another client: over HTTP, in a process with Node's default of
+ * four threads.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe } from "@effect/vitest"
@@ -20,7 +21,7 @@ import { callApi, createIntegration, integrationDocument } from "../harness/Thir
 
 const attacker = { ...client, client_id: "slow", client_secret: "s2" }
 
-/** An administrator of two buildings who has authorized both clients. */
+/** Directory with both clients and an administrator of two buildings. */
 const both: Doorhook.HostDirectory = {
   ...directory,
   client: (id) =>
@@ -51,7 +52,7 @@ const summaryOf = (all: ReadonlyArray<Delivery>): ReadonlyArray<string> =>
 
 const start = Effect.fnUntraced(function* () {
   const end = Promise.withResolvers<void>()
-  // Slow names resolve when the test ends.
+  // Names that begin with `slow` resolve only when the test ends.
   const threads = lookUpsOn(2, (name) => (name.startsWith("slow") ? end.promise : undefined))
   yield* Effect.addFinalizer(() => Effect.sync(end.resolve))
   const lookup = NameLookup.sharing(threads.ask, NameLookup.placesOf(4))
@@ -103,7 +104,7 @@ describe("names that resolve slowly", () => {
       }
       const slowOnes = () => threads.begun.filter((name) => name.startsWith("slow"))
       assert.lengthOf(slowOnes(), 1, "of the slow names one is looked up at a time")
-      // All of the attacker's documents are accepted, because a name need not resolve yet.
+      // All integrations of the attacker are accepted, because their names need not resolve yet.
       yield* Effect.promise(() => saving)
       yield* Effect.provideContext(publish("access_log", 2), context)
       const all = yield* eventually(
@@ -113,7 +114,7 @@ describe("names that resolve slowly", () => {
       )
       assert.deepStrictEqual(summaryOf(all), [
         ...Array.from({ length: 10 }, () => "delivered 1"),
-        // The lookup ran, but took longer than the deadline.
+        // This delivery's lookup ran, but took longer than the deadline.
         "exhausted 1",
         ...Array.from({ length: 29 }, () => "pending 0")
       ])

@@ -18,18 +18,18 @@ import { temporaryFolder } from "@doorhook/testkit/Process"
 import { startService } from "@doorhook/testkit/Doorhook"
 
 /**
- * The whole process waits for the lock, up to two seconds at a time. Receivers' answers must not count as late because
- * of this.
+ * The whole process waits up to two seconds at a time for the lock. The timeout is longer, so receivers' answers don't
+ * count as late because of this.
  */
 const patient = { ackTimeout: "6s", lease: "12s" }
 
-/** Long enough that no lease ends while its process can't record outcomes. */
+/** Whether the fault was short enough that no lease ended while its process could not record outcomes. */
 const inTime = (since: number): boolean => performance.now() - since < 10_000
 
 /** The number of concurrent requests to one integration. */
 const places = 10
 
-/** Starts a service on a file, under load, that has already delivered. */
+/** Starts a service on a database file, under load. The service has already delivered. */
 const startAll = Effect.gen(function* () {
   const file = join(yield* temporaryFolder, "doors.db")
   const { receiver, service } = yield* startDelivering(yield* configured(file, patient))

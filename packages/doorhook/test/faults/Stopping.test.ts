@@ -61,7 +61,7 @@ describe("doorhook told to stop while receivers hang", { concurrent: true }, () 
   stops("SIGTERM")
   stops("SIGTERM", "SIGTERM")
   stops("SIGINT")
-  // Without a directory file, SIGHUP means that a terminal was closed.
+  // Without a directory file to reload, SIGHUP means that the terminal was closed.
   it.live("by SIGHUP, without a directory", () =>
     Effect.scoped(
       Effect.gen(function* () {

@@ -9,7 +9,7 @@ import type { Receiver } from "@doorhook/testkit/Receiver"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
 import { callApi } from "./ThirdParty.ts"
 
-/** Returns the samples of `GET /metrics`, by name and labels as written there. */
+/** Returns the values of `GET /metrics`, by name with labels, spelled as in the response. */
 const metricsOf = (url: string): Effect.Effect<Readonly<Record<string, number>>> =>
   Effect.promise(async () => {
     const text = await (await fetch(`${url}/metrics`)).text()
@@ -30,7 +30,7 @@ const Readiness = Schema.Struct({
   outage: Schema.NullOr(Schema.Struct({ cause: Schema.String, since: Schema.String, detail: Schema.String }))
 })
 
-/** Returns the response of `GET /health/ready`. */
+/** Returns the status and body of `GET /health/ready`. */
 export const readinessOf = Effect.fnUntraced(function* (url: string) {
   const answer = yield* Effect.promise(() => fetch(`${url}/health/ready`))
   const body = yield* Schema.decodeUnknownEffect(Readiness)(yield* Effect.promise(() => answer.json()))
@@ -63,8 +63,8 @@ const active = ["pending", "delivering", "retrying"]
 
 /**
  * Waits until no delivery is pending or being sent. Checks that exactly the events answered with 202 are in the store
- * and were received. Also checks that no more requests were sent than are recorded or could have been interrupted. One
- * integration gets all events.
+ * and were received. Also checks that at most `cutOff` requests were sent without being recorded. There must be one
+ * integration, which gets all events.
  */
 export const accountFor = Effect.fnUntraced(function* (options: {
   readonly url: string

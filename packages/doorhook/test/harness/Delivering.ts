@@ -1,5 +1,5 @@
 /**
- * The setup for tests of faults: a service under load with one integration, and optional workers.
+ * The setup for fault tests: a service under load with one integration, and optional workers.
  */
 import { Effect } from "effect"
 import { writeFile } from "node:fs/promises"
@@ -13,8 +13,8 @@ import { directory, tokensOf } from "./KnownDirectory.ts"
 import { createIntegration } from "./ThirdParty.ts"
 
 /**
- * Short times, so that deliveries of a dead process are soon sent again. The lease is the shortest allowed with them.
- * There are enough attempts for receivers that answer late on a busy machine.
+ * Short times, so that another process soon sends the deliveries of a dead one. The lease is the shortest that doorhook
+ * allows with this timeout. There are enough attempts for receivers that answer late on a busy machine.
  */
 const impatience = {
   ackTimeout: "1s",
@@ -30,7 +30,7 @@ export const configured = Effect.fnUntraced(function* (database: string, setting
   return ["--config", file, "--database", database]
 })
 
-/** Creates an integration of building 1 like a third party. */
+/** Creates an integration for building 1, as a third party would. */
 export const integrate = (url: string, receiver: string) =>
   Effect.promise(async () => createIntegration(url, (await tokensOf(url)).access_token, receiver))
 
@@ -51,7 +51,7 @@ export const startWorker = Effect.fnUntraced(function* (flags: ReadonlyArray<str
   return worker
 })
 
-/** Sends a signal and returns how the process ended. */
+/** Sends a signal to a process, and returns its exit code and output once it ends. */
 export const end = ({ child, finished, stderr, stdout }: Running, signal: NodeJS.Signals) =>
   Effect.suspend(() => {
     child.kill(signal)

@@ -26,7 +26,7 @@ export const directory: HostDirectory = {
   isTenant: () => false
 }
 
-/** Declares a test on the real clock. `timeout` is in milliseconds, for slow tests. */
+/** Declares a test that uses the real clock. `timeout` is in milliseconds, for slow tests. */
 export const live = (name: string, body: Effect.Effect<void, unknown, Scope.Scope>, timeout?: number) =>
   it.live(name, () => Effect.scoped(body), timeout)
 
@@ -45,7 +45,7 @@ const decodeTokens = Schema.decodeUnknownSync(
   Schema.Struct({ access_token: Schema.String, refresh_token: Schema.String, scope: Schema.String })
 )
 
-/** Logs the administrator in over HTTP and returns the tokens, for given scopes or the default. */
+/** Logs the administrator in over HTTP and returns tokens for the given scopes or the default ones. */
 export const tokensFrom = (url: string, scope?: string, by: Client = client) =>
   Effect.promise(async () => {
     const answer = await logIn(authorizeUrl(url, by, scope === undefined ? {} : { scope }), "admin", "right")

@@ -3,13 +3,13 @@
  */
 import { Effect, Schedule } from "effect"
 
-/** Time limit for a condition. After it, the condition counts as never true. */
+/** How long to wait for a condition before the test fails. */
 const patience = "2 minutes"
 
-/** Time limit for tests with such conditions, in milliseconds. */
+/** Time limit for tests that wait for conditions, in milliseconds. */
 export const testPatience = 300_000
 
-/** Fails after the time limit, with a message that says what was expected and what is known. */
+/** Fails after the time limit, with a message that says what was expected and what `known` returns. */
 export const within = <A, E, R>(
   what: string,
   coming: Effect.Effect<A, E, R>,

@@ -13,7 +13,7 @@ import { operatorKey } from "@doorhook/testkit/Doorhook"
 
 const doorhook = makeDoorhook(await loadExtensions())
 
-/** Collects output, and notifies waiting callers. */
+/** Makes a console that collects output. `shows` waits for a text. */
 const makeTerminal = () => {
   const printed = { stdout: "", stderr: "" }
   let check = (): void => undefined
@@ -61,11 +61,11 @@ export const runHere = Effect.fnUntraced(function* (
 export interface RunningHere {
   readonly stdout: () => string
   readonly stderr: () => string
-  /** The output up to when the command was ready. */
+  /** The match of the pattern that shows that the command is ready. */
   readonly ready: RegExpExecArray
 }
 
-/** Runs `doorhook` with these arguments until the scope is closed. Returns when it prints that it is ready. */
+/** Runs `doorhook` with these arguments until the scope is closed. Returns when its output matches `ready`. */
 export const startHere = Effect.fnUntraced(function* (
   args: ReadonlyArray<string>,
   ready: RegExp,

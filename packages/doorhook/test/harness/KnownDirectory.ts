@@ -9,7 +9,7 @@ export const directory = fileURLToPath(new URL("directory.json", import.meta.url
 
 /** Administers building 1. */
 export const admin = { login: "admin@example.com", password: "correct horse" } as const
-/** Rents flat 101 in building 1. */
+/** The user who rents flat 101 in building 1. */
 export const tenant = { login: "tenant@example.com", password: "battery staple" } as const
 
 export const acme = {
@@ -18,6 +18,6 @@ export const acme = {
   redirect_uri: "https://client.example/cb"
 } as const satisfies Client
 
-/** Gets a user's tokens for the client, with the client's library. */
+/** Gets tokens for the client and a user, with the client's OAuth library. */
 export const tokensOf = async (url: string, { login, password }: { login: string; password: string } = admin) =>
   takeTokens(await discover(url, acme.client_id, acme.client_secret), acme.redirect_uri, login, password)

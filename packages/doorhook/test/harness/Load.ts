@@ -20,11 +20,11 @@ export interface Load {
   readonly refused: ReadonlyArray<Refusal>
   /** The accepted event for each `data.id` that was published with an idempotency key. */
   readonly keyed: ReadonlyMap<number, string>
-  /** Number of calls cut off after the connection was accepted. */
+  /** Number of calls that were cut off after the connection was accepted. */
   readonly brokenOff: () => number
   /** Number of events in calls without a response, because the service died. */
   readonly unanswered: () => number
-  /** Time of the slowest response, in milliseconds. */
+  /** Duration of the slowest call, in milliseconds. */
   readonly slowest: () => number
   /** Resolves when this many more events are accepted. */
   readonly more: (count: number) => Promise<void>
@@ -52,7 +52,7 @@ interface LoadOptions {
    * Whether every second caller uses an idempotency key for each call, and repeats the call until it has two responses.
    */
   readonly keys?: boolean
-  /** A caller's pause after a response, in milliseconds. */
+  /** Pause of a caller after each response, in milliseconds. */
   readonly rest?: number
 }
 
@@ -60,7 +60,10 @@ interface LoadOptions {
 const isUnreached = (error: unknown): boolean =>
   error instanceof Error && Reflect.get(Object(error.cause), "code") === "ECONNREFUSED"
 
-/** Publishes access logs of building 1 from several callers until stopped. Calls `url` before each publication. */
+/**
+ * Publishes access logs for building 1 from several concurrent callers until stopped. Calls `url` before each
+ * publication.
+ */
 export const startLoad = (
   url: () => string,
   { keys = false, rest = defaultRest }: LoadOptions = {}
@@ -77,7 +80,7 @@ export const startLoad = (
       let next = 0
       const stopping = new AbortController()
 
-      /** Returns whether there was a response. */
+      /** Publishes once, and returns whether there was a response. */
       const call = async (events: ReadonlyArray<ReturnType<typeof event>>, key: string | null): Promise<boolean> => {
         const began = performance.now()
         const headers = key === null ? {} : { "idempotency-key": key }

@@ -11,8 +11,8 @@ const unescape = (html = ""): string =>
     .replaceAll("&amp;", "&")
 
 /**
- * Returns the request that a browser sends for a form, with its hidden fields and the given values. It can be sent
- * repeatedly.
+ * Returns a function that makes the request a browser would send for the page's form, with its hidden fields and the
+ * given values. The form can be sent repeatedly.
  */
 export const formOf = async (page: Response, base: string, cookie = "") => {
   const html = await page.text()
@@ -32,8 +32,8 @@ export const formOf = async (page: Response, base: string, cookie = "") => {
 }
 
 /**
- * Submits the form of a page with its hidden fields and the given values, to the same process or another one. Returns the
- * redirect.
+ * Submits a page's form, with its hidden fields and the given values, to the same process or to another one. Returns
+ * the redirect.
  */
 export const submit = async (
   page: Response,

@@ -1,10 +1,13 @@
 /**
- * A resource that all tests of a file share, acquired before the first test and released after the last.
+ * A resource shared by all tests in a file, acquired before the first test and released after the last.
  */
 import { afterAll, beforeAll } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 
-/** Returns a getter for tests. Acquires nothing unless `wanted`, for files whose tests are all skipped. */
+/**
+ * Returns a function that tests call to get the resource. Pass `wanted` as false if all tests are skipped: then nothing
+ * is acquired.
+ */
 export const shared = <A, E>(make: Effect.Effect<A, E, Scope.Scope>, wanted = true): (() => A) => {
   const scope = Scope.makeUnsafe()
   const begun: Array<A> = []

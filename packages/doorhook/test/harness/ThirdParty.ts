@@ -52,7 +52,7 @@ export const callApi = (
     ...(body === undefined ? {} : { body: JSON.stringify(body) })
   })
 
-/** Returns the request body of an integration. */
+/** Returns the request body that creates an integration. */
 export const integrationDocument = (url: string, types: ReadonlyArray<string> = ["call", "access_log"]) => ({
   data: {
     type: "integrations",
@@ -70,7 +70,7 @@ const Created = Schema.Struct({
 })
 
 /**
- * Creates an integration of building 1, which must succeed. Returns its id, and the secret that only this response
+ * Creates an integration for building 1, which must succeed. Returns its id, and the secret that only this response
  * contains.
  */
 export const createIntegration = async (

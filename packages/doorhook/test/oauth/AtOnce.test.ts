@@ -1,5 +1,5 @@
 /**
- * Calls complete synchronously, without a fiber, if the store and the directory do.
+ * OAuth calls complete synchronously, without a fiber, if the store and the directory answer synchronously.
  */
 import {
   AuthorizationServer,

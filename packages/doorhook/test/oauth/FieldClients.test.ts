@@ -1,6 +1,6 @@
 /**
- * Requests that existing programs send, but no library does. An app SDK refreshes in JSON with its old token in the
- * header, and requests unknown scopes. A script sends exactly the parameters of the documentation.
+ * Requests that existing programs send, but no OAuth library does. An app SDK refreshes in JSON with its old token in
+ * the header, and requests unknown scopes. A script sends exactly the documented parameters.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
@@ -71,7 +71,7 @@ describe("an SDK of apps", () => {
       const first = await token(
         inJson({ grant_type: "authorization_code", code, redirect_uri: uri, ...client, ...verifier })
       )
-      // The SDK's interceptor adds the expired token to every request, this one included.
+      // The SDK's interceptor adds the expired token to every request, including this refresh.
       const bearer = { authorization: `Bearer ${first.access_token}` }
       const fields = { grant_type: "refresh_token", refresh_token: first.refresh_token, ...client }
       const second = await token(inJson(fields, bearer))

@@ -39,7 +39,7 @@ const makeSession = async (url: string, client: Client, login: string) => {
   const tokens: Tokens = await redeem(await takeCode())
   assert.strictEqual(tokens.error, "")
   return {
-    /** Returns whether the access token is valid, and the response to a refresh. */
+    /** Returns whether the access token is still valid, and the response to a refresh. */
     state: async () => {
       const { status } = await callApi(url, tokens.access_token, "GET", "/v4/buildings")
       const { redirect_uri: _, ...credentials } = client

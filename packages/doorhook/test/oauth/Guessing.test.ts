@@ -16,7 +16,7 @@ const elsewhere = { remoteAddress: "192.0.2.2" }
 const openForm = (doorhook: Doorhook) =>
   Effect.promise(async () => formOf(await doorhook.fetch(new Request(authorizeUrl(url, client))), url))
 
-/** Makes an authenticated request to the token endpoint with an unknown code. */
+/** Makes a token request with these credentials and an unknown code. */
 const tokenRequest = (client_id: string, client_secret: string): Request =>
   new Request(`${url}/oauth/token`, {
     method: "POST",
@@ -52,7 +52,7 @@ live(
       for (let n = 0; n < 20_050; n++) await ask(`made up ${n}`, "guess")
       for (let n = 0; n < 500; n++) await logIn(`made up ${n}`, "guess")
       await expectBlocked()
-      // The code is wrong, but the client's credentials are right.
+      // 400 is about the code, which is wrong; the client's credentials are accepted.
       assert.strictEqual(await ask(client.client_id, client.client_secret, elsewhere), 400)
       assert.strictEqual(await logIn("admin", "right", elsewhere), 303)
     })
@@ -86,7 +86,7 @@ live(
       const refused = Promise.withResolvers<void>()
       let refusals = 0
       const guesses = Array.from({ length: 2_000 }, async () => {
-        // These use the right password, so none is delayed after a failure.
+        // These logins use the right password, so none is slowed down by earlier failures.
         const { headers, status } = await guess("right")
         if (status === 429 && ++refusals === 1_975) refused.resolve()
         return [status, headers.get("retry-after")].join(" ")

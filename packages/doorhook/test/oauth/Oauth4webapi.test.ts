@@ -1,5 +1,5 @@
 /**
- * oauth4webapi, which checks every response strictly, for the whole life of a grant.
+ * The whole life of a grant with oauth4webapi, which checks every response strictly.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as oauth from "oauth4webapi"
@@ -104,7 +104,8 @@ describe("oauth4webapi", () => {
     await oauth.processRevocationResponse(revocation)
     assert.strictEqual(await apiStatus(service().url, refreshed.access_token), 401)
 
-    // The body says why a refresh fails. This library ignores the body of a response with a challenge.
+    // The body must say why a refresh fails. If there were a `WWW-Authenticate` header, the library would ignore the
+    // body.
     const late = await oauth.refreshTokenGrantRequest(
       server,
       client,

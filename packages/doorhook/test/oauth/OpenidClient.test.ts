@@ -1,5 +1,5 @@
 /**
- * The widely used library openid-client, for the whole life of a grant.
+ * The whole life of a grant with the widely used library openid-client.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as client from "openid-client"

@@ -1,6 +1,6 @@
 /**
- * Twenty concurrent requests, for every client and every kind of store. One of them can exchange a code, and all can
- * use a refresh token.
+ * Twenty concurrent requests, for every client and every kind of store. Only one can exchange a code, but all can use
+ * the same refresh token.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
@@ -88,7 +88,7 @@ describe.each(["memory", "tokens.db"])("on %s", (database) => {
       }
     })
 
-    // Not true for a client without a secret. The first use of a rotated token retires its predecessor
+    // A client without a secret is locked out. The first use of a rotated token retires its predecessor
     // (docs/decisions.md), so later workers count as thieves.
     if (credentials.client_id === "p1") return
     it("is not locked out if each of its workers refreshes separately and uses its token immediately", async () => {

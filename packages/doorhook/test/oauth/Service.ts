@@ -13,13 +13,13 @@ export const redirectUri = "https://client.example/cb"
 export const appRedirectUri = "http://127.0.0.1:41234/cb"
 const admin = { login: "admin@example.com", password: "correct horse" } as const
 
-/** A secret that needs the encoding of RFC 6749 in HTTP Basic. */
+/** A secret that must be percent-encoded in HTTP Basic (RFC 6749 section 2.3.1). */
 export const oddSecret = "s:2 /+%é&="
 
-/** An ASCII secret that needs encoding, for libraries that accept only ASCII. */
+/** A secret of ASCII characters that must be percent-encoded, for libraries that accept only ASCII. */
 export const oddAsciiSecret = "s:2 /+%&=?"
 
-/** Some libraries drop the query of a redirect URI. */
+/** Redirect URIs with and without a query, because some libraries drop the query. */
 export const oddRedirectUris = ["https://other.example/cb?tenant=1", "https://other.example/cb"] as const
 
 const directory = {
@@ -63,7 +63,7 @@ export const apiStatus = async (url: string, token: unknown): Promise<number> =>
   return response.status
 }
 
-/** Returns the reason of a rejected promise. */
+/** Returns the reason for which a promise rejects. */
 export const rejection = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => assert.fail("it was not refused"),

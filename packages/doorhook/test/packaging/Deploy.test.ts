@@ -1,5 +1,5 @@
 /**
- * The deployment files. Their own programs accept them, if installed, and the commands in them work.
+ * The deployment files. The programs that read them accept them, if installed, and the commands in them work.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -17,11 +17,11 @@ const read = (name: string): string => readFileSync(new URL(`../../../../docs/de
 const member = (value: unknown, name: string): unknown => Reflect.get(Object(value), name)
 const texts = (value: unknown): ReadonlyArray<string> => (Array.isArray(value) ? value.map(String) : [])
 
-/** Returns the arguments of `doorhook` in a unit's command line. */
+/** Returns the arguments of `doorhook` in the command line of a systemd unit. */
 const argumentsIn = (unit: string, key: string): ReadonlyArray<string> =>
   (new RegExp(`^${key}=(.*)$`, "m").exec(unit)?.[1] ?? "").split("doorhook.js ")[1]?.split(" ") ?? []
 
-/** Runs a command literally, in a temporary folder and on a free port, until it prints that it is ready. */
+/** Runs a command as written, except for a temporary folder and a free port, until it prints that it is ready. */
 const starts = Effect.fnUntraced(function* (args: ReadonlyArray<string>, ready: RegExp, shared?: string) {
   const folder = yield* temporaryFolder
   writeFileSync(join(folder, "directory.json"), JSON.stringify({ clients: [], users: [], buildings: [], tenants: [] }))
@@ -33,7 +33,7 @@ const starts = Effect.fnUntraced(function* (args: ReadonlyArray<string>, ready: 
   yield* startHere([...here, ...port, ...database], ready)
 }, Effect.scoped)
 
-/** Runs a program that checks a file. Any output on standard error counts as a problem. */
+/** Runs a program that checks a file, and returns its exit code and standard error. */
 const check = (program: string, args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) => {
   const { status, stderr } = spawnSync(program, args, { encoding: "utf8", env: { ...process.env, ...env } })
   return { status, stderr }
@@ -41,7 +41,7 @@ const check = (program: string, args: ReadonlyArray<string>, env: Readonly<Recor
 
 const isThere = (program: string, ...args: ReadonlyArray<string>): boolean => spawnSync(program, args).status === 0
 
-/** Compose, as a docker plugin or as a separate program. */
+/** Command of Docker Compose: the Docker plugin or the separate program. */
 const composeProgram = [["docker", "compose"], ["docker-compose"]].find(([program = "", ...args]) =>
   isThere(program, ...args, "version")
 )
@@ -50,7 +50,7 @@ describe("deployment files, read by their own programs", () => {
   for (const unit of ["doorhook.service", "doorhook-worker@.service"]) {
     it.live.runIf(isThere("systemd-analyze", "--version"))(`systemd accepts ${unit}`, () =>
       Effect.gen(function* () {
-        // Node.js might be installed elsewhere on this machine, and a missing program would be an error.
+        // A missing program would be an error, and Node.js might be installed elsewhere on this machine.
         const here = join(yield* temporaryFolder, unit)
         writeFileSync(here, read(unit).replaceAll("/usr/bin/node", process.execPath))
         const answer = check("systemd-analyze", ["verify", "--man=no", "--recursive-errors=no", here])

@@ -1,6 +1,6 @@
 /**
- * Uses the examples of the documentation like a reader: copies them, installs the packed archives, compiles and starts
- * them, and connects a third party.
+ * Uses the examples in the documentation as a reader would: copies them, installs the packed archives, compiles and
+ * starts the examples, and connects a third party.
  */
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { hashPassword } from "doorhook"
@@ -59,7 +59,7 @@ const install = async (packed: string, folder: string): Promise<void> => {
   await run("npm", ["install", "--prefer-offline", "--no-audit", ...archives], { cwd: folder })
 }
 
-/** Returns the output of a reader's compiler with the strictest settings. */
+/** Compiles the examples with the strictest TypeScript settings, and returns the compiler's output. */
 const checkTypes = async (folder: string): Promise<string> => {
   const compilerOptions = {
     target: "es2024",
@@ -136,7 +136,7 @@ export const describeExamples = (packed: string, folder: string, server: TestSer
         assert.strictEqual(yield* post(`${url}/doors/12/open`, { cookie }), 404)
         const opened = post(`${url}/doors/11/open`, { cookie })
         assert.include(yield* receives(url, token, opened), '"access_point":{"id":11,"name":"Front door"}')
-        // An event that can't be published also rolls back the entry.
+        // If the event can't be published, the host's own row is rolled back too.
         yield* sql(closed)
         assert.strictEqual(yield* opened, 500)
         assert.deepStrictEqual(yield* sql("SELECT count(*)::int AS entries FROM entries"), [{ entries: 1 }])
@@ -168,7 +168,7 @@ export const describeExamples = (packed: string, folder: string, server: TestSer
         yield* sql(closed)
         assert.strictEqual(yield* post(`${url}/entries`), 500)
         assert.deepStrictEqual(yield* sql("SELECT count(*)::int AS entries FROM app_entries"), [{ entries: 1 }])
-        // The exit code of Effect's runtime after a signal.
+        // Effect's runtime exits with 130 after a signal.
         assert.strictEqual((yield* stop).code, 130)
       })
     )
@@ -179,7 +179,7 @@ export const describeExamples = (packed: string, folder: string, server: TestSer
         yield* Effect.promise(() => run("npm", ["run", "--silent", "build"], { cwd: join(folder, "nest") }))
         const { stop, url } = yield* start("nest", { DATABASE: "memory" })
         yield* rings(url)
-        // Nest sends itself the signal again after closing.
+        // After closing, Nest sends itself the signal again, so the process has no exit code.
         assert.strictEqual((yield* stop).code, null)
       })
     )
@@ -197,7 +197,7 @@ export const describeExamples = (packed: string, folder: string, server: TestSer
         ])
         const fill = (text: string): string =>
           [...filled].reduce((before, [name, value]) => before.replaceAll(name, value), text)
-        /** Runs the page's block that calls this path. */
+        /** Runs the command block of the page that calls this path. */
         const call = (path: string) =>
           Effect.promise(async () => {
             const block = commands.find((text) => text.includes(path)) ?? ""
@@ -219,7 +219,7 @@ export const describeExamples = (packed: string, folder: string, server: TestSer
   })
 }
 
-/** After this statement, publishing fails. */
+/** Statement after which publishing fails. */
 const closed = "ALTER TABLE doorhook.events ADD CONSTRAINT closed CHECK (false) NOT VALID"
 
 const post = (url: string, headers: Readonly<Record<string, string>> = {}) =>
@@ -234,7 +234,7 @@ const receives = Effect.fnUntraced(function* (url: string, token: string, happen
   return receiver.received[0]?.body ?? ""
 })
 
-/** Authorizes a third party in doorhook's form, which then gets a call event. */
+/** Authorizes a third party in doorhook's form, rings, and checks that the third party gets the call event. */
 const rings = Effect.fnUntraced(function* (url: string) {
   const home = yield* Effect.promise(async () => (await fetch(`${url}/`)).text())
   assert.strictEqual(home, "North Tower")
@@ -250,8 +250,8 @@ const withSecrets = [
 ]
 
 /**
- * Ends an example. The example's request log must not contain a client secret or a portal link, and the guide must show
- * how to prevent it.
+ * Stops an example. Its request log must not contain a client secret or a portal link, and the guide must show the line
+ * that removes them.
  */
 const endsWithoutSecrets = Effect.fnUntraced(function* ({ name, stop, url }: Started) {
   for (const path of withSecrets) {
@@ -271,7 +271,7 @@ const endsWithoutSecrets = Effect.fnUntraced(function* ({ name, stop, url }: Sta
 
 const page = readFileSync(join(examples, "README.md"), "utf8")
 
-/** The calls on the page, each in its own block. */
+/** The shell blocks on the page, with one call each. */
 const commands = [...page.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block = ""]) => block)
 
 const [, authorize = ""] = /^(http:\S+\/oauth\/authorize\S+)$/m.exec(page) ?? []

@@ -1,6 +1,6 @@
 /**
- * Tests the image file without a container engine: runs its steps on the packed archives, in temporary folders instead
- * of the image's.
+ * Tests the Dockerfile without a container engine: runs its steps on the packed archives, in temporary folders instead
+ * of the image's folders.
  */
 import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -15,7 +15,7 @@ import { reachingRegistry } from "./Release.ts"
 
 const run = promisify(execFile)
 
-/** The instructions of both stages, each with its name and arguments. */
+/** The instructions in both stages of the Dockerfile, each with its name and arguments. */
 const instructions = readFileSync(new URL("../../../../docs/deploy/Dockerfile", import.meta.url), "utf8")
   .replaceAll("\\\n", " ")
   .split("\n")
@@ -29,10 +29,10 @@ const allOf = (name: string): ReadonlyArray<string> =>
 
 const argumentsOf = (text = "[]") => Schema.decodeUnknownSync(Schema.Array(Schema.String))(JSON.parse(text))
 
-/** Steps that are already done for the archives in `packed`. */
+/** Whether a step has already been done to make the archives in `packed`. */
 const isDone = (command: string): boolean => /^(npm ci|mkdir \/packed|npm run pack)/.test(command)
 
-/** Tests the image with the archives in a folder. */
+/** Tests the image with the archives in the folder `packed`. */
 export const describeImage = (packed: string): void => {
   it.live("builds, runs, is healthy, and stops", (context) =>
     Effect.scoped(

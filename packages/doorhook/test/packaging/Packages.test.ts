@@ -51,13 +51,13 @@ const startService = Effect.fnUntraced(function* (
   return { ...running, url }
 })
 
-/** Returns the number of threads of a process for files, name lookups and passwords. */
+/** Returns the number of threads in a process's libuv pool. */
 const poolSize = (pid: number | undefined): number =>
   readdirSync(`/proc/${pid}/task`).filter(
     (thread) => readFileSync(`/proc/${pid}/task/${thread}/comm`, "utf8") === "libuv-worker\n"
   ).length
 
-/** Commands of separately installed packages. */
+/** Commands that come from separately installed packages. */
 const separate = { simulate: "@doorhook/simulator", conformance: "@doorhook/conformance" } as const
 
 describe("the packages", () => {
@@ -69,7 +69,7 @@ describe("the packages", () => {
     const { engines } = Schema.decodeUnknownSync(Manifest)(
       JSON.parse(readFileSync(join(folder, "node_modules/doorhook/package.json"), "utf8"))
     )
-    // Like Node.js 20, which lacks such modules and can't link modules that import them.
+    // Behaves like Node.js 20, which has no `node:sqlite` and can't load modules that import it.
     const old = `import { registerHooks } from "node:module"
       registerHooks({ resolve: (specifier, context, next) => {
         if (specifier === "node:sqlite") throw new Error("No such built-in module: node:sqlite")
@@ -166,7 +166,7 @@ describe("the installed command", () => {
       const list = `"${process.execPath}" "${bin}" deliveries list --limit 1000 --url ${url}`
       const env = { ...process.env, DOORHOOK_OPERATOR_KEY: operatorKey, NO_COLOR: "1" }
       const listed = yield* Effect.promise(() => run("bash", ["-c", list], { env }))
-      // More than a pipe's buffer, so the command is still writing when its reader has gone.
+      // The output exceeds a pipe's buffer, so the command is still writing when `head` exits.
       assert.isAbove(listed.stdout.length, 65_536)
       for (const command of [list, list, `${list} --json`]) {
         const { stderr, stdout } = yield* Effect.promise(() =>
@@ -382,7 +382,7 @@ describe("the guide to embedding", () => {
         yield* Effect.promise(async () => {
           const installation = run("bash", ["-c", script], { cwd: root, env })
           if (!(await reachingRegistry("the guide to embedding", installation))) return context.skip()
-          // A link would point into the checkout.
+          // A symbolic link would point into the checkout.
           assert.isFalse(lstatSync(join(project, "node_modules/doorhook")).isSymbolicLink())
           const program = 'import { createDoorhook } from "doorhook"; console.log(typeof createDoorhook)'
           const imported = await run(process.execPath, ["--input-type=module", "--eval", program], { cwd: project })

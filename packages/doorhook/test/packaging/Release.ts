@@ -1,6 +1,6 @@
 /**
- * Rehearses a release: the release command publishes all packages to a registry in a folder, and npm installs them from
- * there.
+ * Rehearses a release: the release command publishes all packages to a local registry, and npm installs them from this
+ * registry.
  */
 import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -18,10 +18,10 @@ const { scripts } = Schema.decodeUnknownSync(Schema.Struct({ scripts: Schema.Rec
   JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 )
 
-/** npm's messages when it can't reach a registry. */
+/** Error codes in npm's output when it can't reach a registry. */
 const unreachable = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH/
 
-/** Whether an installation succeeded. Prints a note if there is no registry. */
+/** Whether an installation succeeded. Prints a note and returns false if no registry can be reached. */
 export const reachingRegistry = async (what: string, installation: Promise<unknown>): Promise<boolean> => {
   try {
     await installation
@@ -48,7 +48,7 @@ type Manifest = typeof Manifest.Type
 
 const manifestFiles = globSync(["packages/*/package.json", "{simulator,conformance}/package.json"], { cwd: root })
 
-/** Returns the manifests of published packages below a folder. */
+/** Returns the manifests of the published packages in a checkout. */
 const releasedIn = (folder: string): ReadonlyArray<Manifest> =>
   manifestFiles
     .map((file) => Schema.decodeUnknownSync(Manifest)(JSON.parse(readFileSync(join(folder, file), "utf8"))))

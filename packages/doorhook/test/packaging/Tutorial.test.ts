@@ -1,5 +1,5 @@
 /**
- * Runs the tutorial literally, with its files, commands and responses. Replaces only ports and the values that a reader
+ * Follows the tutorial literally: its files, commands and responses. Replaces only ports and the values that a reader
  * fills in.
  */
 import { assert, describe } from "@effect/vitest"
@@ -19,7 +19,7 @@ const page = readFileSync(new URL("../../../../docs/tutorial.md", import.meta.ur
 const blocksOf = (language: string): ReadonlyArray<string> =>
   [...page.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, "gm"))].map(([, text = ""]) => text)
 
-/** Returns the block of commands that contains a text. */
+/** Returns the command block that contains a text. */
 const commandsWith = (part: string): string => blocksOf("sh").find((text) => text.includes(part)) ?? ""
 
 /** Returns the arguments of the only `npx doorhook` line that contains a text. */

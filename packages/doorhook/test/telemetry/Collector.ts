@@ -4,7 +4,7 @@
 import type { Received } from "@doorhook/testkit/Receiver"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 
-/** Starts a collector on a free port. It stores exports, whose paths name their signals. */
+/** Starts a collector on a free port. The last segment of each export's path is its signal. */
 export const startCollector = startReceiver(() => ({
   status: 200,
   headers: { "content-type": "application/json" },
@@ -14,7 +14,7 @@ export const startCollector = startReceiver(() => ({
 /** Returns the signal of an export: traces, metrics or logs. */
 export const signalOf = ({ path }: Received): string => path.split("/").at(-1) ?? ""
 
-/** Returns all objects in a document with a certain member, at any depth. */
+/** Returns all objects in a document that have this member, at any depth. */
 export const objectsWith = (member: string, document: unknown): ReadonlyArray<Readonly<Record<string, unknown>>> => {
   if (typeof document !== "object" || document === null) return []
   const inner = Object.values(document).flatMap((value) => objectsWith(member, value))

@@ -33,7 +33,7 @@ const decode = Schema.decodeUnknownSync(
 const rules = decode(parse(read(file))).groups.flatMap((group) => group.rules)
 const page = read(new URL("operations.md", docs))
 
-/** Whether a program of Prometheus is installed. */
+/** Whether Prometheus's `promtool` is installed. */
 const hasPromtool = spawnSync("promtool", ["--version"]).status === 0
 
 /** Returns the error output of promtool; empty if it exits with 0. */

@@ -1,6 +1,6 @@
 /**
- * Telemetry of a complete flow: traces, metrics and logs over OTLP, and Prometheus. Every secret and every person in
- * the flow contains a marker, which must not appear in telemetry.
+ * Telemetry of a complete flow: traces, metrics and logs over OTLP, and Prometheus. Every secret and every person's
+ * name in the flow contains a marker, which must not appear in telemetry.
  */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
@@ -33,12 +33,12 @@ const dashboard: unknown = JSON.parse(
 
 const rules: unknown = parse(readFileSync(new URL("../../../../docs/prometheus-rules.yaml", import.meta.url), "utf8"))
 
-/** The metrics in expressions of the dashboard and the alerting rules. */
+/** Names of the metrics used in the dashboard and the alerting rules. */
 const namedMetrics = new Set(
   objectsWith("expr", [dashboard, rules]).flatMap(({ expr }) => String(expr).match(/doorhook_[a-z0-9_]+/g) ?? [])
 )
 
-/** Returns the point of a gauge with a certain value. */
+/** Returns the data point of a gauge that has this value. */
 const pointIn = (metric: unknown, value: number): unknown =>
   objectsWith("asDouble", metric).find(({ asDouble }) => asDouble === value)
 
@@ -141,7 +141,7 @@ describe("telemetry", () => {
       for (const name of namedMetrics) {
         const isThere = new RegExp(`^${name}(\\{| )`, "m").test(metrics)
         assert.isTrue(isThere, `the dashboard or the rules name ${name}, which is not at /metrics`)
-        // Prometheus splits a histogram into three metrics.
+        // Prometheus has three metrics for each histogram, and OTLP has one.
         assert.isTrue(names.has(name.replace(/_bucket$/, "")), `they name ${name}, which is not sent`)
       }
     })

@@ -20,12 +20,12 @@ type Headers = Readonly<Record<string, string>>
 /** The result of an operation. */
 export interface Reply {
   readonly status: number
-  /** The JSON:API document as text; none with 204. */
+  /** The JSON:API document as text; absent with status 204. */
   readonly document?: string
   readonly headers?: Headers
 }
 
-/** A request to an operation, with the token's identity. */
+/** A request to an operation, with the identity that the access token stands for. */
 interface Call<Name extends string> {
   readonly caller: Principal
   readonly query: QueryParameters<Name>
@@ -51,14 +51,14 @@ const notAcceptable = failure(406, {
   source: { header: "Accept" }
 })
 
-/** The rate limit headers for a request (draft-ietf-httpapi-ratelimit-headers), or its refusal. */
+/** The rate limit headers for a request (draft-ietf-httpapi-ratelimit-headers), or the refusal of the request. */
 type Limited = Exit.Exit<Headers, RequestFailure>
 
 const unlimited: Limited = Exit.succeed({})
 
 /**
- * Limits the requests per minute of an authorization in this process. Requests are counted by grant rather than by
- * token, so that refreshing the token does not reset the count.
+ * Limits an authorization's requests per minute in this process. Requests are counted by grant rather than by token, so
+ * that refreshing the token does not reset the count.
  */
 const makeRateLimit = (limit: number | null, now: () => number): ((grant: string) => Limited) => {
   if (limit === null) return () => unlimited
@@ -85,7 +85,7 @@ const makeRateLimit = (limit: number | null, now: () => number): ((grant: string
   }
 }
 
-/** Headers of every answer. */
+/** Headers sent with every answer. */
 const common = { vary: "Accept", "cache-control": "no-store" } as const
 
 export interface ApiEndpoint {
@@ -97,7 +97,10 @@ export interface ApiEndpoint {
   readonly open: (operation: string, path: `/v4/${string}`, document: string) => Route
 }
 
-/** Makes the factory of the API's routes. All routes must share one, because it counts requests for the rate limit. */
+/**
+ * Makes the factory of the API's routes. All routes must share one factory, because it counts requests for the rate
+ * limit.
+ */
 export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationServer | ApiSettings> = Effect.gen(
   function* () {
     const authorization = yield* AuthorizationServer
@@ -105,7 +108,7 @@ export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationSer
     const clock = Context.get(yield* Effect.context<never>(), Clock.Clock)
     const countRequest = makeRateLimit(requestsPerMinute, () => clock.currentTimeMillisUnsafe())
 
-    /** The media type of the answer; null if the client accepts none that doorhook supports. */
+    /** Chooses the media type of the answer; null if the client accepts none that doorhook supports. */
     const negotiate = (x: Exchange): MediaType.ApiMediaType | null =>
       plainJson ? MediaType.json : MediaType.negotiate(x.header("accept"))
 

@@ -13,7 +13,7 @@ export interface ApiSettingsShape {
   readonly configAlias: boolean
   /** Whether `meta.page_info` is repeated at the top level of a list, where some clients look for it. */
   readonly topLevelPageInfo: boolean
-  /** Maximum number of requests per minute and authorization; null for no limit. */
+  /** Maximum number of requests per minute for each authorization; null for no limit. */
   readonly requestsPerMinute: number | null
   /** The networks that deliveries are sent from, for receivers that filter by address. Empty by default. */
   readonly webhookSources: ReadonlyArray<IpNetwork.IpNetwork>
@@ -29,7 +29,7 @@ export const apiDefaults: ApiSettingsShape = {
 }
 
 export class ApiSettings extends Context.Service<ApiSettings, ApiSettingsShape>()("@doorhook/server/api/ApiSettings") {
-  /** Settings with defaults for those not given. */
+  /** Provides these settings, with defaults for those not given. */
   static layer(overrides: Partial<ApiSettingsShape> = {}): Layer.Layer<ApiSettings> {
     return Layer.succeed(ApiSettings, { ...apiDefaults, ...overrides })
   }

@@ -44,12 +44,12 @@ const unsupported = failure(415, {
 const readDocument = (x: Exchange): Effect.Effect<unknown, KnownError> =>
   MediaType.isReadable(x.header("content-type")) ? readJson(x, maxDocumentBytes) : Exit.fail(unsupported)
 
-/** The strong entity tag of a version (RFC 9110 section 8.8.3). */
+/** Returns the strong entity tag for a version (RFC 9110 section 8.8.3). */
 const entityTag = (version: number): string => `"${version}"`
 
 /**
- * The versions that the `If-Match` header of a request accepts (RFC 9110 section 13.1.1). Weak and unknown tags match
- * no version. Without the header, or with `*`, the result is null: every version matches.
+ * Returns the versions that the `If-Match` header of a request accepts (RFC 9110 section 13.1.1). Weak and unknown tags
+ * match no version. Without the header, or with `*`, returns null: every version matches.
  */
 const expectedVersions = (x: Exchange): ExpectedVersions => {
   const ifMatch = x.header("if-match")
@@ -60,7 +60,7 @@ const expectedVersions = (x: Exchange): ExpectedVersions => {
   })
 }
 
-/** Formats the cursor after a delivery, or at the beginning for 0. It is opaque to clients. */
+/** Formats the cursor that points after a delivery, or to the beginning for 0. Cursors are opaque to clients. */
 const formatCursor = (integration: IntegrationId, after: DeliveryId | 0): string =>
   Base64Url.encode(`${integration}.${after}`)
 
@@ -86,7 +86,7 @@ const readCursor = (id: IntegrationId, { after }: QueryParameters<"after">): Rea
         onSome: (found) => Exit.succeed<DeliveryId | 0>(found)
       })
 
-/** A delivery as JSON text. The event's data is included exactly as it was published. */
+/** Formats a delivery as JSON. The event's data is included exactly as it was published. */
 const deliveryText = ({ delivery, event }: FeedItem): string => {
   const id = formatDeliveryId(delivery.id)
   const attributes = JSON.stringify({
@@ -126,7 +126,10 @@ export const makeIntegrationRoutes = Effect.fnUntraced(function* ({ operation }:
       : written
   }
 
-  /** Cache of serialized resources. It works because stores return the same object until an integration changes. */
+  /**
+   * Cache of serialized resources. Stores return the same object until an integration changes, so the object can be the
+   * key.
+   */
   const texts = new WeakMap<Integration, { readonly base: string; readonly text: string }>()
   const resourceText = (integration: Integration): string => {
     const known = texts.get(integration)
@@ -142,7 +145,7 @@ export const makeIntegrationRoutes = Effect.fnUntraced(function* ({ operation }:
     headers: { etag: entityTag(integration.version) }
   })
 
-  /** The document of an integration with its new secret. */
+  /** Formats the document of an integration with its new secret. */
   const withSecret = (integration: Integration): string =>
     JSON.stringify({
       data: toResource(integration),
@@ -180,7 +183,7 @@ export const makeIntegrationRoutes = Effect.fnUntraced(function* ({ operation }:
           const { integration, replayed } = yield* integrations.create(caller, owned, yield* readDocument(x), key)
           return {
             status: settings.createdStatus,
-            // Only this answer contains the secret. A client that lost it can rotate the secret.
+            // Only this answer contains the secret. A client that has lost the secret can rotate it.
             document: replayed ? `{"data":${resourceText(integration)}}` : withSecret(integration),
             headers: { location: selfOf(integration), etag: entityTag(integration.version) }
           }

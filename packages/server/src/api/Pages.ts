@@ -2,7 +2,7 @@
  * Pagination of lists: reads the requested page and builds its document.
  *
  * There are two styles of parameters: `page` and `per` for existing clients, and `page[number]` and `page[size]` as in
- * JSON:API. Links use the style of the request.
+ * JSON:API. Links in a document use the style of the request.
  */
 import { Exit } from "effect"
 import { parameterFailure } from "../http/Failures.ts"
@@ -10,10 +10,10 @@ import type { QueryParameters, Read } from "../http/Query.ts"
 import { all } from "../http/Query.ts"
 import type { ApiSettingsShape } from "./ApiSettings.ts"
 
-/** The page size parameter in both styles. */
+/** Names of the page size parameter, one for each style. */
 export const sizeParameters = ["per", "page[size]"] as const
 
-/** The page parameters in both styles. */
+/** Names of all page parameters, in both styles. */
 export const pageParameters = ["page", "page[number]", ...sizeParameters] as const
 type PageParameter = (typeof pageParameters)[number]
 
@@ -22,10 +22,10 @@ const maxPageSize = 100
 
 /** A requested page. */
 export interface PageRequest {
-  /** The number of the page, from 1. */
+  /** The number of the page, starting at 1. */
   readonly number: number
   readonly size: number
-  /** The parameter names for links. */
+  /** The parameter names to use in links. */
   readonly names: { readonly number: PageParameter; readonly size: PageParameter }
 }
 
@@ -49,7 +49,7 @@ const readNumber = <Name extends PageParameter>(
   return Exit.fail(parameterFailure(name, `\`${name}\` must be a whole number from ${range.from} to ${range.to}.`))
 }
 
-/** Number of items on a page, and the parameter's name for links. */
+/** Maximum number of items on a page, and the parameter name to use in links. */
 export interface PageSize {
   readonly size: number
   readonly name: (typeof sizeParameters)[number]
@@ -73,10 +73,10 @@ export const readPage = (query: QueryParameters<PageParameter>): Read<PageReques
   }))
 }
 
-/** The number of items before a page. */
+/** Returns the number of items before a page. */
 export const offsetOf = ({ number, size }: PageRequest): number => (number - 1) * size
 
-/** The `meta.page_info` of a page. Page numbers are null where there is no such page. */
+/** The `meta.page_info` of a page. `next_page` and `prev_page` are null if there is no such page. */
 export interface PageInfo {
   readonly current_page: number
   readonly total_pages: number
@@ -106,7 +106,10 @@ export const pageInfo = ({ number, size }: PageRequest, count: number, total: nu
   }
 }
 
-/** Links to neighbouring pages (JSON:API 1.1 section 5.6). `url` is the URL of the list without page parameters. */
+/**
+ * Makes the links to the first, previous, next and last pages (JSON:API 1.1 section 5.6). `url` is the URL of the list
+ * without page parameters.
+ */
 export const pageLinks = (url: string, { names, size }: PageRequest, info: PageInfo) => {
   const linkTo = (number: number): string =>
     `${url}${url.includes("?") ? "&" : "?"}${new URLSearchParams([
@@ -121,9 +124,9 @@ export const pageLinks = (url: string, { names, size }: PageRequest, info: PageI
   }
 }
 
-/** A page and its list. */
+/** A page of a list. */
 interface PageOf {
-  /** The URL of the list with all parameters but those for pages. */
+  /** The URL of the list, with its parameters except for the page parameters. */
   readonly url: string
   readonly page: PageRequest
   /** The number of items in the list, up to the counting limit. */

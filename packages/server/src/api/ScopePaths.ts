@@ -30,10 +30,10 @@ export type ScopeKind = (typeof scopeKinds)[number]
 
 export const scopePath = ({ parameter, segment }: ScopeKind) => `/v4/${segment}/:${parameter}` as const
 
-/** The URL of an owner. */
+/** Returns the URL of an owner. */
 export const scopeUrl = (publicUrl: string, scope: Scope): string => `${publicUrl}/v4/${scope.type}s/${scope.id}`
 
-/** The URL of an owner's integrations. */
+/** Returns the URL of an owner's integrations. */
 export const collectionUrl = (publicUrl: string, scope: Scope): string => `${scopeUrl(publicUrl, scope)}/integrations`
 
 /** Reads the owner from the path. */

@@ -1,6 +1,6 @@
 /**
  * Read access to buildings, tenants and their events, which the document lists as protected resources (section 1).
- * Clients use it to find ids and to look up the events of webhooks.
+ * Clients use these routes to find ids, and to look up the events that webhooks were about.
  */
 import {
   BuildingId,
@@ -47,8 +47,8 @@ const tenantResource = ({ building_id, id, unit }: DirectoryTenant) => ({
 const idAtFirst = /^\{"id":(-?\d+)[,}]/
 
 /**
- * The `id` of an event's data if it is a string or a whole number, otherwise the event's own id. Numbers are copied as
- * text, because they may be larger than JavaScript's numbers can represent.
+ * Returns the `id` in an event's data if it is a string or a whole number, otherwise the event's own id. Numbers are
+ * copied as text, because they may be too large for JavaScript's numbers.
  */
 const idOf = ({ data, id }: Event): string => {
   // Fast path: most hosts write the id first, and only once.
@@ -66,7 +66,7 @@ const eventText = (type: string, event: Event): string => {
   return `{"type":"${type}","id":${JSON.stringify(idOf(event))},"attributes":${event.data},"meta":${meta}}`
 }
 
-/** The id of a public key: the first characters of its SHA-256. */
+/** Returns the id of a public key: the first 16 characters of its SHA-256 digest. */
 const keyIdOf = (publicKey: string) =>
   Effect.map(
     Crypto.use(({ sha256Text }) => sha256Text(publicKey)),
@@ -103,7 +103,7 @@ const readRange = (query: QueryParameters<TimeParameter | (typeof pageParameters
       ...(since !== null && { since }),
       ...(until !== null && { until })
     },
-    /** The filters, for links to other pages. */
+    /** The query string of the filters, for links to other pages. */
     filters: new URLSearchParams({
       ...(query.since !== undefined && { since: query.since }),
       ...(query.until !== undefined && { until: query.until })
@@ -210,8 +210,8 @@ export const makePremisesRoutes = Effect.fnUntraced(function* ({ open, operation
     })
 
   /**
-   * The networks that webhooks are sent from, for address filters in front of receivers (document section 5). It needs
-   * no token, because the administrators of filters may have no user account.
+   * The networks that webhooks are sent from, for address filters in front of receivers (document section 5). This
+   * route needs no token, because the administrators of filters might have no user account.
    */
   const sources = open(
     "webhook sources.list",

@@ -1,7 +1,7 @@
 /**
  * `/health/live` and `/health/ready` for load balancers and supervisors, and `/metrics` for Prometheus.
  *
- * Core maintains the counters. Gauges are measured for each request and put into a new registry, so that a gauge
+ * Core maintains the counters. Gauges are measured for each request and put into a new registry. Therefore a gauge
  * disappears if it can't be measured or its label no longer exists.
  */
 import { breakerCauses, DeliveryStore, deliveryStates, Dispatcher, isoOf } from "@doorhook/core"
@@ -46,7 +46,7 @@ export const makeHealthRoutes = Effect.gen(function* () {
     })
   )
 
-  /** The reason why a request may not read metrics; null if it may. */
+  /** Returns why a request may not read metrics; null if it may. */
   const refusalOf = (x: Exchange): Effect.Effect<RequestFailure | null> => {
     if (isKey === null) {
       const why = metricsFor === "anyone" ? null : whyNotLocal(x)
@@ -81,7 +81,7 @@ const healthAnswer = (status: 200 | 503, body: object): Answer => ({
   body: JSON.stringify(body)
 })
 
-/** Headers that proxies add but scrapers don't send: those in `x-`, except for those of Prometheus. */
+/** Headers that proxies add but scrapers don't send: all that begin with `x-`, except for those of Prometheus. */
 const unusualHeader = /^x-(?!prometheus-)/
 
 const isLoopbackAddress = (text: string): boolean =>
@@ -99,9 +99,9 @@ const isLoopbackHost = (host: string): boolean => {
   return name.toLowerCase() === "localhost" || isLoopbackAddress(name.replaceAll(/[[\]]/g, ""))
 }
 
-/** The reason why a request does not count as local; null if it does. */
+/** Returns why a request does not count as local; null if it does. */
 const whyNotLocal = (x: Exchange): string | null => {
-  // Hosts may pass web requests without the peer's address.
+  // A host might pass a web request without the peer's address, so an unknown peer is not local.
   if (x.peer === null || !isLoopbackAddress(x.peer)) return "This request comes from elsewhere."
   const added = proxyHeaderOf(x) ?? Object.keys(x.headers()).find((name) => unusualHeader.test(name))
   if (added !== undefined) return `This request carries \`${added}\`, a header that proxies add.`
@@ -125,11 +125,11 @@ const unauthorized = failure(
 const gauge = (name: string, description: string): Metric.Gauge<number> => Metric.gauge(name, { description })
 
 const gauges = {
-  // Values of the database, which several processes may share.
+  // Gauges of the database, which several processes may share.
   storeUp: gauge("doorhook_store_up", "1 if the database answered this measurement, else 0"),
   oldestDueAge: gauge("doorhook_oldest_due_age_seconds", "How long the oldest due delivery has been due, in seconds"),
   deliveries: gauge("doorhook_deliveries", "Deliveries in the database by state"),
-  // Values of this process.
+  // Gauges of this process.
   delivering: gauge("doorhook_delivering", "Open requests to receivers"),
   buffered: gauge("doorhook_buffered", "Deliveries in the queue of this process"),
   unsettled: gauge("doorhook_unsettled", "Finished attempts that are not recorded in the database yet"),
@@ -148,17 +148,17 @@ const gauges = {
   failing: gauge("doorhook_failing_integrations", "Integrations whose last attempt in this process failed"),
   consecutiveFailures: gauge(
     "doorhook_integration_consecutive_failures",
-    "Consecutive failed attempts in this process, for the integrations with the most"
+    "Consecutive failed attempts in this process, for the integrations with the most failures"
   ),
   failingSince: gauge(
     "doorhook_integration_failing_since_timestamp_seconds",
-    "Unix time of the first of an integration's consecutive failures, for the same integrations"
+    "Unix time of the first consecutive failure, for the integrations with the most failures"
   )
 }
 
 /**
- * Process metrics. Their names are those of all Prometheus clients; the heap metric has the name that Node.js exporters
- * use.
+ * Process metrics. The names are the same in all Prometheus clients; the heap metric has the name that Node.js
+ * exporters use.
  */
 const processMetrics = [
   ["process_cpu_seconds_total", "counter", "User and system CPU time of the process", () => cpuSeconds()],
@@ -174,7 +174,7 @@ const cpuSeconds = (): number => {
   return (system + user) / 1_000_000
 }
 
-/** The process metrics in the Prometheus text format. */
+/** Formats the process metrics in the Prometheus text format. */
 const processText = (): string =>
   processMetrics
     .map(([name, type, help, read]) => `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${name} ${read()}\n`)
@@ -214,8 +214,8 @@ const dispatcherSamples = (status: DispatcherStatus): ReadonlyArray<Sample> => [
 ]
 
 /**
- * Measures the gauges. If the store does not answer within `patience` milliseconds, the gauges of the database are left
- * out.
+ * Measures the gauges. If the store does not answer within `patience` milliseconds, all gauges of the database except
+ * `doorhook_store_up` are left out.
  */
 export const measureGauges = Effect.fnUntraced(function* (patience: number) {
   const store = yield* DeliveryStore
@@ -231,6 +231,6 @@ export const measureGauges = Effect.fnUntraced(function* (patience: number) {
   return measured
 })
 
-/** A copy of a registry with new gauges in place of earlier ones. */
+/** Returns a copy of a registry, with newly measured gauges in place of earlier ones. */
 const withMeasured = (kept: Metric.MetricRegistry, measured: Metric.MetricRegistry): Metric.MetricRegistry =>
   new Map([...measured, ...[...kept].filter(([, { id }]) => !gaugeNames.has(id))])

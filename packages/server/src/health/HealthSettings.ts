@@ -5,15 +5,15 @@ import { Context, Layer } from "effect"
 import type { Redacted } from "effect"
 
 export interface HealthSettingsShape {
-  /** Longest time that a due delivery may remain unclaimed while the service is ready, in milliseconds. */
+  /** Longest time that the oldest due delivery may wait before a process has made its first claim, in milliseconds. */
   readonly stallTimeout: number
   /** Longest time since the last successful claim, in milliseconds. By default, a process claims every second. */
   readonly claimPause: number
-  /** Longest time without recording an attempt while finished attempts wait to be recorded, in milliseconds. */
+  /** Longest time that finished attempts may wait without any being recorded, in milliseconds. */
   readonly recordPause: number
   /**
-   * Longest time that the store may take to answer or may refuse changes, in milliseconds. It is short, because load
-   * balancers have short timeouts.
+   * Longest time that the store may take to answer, and may refuse changes, in milliseconds. Must be short, because
+   * load balancers have short timeouts.
    */
   readonly patience: number
   /** Who may read `/metrics` without a `metricsKey`: programs on this machine, or any client. */
@@ -34,7 +34,7 @@ export const healthDefaults: HealthSettingsShape = {
 export class HealthSettings extends Context.Service<HealthSettings, HealthSettingsShape>()(
   "@doorhook/server/health/HealthSettings"
 ) {
-  /** Settings with defaults for those not given. */
+  /** Provides these settings, with defaults for those not given. */
   static layer(overrides: Partial<HealthSettingsShape> = {}): Layer.Layer<HealthSettings> {
     return Layer.succeed(HealthSettings, { ...healthDefaults, ...overrides })
   }

@@ -11,7 +11,9 @@ import type { HealthSettingsShape } from "./HealthSettings.ts"
 export interface HealthStatus extends DispatcherStatus {
   /** Time of the measurement, in milliseconds since the epoch. */
   readonly now: number
-  /** How long the oldest due delivery has been due, in milliseconds. 0 if none is due, null if the store did not answer. */
+  /**
+   * How long the oldest due delivery has been due, in milliseconds. 0 if none is due, null if the store did not answer.
+   */
   readonly oldest_due_age_ms: number | null
   /** Whether the store accepted a change within the last second. */
   readonly writable: boolean
@@ -19,7 +21,7 @@ export interface HealthStatus extends DispatcherStatus {
   readonly store_trouble: string | null
 }
 
-/** Queries the store. If it fails or takes longer than `patience` milliseconds, logs that and returns null. */
+/** Queries the store. If the query fails or takes longer than `patience` milliseconds, logs this and returns null. */
 export const askStore = <A, R>(
   ask: Effect.Effect<A, StoreError, R>,
   patience: number
@@ -35,16 +37,16 @@ export const askStore = <A, R>(
     )
   )
 
-/** How long something has been due, in milliseconds; 0 if nothing is due. */
+/** Returns how long something has been due, in milliseconds; 0 if nothing is due. */
 export const ageOf = (due: number | null, now: number): number => (due === null ? 0 : Math.max(0, now - due))
 
 /** How long the result of a probe is cached, in milliseconds. */
 const probeEvery = 1_000
 
 /**
- * Tests whether the store accepts changes, with a transaction that stores a setting unless it exists. Only one runs at
- * a time and its result is cached for a second, because it takes the database's write lock and anyone may request
- * readiness.
+ * Tests whether the store accepts changes, with a transaction that stores a setting unless it exists. Only one test
+ * runs at a time and its result is cached for a second, because the transaction takes the database's write lock and
+ * anyone may request readiness.
  */
 export class StoreProbe extends Context.Service<StoreProbe, { readonly isWritable: Effect.Effect<boolean> }>()(
   "@doorhook/server/health/StoreProbe"
@@ -63,7 +65,7 @@ export class StoreProbe extends Context.Service<StoreProbe, { readonly isWritabl
   )
 }
 
-/** A claim of no deliveries. Its result includes the due time of the next delivery. */
+/** Arguments of a claim that takes no deliveries. Its result includes the due time of the next delivery. */
 const nothing = {
   worker: "health",
   limit: 0,
@@ -71,7 +73,7 @@ const nothing = {
   limits: new Map<IntegrationId, number>()
 } as const
 
-/** Measures the health of this process. From the store it reads only one indexed value. */
+/** Measures the health of this process. Reads only one indexed value from the store. */
 export const checkHealth = Effect.fnUntraced(function* ({ patience }: HealthSettingsShape) {
   const store = yield* DeliveryStore
   const probe = yield* StoreProbe
@@ -106,8 +108,8 @@ export interface OutageDetail {
 }
 
 /**
- * The outage that deliveries wait for; null for none. The service is still ready during an outage, because it stores
- * publications and sends them later.
+ * Describes the outage that deliveries wait for; null if there is none. The service is still ready during an outage,
+ * because it stores events and sends them later.
  */
 export const outageDetail = ({ outage }: HealthStatus): OutageDetail | null =>
   outage === null
@@ -122,13 +124,13 @@ export const outageDetail = ({ outage }: HealthStatus): OutageDetail | null =>
 export interface NotReady {
   /** A code for programs. */
   readonly status: "store_unreachable" | "store_refuses_changes" | "stalled"
-  /** The problem and its consequences, for people. */
+  /** The problem and its consequences, for operators. */
   readonly detail: string
 }
 
 /**
- * The reason why the service is not ready; null if it is ready. A backlog that shrinks does not count as stalled,
- * however old its deliveries are.
+ * Returns why the service is not ready; null if it is ready. A process that keeps claiming and recording does not count
+ * as stalled, however old its backlog is.
  */
 export const notReadyReason = (
   {

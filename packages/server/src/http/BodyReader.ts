@@ -36,8 +36,8 @@ export interface BodyReader {
 }
 
 /**
- * Makes a reader that waits `timeout` milliseconds for each body. `run` starts the check that runs while bodies are
- * open.
+ * Makes a reader that waits at most `timeout` milliseconds for each body. `run` starts the fiber that checks the
+ * deadlines while bodies are open.
  */
 export const makeBodyReader = (
   timeout: number,

@@ -1,8 +1,8 @@
 /**
  * The network address of a client: the connection's address, or the one that trusted reverse proxies report.
  *
- * `X-Forwarded-For` is read from the right, where the nearest proxy appends, to the first untrusted address. The client
- * may have forged everything to the left of it.
+ * `X-Forwarded-For` is read from the right, where the nearest proxy appends, up to the first untrusted address. The
+ * client may have forged everything to the left of that address.
  */
 import { AddressPolicy } from "@doorhook/core"
 import { Effect, Result } from "effect"
@@ -12,11 +12,11 @@ import type { Exchange, Incoming } from "./Exchange.ts"
 /** Headers in which proxies report the original client. */
 const proxyHeader = /^(?:forwarded|via|x-forwarded-.*|x-real-ip|.*client-ip|(?:proxy|cf|cdn|fastly|fly|akamai)-.*)$/
 
-/** The name of the first header that proxies add; undefined if there is none. */
+/** Returns the name of the first header that only proxies add; undefined if there is none. */
 export const proxyHeaderOf = (x: Exchange): string | undefined =>
   Object.keys(x.headers()).find((name) => proxyHeader.test(name))
 
-/** Reads an address, which may have a port and brackets, from `X-Forwarded-For`. Null for anything else. */
+/** Reads an address from `X-Forwarded-For`, which may have a port and brackets; null for anything else. */
 const parseHop = (text: string): string | null => {
   const bare = text.startsWith("[") && text.endsWith("]") ? text.slice(1, -1) : text
   const address = Result.orElse(NetAddress.ipFromString(bare), () =>
@@ -25,7 +25,7 @@ const parseHop = (text: string): string | null => {
   return Result.isSuccess(address) ? NetAddress.formatIp(NetAddress.toCanonical(address.success)) : null
 }
 
-/** Finds the client's address. Logs once when requests come through an untrusted proxy. */
+/** Makes a function that finds the client's address. Logs once when requests come through an untrusted proxy. */
 export const makeClientAddress = (
   trustedProxies: AddressPolicy.AllowList,
   log: (warning: Effect.Effect<void>) => void

@@ -11,7 +11,7 @@ import { failure } from "./Failures.ts"
 export type BearerToken =
   /** No header, a scheme without a token, or another scheme. */
   | { readonly _tag: "Absent" }
-  /** A text that can't be an access token. */
+  /** A text with characters that no access token has. */
   | { readonly _tag: "Malformed"; readonly token: string }
   | { readonly _tag: "Token"; readonly token: string }
 
@@ -35,11 +35,11 @@ const withWrongToken = refusal(
   'Bearer realm="doorhook", error="invalid_token", error_description="The access token is not valid or has expired"'
 )
 
-/** The refusal of a request without a usable access token (RFC 6750 section 3.1). */
+/** Makes the refusal of a request without a usable access token (RFC 6750 section 3.1). */
 export const unauthorized = ({ _tag }: BearerToken): RequestFailure =>
   _tag === "Absent" ? withoutToken : withWrongToken
 
-/** The refusal of a request whose token lacks a scope (RFC 6750 section 3.1). */
+/** Makes the refusal of a request whose token lacks a scope (RFC 6750 section 3.1). */
 export const insufficientScope = (scope: string): RequestFailure =>
   failure(
     403,
@@ -54,13 +54,14 @@ export const insufficientScope = (scope: string): RequestFailure =>
   )
 
 /**
- * Matches several credentials in one header. It looks for schemes, because a single credential may also contain commas.
+ * Matches several credentials in one header. The pattern looks for schemes, because a single credential may contain
+ * commas too.
  */
 const several = /^(?:basic|bearer)\s[^,]*,\s*[\w-]+\s|,\s*(?:basic|bearer)\s/i
 
 /**
- * Whether a request has several `Authorization` headers. Such requests are refused: a proxy in front might have checked
- * a different one.
+ * Whether a request has several `Authorization` headers. Such requests are refused, because a proxy in front might have
+ * checked a different header.
  */
 export const isRepeated = ({ authorizations, header }: Pick<Incoming, "authorizations" | "header">): boolean => {
   const value = header("authorization")
@@ -78,8 +79,8 @@ export const repeatedAuthorization = failure(400, {
 const encoder = new TextEncoder()
 
 /**
- * Makes a function that tells whether a text equals the key. It compares hashes of equal length, so that timing reveals
- * nothing about the key. An empty text never matches, even if the key is empty.
+ * Makes a function that returns whether a text equals the key. The function compares hashes of equal length, so that
+ * timing reveals nothing about the key. An empty text never matches, even if the key is empty.
  */
 export const makeKeyCheck = Effect.fnUntraced(function* (key: Redacted.Redacted) {
   const crypto = yield* Crypto

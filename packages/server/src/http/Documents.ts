@@ -26,8 +26,8 @@ export const readJson = (x: Exchange, limit: number): Effect.Effect<unknown, Bod
   Effect.flatMap(readText(x, limit), parseJson)
 
 /**
- * Makes a problem's pointer refer to a value in the request (JSON:API 1.1 section 11). If a member is missing, the
- * pointer refers to the object that lacks it.
+ * Makes a problem's pointer refer to an existing value in the request (JSON:API 1.1 section 11). If a member is
+ * missing, the pointer refers to the object that lacks it.
  */
 const reachable = ({ detail, pointer }: Problem): Problem => {
   if (detail !== missingMember) return { pointer, detail }
@@ -36,7 +36,7 @@ const reachable = ({ detail, pointer }: Problem): Problem => {
 }
 
 /**
- * Decodes a document with a schema. Fails with all problems under a title. Unknown members are ignored unless
+ * Decodes a document with a schema. The failure lists all problems under `title`. Unknown members are ignored unless
  * `onExcessProperty` is "error".
  */
 export const decodeDocument = <A>(
@@ -50,7 +50,7 @@ export const decodeDocument = <A>(
     (error) => new InvalidInput({ title, problems: Array.map(schemaProblems(error), reachable) })
   )
 
-/** The `Idempotency-Key` of a request; null without one. */
+/** Reads the `Idempotency-Key` of a request; null without one. */
 export const idempotencyKeyOf = (x: Pick<Exchange, "header">) => {
   const text = x.header("idempotency-key")
   return text === undefined ? Exit.succeed(null) : Effect.fromResult(readIdempotencyKey(text))

@@ -16,7 +16,7 @@ import type { Answer } from "./Route.ts"
  */
 export const routerConfig = { caseSensitive: true, ignoreDuplicateSlashes: false, maxParamLength: 3 * 255 } as const
 
-/** Removes the path of the public URL, under which a host may mount these routes, from a target. */
+/** Removes the public URL's path from a target, because a host may mount these routes under that path. */
 const withoutPrefix = (target: string, publicUrl: string): string => {
   const at = publicUrl.indexOf("/", publicUrl.indexOf("//") + 2)
   const prefix = at === -1 ? "" : publicUrl.slice(at)
@@ -24,8 +24,8 @@ const withoutPrefix = (target: string, publicUrl: string): string => {
 }
 
 /**
- * The target of a request below doorhook's public URL; null if the request is for the host. Uses the original URL,
- * because a router with a prefix removes the prefix from the URL.
+ * Returns a request's target below doorhook's public URL; null if the request is for the host. Uses the original URL,
+ * because a router with a prefix removes the prefix from `url`.
  */
 const ownTarget = ({ originalUrl }: HttpServerRequest.HttpServerRequest, publicUrl: string): string | null => {
   const target = originForm(originalUrl)
@@ -36,7 +36,7 @@ const ownTarget = ({ originalUrl }: HttpServerRequest.HttpServerRequest, publicU
 const rawHeadersOf = (source: unknown): ReadonlyArray<string> =>
   Predicate.hasProperty(source, "rawHeaders") && Array.isArray(source.rawHeaders) ? source.rawHeaders.map(String) : []
 
-/** The body of an Effect request. `run` runs effects in the context of the request's fiber. */
+/** Adapts the body of an Effect request. `run` runs effects in the context of the request's fiber. */
 const bodyOf = (
   request: HttpServerRequest.HttpServerRequest,
   run: (effect: Effect.Effect<void>) => () => void
@@ -54,7 +54,7 @@ const bodyOf = (
           onFailure: (error) =>
             Effect.sync(() => {
               const isTooLarge = error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
-              // Triggers the route's own refusal of a body that is too large.
+              // One byte too many, so the route refuses the body in its own format.
               if (isTooLarge) chunk(new Uint8Array(maxBody + 1))
               else end(false)
             })
@@ -63,7 +63,7 @@ const bodyOf = (
     )
 })
 
-/** Limit of bodies that Effect reads, in bytes. It is more than any route accepts. */
+/** Maximum size of bodies that Effect reads, in bytes. Larger than any route accepts. */
 const maxBody = 2 * 1_024 * 1_024
 
 const incomingOf = (
@@ -89,13 +89,13 @@ const responseOf = ({ body, headers, status }: Answer): HttpServerResponse.HttpS
     : HttpServerResponse.uint8Array(body, options)
 }
 
-/** The router's response to a path without a route. */
+/** Fails like the router itself for a path without a route. */
 const notFound = (request: HttpServerRequest.HttpServerRequest) =>
   Effect.die(new HttpServerError.HttpServerError({ reason: new HttpServerError.RouteNotFound({ request }) }))
 
 /**
- * Disables the request log of effect/http for doorhook's paths on all servers, because query strings can contain a
- * client's secret.
+ * Disables effect/http's request log for doorhook's paths on all servers, because query strings can contain a client's
+ * secret.
  */
 const unlogged = HttpRouter.middleware(
   Effect.map(
@@ -110,9 +110,9 @@ const unlogged = HttpRouter.middleware(
 )
 
 /**
- * Adds all routes to the caller's own router. Its other routes are not affected. A router decodes `/%6fperator/events`
- * to `/operator/events`. Therefore doorhook checks the original path and answers only paths in its own exact spelling
- * below its public URL.
+ * Adds all routes to the caller's own router. The router's other routes are not affected. A router decodes
+ * `/%6fperator/events` to `/operator/events`. Therefore doorhook checks the original path, and answers it only if it is
+ * spelled exactly and below the public URL.
  */
 export const routesOf = <E, R>(
   surface: Layer.Layer<HttpSurface, E, R>
@@ -137,7 +137,7 @@ export const routesOf = <E, R>(
         return Effect.map(answer(incomingOf(request, target, run)), responseOf)
       })
       const prefixes = [...ownPrefixes, `${metadataPath}/`] as const
-      // A wildcard route also matches the path without the wildcard.
+      // A wildcard route matches the path without the wildcard too.
       const paths = ownPaths.filter((path) => !prefixes.some((prefix) => prefix === `${path}/`))
       for (const path of [...paths, ...prefixes.map((prefix) => `${prefix}*` as const)]) {
         yield* router.add("*", path, handler)

@@ -1,5 +1,5 @@
 /**
- * A request in the form that handlers use. It comes from `node:http`, a web request, or an Effect router.
+ * A request in the form that handlers use. The original comes from `node:http`, a web request, or an Effect router.
  */
 import { Effect, Exit } from "effect"
 import type { IncomingMessage } from "node:http"
@@ -14,8 +14,8 @@ export interface BodySource {
   /** Length from `Content-Length`, in bytes; null without one. */
   readonly declared: number | null
   /**
-   * Starts reading. `chunk` returns false when no more is needed. `end` is called at most once, with false if the body was
-   * cut off. Returns a function that stops reading.
+   * Starts reading. `chunk` returns false when no more bytes are needed. `end` is called at most once, with false if
+   * the body was cut off. Returns a function that stops reading.
    */
   readonly start: (chunk: (bytes: Uint8Array) => boolean, end: (isWhole: boolean) => void) => () => void
 }
@@ -29,11 +29,11 @@ export interface Exchange {
   readonly path: string
   /** The query as the client sent it, without the question mark. Empty if there is none. */
   readonly query: string
-  /** The client's address: the peer's, or the one that trusted proxies report. Null if unknown. */
+  /** The client's address: the peer's address, or the address that trusted proxies report. Null if unknown. */
   readonly address: string | null
-  /** The address of the connection's other end; null if unknown. */
+  /** The address at the other end of the connection; null if unknown. */
   readonly peer: string | null
-  /** A header by its lower-case name. Repeated headers are joined by commas. */
+  /** Returns a header by its lower-case name. Repeated headers are joined by commas. */
   readonly header: (name: string) => string | undefined
   /** All headers by their lower-case names. */
   readonly headers: () => Readonly<Record<string, string>>
@@ -43,7 +43,7 @@ export interface Exchange {
   readonly read: (limit: number, done: (body: BodyExit) => void) => () => void
 }
 
-/** A body that the host has already read, and its media type, which may be empty. */
+/** A body that the host has already read. `type` is its media type, which may be empty. */
 export interface ReadBody {
   readonly type: string
   readonly content: Uint8Array
@@ -71,7 +71,7 @@ const readBytes = (x: Exchange, limit: number): Effect.Effect<Uint8Array, BodyEr
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
-/** Decodes UTF-8. Refuses invalid bytes, because the stored text must equal the sent one. */
+/** Decodes UTF-8. Refuses invalid bytes, because the stored text must equal the sent text. */
 export const decodeText = (bytes: Uint8Array): Exit.Exit<string, BodyUnreadable> => {
   try {
     return Exit.succeed(utf8.decode(bytes))
@@ -86,7 +86,9 @@ export const readText = (x: Exchange, limit: number): Effect.Effect<string, Body
 
 const nameOfAuthorization = "authorization"
 
-/** The values of the `Authorization` headers in `rawHeaders` of `node:http`, which alternates names and values. */
+/**
+ * Returns the values of the `Authorization` headers in `rawHeaders` of `node:http`, which alternates names and values.
+ */
 export const authorizationsIn = (rawHeaders: ReadonlyArray<string>): ReadonlyArray<string> => {
   const values: Array<string> = []
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -100,7 +102,7 @@ export const authorizationsIn = (rawHeaders: ReadonlyArray<string>): ReadonlyArr
 const text = (value: string | ReadonlyArray<string> | undefined): string | undefined =>
   typeof value === "object" ? value.join(", ") : value
 
-/** The declared length of a body; null if it is chunked or missing. */
+/** Returns the declared length of a body; null if the body is chunked or missing. */
 export const declaredLength = (header: string | undefined): number | null =>
   header === undefined ? null : Number(header)
 
@@ -111,7 +113,7 @@ const bodyHeaders: ReadonlySet<string> = new Set(["content-length", "content-enc
 export const originForm = (target: string): string =>
   target.startsWith("/") ? target : target.replace(/^https?:\/\/[^/?]*(?=\/)/i, "")
 
-/** Converts a `node:http` request. `read` is its body if it was already read. */
+/** Converts a `node:http` request. `read` is the request's body if the host has already read it. */
 export const fromNode = (request: IncomingMessage, read?: ReadBody): Incoming => ({
   method: request.method ?? "GET",
   target: originForm(request.url ?? "/"),
@@ -131,7 +133,7 @@ export const fromNode = (request: IncomingMessage, read?: ReadBody): Incoming =>
   body: () => (read === undefined ? nodeBody(request) : readBody(read.content))
 })
 
-/** A body that is already in memory. */
+/** Makes a source for a body that is already in memory. */
 const readBody = (content: Uint8Array): BodySource => ({
   declared: content.length,
   start: (chunk, end) => {
@@ -171,7 +173,7 @@ const nodeBody = (request: IncomingMessage): BodySource => ({
   }
 })
 
-/** Converts a web request. `peer` is the address of the connection's other end, which a `Request` lacks. */
+/** Converts a web request. `peer` is the address at the other end of the connection, which a `Request` lacks. */
 export const fromWeb = (request: Request, peer: string | null): Incoming => {
   // The path as the client sent it, except for dot segments, which `URL` resolves.
   const { pathname, search } = new URL(request.url)
@@ -190,7 +192,7 @@ export const fromWeb = (request: Request, peer: string | null): Incoming => {
         let isStopped = false
         const stop = () => {
           isStopped = true
-          // Errors while the stream is cancelled no longer matter.
+          // Errors during cancellation don't matter.
           void reader?.cancel().catch(() => undefined)
         }
         const pull = async () => {

@@ -42,18 +42,18 @@ const ErrorSource = Schema.Struct({
 const PageSentence = Schema.Struct({ ...Sentence.fields, key: Schema.String })
 export type PageSentence = typeof PageSentence.Type
 
-/** A problem, as a member of an error answer. */
+/** A problem as it appears in an error answer. */
 const ErrorObject = Schema.Struct({
   /** A code for programs. */
   code: Schema.String,
-  /** A summary, the same for each problem with this code. */
+  /** A summary, always the same for this code. */
   title: Schema.String,
   /** What is wrong in this request, and what is accepted. */
   detail: Schema.String,
   source: Schema.optionalKey(ErrorSource)
 })
 
-/** A problem. Pages show its sentence in their language. Other answers have its detail, in English. */
+/** A problem. Pages show `said` in their language; other answers contain `detail`, in English. */
 const ErrorDetail = Schema.Struct({ ...ErrorObject.fields, said: Schema.optionalKey(PageSentence) })
 export type ErrorDetail = typeof ErrorDetail.Type
 
@@ -70,7 +70,7 @@ export const ErrorDocument = Schema.Struct({
   )
 }).annotate({ identifier: "Errors" })
 
-/** A request that was wrong or could not be carried out. It changed nothing. */
+/** The failure of a request that was wrong or could not be carried out. It changed nothing. */
 export class RequestFailure extends Schema.TaggedError<RequestFailure>()("RequestFailure", {
   status: Schema.Int,
   errors: Schema.NonEmptyArray(ErrorDetail),
@@ -82,14 +82,14 @@ export class RequestFailure extends Schema.TaggedError<RequestFailure>()("Reques
   }
 }
 
-/** A failure with one problem. */
+/** Makes a failure with one problem. */
 export const failure = (
   status: number,
   detail: ErrorDetail,
   headers: Readonly<Record<string, string>> = {}
 ): RequestFailure => new RequestFailure({ status, errors: [detail], headers })
 
-/** A failure with one problem, which pages show in their language. */
+/** Makes a failure with one problem, which pages show in their language. */
 const sayFailure = (
   status: number,
   { code, title }: Pick<ErrorDetail, "code" | "title">,
@@ -97,7 +97,7 @@ const sayFailure = (
   headers?: Readonly<Record<string, string>>
 ): RequestFailure => failure(status, { code, title, detail: english(said), said }, headers)
 
-/** A problem with a query parameter. */
+/** Makes a problem with a query parameter. */
 export const parameterProblem = (parameter: string, detail: string): ErrorDetail => ({
   code: "invalid_parameter",
   title: "Invalid query parameter",
@@ -105,11 +105,11 @@ export const parameterProblem = (parameter: string, detail: string): ErrorDetail
   source: { parameter }
 })
 
-/** A failure with one problem, with a query parameter. */
+/** Makes a failure with one problem, which concerns a query parameter. */
 export const parameterFailure = (parameter: string, detail: string): RequestFailure =>
   failure(400, parameterProblem(parameter, detail))
 
-/** The error document of a failure (JSON:API 1.1 section 11), with the request id. */
+/** Formats a failure as an error document (JSON:API 1.1 section 11), with the request id. */
 export const failureBody = (id: string, { errors, status }: RequestFailure): string => {
   const document: typeof ErrorDocument.Type = {
     errors: errors.map(({ said: _said, ...error }) => ({ id, status: String(status), ...error }))
@@ -181,14 +181,14 @@ const mismatches = {
   client_made_id: [403, "client_id_forbidden", "Client-made id", "/data/id"]
 } as const
 
-/** The address does not exist, or the caller may not see it. */
+/** Makes the failure for an address that does not exist, or that the caller may not see. */
 export const notFound = (detail: string): RequestFailure =>
   failure(404, { code: "not_found", title: "Not found", detail })
 
 /** The failure for an address without a route. */
 export const nothingHere = sayFailure(404, { code: "not_found", title: "Not found" }, say("error_nothing_here"))
 
-/** The address does not support the method (RFC 9110 section 15.5.6). */
+/** Makes the failure for a method that the address does not support (RFC 9110 section 15.5.6). */
 export const notAllowed = (allow: string): RequestFailure =>
   sayFailure(405, { code: "method_not_allowed", title: "Method not allowed" }, say("error_method", { allow }), {
     allow
@@ -200,7 +200,7 @@ export const internalError = sayFailure(500, { code: "internal_error", title: "I
 /** The failure of a request that was interrupted because the service stopped. */
 export const stopped = sayFailure(503, { code: "unavailable", title: "Temporarily unavailable" }, say("error_stopped"))
 
-/** The sentence for the caller. Messages of the database or the host only go to the log. */
+/** Chooses the sentence for the caller. The database's or the host's own messages go only to the log. */
 const unavailableSaid = (error: StoreError | DirectoryError): Sentence => {
   const outcome = error._tag === "StoreError" ? error.outcome : undefined
   if (outcome === "unknown") return say("error_answer_lost")
@@ -224,8 +224,8 @@ const unavailable = (error: StoreError | DirectoryError): RequestFailure => {
 const keySource = { header: "Idempotency-Key" }
 
 /**
- * Converts a problem with a document. The detail of a problem without a code is a predicate, so the pointer is its
- * subject.
+ * Converts a problem with a document. Without a code, `detail` is a predicate like "must be a number", so the pointer
+ * is added as its subject.
  */
 const documentProblem = (kind: string, { code, detail, pointer, said, title = kind }: Problem): ErrorDetail => ({
   code: code ?? "invalid",
@@ -253,7 +253,7 @@ const refusalOf = (error: KnownError): RequestFailure => {
       return failure(
         error.status,
         { code: error.error, title: "Refused", detail: error.error_description },
-        // Only a 401 may have a challenge. With other statuses, clients would then ignore the error code.
+        // Only a 401 may have a challenge. With other statuses, a challenge would make clients ignore the error code.
         error.status === 401 ? { "www-authenticate": 'Basic realm="doorhook", charset="UTF-8"' } : {}
       )
     case "TooManyAttempts":
@@ -333,7 +333,7 @@ export interface Outcome {
   readonly log: Effect.Effect<void> | null
 }
 
-/** The outcome of a failed handler. Details of a defect go only to the log. */
+/** Returns the outcome of a failed handler. Details of a defect go only to the log. */
 export const outcomeOf = (cause: Cause.Cause<KnownError>): Outcome => {
   const error = Option.getOrNull(Cause.findErrorOption(cause))
   const refusal = error === null ? internalError : toRequestFailure(error)

@@ -8,7 +8,7 @@ export interface HttpSettingsShape {
   /** Networks of the reverse proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: AddressPolicy.AllowList
   /**
-   * How long a body may take to arrive, in milliseconds. Must be shorter than the server's own request timeout.
+   * How long a request body may take to arrive, in milliseconds. Must be shorter than the server's own request timeout.
    */
   readonly bodyTimeout: number
   /** Origins whose pages may call the token, revocation and `/v4` routes (CORS), like `https://app.example`. */

@@ -1,6 +1,6 @@
 /**
- * The HTTP surface: the table of routes, and what all requests share: request ids, client addresses, 404 and 405,
- * failures, cross-origin rules and common headers.
+ * The HTTP surface: the table of routes, and the handling that all requests share. This includes request ids, client
+ * addresses, 404 and 405, failures, cross-origin rules and common headers.
  *
  * A request becomes an `Exchange`, its route returns an `Effect<Answer>`, and the answer is written back to the
  * request's source. A handler that returns an `Exit` needs no fiber.
@@ -29,7 +29,7 @@ const isExit = <A, E>(effect: Effect.Effect<A, E>): effect is Exit.Exit<A, E> =>
 
 const requestIdHeader = "x-request-id"
 
-/** Request ids of clients that are safe in headers and log lines. Others are replaced. */
+/** Matches request ids from clients that are safe in headers and log lines. Other ids are replaced. */
 const acceptableId = /^[\w.:-]{1,128}$/
 
 const idPool = Buffer.alloc(4_096)
@@ -104,7 +104,9 @@ const atRoot = notFound(
 const isBelow = (path: string, prefix: string): boolean =>
   path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === "/")
 
-/** Headers that browsers may send across origins, and below those that they may read. */
+/**
+ * Request headers that browsers may send across origins. `exposedHeaders` are the response headers that they may read.
+ */
 const preflightHeaders = {
   "access-control-allow-headers": "authorization, content-type, accept, idempotency-key, if-match, x-request-id",
   "access-control-max-age": "600"
@@ -144,7 +146,7 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
   const addressOf = makeClientAddress(trustedProxies, fork)
   const origins = new Set(browserOrigins)
 
-  /** The failure format for an address without a route, taken from neighbouring routes. */
+  /** Returns the failure format for an address without a route, which is that of neighbouring routes. */
   const neighbours = (path: string): Face => {
     if (isBelow(path, "/v4")) return faces.api
     return isBelow(path, "/oauth") || isBelow(path, "/.well-known/oauth-authorization-server") ? faces.oauth : jsonFace
@@ -171,7 +173,7 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
     return refuse(x, refusal)
   }
 
-  /** CORS headers for the browser's origin; null if the origin or the resource allows none. */
+  /** Returns CORS headers for the browser's origin; null if the origin or the resource is not open to other origins. */
   const crossOrigin = (incoming: Incoming, resource: Resource | undefined): Answer["headers"] | null => {
     const origin = origins.size === 0 ? undefined : incoming.header("origin")
     if (origin === undefined || !origins.has(origin)) return null
@@ -211,8 +213,8 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
   }
 
   /**
-   * Runs an effect and passes its answer to `done`. Returns a function that cancels it, or null if it has already
-   * finished.
+   * Runs an effect and passes its answer to `done`. Returns a function that cancels the effect, or null if the effect
+   * has already finished.
    */
   const settle = (x: Exchange, answer: Effect.Effect<Answer>, done: (answer: Answer) => void): (() => void) | null => {
     if (isExit(answer)) {
@@ -235,7 +237,7 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
     }
   }
 
-  /** Answers a request. Returns a function that cancels it, or null if it has already been answered. */
+  /** Answers a request. Returns a function that cancels the request, or null if it has already been answered. */
   const respond = (incoming: Incoming, done: (answer: Answer, x: Exchange) => void): (() => void) | null => {
     const x: Exchange = new ReceivedRequest(incoming, addressOf(incoming), bodies)
     const target = targetOf(incoming, x)
@@ -283,7 +285,7 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
   }
 })
 
-/** The headers of an answer, including the common ones. */
+/** Returns the headers of an answer, including the common headers. */
 const headersOf = ({ headers }: Answer, { also, id }: Exchange): Readonly<Record<string, string>> => ({
   ...also,
   ...headers,
@@ -294,7 +296,7 @@ const headersOf = ({ headers }: Answer, { also, id }: Exchange): Readonly<Record
 const lengthOf = (body: string | Uint8Array): number =>
   typeof body === "string" ? Buffer.byteLength(body) : body.length
 
-/** Statuses without a body and a length (RFC 9110 sections 8.6 and 15.3.5). */
+/** Whether answers with a status have neither body nor length (RFC 9110 sections 8.6 and 15.3.5). */
 const isBodiless = (status: number): boolean => status === 204 || status === 304
 
 /** An answer that waits to be written to its connection. */
@@ -314,7 +316,7 @@ const writeOutgoing = (): void => {
     try {
       writeNode(request, response, answer, x)
     } catch (error) {
-      // Thrown later, so that the other answers are still written.
+      // The error is thrown later, so that the other answers are still written.
       process.nextTick(() => {
         throw error
       })
@@ -323,8 +325,8 @@ const writeOutgoing = (): void => {
 }
 
 /**
- * Writes all answers of an event loop turn together at the end of the turn. A reader on the same machine, like a proxy,
- * then wakes up once per turn. A wake-up for each answer would cost more than most requests.
+ * Writes all answers of an event loop turn together at the end of the turn. Therefore a reader on the same machine,
+ * like a proxy, wakes up once per turn. A wake-up for each answer would cost more than most requests.
  */
 const sendNode = (request: IncomingMessage, response: ServerResponse, answer: Answer, x: Exchange): void => {
   if (outgoing.push({ request, response, answer, x }) === 1) setImmediate(writeOutgoing)
@@ -340,7 +342,8 @@ const writeNode = (request: IncomingMessage, response: ServerResponse, answer: A
   list.push(requestIdHeader, x.id, "x-content-type-options", "nosniff")
   if (!isBodiless(status)) list.push("content-length", body === null ? 0 : lengthOf(body))
   if (!request.complete) {
-    // Only HTTP/1 connections are closed: an HTTP/2 stream ends with its answer and shares its connection with others.
+    // Only HTTP/1 connections are closed. An HTTP/2 stream ends with its answer and shares its connection with other
+    // streams.
     const isLast = request.httpVersionMajor === 1 && (isTooLong(request) || status === 413)
     if (isLast) {
       if (headers["connection"] === undefined) list.push("connection", "close")
@@ -358,7 +361,7 @@ const maxDiscarded = 64 * 1_024
 /** How long a client has to read an answer before its connection is closed, in milliseconds. */
 const closeGrace = 1_000
 
-/** Closes a connection so that a client that is still sending can read the answer. */
+/** Closes a connection in such a way that a client that is still sending can read the answer. */
 const closeGently = (socket: Socket): void => {
   if (socket.destroyed) return
   socket.end()
@@ -367,8 +370,8 @@ const closeGently = (socket: Socket): void => {
 }
 
 /**
- * Makes Node close the connection gently after the answer. By default it closes immediately, and a client that is still
- * sending could miss the answer.
+ * Makes Node close the connection with `closeGently` after the answer. By default Node closes it immediately, and a
+ * client that is still sending could miss the answer.
  */
 const closesGently = (socket: Socket): void => {
   socket.destroySoon = () => closeGently(socket)
@@ -377,7 +380,7 @@ const closesGently = (socket: Socket): void => {
 /** Whether the rest of a body is too long to be discarded. */
 const isTooLong = ({ headers }: IncomingMessage): boolean => Number(headers["content-length"] ?? 0) > maxDiscarded
 
-/** Discards the rest of a body to keep the connection usable. If it is too long, closes the connection. */
+/** Discards the rest of a body to keep the connection usable. If the rest is too long, closes the connection. */
 const discardRest = (request: IncomingMessage): void => {
   if (request.complete || request.destroyed) return
   // Marks the body as read. Otherwise Node would discard all of it, whatever its length.
@@ -400,8 +403,8 @@ const webResponse = (request: Request, answer: Answer, x: Exchange): Response =>
 }
 
 /**
- * An answer for a request outside the routes, for example one that can't be read or that arrives before the service
- * runs.
+ * Makes an answer to a request that no route handles, for example because it can't be read or the service is still
+ * starting.
  */
 export const bareAnswer = (refusal: RequestFailure): Answer & { readonly id: string; readonly body: string } => {
   const id = newId()

@@ -1,5 +1,5 @@
 /**
- * A `node:http` server for the surface. It starts to listen before other resources are acquired, and closes after they
+ * A `node:http` server for the surface. The server listens before other resources are acquired, and closes after they
  * are released.
  */
 import { Context, Effect, Layer, Predicate, Schema } from "effect"
@@ -12,7 +12,7 @@ import type { RequestFailure } from "./Failures.ts"
 import { failure } from "./Failures.ts"
 import { bareAnswer } from "./HttpSurface.ts"
 
-/** The server can't listen at the address. */
+/** The server can't listen on this address and port. */
 export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", {
   host: Schema.String,
   port: Schema.Int,
@@ -37,7 +37,10 @@ export interface ListenerOptions {
   readonly bodyTimeout: number
 }
 
-/** Additional time to answer a request whose head and body took too long, in milliseconds. */
+/**
+ * Node's own request timeout exceeds the timeouts of head and body by this time, in milliseconds, so that doorhook can
+ * answer a slow request first.
+ */
 const grace = 5_000
 
 /** How long open requests may take to finish when the server closes, in milliseconds. */
@@ -87,7 +90,7 @@ const bareText = (refusal: RequestFailure): string => {
   ].join("\r\n")
 }
 
-/** The next response on a connection; null if no request is open. */
+/** Returns the next response on a connection; null if no request is open. */
 const responseOn = (socket: Duplex): ServerResponse | null =>
   Predicate.hasProperty(socket, "_httpMessage") && socket["_httpMessage"] instanceof ServerResponse
     ? socket["_httpMessage"]
@@ -98,7 +101,7 @@ const answerUnreadable = (error: Error, socket: Duplex): void => {
   const response = responseOn(socket)
   // Finish earlier requests first, because answers must be in the order of the requests.
   if (response?.req.complete === true) return void response.once("finish", () => answerUnreadable(error, socket))
-  // Nothing can be sent if another answer has begun.
+  // If another answer has begun, nothing more can be sent.
   if (!socket.writable || response?.headersSent === true) return void socket.destroy(error)
   const code = "code" in error && Predicate.isString(error.code) ? error.code : ""
   socket.end(bareText(unreadable[code] ?? notHttp), () => socket.destroy(error))
@@ -125,7 +128,7 @@ const close = (server: Server, connections: ReadonlySet<Socket>): Effect.Effect<
     if (!server.listening) return resume(Effect.void)
     // Close connections that have sent nothing, because Node counts them as busy.
     for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
-    // A connection becomes idle when its request is answered.
+    // A connection becomes idle only when its request is answered, so repeat this.
     const idle = setInterval(() => server.closeIdleConnections(), 20)
     const late = setTimeout(() => server.closeAllConnections(), patience)
     server.close(() => {
@@ -138,7 +141,7 @@ const close = (server: Server, connections: ReadonlySet<Socket>): Effect.Effect<
 
 const unspecified = new Set(["0.0.0.0", "::"])
 
-/** The address of a server as a URL, with `localhost` if the server listens on all addresses. */
+/** Returns a server's address as a URL, with `localhost` if the server listens on all addresses. */
 const urlOf = (server: Server): string => {
   const address = server.address()
   if (address === null || Predicate.isString(address)) return ""
@@ -152,7 +155,8 @@ export class Listener extends Context.Service<
     /** The server's address, like `http://127.0.0.1:4000`. */
     readonly url: string
     /**
-     * Serves requests with the handler; until then, they get 503. Closing the layer's scope waits for open requests.
+     * Passes requests to the handler. Before this layer is built, requests get 503. Closing the layer's scope waits for
+     * open requests.
      */
     readonly serve: (handle: RequestHandler) => Layer.Layer<never>
   }
@@ -175,7 +179,8 @@ export class Listener extends Context.Service<
           },
           (request, response) => handle(request, response)
         )
-          // Ignores an unknown `Expect` (RFC 9110 section 10.1.1). By default, Node answers it with a bare 417.
+          // Ignores an unknown `Expect` header (RFC 9110 section 10.1.1). By default, Node answers such requests with a
+          // bare 417.
           .on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => handle(request, response))
           .on("clientError", answerUnreadable)
         const connections = new Set<Socket>()

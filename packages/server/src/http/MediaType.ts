@@ -11,12 +11,12 @@ export const json = "application/json"
 /** The media types of `/v4`. */
 export type ApiMediaType = typeof jsonApi | typeof json
 
-/** A media type or range, with lower-case parameters by name and `q` separately. */
+/** A media type or media range. `parameters` are by lower-case name, without `q`. */
 interface MediaRange {
   readonly type: string
   readonly subtype: string
   readonly parameters: ReadonlyMap<string, string>
-  /** From 0 (not accepted) to 1. */
+  /** The value of `q`, from 0 (not accepted) to 1. */
   readonly quality: number
 }
 
@@ -68,8 +68,8 @@ const isJsonApi = (range: MediaRange): boolean => `${range.type}/${range.subtype
 const isJson = (range: MediaRange): boolean => `${range.type}/${range.subtype}` === json
 
 /**
- * Whether doorhook supports this form of the JSON:API media type. `profile` may be ignored, `ext` must be empty, and other
- * parameters are not allowed.
+ * Whether doorhook supports this form of the JSON:API media type. `profile` may be ignored, `ext` must be empty, and
+ * other parameters are not allowed.
  */
 const isSupportedJsonApi = (range: MediaRange): boolean =>
   [...range.parameters].every(([name, value]) => name === "profile" || (name === "ext" && value.trim() === ""))
@@ -87,7 +87,8 @@ export const isReadable = (contentType: string | undefined): boolean => {
 }
 
 /**
- * How closely a range matches a media type: 3 for the same type, 2 for `application/*`, 1 for any type, 0 for no match.
+ * Returns how closely a range matches a media type: 3 for the same type, 2 for `application/*`, 1 for any type, 0 for
+ * no match.
  */
 const fit = (range: MediaRange, mediaType: ApiMediaType): 0 | 1 | 2 | 3 => {
   if (`${range.type}/${range.subtype}` === mediaType) return 3
@@ -96,7 +97,7 @@ const fit = (range: MediaRange, mediaType: ApiMediaType): 0 | 1 | 2 | 3 => {
   return range.type === "*" ? 1 : 0
 }
 
-/** A client's preference for a media type, taken from the closest range. */
+/** Returns a client's preference for a media type, taken from the closest range. */
 const preference = (ranges: ReadonlyArray<MediaRange>, mediaType: ApiMediaType) => {
   let best = { fit: 0, quality: 0 }
   for (const range of ranges) {
@@ -109,11 +110,11 @@ const preference = (ranges: ReadonlyArray<MediaRange>, mediaType: ApiMediaType) 
 }
 
 /**
- * The media type of the response; null if the client accepts neither (406). If both have the same quality, the closer
- * match wins; if that is the same too, JSON:API.
+ * Chooses the media type of the response; null if the client accepts neither type (406). With equal quality, the closer
+ * match wins; if both match equally closely, JSON:API wins.
  */
 export const negotiate = (accept: string | undefined): ApiMediaType | null => {
-  // The header of most clients.
+  // Fast path for what most clients send.
   if (accept === undefined || accept === "*/*") return jsonApi
   const listed = splitList(accept).flatMap((text) => parseRange(text) ?? [])
   if (listed.length === 0) return jsonApi

@@ -2,7 +2,9 @@
  * Distinguishes doorhook's paths from the host's own.
  */
 
-/** Path of the metadata. Clients append the issuer's path, if it has one (RFC 8414 section 3.1). */
+/**
+ * Path of the authorization server's metadata. Clients append the issuer's path, if it has one (RFC 8414 section 3.1).
+ */
 export const metadataPath = "/.well-known/oauth-authorization-server"
 
 /** Prefixes of most of doorhook's paths. */
@@ -21,7 +23,7 @@ export const isMetadataPath = (path: string, issuer: string): boolean => {
   return whole === metadataPath || whole === metadataPath + new URL(issuer).pathname.replace(/\/$/, "")
 }
 
-/** Whether doorhook serves a target if it has this public URL. The query is ignored. */
+/** Whether doorhook serves a target when its public URL is `publicUrl`. The query is ignored. */
 export const isOwnPath = (target: string, publicUrl: string): boolean => {
   const [path = ""] = target.split("?")
   return (

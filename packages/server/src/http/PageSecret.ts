@@ -1,8 +1,8 @@
 /**
  * The secret that signs portal links, their sessions and form tokens.
  *
- * Each database has one, created at the first start. Every process reads it again after two seconds, so replacing it
- * invalidates earlier signatures in all processes.
+ * Each database has one secret, created at the first start. Processes cache the secret for at most two seconds, so
+ * replacing it invalidates earlier signatures in all processes.
  */
 import { Crypto, SettingStore } from "@doorhook/core"
 import type { StoreError } from "@doorhook/core"
@@ -24,11 +24,13 @@ export class PageSecret extends Context.Service<
   PageSecret,
   {
     /**
-     * HMAC-SHA256 (RFC 2104) of a text under the secret, in base64url. A signature for one `purpose` is not valid for another.
+     * Returns the HMAC-SHA256 (RFC 2104) of a text under the secret, in base64url. A signature for one `purpose` is not
+     * valid for another.
      */
     readonly sign: (purpose: string, text: string) => Effect.Effect<string, StoreError>
     /**
-     * Replaces the secret. Earlier signatures become invalid: here immediately, in other processes within two seconds.
+     * Replaces the secret. Earlier signatures become invalid immediately in this process, and within two seconds in
+     * others.
      */
     readonly rotate: Effect.Effect<void, StoreError>
   }
@@ -41,7 +43,7 @@ export class PageSecret extends Context.Service<
       const generate = Effect.sync(() => Redacted.make(Base64Url.encode(crypto.randomBytes(32))))
       const look = Effect.flatMap(generate, (candidate) => settings.getOrCreateSecret(settingName, candidate))
       const current = yield* makeShortMemory(look, readAgainAfter)
-      // Reads the secret now, which encrypts it if it is stored in clear. Otherwise that would wait for the first page.
+      // Reading the secret encrypts it if it is stored in clear. This should not wait until the first page is opened.
       yield* current.get
       return PageSecret.of({
         sign: (purpose, text) =>

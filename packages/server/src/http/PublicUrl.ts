@@ -1,5 +1,6 @@
 /**
- * The public URL: the address of this service for clients, used as the issuer of tokens and the base of all links.
+ * The public URL: the address at which clients reach this service. It is the issuer of tokens and the base of all
+ * links.
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import { Listener } from "./Listener.ts"
@@ -24,8 +25,8 @@ export class PublicUrl extends Context.Service<
   PublicUrl,
   {
     /**
-     * The base URL, without a trailing slash. Clients compare the issuer character by character (RFC 9207). Read it while
-     * answering a request: without a setting, it is inferred from the first request.
+     * The base URL, without a trailing slash. Clients compare the issuer character by character (RFC 9207). Read the
+     * property only while answering a request: without a setting, the URL is inferred from the first request.
      */
     readonly url: string
   }
@@ -36,7 +37,7 @@ export class PublicUrl extends Context.Service<
     return url === null ? Layer.unwrap(new InvalidPublicUrl({ given })) : Layer.succeed(PublicUrl, { url })
   }
 
-  /** The listener's own address, for a service without a public name. */
+  /** Uses the listener's own address, for a service without a public name. */
   static readonly layerListening: Layer.Layer<PublicUrl, never, Listener> = Layer.effect(
     PublicUrl,
     Effect.map(Listener, ({ url }) => ({ url }))

@@ -1,6 +1,6 @@
 /**
- * Reads query parameters and ids in paths. If parameters are unknown or repeated, the failure lists all of these.
- * Otherwise it lists all malformed ones.
+ * Reads query parameters and ids in paths. A failure lists all unknown and repeated parameters. If there are none, it
+ * lists all parameters with invalid values.
  */
 import { didYouMean, IntegrationId, parsePositiveInt } from "@doorhook/core"
 import type { ListOrder } from "@doorhook/core"
@@ -15,10 +15,10 @@ const maxProblems = 20
 /** The parameters of a query by name. */
 export type QueryParameters<Name extends string> = Readonly<Partial<Record<Name, string>>>
 
-/** A parsed part of a request, or the reason to refuse it. */
+/** A parsed part of a request, or the reason to refuse the request. */
 export type Read<A> = Exit.Exit<A, RequestFailure>
 
-/** Combines named results. If some are failures, fails with all their problems. */
+/** Combines named results. If some of them are failures, fails with all their problems. */
 export function all<A extends object>(reads: { readonly [Name in keyof A]: Read<A[Name]> }): Read<A>
 export function all(reads: Readonly<Record<string, Read<unknown>>>): Read<unknown> {
   const values: Record<string, unknown> = {}
@@ -36,9 +36,9 @@ export function all(reads: Readonly<Record<string, Read<unknown>>>): Read<unknow
 }
 
 const accepted = (names: ReadonlyArray<string>): string =>
-  names.length === 0 ? "This address accepts none." : `Accepted here: ${names.join(", ")}.`
+  names.length === 0 ? "This address accepts no query parameters." : `Accepted here: ${names.join(", ")}.`
 
-/** Parses a query. Fails if it has parameters that are not in `names`. */
+/** Parses a query. Fails if parameters are repeated or not in `names`. */
 export const parseQuery = <Name extends string>(
   query: string,
   names: ReadonlyArray<Name>
@@ -118,7 +118,12 @@ export const readChoices = <Name extends string, Choice extends string>(
     first === undefined || unknown !== undefined
       ? Option.none<Array.NonEmptyReadonlyArray<Choice>>()
       : Option.some<Array.NonEmptyReadonlyArray<Choice>>([first, ...others])
-  return readParameter(query, name, () => chosen, `${choices.join(", ")}, or several of them with commas${meant}`)
+  return readParameter(
+    query,
+    name,
+    () => chosen,
+    `${choices.join(", ")}, or several of them separated by commas${meant}`
+  )
 }
 
 const orders = ["oldest", "newest"] as const satisfies ReadonlyArray<ListOrder>
@@ -133,7 +138,10 @@ export const parseIntegrationId = (text: string): Option.Option<IntegrationId> =
 export const readIntegrationId = (query: QueryParameters<"integration_id">): Read<IntegrationId | null> =>
   readParameter(query, "integration_id", parseIntegrationId, "the id of an integration, like 12")
 
-/** Reads an id in the path. Fails with 404 if it is not an id. `what` completes the sentence "... is not the id of". */
+/**
+ * Reads an id in the path. Fails with 404 if the text is not an id. `what` completes the sentence "... is not the id
+ * of".
+ */
 export const pathId = <A>(
   params: Params,
   name: string,
@@ -151,9 +159,9 @@ export const pathId = <A>(
 export const integrationIdIn = (params: Params): Read<IntegrationId> =>
   pathId(params, "id", parseIntegrationId, "an integration")
 
-/** A page of items and the cursor of the next page, which is null at the end. */
+/** Reads a page of items. `next` is the last item if there is another page, else null. */
 export const pageOf = <A, E, R>(limit: number, list: (limit: number) => Effect.Effect<ReadonlyArray<A>, E, R>) =>
-  // Reads one item more than the limit, to see whether there is another page.
+  // One item more than the limit shows whether there is another page.
   Effect.map(list(limit + 1), (found) => {
     const items = found.slice(0, limit)
     return { items, next: found.length > limit ? (items.at(-1) ?? null) : null }

@@ -19,11 +19,12 @@ export interface Answer {
 export type Params = Readonly<Record<string, string>>
 
 /**
- * Answers a request. An effect that is already an `Exit` needs no fiber. `body` is empty unless the route sets `bodyFirst`.
+ * Answers a request. An effect that is already an `Exit` needs no fiber. `body` is empty unless the route sets
+ * `bodyFirst`.
  */
 export type Handler = (x: Exchange, params: Params, body: Uint8Array) => Effect.Effect<Answer, KnownError>
 
-/** The format of failures of a part of the surface. */
+/** How a part of the HTTP surface formats failures. */
 export interface Face {
   readonly refuse: (x: Exchange, refusal: RequestFailure) => Effect.Effect<Answer>
 }
@@ -31,28 +32,30 @@ export interface Face {
 export interface Route {
   /** The method. With `*`, the handler checks the method itself. */
   readonly method: Method | "*"
-  /** The path, like `/v4/buildings/:building_id/integrations`. A final `*` matches any rest. */
+  /** The path, like `/v4/buildings/:building_id/integrations`. A final `*` matches any remaining segments. */
   readonly path: `/${string}`
   readonly face: Face
   readonly handle: Handler
-  /** If set, a body of at most this many bytes is read before the handler runs. Other handlers read the body themselves. */
+  /**
+   * If set, a body of at most this many bytes is read before the handler runs. Other handlers read the body themselves.
+   */
   readonly bodyFirst?: number
   /** The operation's name in the OpenAPI description; undefined if the route is not described there. */
   readonly operation?: string
   /** Accepted query parameters. */
   readonly query?: ReadonlyArray<string>
-  /** Whether pages of the configured browser origins may call the route. */
+  /** Whether pages from the configured browser origins may call the route. */
   readonly crossOrigin?: boolean
 }
 
-/** All routes of one path. */
+/** All routes with the same path. */
 export interface Resource {
   readonly routes: ReadonlyMap<string, Route>
   /** The value of an `Allow` header (RFC 9110 section 10.2.1). */
   readonly allow: string
 }
 
-/** A resource and its path parameters. */
+/** The resource at a path, and the parameters in the path. */
 export interface Match {
   readonly resource: Resource
   readonly params: Params
@@ -61,7 +64,7 @@ export interface Match {
 interface Node {
   readonly fixed: Map<string, Node>
   open: Node | null
-  /** Routes that match any rest. */
+  /** Routes that match any remaining segments. */
   rest: Array<Route>
   routes: Array<Route>
   names: ReadonlyArray<string>
@@ -70,7 +73,7 @@ interface Node {
 
 const newNode = (): Node => ({ fixed: new Map(), open: null, rest: [], routes: [], names: [], resource: null })
 
-/** The value of an `Allow` header for these methods. */
+/** Returns the value of an `Allow` header for these methods. */
 const allowed = (methods: Iterable<string>): string =>
   [...methods].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])).join(", ")
 
@@ -81,7 +84,7 @@ const resourceOf = (routes: ReadonlyArray<Route>): Resource => {
 
 const noParams: Params = {}
 
-/** A decoded path segment; null if its escapes are malformed. */
+/** Decodes a path segment; null if its escapes are malformed. */
 const unescaped = (part: string): string | null => {
   if (!part.includes("%")) return part
   try {
@@ -102,7 +105,7 @@ const paramsOf = (names: ReadonlyArray<string>, values: ReadonlyArray<string>): 
   return params
 }
 
-/** Makes a function that finds the resource at a path, or null. Paths must match literally. */
+/** Makes a function that finds the resource at a path; null if there is none. The comparison is case-sensitive. */
 export const makeTable = (routes: ReadonlyArray<Route>): ((path: string) => Match | null) => {
   const root = newNode()
   for (const route of routes) {
@@ -160,9 +163,9 @@ export const makeTable = (routes: ReadonlyArray<Route>): ((path: string) => Matc
 }
 
 /**
- * Whether a path has its canonical spelling, which rules of a proxy in front (`deny /operator/`) rely on. Such a path
- * starts with a slash, escapes no character without need (RFC 3986 section 2.3), and has no suffix that some routers
- * remove (`;...`, `#...`). Paths for operators must not end in a slash.
+ * Whether a path has its canonical spelling. Rules in a proxy in front (`deny /operator/`) rely on this. A canonical
+ * path starts with a slash, percent-encodes no character without need (RFC 3986 section 2.3), and has no suffix that
+ * some routers remove (`;...`, `#...`). Paths for operators must not end in a slash.
  */
 export const isPlainlySpelled = (path: string): boolean => {
   if (!path.startsWith("/") || path.includes(";") || path.includes("#")) return false

@@ -6,7 +6,7 @@ import { Clock, Duration, Effect } from "effect"
 interface ShortMemory<A, E> {
   /** The cached answer, or the result of a lookup. */
   readonly get: Effect.Effect<A, E>
-  /** Replaces the cached answer. It also replaces the result of a lookup that is running. */
+  /** Replaces the cached answer, and the result of a lookup in progress. */
   readonly keep: (answer: A) => Effect.Effect<void>
 }
 
@@ -21,12 +21,13 @@ export const makeShortMemory = Effect.fnUntraced(function* <A, E, R>(look: Effec
     })
   const renew = Effect.suspend(() => {
     const before = last
-    // An answer that was set by `keep` during this lookup is newer than its result.
+    // An answer that `keep` set during this lookup is newer than the lookup's result.
     return Effect.flatMap(look, (answer) =>
       last === null || last === before ? hold(answer) : Effect.succeed(last.answer)
     )
   })
-  // Only shares running lookups and caches nothing: Effect's cache uses the wall clock, which may be set back.
+  // This shares lookups in progress but caches nothing, because Effect's cache uses the wall clock, which may be set
+  // back.
   const [shared, forget] = yield* Effect.cachedInvalidateWithTTL(
     Effect.provideContext(renew, services),
     Duration.negativeInfinity

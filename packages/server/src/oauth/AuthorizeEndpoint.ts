@@ -23,18 +23,20 @@ import { codePage, consentPage, decision, loginPage, problemPage, returnPage } f
 import type { Scopes } from "./Metadata.ts"
 import { descriptionsOf, paths } from "./Metadata.ts"
 
-/** The parameters to repeat in a form or an address: all of the authorize step except for the secret. */
+/**
+ * Returns the parameters to repeat in a form or an address: all parameters of the authorize step except for the secret.
+ */
 const repeatable = ({ values }: Parameters.Parameters): ReadonlyArray<readonly [string, string]> =>
   authorizeParameters.flatMap((name) => {
     const value = values.get(name)
     return value === undefined || name === "client_secret" ? [] : [[name, value]]
   })
 
-/** The public address of this step with its parameters, without the secret. */
+/** Returns the public address of this step, with its parameters but without the secret. */
 const cleanUrl = (publicUrl: string, parameters: Parameters.Parameters): string =>
   RedirectUri.withParameters(`${publicUrl}${paths.authorize}`, Object.fromEntries(repeatable(parameters)))
 
-/** Asks the host who its visitor is. */
+/** Calls the host to find out who its visitor is. */
 const findVisitor = (
   authorization: AuthorizationServer["Service"],
   publicUrl: string,
@@ -53,7 +55,7 @@ const expired = ({ t }: Language): FormProblem => ({ message: t("form_expired"),
 /** A visitor who gets a form. */
 type Present = Exclude<HostVisitor, { readonly _tag: "Elsewhere" }>
 
-/** The user that a form is for; empty for the login form. */
+/** Returns the id of the user that a form is for; empty for the login form. */
 const userOf = (visitor: HostVisitor): string => (visitor._tag === "User" ? visitor.id : "")
 
 /** Makes the handlers for both methods. */
@@ -66,7 +68,7 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
   const publicUrl = yield* PublicUrl
   const csrf = yield* makeFormTokens("authorize form")
 
-  /** The path of this endpoint as the browser sees it, with any mount prefix. */
+  /** Returns the path of this endpoint as the browser sees it, with any mount prefix. */
   const ownPath = (): string => new URL(`${publicUrl.url}${paths.authorize}`).pathname
 
   /** Redirects the browser to the client. `iss` names the issuer (RFC 9207). */
@@ -78,7 +80,7 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
     return seeOther(RedirectUri.withParameters(redirect_uri, { ...answer, ...echoed, iss: publicUrl.url }))
   }
 
-  /** The answer to a request that is refused before a form is shown. */
+  /** Answers a request that is refused before a form is shown. */
   const refuse = (x: Exchange, problem: AuthorizeProblem): Effect.Effect<Answer> => {
     switch (problem._tag) {
       case "Redirect": {
@@ -152,8 +154,7 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
   })
 
   const get = Effect.fnUntraced(function* (x: Exchange): Effect.fn.Return<Answer, KnownError> {
-    // `URLSearchParams` removes a leading question mark. The added one protects a question mark that belongs to the
-    // first name.
+    // `URLSearchParams` removes one leading question mark: the added one, not one that is part of the first name.
     const parameters = Parameters.fromPairs(new URLSearchParams(`?${x.query}`))
     const check = yield* authorization.checkAuthorize(parameters, x.address)
     if (check._tag !== "Valid") return yield* refuse(x, check)
@@ -162,7 +163,7 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
     }
     const present = yield* findVisitor(authorization, publicUrl.url, x, parameters)
     if (present._tag === "Elsewhere") return seeOther(present.loginUrl)
-    // Drops other parameters, so that a link can't prefill the form's own fields.
+    // Drops unknown parameters, so that a link can't prefill the form's own fields.
     return yield* showForm(x, check.request, Parameters.fromPairs(repeatable(parameters)), present, null)
   })
 
@@ -179,7 +180,7 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
         : yield* pages.answer(problemPage(language, language.t("form_expired"), 403))
     }
     const { request } = check
-    // Does not redirect to the login page: the user pressed a button and must see that it had no effect.
+    // This does not redirect to the login page, because the user pressed a button and must see that it had no effect.
     if (present._tag === "Elsewhere")
       return yield* pages.answer(returnPage(language, request, cleanUrl(publicUrl.url, form)))
     if (!isGenuine) return yield* showForm(x, request, form, present, expired(language))

@@ -1,6 +1,6 @@
 /**
- * Reads parameters from request bodies in the three encodings that clients use: multipart/form-data (as in the document),
- * application/x-www-form-urlencoded (RFC 6749) and application/json.
+ * Reads parameters from request bodies in the three encodings that clients use: multipart/form-data (as in the
+ * document), application/x-www-form-urlencoded (RFC 6749) and application/json.
  */
 import { JsonText, OAuthError, Parameters } from "@doorhook/core"
 import { Effect, Exit, Predicate } from "effect"
@@ -18,7 +18,7 @@ type Read = Exit.Exit<Pairs, OAuthError>
 
 const refuse = (description: string): Exit.Exit<never, OAuthError> => Exit.fail(OAuthError.invalidRequest(description))
 
-/** The parameters of a body; null for an unsupported `Content-Type`. */
+/** Reads the parameters in a body; null for an unsupported `Content-Type`. */
 export const readParameters = (
   contentType: string | undefined,
   body: Uint8Array
@@ -35,7 +35,7 @@ export const readParameters = (
   }
 }
 
-// `URLSearchParams` removes a leading question mark. The `&` protects a question mark that belongs to the first name.
+// `URLSearchParams` removes a leading question mark. The `&` prevents this, because it might be part of the first name.
 const fromForm = (text: string): Pairs => new URLSearchParams(`&${text}`)
 
 const fromJson = (text: string): Read => {
@@ -53,7 +53,7 @@ const fromJson = (text: string): Read => {
     // Unknown members are ignored, whatever their type (RFC 6749 section 3.2).
     if (member === null || (!Predicate.isString(member) && !Parameters.meaningful.has(name))) continue
     if (!Predicate.isString(member)) return refuse(`The member ${name} of the JSON object must be a string.`)
-    // Adds a repeated member as often as it occurs, so that it is refused. JSON.parse keeps only the last one.
+    // JSON.parse keeps only the last of repeated members. Every occurrence is added, so that the repetition is refused.
     for (const _ of JsonText.membersNamed(text, name)) pairs.push([name, member])
   }
   return Exit.succeed(pairs)
@@ -70,7 +70,7 @@ const fromMultipart = (body: Uint8Array, contentType: string): Read => {
   // One character per byte, so that positions in the text are positions in the body.
   const text = bytes.toString("latin1")
   const delimiter = `\r\n--${boundary}`
-  // The first delimiter has no line break before it.
+  // The first delimiter need not follow a line break.
   let next = text.startsWith(delimiter.slice(2)) ? 0 : text.indexOf(delimiter) + 2
   if (next === 1) return malformed
   const pairs: Array<readonly [string, string]> = []
@@ -79,7 +79,7 @@ const fromMultipart = (body: Uint8Array, contentType: string): Read => {
     if (text.startsWith("--", start)) return Exit.succeed(pairs)
     const end = text.indexOf(delimiter, start)
     const content = text.indexOf("\r\n\r\n", start) + 4
-    // Without another delimiter, `end` is -1.
+    // If there is no further delimiter, `end` is -1.
     if (content === 3 || content > end || pairs.length === maxParameters) return malformed
     const field = parseField(text.slice(start, content - 4))
     if (field === null) return malformed
@@ -92,7 +92,7 @@ const fromMultipart = (body: Uint8Array, contentType: string): Read => {
 interface Field {
   readonly name: string
   readonly isFile: boolean
-  /** The field's character encoding; undefined for UTF-8. */
+  /** The field's character encoding; undefined means UTF-8. */
   readonly charset: string | undefined
 }
 
@@ -101,7 +101,9 @@ const plainField = /^\r\nContent-Disposition: form-data; name="([\x20\x21\x23-\x
 
 const headerLine = /^([!#$%&'*+.^\w`|~-]+):([\t\x20-\x7e\x80-\xff]*)$/
 
-/** Reads the head of a part: the rest of the delimiter's line, and the headers. Null if it is malformed. */
+/**
+ * Reads the head of a part: the rest of the delimiter's line, and the headers. Returns null if the head is malformed.
+ */
 const parseField = (head: string): Field | null => {
   const plain = plainField.exec(head)?.[1]
   if (plain !== undefined) return { name: plain, isFile: false, charset: undefined }
@@ -131,11 +133,13 @@ const headerParameter = /;[\t ]*([!#$%&'*+.^\w`|~-]+)[\t ]*=[\t ]*("(?:[^"\\]|\\
 interface HeaderValue {
   /** The value in lower case. */
   readonly value: string
-  /** Parameters by lower-case name. Quoted values keep their backslashes, because browsers do not escape them. */
+  /**
+   * Parameters by lower-case name. Quoted values keep their backslashes, because browsers send backslashes unescaped.
+   */
   readonly parameters: ReadonlyMap<string, string>
 }
 
-/** Reads a value with parameters; null if it is malformed or a parameter is repeated. */
+/** Reads a header value with parameters; null if it is malformed or a parameter is repeated. */
 const parseHeader = (header: string): HeaderValue | null => {
   const [value = ""] = header.split(";", 1)
   const parameters = new Map<string, string>()

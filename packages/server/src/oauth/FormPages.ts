@@ -1,6 +1,6 @@
 /**
  * The pages of the authorize step. The login and consent forms name the application, the requested access and the
- * destination, and have two buttons: allow and deny. The other pages end the step. All pages work without scripts, on
+ * destination, and have two buttons: allow and deny. The other pages end this step. All pages work without scripts, on
  * phones, with screen readers and with password managers.
  */
 import type { AuthorizeRequest } from "@doorhook/core"
@@ -19,7 +19,7 @@ export interface FormProblem {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Input of both forms. */
+/** Input that both forms need. */
 interface FormInput {
   readonly language: Language
   readonly request: AuthorizeRequest
@@ -33,7 +33,7 @@ interface FormInput {
 }
 
 interface LoginPageInput extends FormInput {
-  /** The login that was entered before; empty at first. Passwords are never repeated. */
+  /** The login that was entered before; empty at first. Entered passwords are never sent back. */
   readonly login: string
 }
 
@@ -52,7 +52,7 @@ interface FormWords {
   readonly warning: Html.Html
 }
 
-/** The login page. By logging in, the user also consents. */
+/** Makes the login page. A user who logs in consents at the same time. */
 export const loginPage = (input: LoginPageInput): PageContent =>
   formPage(input, {
     title: "login_title",
@@ -62,7 +62,10 @@ export const loginPage = (input: LoginPageInput): PageContent =>
     warning: Html.template`${input.language.t("login_warning")}`
   })
 
-/** The consent page for a user of the host. It names the user, because somebody else may be logged in on this device. */
+/**
+ * Makes the consent page for a user who is logged in at the host. The page names the user, because somebody else might
+ * be logged in on this device.
+ */
 export const consentPage = (input: ConsentPageInput): PageContent =>
   formPage(input, {
     title: "consent_title",
@@ -106,14 +109,14 @@ const hiddenField = ([name, value]: readonly [string, string]): Html.Html =>
   Html.template`<input type="hidden" name="${name}" value="${value}">
 `
 
-/** Says where the user will be sent. */
+/** Returns a sentence that says where the user will be sent. */
 const destination = (t: Language["t"], redirectUri: string): string => {
   if (redirectUri === outOfBandUri) return t("then_code")
   const { host, protocol } = new URL(redirectUri)
   return host === "" ? t("then_app", { protocol }) : t("then_host", { host })
 }
 
-/** Shows a code to copy. It warns the user, because an attacker may ask for the code, for example by phone. */
+/** Shows a code to copy. The page warns the user, because an attacker might ask for the code, for example by phone. */
 export const codePage = ({ html, lang, t }: Language, request: AuthorizeRequest, code: string): PageContent => ({
   title: t("code_title", { client: request.client.name }),
   lang,

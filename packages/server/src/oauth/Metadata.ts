@@ -1,5 +1,5 @@
 /**
- * The authorization server's metadata, for clients that configure themselves (RFC 8414).
+ * The authorization server's metadata, with which clients configure themselves (RFC 8414).
  */
 import { publicScope } from "@doorhook/core"
 import { metadataPath } from "../http/OwnPaths.ts"
@@ -16,13 +16,13 @@ export const paths = {
 /** Descriptions of the host's own scopes, by name. */
 export type Scopes = Readonly<Record<string, string>>
 
-/** The descriptions of the host's scopes in a `scope` value (RFC 6749 section 3.3). */
+/** Returns the descriptions of the host's scopes in a `scope` value (RFC 6749 section 3.3). */
 export const descriptionsOf = (scope: string, scopes: Scopes): ReadonlyArray<string> =>
   scope.split(" ").flatMap((name) => (!Object.hasOwn(scopes, name) ? [] : [scopes[name] ?? name]))
 
 const withSecret = ["client_secret_basic", "client_secret_post"] as const
 
-/** The metadata of a server. `issuer` is its public URL, unchanged. */
+/** Returns the metadata of the server. `issuer` is the server's public URL, unchanged. */
 export const metadataOf = (issuer: string, scopes: Scopes) => ({
   issuer,
   authorization_endpoint: issuer + paths.authorize,

@@ -25,7 +25,9 @@ const jsonHeaders = { "content-type": "application/json", ...confidential }
 
 const isErrorCode = Schema.is(Schema.Union([OAuthErrorCode, Schema.Literal("temporarily_unavailable")]))
 
-/** The OAuth error code for a failure. Other codes are replaced according to the status. */
+/**
+ * Returns the OAuth error code for a failure. A code that OAuth does not define is replaced according to the status.
+ */
 const codeOf = ({ errors, status }: RequestFailure): string => {
   const [{ code }] = errors
   if (isErrorCode(code)) return code
@@ -40,7 +42,7 @@ const descriptionOf = ({ headers, message, status }: RequestFailure): string => 
   return status === 405 ? `This address accepts only ${headers["allow"] ?? ""}.` : message
 }
 
-/** Failures in the format of OAuth (RFC 6749 section 5.2). */
+/** Formats failures as OAuth errors (RFC 6749 section 5.2). */
 export const oauthFace: Face = {
   refuse: (_, refusal) =>
     Exit.succeed({
@@ -50,7 +52,9 @@ export const oauthFace: Face = {
     })
 }
 
-/** Failures as pages for users. A wrong method is answered with JSON, because only programs use one. */
+/**
+ * Formats failures as pages for users. A wrong method is answered with JSON, because only programs use wrong methods.
+ */
 const makePageFace = (pages: Pages, languageOf: (x: Exchange) => Language): Face => ({
   refuse: (x, refusal) => {
     const { headers, message, status } = refusal
@@ -70,7 +74,7 @@ const unsupported = failure(415, {
 
 const answerWith = (document: object): Answer => ({ status: 200, headers: jsonHeaders, body: JSON.stringify(document) })
 
-/** Makes the handler of an endpoint for clients, which reads parameters and returns a JSON document. */
+/** Makes the handler of an endpoint that client programs call. It reads parameters and returns a JSON document. */
 const forClients =
   (answer: (request: ClientRequest) => Effect.Effect<object, KnownError>): Handler =>
   (x, _, body) =>
@@ -149,7 +153,7 @@ export const makeOAuthRoutes: Effect.Effect<
       crossOrigin: true,
       handle: metadata
     },
-    // Clients append the issuer's path, if it has one.
+    // Clients append the issuer's path to the metadata path, if the issuer has a path.
     { method: "*", path: `${paths.metadata}/*`, face: oauthFace, crossOrigin: true, handle: metadata }
   ]
 })

@@ -1,6 +1,5 @@
 /**
- * Details of the operations for the OpenAPI description that the table of routes lacks: summaries, bodies, answers and
- * statuses.
+ * The parts of the OpenAPI description that the table of routes lacks: summaries, bodies, answers and statuses.
  */
 import {
   Action,
@@ -30,7 +29,7 @@ export interface Description {
   readonly headers?: ReadonlyArray<string>
   readonly request?: Content
   readonly success: { readonly status: number; readonly content?: Content }
-  /** Description of its redirect, if it has one. */
+  /** Description of the operation's redirect, if there is one. */
   readonly redirect?: string
   readonly errors: { readonly statuses: ReadonlyArray<number>; readonly content: Content }
   /** Whether the operation works without an access token. */
@@ -43,7 +42,7 @@ const optional = Schema.optionalKey(Schema.String)
 
 const time = (description: string) => Schema.String.annotate({ format: "date-time", description })
 
-/** Types of query parameters that are not plain strings. */
+/** Schemas of the query parameters that are not plain strings. */
 export const queryParameters: Readonly<Record<string, Schema.Top>> = {
   page: Schema.Int,
   per: Schema.Int,
@@ -118,7 +117,7 @@ const CountedPageInfo = Schema.Struct({
   })
 }).annotate({ identifier: "CountedPageInfo" })
 
-/** The `data` of an event, as a resource. */
+/** Schema of an event's `data` as a JSON:API resource. */
 const eventOf = (path: string, identifier: string) =>
   Schema.Struct({
     type: Schema.Literal(path),
@@ -139,8 +138,8 @@ const Resource = IntegrationResource.annotate({ identifier: "Integration" })
 const Status = Schema.Literals(["enabled", "disabled"])
 
 /**
- * The documents that clients send. They may contain only declared resource types. Answers may also contain types of
- * earlier configurations.
+ * Schemas of the documents that clients send. They allow only declared resource types, whereas answers may contain
+ * types from earlier configurations too.
  */
 const documentsOf = (types: ResourceTypeTable) => {
   const actions = new Set([...types.values()].flatMap((definition) => definition.actions))
@@ -183,7 +182,7 @@ const withSecret = {
   meta: Schema.Struct({ signing_secret: Schema.String })
 }
 
-/** The answer to a creation. It includes the signing secret, unless the request repeats an idempotency key. */
+/** The answer to a creation. It contains the signing secret, unless the request repeats an idempotency key. */
 const CreatedIntegration = Schema.Struct({
   ...withSecret,
   meta: Schema.optionalKey(withSecret.meta)
@@ -305,10 +304,10 @@ const apiErrors = (...statuses: ReadonlyArray<number>): Description["errors"] =>
   content: { [jsonApi]: ErrorDocument }
 })
 
-/** Error statuses of every `/v4` operation. `withToken` adds those of operations with an access token. */
+/** Error statuses of every `/v4` operation. `withToken` adds the statuses of operations that need an access token. */
 const always = [400, 405, 406, 500]
 const withToken = [...always, 401, 403, 429, 503]
-/** Error statuses of operations on an item or owner that may not exist. */
+/** Error statuses of operations on an item or owner that might not exist. */
 const named = [...withToken, 404]
 const withDocument = [408, 409, 413, 415, 422]
 
@@ -323,15 +322,16 @@ const integrationDescriptions = (types: ResourceTypeTable): Readonly<Record<stri
   const { changes, whole } = documentsOf(types)
   return {
     list: {
-      summary: "List integrations, in the order of their creation",
-      description: "Integrations of all clients are listed, unless `clientIsolation` hides those of other clients.",
+      summary: "List integrations, oldest first",
+      description:
+        "The list includes the integrations of all clients, unless `clientIsolation` hides those of other clients.",
       success: answer(200, IntegrationList),
       errors: apiErrors(...named)
     },
     create: {
       summary: "Create an integration; only this answer contains its signing secret",
       description:
-        "By default, a building or a tenant can have at most 100 integrations, counted over all clients. More are refused with 409 and `limit_reached`.",
+        "By default, a building or a tenant can have at most 100 integrations, counting those of all clients. More are refused with 409 and `limit_reached`.",
       headers: ["idempotency-key"],
       request: either(whole),
       success: answer(201, CreatedIntegration),
@@ -343,9 +343,9 @@ const integrationDescriptions = (types: ResourceTypeTable): Readonly<Record<stri
       errors: apiErrors(...named)
     },
     replace: {
-      summary: "Replace an integration; its status is `enabled` by default",
+      summary: "Replace an integration; without `status`, it is enabled",
       description:
-        "An integration that doorhook disabled is enabled even if the document says `disabled`, which may only repeat the status of a GET.",
+        "If doorhook disabled the integration, this enables it even if the document says `disabled`, because the client might only repeat the status that a GET returned.",
       headers: ["if-match"],
       request: either(whole),
       success: answer(200, SingleIntegration),
@@ -382,7 +382,7 @@ const integrationDescriptions = (types: ResourceTypeTable): Readonly<Record<stri
   }
 }
 
-/** The schema name of a type's events, like `DoorForcedEvent` for `door_forced`. */
+/** Returns the schema name for events of a type, like `DoorForcedEvent` for `door_forced`. */
 const identifierOf = (type: ResourceType): string => {
   if (type === "access_log") return "AccessLog"
   if (type === "call") return "Call"
@@ -404,7 +404,7 @@ const oauthErrors: Description["errors"] = {
   content: { [json]: OAuthErrorDocument }
 }
 
-/** A body in any of the three encodings that clients use. */
+/** Describes a body that may have any of the three encodings that clients use. */
 const anyForm = (schema: Schema.Top): Content => ({
   "multipart/form-data": schema,
   "application/x-www-form-urlencoded": schema,
@@ -416,7 +416,7 @@ const html: Content = { "text/html": Schema.String }
 const others: Readonly<Record<string, Description>> = {
   "oauth.authorize": {
     isOpen: true,
-    summary: "Ask the user to log in; ends in a redirect with a code",
+    summary: "Ask the user to log in; afterwards, redirect with a code",
     success: { status: 200, content: html },
     redirect:
       "`Location` is one of: the client, with an error; the host's login page; this address without the client's secret. Submitting the page's form ends in a redirect to the client, with a code.",
@@ -426,7 +426,7 @@ const others: Readonly<Record<string, Description>> = {
     isOpen: true,
     summary: "Exchange a code or a refresh token for an access token",
     description:
-      "By default, a client gets at most 600 tokens a minute (a client without a secret: 600 for each user). Beyond that, the answer is 429 with `Retry-After` and the error `temporarily_unavailable`. An authorization has at most 100 valid access tokens; a new one then ends the oldest. A refresh may request a part of the granted `scope`; without `scope`, it gets all of it.",
+      "By default, a client gets at most 600 tokens a minute (a client without a secret: 600 for each user). Beyond that, the answer is 429 with `Retry-After` and the error `temporarily_unavailable`. An authorization can have 100 valid access tokens; each further token revokes the oldest. A refresh may request a part of the granted `scope`; without `scope`, the new token has the whole granted scope.",
     request: anyForm(TokenRequest),
     success: { status: 200, content: { [json]: TokenResponse.annotate({ identifier: "TokenResponse" }) } },
     errors: oauthErrors

@@ -1,6 +1,6 @@
 /**
- * `GET /openapi.json`: the description of the public surface (OpenAPI 3.1). Methods, paths and query parameters come from
- * the table of routes, and `Descriptions.ts` adds the rest.
+ * `GET /openapi.json`: the description of the public HTTP interface (OpenAPI 3.1). Methods, paths and query parameters
+ * come from the table of routes, and `Descriptions.ts` adds the rest.
  */
 import { publicScope, ResourceTypes } from "@doorhook/core"
 import type { ResourceTypeTable } from "@doorhook/core"
@@ -15,7 +15,7 @@ type Json = Readonly<Record<string, unknown>>
 
 const refsTo = "#/components/schemas/"
 
-/** Copies a JSON value and changes its references to point into the components. */
+/** Copies a JSON value, and changes its references so that they point to `components`. */
 const withRefs = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(withRefs)
   if (!Predicate.isReadonlyObject(value)) return value
@@ -34,7 +34,7 @@ const statusTexts: Readonly<Record<number, string>> = {
   204: "No content"
 }
 
-/** Describes all routes with an operation name. */
+/** Describes all routes that have an operation name. */
 export const describeRoutes = Effect.fnUntraced(function* (
   routes: ReadonlyArray<Route>,
   types: ResourceTypeTable,
@@ -111,7 +111,7 @@ export const describeRoutes = Effect.fnUntraced(function* (
     info: {
       title: "doorhook",
       version: "4",
-      description: "OAuth 2.0 authorization, and webhook integrations of buildings and tenants."
+      description: "OAuth 2.0 authorization, and webhook integrations for buildings and tenants."
     },
     servers: [{ url }],
     tags: tags.map((name) => ({ name })),

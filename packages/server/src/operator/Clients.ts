@@ -14,7 +14,7 @@ export const ClientDocument = Schema.Struct({
   /** The name that users see when they log in. */
   name: Schema.String,
   redirect_uris: Schema.Array(Schema.String),
-  /** Whether the client has a secret. A client without one must use PKCE. */
+  /** Whether the client has a secret. A client without a secret must use PKCE. */
   confidential: Schema.Boolean,
   /** The expiry of each secret in ISO 8601 UTC, newest secret first; null for a secret that does not expire. */
   secrets: Schema.Array(Schema.Struct({ expires_at: Schema.NullOr(Schema.String) })),
@@ -22,7 +22,7 @@ export const ClientDocument = Schema.Struct({
 })
 export type ClientDocument = typeof ClientDocument.Type
 
-/** A client with its new secret, which is null for a public client. */
+/** A client with its new secret. The secret is null for a public client. */
 export const ClientWithSecretDocument = Schema.Struct({
   client: ClientDocument,
   client_secret: Schema.NullOr(Schema.String)
@@ -84,7 +84,7 @@ const Wanted = Schema.Struct({
   confidential: Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(true)))
 })
 
-/** Longest time that old secrets stay valid after a rotation, in milliseconds. */
+/** Longest time that old secrets can stay valid after a rotation, in milliseconds. */
 const longestOverlap = 365 * 24 * 3_600_000
 
 const Rotation = Schema.Struct({
@@ -103,7 +103,7 @@ export const makeClientHandlers = Effect.gen(function* () {
     handler(clientOperations.list, () => Effect.map(clients.list, (all) => ({ clients: all.map(documentOf) }))),
     handler(clientOperations.add, (input) =>
       Effect.gen(function* () {
-        // Refuses unknown members. Otherwise, a public client would get a secret if `confidential` is misspelled.
+        // Refuses unknown members. Otherwise, a public client would get a secret if `confidential` were misspelled.
         const wanted: NewClient = yield* decodeDocument(Wanted, "Invalid client", yield* readBody(input), "error")
         return withSecret(yield* clients.add(wanted))
       })

@@ -41,11 +41,11 @@ import type { Params } from "../http/Route.ts"
 import type { OperatorRequest } from "./Operation.ts"
 import { handler, operation, readBody } from "./Operation.ts"
 
-/** Members of all documents of a delivery. */
+/** Members that all documents about a delivery have. */
 const Common = Schema.Struct({
   /** The delivery's id, like `dlv_42`. */
   id: Schema.String,
-  /** The event's id, like `evt_...`, which is the `webhook-id` of the requests. */
+  /** The event's id, like `evt_...`. Requests carry it as `webhook-id`. */
   event_id: Schema.String,
   /** The receiving integration. */
   integration_id: Schema.String,
@@ -61,7 +61,7 @@ const Common = Schema.Struct({
 
 /** The result of an attempt. */
 const Attempt = Schema.Struct({
-  /** The number of the attempt, from 1. */
+  /** The number of the attempt, starting at 1. */
   number: Schema.Finite,
   /** When the request began. */
   started_at: Schema.String,
@@ -69,7 +69,7 @@ const Attempt = Schema.Struct({
   duration_ms: Schema.Finite,
   /** `acknowledged`, or the kind of failure: `bad_status`, `timeout`, `connection_refused` and others. */
   outcome: AttemptOutcome,
-  /** HTTP status of the response; null without one. */
+  /** HTTP status of the response; null without a response. */
   status: Schema.NullOr(Schema.Finite),
   /** Further details of the failure, in words; null if the outcome says it all. */
   detail: Schema.NullOr(Schema.String)
@@ -84,7 +84,7 @@ const ListedDocument = Schema.Struct({
 export interface DeliveryDocument extends Schema.Schema.Type<typeof Common> {
   /** Number of attempts so far. */
   readonly attempts: number
-  /** The last attempt; null before the first. */
+  /** The last attempt; null before the first attempt. */
   readonly last_attempt: typeof Attempt.Type | null
 }
 
@@ -95,7 +95,7 @@ const AttemptSchema = Schema.Struct({
   explanation: Schema.String
 })
 export interface AttemptDocument extends Schema.Schema.Type<typeof Attempt> {
-  /** Up to 16 KiB of the response's body; null without one. */
+  /** Up to 16 KiB of the response's body; null without a response. */
   readonly response_excerpt: string | null
   /** Explains the outcome, in words. */
   readonly explanation: string
@@ -105,7 +105,7 @@ export interface AttemptDocument extends Schema.Schema.Type<typeof Attempt> {
 const DeliveryExplanation = Schema.Struct({
   /** Why the delivery ended, or what it is waiting for, in words. */
   why: Schema.String,
-  /** What happens next; empty if nothing does. */
+  /** What happens next, in words; empty if nothing does. */
   next: Schema.String,
   /** Suggested actions, most useful first. */
   actions: Schema.Array(Schema.Literals(Explanation.actions))
@@ -118,7 +118,7 @@ const DetailDocument = Schema.Struct({
   attempts: Schema.Array(AttemptSchema)
 })
 export interface DeliveryDetailDocument extends Schema.Schema.Type<typeof Common> {
-  /** Explains why the delivery ended or what it is waiting for, what happens next, and what you can do. */
+  /** Why the delivery ended or what it is waiting for, what happens next, and what you can do. */
   readonly explanation: typeof DeliveryExplanation.Type
   /** The attempts, oldest first. */
   readonly attempts: ReadonlyArray<AttemptDocument>
@@ -253,7 +253,7 @@ const mostSkew = 60_000
 const invalidSince = (problem: Problem): Exit.Exit<never, InvalidInput> =>
   Exit.fail(new InvalidInput({ title: "Invalid value", problems: [problem] }))
 
-/** Reads the time from the body of a recover request. */
+/** Reads `since` from the body of a recover request. */
 const sinceIn = (body: unknown, now: number): Exit.Exit<number, InvalidInput> => {
   const given = Predicate.isReadonlyObject(body) && body["since"] !== undefined
   const since = given && Predicate.isString(body["since"]) ? parseIso(body["since"]) : Option.none<number>()

@@ -30,8 +30,8 @@ export const eventOperations = {
 }
 
 /**
- * The hint for an event of a building that is not in the directory. The event is still accepted, because the host may
- * add the building later.
+ * Returns the hint for an event in a building that is not in the directory. The event is accepted all the same, because
+ * the host might add the building later.
  */
 const hintOf = (building: BuildingId): string =>
   `building_id ${building} is not in the directory, so nobody can have an integration for it, and nobody gets the event. Check the id, or add the building to the directory.`
@@ -42,7 +42,7 @@ export const makeEventHandlers = Effect.gen(function* () {
   const premises = yield* ScopeReader
   const crypto = yield* Crypto
 
-  /** Hints for events without deliveries. The directory is queried only for these events. */
+  /** Returns hints for events without deliveries. Only the buildings of these events are looked up in the directory. */
   const hintsFor = (events: ReadonlyArray<NewEvent>, published: ReadonlyArray<Published>) =>
     Effect.map(
       premises.unknown(events.flatMap(({ building_id }, at) => (published[at]?.deliveries === 0 ? [building_id] : []))),

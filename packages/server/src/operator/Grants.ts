@@ -1,5 +1,5 @@
 /**
- * Grants of users to clients, and their revocation.
+ * Lists the access that users have granted to clients, and revokes it.
  */
 import { ClientId, Grants, isoOf, UserId } from "@doorhook/core"
 import type { NamedGrant } from "@doorhook/core"
@@ -37,7 +37,7 @@ export const grantOperations = {
     path: "/operator/grants/revoke",
     bodyLimit: maxRevocationBytes,
     answer: Schema.Struct({
-      /** The number of grants that ended. */
+      /** The number of revoked grants. */
       grants: Schema.Finite
     })
   })
@@ -51,9 +51,9 @@ const documentOf = ({ client_name, grant }: NamedGrant): GrantDocument => ({
   created_at: isoOf(grant.created_at)
 })
 
-const aUser = "the id of a user, as the directory knows it"
+const aUser = "the id of a user in the directory"
 
-/** An id that databases can store: not empty, and without NUL. */
+/** Schema of an id that databases can store: not empty, and without NUL. */
 const idText = (expected: string) =>
   Schema.String.check(Schema.isPattern(/^[^\0]+$/, { message: `must be ${expected}` }))
 
@@ -77,7 +77,7 @@ export const makeGrantHandlers = Effect.gen(function* () {
     ),
     handler(grantOperations.revoke, (input) =>
       Effect.gen(function* () {
-        // Refuses unknown members. Otherwise, a misspelled `client_id` would end the grants to all clients.
+        // Refuses unknown members. Otherwise, a misspelled `client_id` would revoke the grants to all clients.
         const document = yield* decodeDocument(Revocation, "Invalid revocation", yield* readBody(input), "error")
         return { grants: yield* grants.revoke(document.user_id, document.client_id ?? null) }
       })

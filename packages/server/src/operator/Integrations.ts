@@ -27,8 +27,8 @@ import { handler, operation, readBody, readOptionalBody } from "./Operation.ts"
 import { defaultLinkLifetime, longestLinkLifetime, PortalLink, PortalLinks } from "./PortalLinks.ts"
 
 /**
- * The owner of an integration, with the host's own id. The integration of the scope `service` (id 1) receives
- * notifications for operators.
+ * The owner of an integration. `id` is the host's own id. The integration with the owner `service` (id 1) receives
+ * operators' notifications.
  */
 export const OperatorScope = Schema.Struct({
   type: Schema.Literals(["building", "tenant", "service"]),
@@ -45,10 +45,11 @@ export const OperatorIntegrationDocument = Schema.Struct({
   /** Start of the current failure, and the number of warnings about it; null if the integration is not failing. */
   failing: Schema.NullOr(Schema.Struct({ since: Schema.String, warnings: Schema.Finite })),
   /**
-   * Since when this process has been sending its waiting retries early, after the receiver recovered; null otherwise.
+   * When this process began to send the integration's waiting retries early, after the receiver recovered; null if it
+   * is not doing so.
    */
   catching_up: Schema.NullOr(Schema.Struct({ since: Schema.String })),
-  /** Settings that differ from the service's for this integration. */
+  /** This integration's own settings, which override the service's settings. */
   overrides: Schema.toEncoded(OverridesDocument),
   created_at: Schema.String,
   updated_at: Schema.String
@@ -58,13 +59,13 @@ export type OperatorIntegrationDocument = typeof OperatorIntegrationDocument.Typ
 const UnreadableDocument = Schema.Struct({
   id: Schema.String,
   scope: OperatorScope,
-  /** What is wrong with the integration's row. */
+  /** What is wrong with the integration's database row. */
   why: Schema.String
 })
 
 const PageDocument = Schema.Struct({
   integrations: Schema.Array(OperatorIntegrationDocument),
-  /** Integrations whose rows can't be read, because they were changed outside of doorhook. */
+  /** Integrations whose database rows can't be read, because the rows were changed outside of doorhook. */
   unreadable: Schema.Array(UnreadableDocument),
   next: Schema.NullOr(Schema.String)
 })
@@ -177,7 +178,7 @@ export const makeIntegrationHandlers = Effect.gen(function* () {
   const links = yield* PortalLinks
   const secret = yield* PageSecret
 
-  /** The document of an integration, including whether this process sends its retries early. */
+  /** Makes the document of an integration, including whether this process sends the integration's retries early. */
   const describe = (found: IntegrationWithHealth) =>
     Effect.map(dispatcher.status, ({ catching_up }) => documentOf(found, catching_up))
 

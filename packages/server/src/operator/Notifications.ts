@@ -19,8 +19,8 @@ const about = {
 
 export const NotificationDocument = Schema.Union([
   /**
-   * The integration has acknowledged nothing since `failing_since`. If that continues, the first failed attempt after
-   * `disables_at` disables it, but not before the tenth failed attempt.
+   * The integration has acknowledged nothing since `failing_since`. If this continues, the first failed attempt after
+   * `disables_at` disables the integration, but not before ten attempts have failed.
    */
   Schema.Struct({
     kind: Schema.Literal("failing"),
@@ -34,7 +34,7 @@ export const NotificationDocument = Schema.Union([
   Schema.Struct({ kind: Schema.Literal("recovered"), ...about, failing_since: Schema.NullOr(Schema.String) }),
   /** Deliveries were given up after their last retry. */
   Schema.Struct({ kind: Schema.Literal("exhausted"), ...about, deliveries: Schema.Finite }),
-  /** The clock jumped ahead, so no rows are deleted by age until `until`. Not about an integration. */
+  /** The clock jumped ahead, so no rows are deleted by age until `until`. Concerns no integration. */
   Schema.Struct({
     kind: Schema.Literal("retention_paused"),
     id: Schema.String,

@@ -20,13 +20,13 @@ export interface Operation<Answer = unknown, Name extends string = string> {
   readonly query: ReadonlyArray<Name>
   /** Largest body, in bytes; 0 if none is read. */
   readonly bodyLimit: number
-  /** The status of a success. */
+  /** The HTTP status of a successful call. */
   readonly status: 200 | 201 | 202 | 204
   /** Schema of the answer's document; `Schema.Null` for 204. */
   readonly answer: Schema.Codec<Answer, unknown>
 }
 
-/** Defines an operation. By default, it has no query parameters, no body, and the status 200. */
+/** Defines an operation. By default, an operation has no query parameters, no body, and the status 200. */
 export const operation = <Answer, const Name extends string = never>(
   given: Pick<Operation<Answer, Name>, "name" | "method" | "path" | "answer"> & Partial<Operation<Answer, Name>>
 ): Operation<Answer, Name> => ({ query: [], bodyLimit: 0, status: 200, ...given })
@@ -39,7 +39,7 @@ export interface OperatorRequest {
   readonly query: string
   /** Reads the body. Handlers should check the path before they run this. */
   readonly text: Effect.Effect<string, BodyError>
-  /** A header by its name in lower case. */
+  /** Returns a header by its lower-case name. */
   readonly header: (name: string) => string | undefined
 }
 

@@ -1,8 +1,8 @@
 /**
- * The operator API: all operations, over HTTP with the operator key, and as calls within the process.
+ * The operator API: all operations, both over HTTP with the operator key and as calls within the process.
  *
- * The content type of a body is ignored, so that operators can use `curl` without setting one. This is safe from forged
- * requests, because browsers do not send the key automatically.
+ * The content type of a body is ignored, so that operators can use `curl` without setting one. Forged cross-site
+ * requests are no danger, because browsers do not send the key automatically.
  */
 import type {
   Clients,
@@ -105,7 +105,8 @@ export class OperatorApi extends Context.Service<
           const isTooLarge = bodyLimit > 0 && Buffer.byteLength(body) > bodyLimit
           const text = isTooLarge ? Effect.fail(new BodyTooLarge({ limit: bodyLimit })) : Effect.succeed(body)
           return Effect.flatMap(found.run({ params, query, text, header: () => undefined }), (answer) =>
-            // Returns a copy with exactly the members of the schema, as over HTTP. The caller may change the copy.
+            // The result is a copy with exactly the members in the schema, as over HTTP. The caller may change the
+            // copy.
             Effect.orDie(Schema.decodeUnknownEffect(operation.answer)(answer))
           )
         }).pipe(
@@ -132,7 +133,7 @@ const answerWith =
           body: JSON.stringify(document)
         }
 
-/** The routes of all operations. */
+/** Makes the routes of all operations. */
 export const makeOperatorRoutes: Effect.Effect<ReadonlyArray<Route>, never, OperatorApi | KeyGuard> = Effect.gen(
   function* () {
     const { handlers } = yield* OperatorApi

@@ -1,6 +1,6 @@
 /**
- * The operator key, which all operations over HTTP need. It is configured, or generated at the first start and stored
- * in the database.
+ * The operator key, which all operations over HTTP require. The key is configured, or generated at the first start and
+ * stored in the database.
  */
 import { Crypto, LoginThrottle, SettingStore } from "@doorhook/core"
 import type { StoreError } from "@doorhook/core"
@@ -33,7 +33,7 @@ export class OperatorKey extends Context.Service<
     return Layer.succeed(OperatorKey, { key, created: false })
   }
 
-  /** The stored key. Generates and stores one if there is none. */
+  /** Reads the stored key. Generates and stores a key if there is none. */
   static readonly layerStored: Layer.Layer<OperatorKey, StoreError, SettingStore | Crypto> = Layer.effect(
     OperatorKey,
     Effect.gen(function* () {
@@ -69,9 +69,9 @@ const throttled = (seconds: number) =>
   )
 
 /**
- * The credential under which wrong keys are counted. Behind an untrusted proxy, all clients have the proxy's address,
- * which is often that of local programs too. Requests through a proxy are counted separately, so that strangers can't
- * lock out local programs.
+ * Returns the credential under which wrong keys are counted. Behind an untrusted proxy, all clients have the proxy's
+ * address, and local programs often have the same address. Requests through a proxy are counted separately, so that
+ * strangers can't lock out local programs.
  */
 const guessOf = (x: Exchange): LoginThrottle.Credential => ({
   kind: "operator",
@@ -79,13 +79,11 @@ const guessOf = (x: Exchange): LoginThrottle.Credential => ({
   address: x.address
 })
 
-/**
- * Checks the key in requests and in the sign-in form. The whole surface shares one guard, because it counts wrong keys.
- */
+/** Checks the key in requests and in the sign-in form. All routes share one guard, because it counts wrong keys. */
 export class KeyGuard extends Context.Service<
   KeyGuard,
   {
-    /** Fails unless the request's `Authorization` header has the key. */
+    /** Fails unless the request's `Authorization` header contains the key. */
     readonly authenticate: (x: Exchange) => Effect.Effect<void, RequestFailure>
     /** Fails unless a text from the request is the key. */
     readonly check: (x: Exchange, key: string) => Effect.Effect<void, RequestFailure>

@@ -1,5 +1,5 @@
 /**
- * Temporary links to the page of one integration, which hosts give to its owner.
+ * Temporary links to the page of one integration. Hosts give such links to the integration's owner.
  *
  * The host decides who gets a link. Links are not stored: a signed token contains the integration and the expiry, and
  * every process that shares the database can check it. Opening a link sets a session cookie in the browser
@@ -30,7 +30,9 @@ export const longestLinkLifetime = 24 * 3_600_000
 /** Tolerated difference between the clocks of two processes, in milliseconds. */
 const clockTolerance = 60_000
 
-/** The purpose of a token: a link, or the session of an opened link. A token for one is not valid for the other. */
+/**
+ * The purpose of a token: a link, or the session of an opened link. A token for one purpose is not valid for the other.
+ */
 export type Purpose = "link" | "visit"
 
 /** The content of a token. */
@@ -58,9 +60,9 @@ export class PortalLinks extends Context.Service<
     ) => Effect.Effect<PortalLink, IntegrationNotFound | StoreError>
     /** Checks a token. */
     readonly check: (purpose: Purpose, token: string) => Effect.Effect<Access, StoreError>
-    /** Makes a token for another purpose with the same expiry as the grant. */
+    /** Makes a token for a purpose, with the same expiry as the grant. */
     readonly tokenFor: (purpose: Purpose, grant: Grant) => Effect.Effect<string, StoreError>
-    /** The same grant with a new nonce, for the session of an opened link. */
+    /** Returns the same grant with a new nonce, for the session of an opened link. */
     readonly renamed: (grant: Grant) => Effect.Effect<Grant>
   }
 >()("@doorhook/server/operator/PortalLinks") {
@@ -88,7 +90,7 @@ export class PortalLinks extends Context.Service<
         ): Effect.fn.Return<Access, StoreError> {
           const grant = yield* read(purpose, token)
           const now = yield* Clock.currentTimeMillis
-          // No link lives longer than that. Either the secret has leaked, or a clock is wrong.
+          // No genuine link expires this late, so either the secret has leaked or a clock is wrong.
           if (grant === null || grant.expires_at > now + longestLinkLifetime + clockTolerance)
             return { _tag: "Unknown" }
           return now < grant.expires_at ? { _tag: "Granted", grant } : { _tag: "Expired" }
@@ -114,7 +116,7 @@ const makeTokens = ({ sign }: PageSecret["Service"]) => {
     return Effect.map(sign(`portal ${purpose}`, text), (signature) => `dh_pl_${text}.${signature}`)
   }
 
-  /** The content of a token, even if it has expired; null if its signature is wrong. */
+  /** Reads the content of a token, even if the token has expired; null if its signature is wrong. */
   const read = (purpose: Purpose, token: string): Effect.Effect<Grant | null, StoreError> => {
     const match = tokenPattern.exec(token)
     const integration_id = Option.getOrNull(parsePositiveInt(IntegrationId, match?.[1] ?? ""))

@@ -1,5 +1,5 @@
 /**
- * The operation that reads readiness, counts and latencies. It is cheap enough to be called every second.
+ * The operation that reads readiness, counts and latencies. It is cheap enough to call every second.
  */
 import { AttemptOutcome, breakerCauses, DeliveryMetrics, DeliveryStore, isoOf } from "@doorhook/core"
 import type { Counted, DeliverySummary, Dispatcher } from "@doorhook/core"
@@ -19,16 +19,16 @@ export const StatsDocument = Schema.Struct({
   status: Schema.String,
   /** Description of the problem; null if the service is ready. */
   detail: Schema.NullOr(Schema.String),
-  /** The contents of the database, from all processes; null while it does not answer. */
+  /** The contents of the database, which all processes share; null while the database does not answer. */
   database: Schema.NullOr(DeliveryCountsDocument),
-  /** The answering process, with its counts since the start. For rates, use the difference of two answers. */
+  /** The answering process, with its counts since it started. For rates, use the difference between two answers. */
   process: Schema.Struct({
     events_accepted: Count,
-    /** Number of attempts by outcome. Outcomes that have not occurred are missing. */
+    /** Number of attempts by outcome, without the outcomes that have not occurred. */
     attempts: Schema.Record(AttemptOutcome, Schema.optionalKey(Count)),
     acknowledgement_latency: Schema.Struct({
       count: Count,
-      /** Cumulative counts of acknowledged attempts: those that took at most `le_ms` milliseconds. */
+      /** Cumulative counts: `count` acknowledged attempts took at most `le_ms` milliseconds. */
       buckets: Schema.Array(Schema.Struct({ le_ms: Count, count: Count }))
     }),
     delivering: Count,

@@ -1,5 +1,5 @@
 /**
- * The operator's page of registered OAuth clients and of users' grants.
+ * The operator's page with the registered OAuth clients and users' grants.
  */
 import { Html } from "@doorhook/core"
 import { Effect } from "effect"
@@ -14,7 +14,7 @@ import { after, ago, ask, field, form, hidden, panel, table } from "./Parts.ts"
 export const makeClientPages = Effect.gen(function* () {
   const { call } = yield* OperatorApi
 
-  /** All clients, and the grants of the user in the query. `above` is the result of a form. */
+  /** Makes the page with all clients, and with the grants of the user in the query. `above` is the result of a form. */
   const page = Effect.fnUntraced(function* (visit: Visit, above: Html.Html | null = null) {
     const {
       home,
@@ -94,7 +94,7 @@ ${user === "" ? null : yield* grantList(visit, user)}`
     }`
   })
 
-  /** The page after a client or secret was created: only this answer contains the secret. */
+  /** Makes the page shown after a client or secret was created. Only this answer contains the secret. */
   const secretOf = (visit: Visit, { client, client_secret }: ClientWithSecretDocument) => {
     const { t } = visit.language
     return page(

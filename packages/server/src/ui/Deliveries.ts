@@ -1,7 +1,7 @@
 /**
- * Pages of deliveries for operators and owners. Lists have filters, and selected deliveries can be sent again. The page
- * of one delivery shows its request, its attempts with their responses, and the next step. Only operators see the
- * `detail` of an attempt, because it may describe doorhook's own network.
+ * Pages about deliveries, for operators and owners. Lists have filters, and selected deliveries can be sent again. The
+ * page of one delivery shows its request, its attempts with their responses, and the next step. Only operators see the
+ * `detail` of an attempt, because it might describe doorhook's own network.
  */
 import {
   bodyOf,
@@ -90,11 +90,13 @@ export const makeDeliveryPages = Effect.gen(function* () {
   const { signing } = yield* DeliverySettings
   const { find, integrationsAt } = yield* makeSearch
 
-  /** The integration; null if it was deleted. */
+  /** Returns the integration; null if it was deleted. */
   const integrationOf = (id: IntegrationId) =>
     Effect.catchTag(integrations.show(id), "IntegrationNotFound", () => Effect.succeed(null))
 
-  /** The search for a text that the visitor entered: the id of an event or an integration, or part of a host. */
+  /**
+   * Returns the filter for a text that the visitor entered: the id of an event or an integration, or part of a host.
+   */
   const textFilter = (text: string): Effect.Effect<Partial<Search>, StoreError> => {
     if (text === "") return Effect.succeed({})
     if (isEventId(text)) return Effect.succeed({ event_id: text })
@@ -104,7 +106,7 @@ export const makeDeliveryPages = Effect.gen(function* () {
       : Effect.succeed({ integrations: [id] })
   }
 
-  /** A list with its filter form. The visit's query has the filters. */
+  /** Makes a list with its filter form. The filters come from the visit's query. */
   const list = Effect.fnUntraced(function* (visit: Visit, of: ListOf) {
     const { query } = visit
     const state = query.get("state") ?? ""
@@ -139,7 +141,7 @@ ${
 }${pager(visit.language, `${visit.home}${of.path}`, query, found.next === null ? null : formatDeliveryId(found.next))}`
   })
 
-  /** The page of all deliveries. */
+  /** Makes the page with all deliveries. */
   const listPage = Effect.fnUntraced(function* (visit: Visit) {
     const title = visit.language.t("deliveries")
     const body = yield* list(visit, { path: "/deliveries", deliveries: "/deliveries", integration: null })
@@ -152,22 +154,22 @@ ${
     } satisfies Shown
   })
 
-  /** The page of one delivery. The caller must have checked that the visitor may see the delivery. */
+  /** Makes the page of one delivery. The caller must have checked that the visitor may see the delivery. */
   const detail = Effect.fnUntraced(function* (visit: Visit, id: DeliveryId, of: ListOf) {
     const delivery = yield* deliveries.show(id, visit.role)
     return detailPage(visit, delivery, yield* integrationOf(delivery.integration_id), of, signing)
   })
 
   /**
-   * Sends deliveries again and returns their number. Skips those whose integration accepts no deliveries; fails if that
-   * leaves none.
+   * Sends deliveries again and returns their number. Skips deliveries whose integration accepts none; fails if all are
+   * skipped.
    */
   const resend = Effect.fnUntraced(function* (ids: ReadonlyArray<DeliveryId>) {
     let sent = 0
     for (const [index, id] of ids.entries()) {
       const sending = Effect.as(deliveries.resend(id), 1)
       const isLast = index === ids.length - 1
-      // If all were refused, the failure of the last one is reported.
+      // If all deliveries were refused, this reports the failure of the last one.
       sent += yield* isLast && sent === 0
         ? sending
         : Effect.catchTag(sending, "NotDeliverable", () => Effect.succeed(0))
@@ -175,7 +177,7 @@ ${
     return sent
   })
 
-  /** Fails unless all the deliveries are to this integration. */
+  /** Fails unless all these deliveries belong to the integration. */
   const requireOf = (integration: IntegrationId, ids: ReadonlyArray<DeliveryId>) =>
     Effect.forEach(
       ids,
@@ -189,7 +191,7 @@ ${
   return { list, listPage, detail, requireOf, resend }
 })
 
-/** The deliveries selected in a form. */
+/** Reads the deliveries selected in a form. */
 export const deliveriesIn = (fields: URLSearchParams): ReadonlyArray<DeliveryId> =>
   [...new Set(fields.getAll("delivery"))]
     .slice(0, mostResent)
@@ -228,7 +230,7 @@ ${
 }${field("state", t("state"), (attributes) => select(attributes, states, query.get("state") ?? ""))}${field("type", t("type"), (attributes) => select(attributes, names, query.get("type") ?? ""))}${time("since")}${time("until")}<button type="submit" class="quiet">${t("show")}</button></form>`
 }
 
-/** A table with a checkbox in each row, and a button that sends the selected deliveries again. */
+/** Makes a table with a checkbox in each row, and a button that sends the selected deliveries again. */
 const listForm = (
   visit: Visit,
   of: ListOf,
@@ -302,7 +304,7 @@ const signatures = { hmac: "v1,...", ed25519: "v1a,...", both: "v1,... v1a,..." 
   Record<Exclude<Signing, "off">, string>
 >
 
-/** The headers of the last attempt, each with an explanation. */
+/** Lists the headers of the last attempt, each with an explanation. */
 const headerRows = (
   { t }: Visit["language"],
   { event_id, history }: DeliveryWithAttempts,

@@ -1,6 +1,6 @@
 /**
- * Counts of this process in the last hour, for rates, latencies and a chart. They are sampled into memory and lost at a
- * restart.
+ * Counts of this process in the last hour, for rates, latencies and a chart. The samples are kept in memory and lost at
+ * a restart.
  */
 import { AttemptOutcome, DeliveryMetrics } from "@doorhook/core"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -26,7 +26,7 @@ export interface Minute {
   readonly failed: number
 }
 
-/** Counts and latencies of the last minute, or since the start if that is later. */
+/** Counts and latencies of the last minute, or since the start of the process if that was more recent. */
 export interface Lately {
   readonly seconds: number
   readonly events: number
@@ -34,7 +34,8 @@ export interface Lately {
   /** Number of failed attempts by outcome, the most frequent first. */
   readonly failures: ReadonlyArray<readonly [AttemptOutcome, number]>
   /**
-   * Latency that this share (0 to 1) of the acknowledged attempts did not exceed, in milliseconds; null without any.
+   * Latency that this share (0 to 1) of the acknowledged attempts did not exceed, in milliseconds; null if none was
+   * acknowledged.
    */
   readonly latency: (share: number) => number | null
 }
@@ -43,7 +44,7 @@ export class History extends Context.Service<
   History,
   {
     readonly lately: Effect.Effect<Lately>
-    /** The minutes of the last hour, oldest first; fewer if the process started later. */
+    /** The minutes of the last hour, oldest first; only those since the process started. */
     readonly hour: Effect.Effect<ReadonlyArray<Minute>>
   }
 >()("@doorhook/server/ui/History") {
@@ -59,8 +60,8 @@ export class History extends Context.Service<
         samples = [...samples.filter(({ at }) => at >= taken.at - keptFor && at <= taken.at), taken]
       })
       const run = Effect.runForkWith(yield* Effect.context<never>())
-      // Effect's clock may jump ahead by a year on virtual time, which would take millions of samples. A timer of Node
-      // does not.
+      // Uses a Node timer, because Effect's clock can be virtual and jump ahead by a year, which would take millions of
+      // samples.
       yield* Effect.acquireRelease(
         Effect.sync(() => setInterval(() => run(take), sampleEvery).unref()),
         (timer) => Effect.sync(() => clearInterval(timer))
@@ -77,11 +78,11 @@ export class History extends Context.Service<
 
 const isFailure = (outcome: string): boolean => outcome !== "acknowledged"
 
-/** Sum of the counts of the wanted outcomes. */
+/** Sums the counts of the wanted outcomes. */
 const sumOf = (counts: Sample["attempts"], isWanted: (outcome: string) => boolean): number =>
   Object.entries(counts).reduce((sum, [outcome, count]) => sum + (isWanted(outcome) ? count : 0), 0)
 
-/** Counts and latencies between two samples. */
+/** Returns the counts and latencies between two samples. */
 export const betweenOf = (first: Sample, last: Sample): Lately => ({
   seconds: (last.at - first.at) / 1_000,
   events: last.events_accepted - first.events_accepted,
@@ -105,7 +106,7 @@ export const betweenOf = (first: Sample, last: Sample): Lately => ({
   }
 })
 
-/** Counts of each whole minute, going back from the last sample. */
+/** Returns the counts of each whole minute, going back from the last sample. */
 export const minutesOf = (samples: ReadonlyArray<Sample>): ReadonlyArray<Minute> => {
   const end = samples.at(-1)?.at ?? 0
   const begin = samples[0]?.at ?? 0

@@ -1,6 +1,6 @@
 /**
- * Pages of integrations: the operator's list of all, and the page of one integration with its actions, for operators
- * and owners.
+ * Pages about integrations: the operator's list of all integrations, and the page of one integration with its actions,
+ * for operators and owners.
  *
  * Owners' actions go through core's `Integrations`, which checks the owner's right in the directory each time. The
  * holder of a link acts for the user who created the integration.
@@ -60,7 +60,8 @@ const perPage = 25
 const latest = 12
 
 /**
- * Maximum number of tests per minute that an owner may send to an integration. It must not put load on the receiver.
+ * Maximum number of tests per minute that an owner may send to an integration. Low, so that tests put no load on the
+ * receiver.
  */
 const testsPerMinute = 5
 
@@ -71,18 +72,21 @@ const lookEvery = 100
 /** How far back the recover form starts by default, in milliseconds. */
 const recoverSince = 86_400_000
 
-/** Path of an integration's page, below the home of the visitor's role. */
+/** Returns the path of an integration's page, below the home of the visitor's role. */
 export const pathOf = ({ role }: Pick<Visit, "role">, id: IntegrationId): string =>
   role === "operator" ? `/integrations/${id}` : `/${id}`
 
-/** The actor of an owner's change: the owner, or the integration's creator for the holder of a link. */
+/**
+ * Returns the user for whom an owner's change is made: the owner, or the integration's creator for the holder of a
+ * link.
+ */
 export const actorOf = ({ actor }: Visit, { integration }: IntegrationWithHealth): Actor =>
   actor ?? integration.created_by
 
-/** The name of an integration's owner for people, like "building 1". */
+/** Returns a readable name of an integration's owner, like "building 1". */
 export const scopeName = ({ t }: Visit["language"], { id, type }: Scope): string => t(`scope_${type}`, { id })
 
-/** The JSON:API document that changes these attributes of an integration. */
+/** Makes the JSON:API document that changes these attributes of an integration. */
 export const patchOf = (id: IntegrationId, attributes: object): object => ({
   data: { type: integrationType, id: String(id), attributes }
 })
@@ -101,7 +105,9 @@ export const makeIntegrationPages = Effect.fnUntraced(function* (
   const { call } = yield* OperatorApi
   const countTest = makeMinuteCounter()
 
-  /** The last attempt of an integration, and a strip with the states of its latest deliveries, newest first. */
+  /**
+   * Returns the last attempt for an integration, and a strip with the states of its latest deliveries, newest first.
+   */
   const latestOf = (visit: Visit, id: IntegrationId) =>
     Effect.map(deliveries.list({ integration_id: id, order: "newest", limit: latest }), (items) => {
       const { t } = visit.language
@@ -117,12 +123,12 @@ export const makeIntegrationPages = Effect.fnUntraced(function* (
       }
     })
 
-  /** Explains the last failed attempt of an integration. Null if no attempt of its latest deliveries failed. */
+  /** Explains the most recent failure among an integration's latest deliveries. Returns null if none failed. */
   const lastFailure = Effect.fnUntraced(function* ({ language, role }: Visit, id: IntegrationId) {
     const items = yield* deliveries.list({ integration_id: id, order: "newest", limit: latest })
     const failed = items.find((one) => one.last_attempt !== null && one.last_attempt.outcome !== "acknowledged")
     if (failed === undefined) return null
-    // Retention may have deleted it since.
+    // Retention might have deleted the delivery in the meantime.
     const shown = yield* Effect.catchTag(deliveries.show(failed.id), "DeliveryNotFound", () => Effect.succeed(null))
     const last = shown?.history.at(-1)
     return last === undefined || last.outcome === "acknowledged"
@@ -184,7 +190,7 @@ ${items
     } satisfies Shown
   })
 
-  /** The page of one integration with its deliveries. `above` is an optional notice at the top. */
+  /** Makes the page of one integration with its deliveries. `above` is an optional notice at the top. */
   const onePage = Effect.fnUntraced(function* (
     visit: Visit,
     found: IntegrationWithHealth,
@@ -236,7 +242,7 @@ ${notifications === null ? null : panel("notifications", t("notifications"), not
     } satisfies Shown
   })
 
-  /** The buttons of the possible actions, each with a confirmation. */
+  /** Makes the buttons for the possible actions, each with a confirmation. */
   const actions = (visit: Visit, { integration }: IntegrationWithHealth): ReadonlyArray<Html.Html> => {
     const {
       home,
@@ -314,7 +320,7 @@ ${notifications === null ? null : panel("notifications", t("notifications"), not
     ]
   }
 
-  /** Overrides of default settings for this integration, which only operators can change. */
+  /** Makes the panel with this integration's own settings, which only operators can change. */
   const operatorPanel = (visit: Visit, { integration }: IntegrationWithHealth): Html.Html => {
     const { t } = visit.language
     const { acknowledge = "", allow_targets = [], retry = {} } = writeOverrides(integration.overrides)
@@ -345,8 +351,8 @@ ${form(visit, `${pathOf(visit, integration.id)}/overrides`, fields, "fields")}</
   }
 
   /**
-   * Waits a while for the outcome of a delivery. A failed lookup is only logged, because the delivery is already being
-   * sent.
+   * Waits up to `testPatience` for the outcome of a delivery. A failed lookup is only logged, because the delivery is
+   * already being sent.
    */
   const awaitOutcome = (id: DeliveryId) =>
     store.find(id).pipe(
@@ -361,7 +367,7 @@ ${form(visit, `${pathOf(visit, integration.id)}/overrides`, fields, "fields")}</
       )
     )
 
-  /** Fails unless the visitor may change the integration at this moment. */
+  /** Fails unless the visitor still has the right to change the integration. */
   const permit = (visit: Visit, found: IntegrationWithHealth): Effect.Effect<unknown, KnownError> =>
     visit.role === "operator"
       ? Effect.void
@@ -469,7 +475,7 @@ ${field("link", t("link"), (attributes) => Html.template`<input type="text" ${at
   }
 })
 
-/** The bindings of an integration in words. */
+/** Describes the bindings of an integration in words. */
 const sends = (language: Visit["language"], bindings: IntegrationWithHealth["integration"]["bindings"]): string =>
   bindings
     .map(({ actions, resource_type }) => `${typeName(language, resource_type)} (${actions.join(", ")})`)

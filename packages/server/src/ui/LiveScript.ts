@@ -1,6 +1,6 @@
 /**
- * Serves the script of the pages, which browsers run without a build step. The file is found by the package's name, so
- * that a bundled host finds it if the package is installed beside the bundle. Pages work without the script.
+ * Serves the pages' script, which needs no build step. The script's file is found by the package's name, so a bundled
+ * host finds it if the package is installed beside the bundle. Pages work without the script.
  */
 import { Crypto } from "@doorhook/core"
 import { Data, Effect } from "effect"
@@ -11,7 +11,7 @@ import { dirname, join } from "node:path"
 import { notFound } from "../http/Failures.ts"
 import type { Handler } from "../http/Route.ts"
 
-/** The script's file is missing, in most cases because a bundler left it out. */
+/** The script's file is missing, usually because a bundler left it out. */
 class ScriptMissing extends Data.TaggedError("ScriptMissing")<{ readonly cause: unknown }> {
   override get message(): string {
     return "Can't read live.js, the script of the pages, so they don't refresh themselves. If the backend is bundled, install @doorhook/server beside the bundle."
@@ -28,7 +28,9 @@ const read: Effect.Effect<string, ScriptMissing> = Effect.tryPromise({
 
 const encoder = new TextEncoder()
 
-/** Answers with the script. Browsers revalidate it each time, so they don't run an old version after an update. */
+/**
+ * Answers with the script. Browsers revalidate the script each time, so they don't run an old version after an update.
+ */
 export const liveScript = Effect.map(
   Crypto,
   (crypto): Handler =>

@@ -34,7 +34,7 @@ export const makeNotificationPages = Effect.gen(function* () {
 
   return {
     page,
-    /** The latest notifications of one integration, or of all if it is null. */
+    /** Lists the latest notifications about one integration, or about all if `integration_id` is null. */
     of: (visit: Visit, integration_id: IntegrationId | null, limit = perIntegration) =>
       Effect.map(
         notifications.list({ limit, order: "newest", ...(integration_id !== null && { integration_id }) }),

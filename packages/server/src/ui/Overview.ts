@@ -25,7 +25,7 @@ export const makeOverview = Effect.fnUntraced(function* (
   const integrations = yield* OperatorIntegrations
   const { call } = yield* OperatorApi
 
-  /** Unhealthy integrations, and the latest notifications. */
+  /** Makes the panels with unhealthy integrations and the latest notifications. */
   const attention = Effect.fnUntraced(function* (visit: Visit) {
     const {
       home,
@@ -111,7 +111,7 @@ const tiles = (
 /** Size of the chart, and of the margins for its labels, in units of its view box. */
 const size = { width: 720, height: 160, left: 44, bottom: 22 } as const
 
-/** A line chart of the last hour, followed by the same counts as a table with a row for each five minutes. */
+/** Makes a line chart of the last hour, followed by a table of the same counts with a row for every five minutes. */
 const chart = ({ language, language: { t } }: Visit, hour: ReadonlyArray<Minute>): Html.Html => {
   const first = hour[0]
   const last = hour.at(-1)

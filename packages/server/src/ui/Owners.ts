@@ -1,6 +1,6 @@
 /**
  * Pages of owners: list, create, edit and delete the integrations of their buildings and tenants, rotate signing
- * secrets, and copy code that verifies signatures. Core enforces the rules and checks the owner's right in the
+ * secrets, and copy code that verifies signatures. Core enforces the rules, and checks the owner's right in the
  * directory at each call.
  */
 import type {
@@ -47,26 +47,26 @@ import {
 } from "./Parts.ts"
 import { snippets } from "./Snippets.ts"
 
-/** Maximum number of integrations of a place on the page of all places, and on the place's own page. */
+/** Maximum number of a place's integrations on the page with all places, and on the place's own page. */
 const perGlance = 10
 const perPlace = 100
 
-/** Maximum number of places on the page of all places. */
+/** Maximum number of places on the page with all places. */
 const mostPlaces = 50
 
-/** A building or tenant of a user, with its name. */
+/** A building or tenant that a user manages, with its name. */
 interface Place {
   readonly scope: Scope
   readonly name: string
 }
 
-/** Values in the form of an integration. */
+/** Values entered in the integration form. */
 interface Entered {
   readonly url: string
   readonly bindings: ReadonlyArray<Binding>
 }
 
-/** Name of the checkboxes, one for each action of a resource type. */
+/** Field name of the checkboxes. Each checkbox stands for one action of a resource type. */
 const boxName = "binding"
 
 export const makeOwnerPages = Effect.gen(function* () {
@@ -90,7 +90,7 @@ export const makeOwnerPages = Effect.gen(function* () {
     ]
   })
 
-  /** The owner's integrations, grouped by place. */
+  /** Makes the page with the owner's integrations, grouped by place. */
   const home = Effect.fnUntraced(function* (visit: Visit, actor: Actor) {
     const {
       home: base,
@@ -144,7 +144,7 @@ ${sections.length === 0 ? Html.template`<p>${t("no_places")}</p>` : sections}${
     } satisfies Shown
   })
 
-  /** The form for a new integration, with the values entered before and the problem with them. */
+  /** Makes the page with the form for a new integration, the values entered before, and the problem with them. */
   const newPage = Effect.fnUntraced(function* (
     visit: Visit,
     actor: Actor,
@@ -214,7 +214,7 @@ ${boxes}</fieldset>
   }
 
   /**
-   * Creates an integration. Only this answer shows its secret. A form that is submitted twice creates one integration.
+   * Creates an integration. Only this answer shows its secret. Submitting a form twice creates only one integration.
    */
   const create = (visit: Visit, actor: Actor, fields: URLSearchParams) =>
     Effect.gen(function* () {
@@ -244,7 +244,7 @@ ${boxes}</fieldset>
       })
     })
 
-  /** Changes URL and bindings. Fails if the integration has been changed since the form was shown. */
+  /** Changes an integration's URL and bindings. Fails if the integration has been changed since the form was shown. */
   const edit = (visit: Visit, found: IntegrationWithHealth, fields: URLSearchParams) => {
     const { id, scope } = found.integration
     const entered = enteredIn(fields)
@@ -294,7 +294,7 @@ ${boxes}</fieldset>
   }
 })
 
-/** A building or tenant as a query parameter, like `building-1`. */
+/** Formats a building or tenant as a query parameter, like `building-1`. */
 const keyOf = ({ id, type }: Scope): string => `${type}-${id}`
 
 const scopeOf = (key: string): Scope | null => {
@@ -312,13 +312,13 @@ const attributesOf = ({ bindings, url }: Entered) => ({
   bindings
 })
 
-/** The version of the integration when the form was shown; null accepts any version. */
+/** Returns the version of the integration when the form was shown; null accepts any version. */
 const expected = (fields: URLSearchParams): ReadonlyArray<number> | null => {
   const text = fields.get("version") ?? ""
   return /^\d{1,15}$/.test(text) ? [Number(text)] : null
 }
 
-/** The problems to show above the form. A problem with the bindings is replaced by a text about the checkboxes. */
+/** Returns the problems to show above the form. A problem with the bindings is shown as a text about the checkboxes. */
 const problemsOf = (error: InvalidInput | LimitReached): Parameters<typeof problemList>[1] =>
   error._tag === "InvalidInput"
     ? error.problems.map((problem) =>
@@ -326,7 +326,7 @@ const problemsOf = (error: InvalidInput | LimitReached): Parameters<typeof probl
       )
     : [{ detail: error.message, said: error.said }]
 
-/** The only page that shows a signing secret. */
+/** Makes the only page that shows a signing secret. */
 const secretPage = (visit: Visit, integration: Integration, title: "created_title" | "rotated_title"): Shown => {
   const {
     home,
@@ -345,7 +345,7 @@ const secretPage = (visit: Visit, integration: Integration, title: "created_titl
   }
 }
 
-/** The page with code that verifies signatures, in the chosen programming language. */
+/** Makes the page with code that verifies signatures, in the chosen programming language. */
 const verifyPage = (visit: Visit, { integration }: IntegrationWithHealth): Shown => {
   const {
     home,

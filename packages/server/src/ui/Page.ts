@@ -1,6 +1,6 @@
 /**
- * The HTML document of every page. It has one style sheet, no inline script, and headers that keep the page out of
- * frames, caches and referrers (RFC 9700 sections 4.2.4 and 4.16). The host can add a logo, a name and style rules.
+ * The HTML document around every page. It has one style sheet, no inline script, and headers that forbid framing,
+ * caching and referrers (RFC 9700 sections 4.2.4 and 4.16). The host can add a logo, a name and style rules.
  */
 import { Crypto, Html } from "@doorhook/core"
 import { Context, Effect, Exit, Schema } from "effect"
@@ -8,27 +8,27 @@ import { Base64 } from "effect/encoding"
 import type { Answer } from "../http/Route.ts"
 import { formLook, listLook } from "./Styles.ts"
 
-/** Headers of every answer that may carry a code, a token, or a link to one. */
+/** Headers of every answer that can contain a code, a token, or a link to one. */
 export const confidential = {
   "cache-control": "no-store",
   pragma: "no-cache",
   "referrer-policy": "no-referrer"
 } as const
 
-/** A redirect that the browser follows with GET, whatever the method of the request (RFC 9700 section 4.12). */
+/** Makes a redirect that the browser follows with GET, whatever the method of the request (RFC 9700 section 4.12). */
 export const seeOther = (location: string, headers: Readonly<Record<string, string>> = {}): Answer => ({
   status: 303,
   headers: { ...confidential, location, ...headers },
   body: null
 })
 
-/** CSS that can't end the style element around it. */
+/** CSS that can't close the style element around it. */
 const StyleSheet = Schema.String.check(
   Schema.makeFilter((css) => !/<\/style/i.test(css) || "must be CSS without `</style`")
 )
 
 /**
- * Customizes the look of the pages. The content security policy still blocks other scripts and all loading of files.
+ * Customizes the look of the pages. The Content-Security-Policy still blocks other scripts and all loading of files.
  */
 export interface AppearanceShape {
   /** Style rules, added after doorhook's own. URLs in them are not loaded. */
@@ -44,7 +44,7 @@ export const AppearanceShape: Schema.Codec<AppearanceShape> = Schema.Struct({
   name: Schema.optionalKey(Schema.String)
 })
 
-/** The host's look of the pages, read when the routes are built. */
+/** The host's customization of the pages, read when the routes are built. */
 export const Appearance = Context.Reference<AppearanceShape>("@doorhook/server/ui/Appearance", {
   defaultValue: () => ({})
 })
@@ -55,15 +55,17 @@ export interface PageContent {
   /** Language of the page (BCP 47). */
   readonly lang: string
   readonly body: Html.Html
-  /** HTML above the main part, given the host's logo and name. Without it, they are shown above the heading. */
+  /**
+   * Makes the HTML above the main part from the host's logo and name. By default, logo and name are above the heading.
+   */
   readonly header?: (brand: Html.Html | null) => Html.Html
   /** Path of the page's script; by default no script runs. */
   readonly script?: string
-  /** Whether the page is wide, for lists; by default it has the width of a form. */
+  /** Whether the page is wide, for lists. By default, the page has the width of a form. */
   readonly wide?: boolean
   /** Interval at which the script refreshes the page, in seconds; by default never. */
   readonly refresh?: number
-  /** Whether a form may redirect to any address; by default only to this origin. */
+  /** Whether the page's form may lead to a redirect to any address; by default only to this origin. */
   readonly formsLeadOn?: boolean
   /** 200 by default. */
   readonly status?: number
@@ -75,14 +77,17 @@ export interface Pages {
   readonly answer: (content: PageContent) => Effect.Effect<Answer>
 }
 
-/** The host's logo and name as HTML; null if it has neither. */
+/** Formats the host's logo and name as HTML; null if there are neither. */
 const brandOf = ({ logo, name }: AppearanceShape): Html.Html | null =>
   logo === undefined && name === undefined
     ? null
     : Html.template`<div class="brand">${logo === undefined ? null : Html.trusted(logo)}${name ?? null}</div>
 `
 
-/** Policy for pages with a script: only the service's own script runs, and it can't turn text into HTML. */
+/**
+ * Content-Security-Policy for pages with a script: only the service's own script runs, and it can't turn text into
+ * HTML.
+ */
 const scripted = "script-src 'self'; connect-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 /** A style sheet, and its SHA-256 in base64. */
@@ -94,7 +99,8 @@ interface Style {
 const encoder = new TextEncoder()
 
 /**
- * Makes the builder of pages. Their policy allows the style sheet by its digest and blocks everything else by default.
+ * Makes the builder of pages. The pages' Content-Security-Policy allows the style sheet by its digest, and blocks
+ * everything else by default.
  */
 export const makePages: Effect.Effect<Pages, never, Crypto> = Effect.gen(function* () {
   const crypto = yield* Crypto

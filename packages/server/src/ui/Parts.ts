@@ -12,14 +12,14 @@ import { formTokenField } from "./Session.ts"
 import type { Language, TextKey } from "./Texts.ts"
 import { english } from "./Texts.ts"
 
-/** A request to a page by a visitor who may open it. */
+/** A request for a page by a visitor who may open the page. */
 export interface Visit {
   readonly x: Exchange
   readonly params: Params
   readonly query: URLSearchParams
   readonly language: Language
   readonly role: "operator" | "owner"
-  /** Path of the role's first page as the browser sees it: `/console` or `/portal`, behind any prefix. */
+  /** Path of the role's first page as the browser sees it: `/console` or `/portal`, with any mount prefix before it. */
   readonly home: string
   /** Name of the session, which form tokens are bound to. */
   readonly session: string
@@ -28,7 +28,7 @@ export interface Visit {
   readonly actor: Actor | null
   /** The integration that a link opened, and the link's expiry; null without a link. */
   readonly link: { readonly id: IntegrationId; readonly expires_at: number } | null
-  /** Whether the visitor can sign out here. */
+  /** Whether the visitor signed in here and can sign out. */
   readonly canSignOut: boolean
   /** Time of the request, in milliseconds since the epoch. */
   readonly now: number
@@ -96,7 +96,7 @@ ${
   }
 }
 
-/** Results of forms, by the word that stands for them in the query of the next page. */
+/** Texts for the results of forms, by the word for each result in the query of the next page. */
 const done = {
   sent: "done_sent",
   recovered: "done_recovered",
@@ -123,7 +123,7 @@ const flash = ({ language, query }: Visit): Html.Html | null => {
 `
 }
 
-/** A form with its form token. `path` is below the role's home. */
+/** Makes a form with its form token. `path` is below the role's home. */
 export const form = ({ formToken, home }: Visit, path: string, fields: Html.Html, name?: string): Html.Html =>
   Html.template`<form method="post" action="${home}${path}"${name === undefined ? null : Html.template` class="${name}"`}>
 <input type="hidden" name="${formTokenField}" value="${formToken}">
@@ -131,8 +131,8 @@ ${fields}
 </form>`
 
 /**
- * A button with a confirmation: it opens an explanation and the button that carries out the action. Works without a
- * script.
+ * Makes a button with a confirmation: the button opens an explanation and a second button, which carries out the
+ * action. Works without a script.
  */
 export const ask = (
   visit: Visit,
@@ -158,7 +158,10 @@ export const ask = (
 /** Names of the login form's fields. */
 export const loginNames = { login: "login", password: "password" } as const
 
-/** The fields for login and password. `problem` is the id of the element that says why the last ones were refused. */
+/**
+ * Makes the fields for login and password. `problem` is the id of the element that says why the last values were
+ * refused.
+ */
 export const loginFields = ({ t }: Language, login: string, problem: string | null): Html.Html => {
   const describedBy = problem === null ? null : Html.template` aria-describedby="${problem}"`
   return Html.template`<label for="login">${t("login")}</label>
@@ -168,7 +171,7 @@ export const loginFields = ({ t }: Language, login: string, problem: string | nu
 `
 }
 
-/** A field with its label above it, and a hint below. */
+/** Makes a field with its label above it and a hint below it. */
 export const field = (
   id: string,
   label: string,
@@ -179,7 +182,7 @@ ${control(Html.template`id="${id}" name="${id}"${hint === null ? null : Html.tem
 ${hint === null ? null : Html.template`<p class="muted" id="${id}-hint">${hint}</p>`}</div>
 `
 
-/** A drop-down list; each option is a value and its label. */
+/** Makes a drop-down list. Each option is a value and its label. */
 export const select = (
   attributes: Html.Html,
   options: ReadonlyArray<readonly [string, string]>,
@@ -194,18 +197,18 @@ export const select = (
 export const hidden = (name: string, value: string): Html.Html =>
   Html.template`<input type="hidden" name="${name}" value="${value}">`
 
-/** An alert about a problem with a form. */
+/** Makes an alert about a problem with a form. */
 export const alert = (problem: Html.Part): Html.Html => Html.template`<p class="alert" role="alert">${problem}</p>
 `
 
-/** All problems as sentences in the visitor's language. Those without a text in the table stay in English. */
+/** Formats all problems as sentences in the visitor's language. A problem without `said` stays in English. */
 export const problemList = (
   { say }: Language,
   problems: ReadonlyArray<{ readonly detail: string; readonly said?: PageSentence }>
 ): Html.Html =>
   Html.template`${problems.map(({ detail, said }, at) => Html.template`${at === 0 ? "" : " "}${said === undefined ? Html.template`<span lang="en">${detail}</span>` : say([said])}`)}`
 
-/** A failure whose message is one of the page texts. */
+/** Makes a failure whose message is one of the page texts. */
 export const formFailure = (
   status: number,
   code: string,
@@ -220,14 +223,14 @@ export const panel = (id: string, heading: Html.Part, body: Html.Html): Html.Htm
 ${body}</section>
 `
 
-/** A list of names with their values; nulls are left out. */
+/** Makes a list of names with their values. Nulls are left out. */
 export const facts = (pairs: ReadonlyArray<readonly [string, Html.Part] | null>): Html.Html =>
   Html.template`<dl class="facts">${pairs.map((pair) =>
     pair === null ? Html.nothing : Html.template`<dt>${pair[0]}</dt><dd>${pair[1]}</dd>`
   )}</dl>
 `
 
-/** A table. On phones it becomes a list of cards, with each column's name before the value. */
+/** Makes a table. On phones, the table becomes a list of cards, with each column's name before the value. */
 export const table = (
   label: string,
   columns: ReadonlyArray<Html.Part>,
@@ -249,7 +252,8 @@ export const table = (
 }
 
 /**
- * Links to the newest and to older entries of a list. `next` is the cursor of the older ones; null if there are none.
+ * Makes links to the newest and to older entries of a list. `next` is the cursor of the older entries; null if there
+ * are none.
  */
 export const pager = ({ t }: Language, path: string, query: URLSearchParams, next: string | null): Html.Html | null => {
   const link = (cursor: string | null, words: string) => {
@@ -267,21 +271,21 @@ export const pager = ({ t }: Language, path: string, query: URLSearchParams, nex
 export const at = ({ time }: Language, millis: number): Html.Html =>
   Html.template`<time datetime="${isoOf(millis)}" class="number">${time(millis)}</time>`
 
-/** A time as the distance from now, like "5 min ago". */
+/** Formats a time as its distance from now, like "5 min ago". */
 export const ago = ({ language, now }: Visit, millis: number): Html.Html =>
   Html.template`<time datetime="${isoOf(millis)}" class="number" title="${language.time(millis)}">${language.ago(millis, now)}</time>`
 
-/** A colored label. `kind` determines the color. */
+/** Makes a colored label. `kind` determines the color. */
 export const badge = (kind: string, words: string): Html.Html =>
   Html.template`<span class="state ${kind}">${words}</span>`
 
-/** The name of a resource type for people. */
+/** Returns a readable name of a resource type. */
 export const typeName = ({ t }: Language, type: ResourceType | null): string => {
   if (type === null) return t("type_unknown")
   return type === "call" || type === "access_log" ? t(`type_${type}`) : labelOf(type)
 }
 
-/** A badge with the outcome of an attempt. */
+/** Makes a badge with the outcome of an attempt. */
 export const outcomeBadge = (
   { t }: Language,
   { outcome, status }: Pick<LastAttempt, "outcome" | "status">
@@ -291,17 +295,17 @@ export const outcomeBadge = (
     `${t(`outcome_${outcome}`)}${status === null ? "" : ` ${status}`}`
   )
 
-/** A badge with the health of an integration. */
+/** Makes a badge with the health of an integration. */
 export const health = ({ t }: Language, { failing, integration }: IntegrationWithHealth): Html.Html => {
   if (integration.status === "disabled")
     return badge("disabled", t(`disabled_${integration.disabled_reason ?? "manual"}`))
   return failing === null ? badge("enabled", t("enabled")) : badge("failing", t("failing"))
 }
 
-/** The host of an integration's URL. */
+/** Returns the host in an integration's URL. */
 export const hostOf = (url: string): string => URL.parse(url)?.host ?? url
 
-/** A page that says what happened and what to do. */
+/** Makes a page that says what happened and what to do. */
 export const messagePage = (
   { lang, t }: Language,
   key: "expired" | "unknown_link" | "deleted" | "gone_page",
@@ -315,7 +319,7 @@ export const messagePage = (
 <p class="muted">${t(`${key}_help`)}</p>`
 })
 
-/** The error page for a failure. */
+/** Makes the error page for a failure. */
 export const failurePage = (
   language: Language,
   { errors, headers, status }: RequestFailure,

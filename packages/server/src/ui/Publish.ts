@@ -1,5 +1,5 @@
 /**
- * The operator's form that publishes an event.
+ * The operator's form for publishing an event.
  */
 import { Html, ResourceTypes } from "@doorhook/core"
 import { Effect, Predicate } from "effect"
@@ -12,7 +12,7 @@ import { seeOther } from "./Page.ts"
 import type { Shown, Visit } from "./Parts.ts"
 import { after, alert, field, form, problemList, select, typeName } from "./Parts.ts"
 
-/** Initial values of the form. */
+/** Returns the initial values of the form. */
 const sample = (now: number) => ({
   kind: "access_log create",
   building_id: "1",
@@ -69,7 +69,9 @@ ${above}<section class="panel" aria-label="${t("publish")}">${form(visit, "/publ
     }
   }
 
-  /** Publishes the event and redirects to its deliveries. If it is refused or gets a hint, shows the form again. */
+  /**
+   * Publishes the event and redirects to its deliveries. If the event is refused or gets a hint, shows the form again.
+   */
   const publish = (visit: Visit, fields: URLSearchParams) =>
     Effect.gen(function* () {
       const entered = enteredIn(fields)
@@ -81,7 +83,7 @@ ${above}<section class="panel" aria-label="${t("publish")}">${form(visit, "/publ
         building_id: Number(entered.building_id),
         tenant_ids: entered.tenant_ids.split(/[\s,]+/).flatMap((id) => (id === "" ? [] : [Number(id)]))
       })
-      // The data is passed on as it was entered, because parsing would change long numbers.
+      // Passes the data on as it was entered, because parsing would change long numbers.
       const body = Predicate.isObject(data) ? `${head.slice(0, -1)},"data":${entered.data}}` : head
       const { events, hints = [] } = yield* call(eventOperations.publish, { body })
       const [event] = events

@@ -16,13 +16,13 @@ import { Deliveries, DeliveryId, isUnreadable, OperatorIntegrations } from "@doo
 import { Effect } from "effect"
 import { hostOf } from "./Parts.ts"
 
-/** Maximum number of rows per search, and per query. */
+/** Maximum number of rows to read per search, and per query. */
 const mostRead = 5_000
 const chunk = 250
 
 /**
- * Up to this many integrations are queried one by one; with more, all deliveries are read and filtered. The other two
- * limit the search for a host: the maximum number of integrations, and how many are read at a time.
+ * Limits for searches by host. At most `mostSurveyed` integrations are compared with the host, `surveyChunk` at a time.
+ * Up to `mostIntegrations` matches are queried one by one; with more, all deliveries are read and filtered.
  */
 const mostIntegrations = 20
 const mostSurveyed = 10_000
@@ -54,7 +54,9 @@ export const makeSearch = Effect.gen(function* () {
   const deliveries = yield* Deliveries
   const integrations = yield* OperatorIntegrations
 
-  /** The id below which deliveries were created before a time. Ids grow with time, so a binary search finds it. */
+  /**
+   * Finds the id below which all deliveries were created before a time. Ids grow with time, so this is a binary search.
+   */
   const placeOf = Effect.fnUntraced(function* (time: number) {
     const before = (id: number) =>
       Effect.map(deliveries.list({ order: "newest", limit: 1, after: DeliveryId.make(id) }), ([found]) => found ?? null)
@@ -69,7 +71,7 @@ export const makeSearch = Effect.gen(function* () {
     return DeliveryId.make(low)
   })
 
-  /** Reads the next deliveries by the filters that the store supports. */
+  /** Reads the next deliveries, with the filters that the store supports. */
   const read = ({ event_id, integrations: of, states }: Search, after: DeliveryId | undefined, limit: number) => {
     const filter = {
       order: "newest",
@@ -117,7 +119,7 @@ export const makeSearch = Effect.gen(function* () {
     return { items, next: null, searched_to: null }
   })
 
-  /** The ids of the integrations whose host contains a text. */
+  /** Finds the ids of the integrations whose host contains a text. */
   const integrationsAt = Effect.fnUntraced(function* (text: string) {
     const part = text.toLowerCase()
     const found: Array<IntegrationId> = []

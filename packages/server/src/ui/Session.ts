@@ -1,9 +1,9 @@
 /**
  * Sessions of visitors: operators, owners who are logged in here or at the host, and holders of a link to one
- * integration. Also the form tokens, which prove that a form was shown to the browser that submits it.
+ * integration. This file makes form tokens too, which prove that a form was shown to the browser that submits it.
  *
  * Sessions are signed cookies and not stored on the server. A session ends after twelve hours or when the page secret
- * is replaced. An operator's session also ends when the operator key changes. The key itself is in no cookie.
+ * is replaced. An operator's session also ends when the operator key changes. No cookie contains the key itself.
  */
 import type { AuthorizationServer, IntegrationId, StoreError } from "@doorhook/core"
 import { constantTimeEquals, Crypto, DirectoryError, UserId } from "@doorhook/core"
@@ -25,10 +25,10 @@ const encoder = new TextEncoder()
 const areEqual = (given: string, genuine: string): boolean =>
   constantTimeEquals(encoder.encode(given), encoder.encode(genuine))
 
-/** The value of a cookie in a request; undefined if it is missing. */
+/** Returns the value of a cookie in a request; undefined if the cookie is missing. */
 const cookieOf = (x: Exchange, name: string): string | undefined => Cookies.parseHeader(x.header("cookie") ?? "")[name]
 
-/** The path of the public URL, where the service is mounted; empty at the root. */
+/** Returns the path of the public URL, under which the service is mounted; empty at the root. */
 export const prefixOf = (publicUrl: string): string => new URL(publicUrl).pathname.replace(/\/$/, "")
 
 /** Over https, adds the `__Host-` prefix, which keeps other hosts of the domain from setting the cookie. */
@@ -44,7 +44,7 @@ const setCookie = (
     seconds,
     value
   }: Readonly<Record<"name" | "path" | "sameSite" | "value", string>> & {
-    /** Lifetime; null for a cookie that ends with the browser's session. */
+    /** Lifetime in seconds; null for a cookie that ends with the browser's session. */
     readonly seconds: number | null
   }
 ): string =>
@@ -62,10 +62,11 @@ interface FormToken {
 
 /**
  * Protects forms against cross-site request forgery (RFC 6749 section 10.12). A token is a signature over the session
- * and a cookie that scripts can't read. Only the service can make one, even for a cookie that an attacker has chosen.
+ * and a cookie that scripts can't read. Only the service can make a token, even for a cookie that an attacker has
+ * chosen.
  */
 interface FormTokens {
-  /** Makes the token for a form shown in a session. All open forms of a browser share the cookie. */
+  /** Makes the token for a form shown in a session. All forms that are open in a browser share the cookie. */
   readonly forForm: (x: Exchange, session: string) => Effect.Effect<FormToken, StoreError>
   /** Whether a submitted form was shown to the same browser in the same session. */
   readonly isGenuine: (x: Exchange, token: string | undefined, session: string) => Effect.Effect<boolean, StoreError>
@@ -103,7 +104,7 @@ export const makeFormTokens = Effect.fnUntraced(function* (purpose: "authorize f
 
 /** A session of a visitor. */
 interface Session {
-  /** Unique name of the session, which form tokens are bound to. */
+  /** Unique name of the session. Form tokens are bound to this name. */
   readonly name: string
 }
 
@@ -113,10 +114,10 @@ export interface OwnerSession extends Session {
 }
 
 interface Sessions {
-  /** The operator's session in this browser; null without one. */
+  /** Reads the operator's session in this browser; null without a session. */
   readonly operator: (x: Exchange) => Effect.Effect<Session | null, StoreError>
   readonly owner: (x: Exchange) => Effect.Effect<OwnerSession | null, StoreError>
-  /** The `Set-Cookie` headers that begin and end sessions. */
+  /** Makes the `Set-Cookie` header that starts an operator's session. */
   readonly beginOperator: Effect.Effect<string, StoreError>
   readonly beginOwner: (user: UserId) => Effect.Effect<string, StoreError>
   readonly end: (role: "operator" | "owner") => string
@@ -158,7 +159,7 @@ export const makeSessions = Effect.gen(function* () {
     })
   })
 
-  /** The name and subject of a valid session; null without one. */
+  /** Reads the name and subject of a valid session; null without one. */
   const read = Effect.fnUntraced(function* (role: Role, x: Exchange) {
     const match = sessionPattern.exec(cookieOf(x, nameOf(role)) ?? "")
     if (match === null) return null
@@ -189,24 +190,24 @@ export const makeSessions = Effect.gen(function* () {
   } satisfies Sessions
 })
 
-/** Path of an integration's page as the browser sees it, with any mount prefix. */
+/** Returns the path of an integration's page as the browser sees it, with any mount prefix. */
 export const homeOf = (publicUrl: string, id: IntegrationId): string => `${prefixOf(publicUrl)}/portal/${id}`
 
-/** Browsers accept `__Secure-` over https only. `__Host-` would need `Path=/`. */
+/** Browsers accept the prefix `__Secure-` only over https. `__Host-` would need `Path=/`. */
 const linkCookieName = (publicUrl: string, id: IntegrationId): string =>
   `${publicUrl.startsWith("https:") ? "__Secure-" : ""}doorhook_portal_${id}`
 
-/** The session token that a link to an integration has set in this browser; empty without one. */
+/** Returns the session token that was set in this browser by a link to an integration; empty without one. */
 export const linkSessionOf = (x: Exchange, publicUrl: string, id: IntegrationId): string =>
   cookieOf(x, linkCookieName(publicUrl, id)) ?? ""
 
 /**
- * The `Set-Cookie` header that starts a session of `seconds` for the holder of a link.
+ * Makes the `Set-Cookie` header that starts a session of `seconds` for the holder of a link.
  *
- * Each integration has its own cookie, limited to the path of its page. A browser that has opened a hundred of these
- * pages still sends one cookie with each request, and none to the host's own pages. With more, requests could exceed
- * the 16 KiB of headers that Node.js accepts. `SameSite` is `Lax`, because the host's pages link here and the redirect
- * must carry the cookie.
+ * Each integration has its own cookie, limited to the path of its page. Therefore a browser that has opened a hundred
+ * of these pages still sends only one cookie with each request, and none to the host's own pages. A hundred cookies
+ * could exceed the 16 KiB of headers that Node.js accepts. `SameSite` is `Lax`, because the host's pages link here, and
+ * the browser must send the cookie when it follows the redirect.
  */
 export const linkSessionCookie = (publicUrl: string, id: IntegrationId, value: string, seconds: number): string =>
   setCookie(publicUrl, {
@@ -219,23 +220,26 @@ export const linkSessionCookie = (publicUrl: string, id: IntegrationId, value: s
 
 /** The host's answer about its visitor. */
 export type HostVisitor =
-  /** Logged in at the host. */
+  /** The visitor is logged in at the host. */
   | { readonly _tag: "User"; readonly id: UserId; readonly name: string }
-  /** Must log in at the host first, which sends the visitor back. */
+  /** The visitor must first log in at the host, which redirects back. */
   | { readonly _tag: "Elsewhere"; readonly loginUrl: string }
-  /** Must log in here. */
+  /** The visitor must log in here. */
   | { readonly _tag: "Stranger" }
 
-/** The parameter with the address to which the host's login page returns the visitor. */
+/** Query parameter with the address to which the host's login page redirects back. */
 const returnParameter = "return_to"
 
-/** The URL of the host's login page; null if it is not an http or https URL. */
+/** Parses the URL of the host's login page; null if it is not an http or https URL. */
 const loginPageOf = (given: string, base: string): URL | null => {
   const url = URL.parse(given, base)
   return url !== null && /^https?:$/.test(url.protocol) ? url : null
 }
 
-/** The error for an unusable `login_url`. It names only the scheme, because the rest may contain secrets. */
+/**
+ * Makes the error for an unusable `login_url`. The message names only the scheme, because the rest might contain
+ * secrets.
+ */
 const wrongLoginUrl = (given: string, base: string): DirectoryError => {
   const scheme = URL.parse(given, base)?.protocol.slice(0, 40)
   const found = scheme === undefined ? "another text" : `one that begins with \`${scheme}\``
@@ -244,8 +248,8 @@ const wrongLoginUrl = (given: string, base: string): DirectoryError => {
 }
 
 /**
- * Asks the host who its visitor is. `url` is the public address of the page, to which the visitor returns. It must not
- * depend on headers of the request.
+ * Calls the host to find out who its visitor is. `url` is the public address of the page, to which the visitor returns.
+ * This address must not depend on the request's headers.
  */
 export const askHost: (
   authorization: Pick<AuthorizationServer["Service"], "session">,

@@ -11,7 +11,7 @@ interface SignIn {
   readonly role: "operator" | "owner"
   readonly home: string
   readonly token: string
-  /** The login entered before; empty at first. Passwords and keys are never repeated. */
+  /** The login entered before; empty at first. Entered passwords and keys are never sent back. */
   readonly login: string
   /** The requested page, to return to after signing in. */
   readonly next: string

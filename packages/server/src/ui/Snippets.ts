@@ -1,10 +1,10 @@
 /**
- * Code for receivers that verifies signatures, in the languages that most receivers use. Tests run each snippet if its
- * language is installed.
+ * Code that verifies signatures in a receiver, in the most common languages. Tests run each snippet if its language is
+ * installed.
  */
 
 export interface Snippet {
-  /** Name in the query of the page. */
+  /** The language's name in the page's query. */
   readonly id: string
   readonly language: string
   readonly code: string
@@ -14,7 +14,7 @@ export const snippets: ReadonlyArray<Snippet> = [
   {
     id: "node",
     language: "Node.js",
-    // One text per line: a single text would look like an import of this file.
+    // One string per line, because tools would take an `import` line in a longer text for an import of this file.
     code: [
       "// npm install @doorhook/receiver",
       'import { createReceiver, memoryStore } from "@doorhook/receiver"',

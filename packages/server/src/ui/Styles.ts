@@ -1,5 +1,5 @@
 /**
- * The style sheets of the pages: one for all (login, consent, messages), and one that pages with lists add.
+ * The style sheets: one for all pages (login, consent, messages), and another that pages with lists add.
  */
 
 /** Style rules of every page. */

@@ -1,6 +1,6 @@
 /**
  * The texts of all pages by language. English and German are built in; a host may change texts or add languages. A page
- * is in the language that the browser's `Accept-Language` prefers.
+ * is shown in the available language that the browser's `Accept-Language` prefers.
  *
  * The tables include core's sentences, for example why a delivery failed or what is wrong with a URL.
  */
@@ -19,7 +19,7 @@ export type Texts = Readonly<Record<TextKey, string>>
 type CountKey = TextKey extends infer Key ? (Key extends `${infer Base}_one` ? Base : never) : never
 
 /**
- * Texts of a host, by language (BCP 47). For missing ones, doorhook's own text in that language is used, or else
+ * A host's texts, by language (BCP 47). A missing text is replaced by doorhook's own text in that language, or else in
  * English.
  */
 export const TextsShape = Schema.Record(
@@ -28,29 +28,32 @@ export const TextsShape = Schema.Record(
 )
 export type TextsShape = typeof TextsShape.Type
 
-/** Texts of the host, read when the routes are built. */
+/** The host's texts, read when the routes are built. */
 export const HostTexts = Context.Reference<TextsShape>("@doorhook/server/ui/HostTexts", { defaultValue: () => ({}) })
 
 const isTextKey = (key: string): key is TextKey => Object.hasOwn(en, key)
 
 type Values = Readonly<Record<string, string | number>>
 
-/** A language with its texts and its formats of numbers and times. */
+/** A language with its texts and its formats for numbers and times. */
 export interface Language {
   /** Language tag (BCP 47). */
   readonly lang: string
-  /** A text, with values for its `{placeholders}`. */
+  /** Returns a text, with values in place of its `{placeholders}`. */
   readonly t: (key: TextKey, values?: Values) => string
-  /** A text as HTML, with HTML for its placeholders. */
+  /** Returns a text as HTML, with HTML in place of its placeholders. */
   readonly html: (key: TextKey, parts: Readonly<Record<string, Html.Part>>) => Html.Html
-  /** Sentences as HTML, separated by spaces. A failure's technical details stay in English and are marked as such. */
+  /**
+   * Formats sentences as HTML, separated by spaces. A failure's technical details stay in English and are marked as
+   * English.
+   */
   readonly say: (said: ReadonlyArray<PageSentence>) => Html.Html
-  /** A number of things, like `2 attempts`. */
+  /** Formats a number of things, like `2 attempts`. */
   readonly count: (key: CountKey, n: number) => string
   readonly number: (n: number) => string
-  /** A time in UTC: the visitor's time zone is unknown. */
+  /** Formats a time in UTC, because the visitor's time zone is unknown. */
   readonly time: (millis: number) => string
-  /** The distance of a time from now, like `5 min. ago` or `in 5 min.`. */
+  /** Formats the distance of a time from now, like `5 min. ago` or `in 5 min.`. */
   readonly ago: (millis: number, now: number) => string
   readonly duration: (millis: number) => string
 }
@@ -59,7 +62,7 @@ const builtIn: Readonly<Record<string, Partial<Texts>>> = { en, de }
 
 const placeholder = /\{(\w+)\}/
 
-/** A duration as a number and its unit. */
+/** Converts a duration to a number and its unit. */
 const inUnits = (millis: number): readonly [number, "millisecond" | "second" | "minute" | "hour" | "day"] => {
   const seconds = millis / 1_000
   if (millis < 1_000) return [Math.round(millis), "millisecond"]
@@ -122,7 +125,7 @@ export const english = makeLanguage("en", en)
 
 const primary = (tag: string): string => tag.split("-", 1)[0]?.toLowerCase() ?? ""
 
-/** The language ranges of an `Accept-Language` header (RFC 9110 section 12.5.4), preferred ones first. */
+/** Reads the language ranges of an `Accept-Language` header (RFC 9110 section 12.5.4), preferred ones first. */
 const wantedIn = (header: string): ReadonlyArray<string> =>
   header
     .split(",", 20)
@@ -134,7 +137,7 @@ const wantedIn = (header: string): ReadonlyArray<string> =>
     .toSorted((a, b) => b.weight - a.weight)
     .map(({ tag }) => tag)
 
-/** Makes the languages of a service. Returns a function that chooses one for a request. */
+/** Makes the languages of a service. Returns a function that chooses the language for a request. */
 export const makeLanguages = (host: TextsShape): ((x: Pick<Exchange, "header">) => Language) => {
   const names = [...new Set([...Object.keys(builtIn), ...Object.keys(host)])]
   const languages = names.map((name) =>

@@ -1,9 +1,9 @@
 /**
  * The web pages: `/console` for operators and `/portal` for owners of integrations. This file has the routes, their
- * access checks, and the handling of forms. The pages themselves are in the other files of this folder.
+ * access checks, and the handling of forms. The pages themselves are in the other files in this folder.
  *
- * A form is answered with a redirect, so that a reload does not submit it again. Answers with a new secret are the
- * exception.
+ * A form is answered with a redirect, so that a reload does not submit the form again. The exceptions are answers that
+ * contain a new secret.
  */
 import type { Actor, IntegrationId, StoreError, IntegrationWithHealth } from "@doorhook/core"
 import {
@@ -50,10 +50,10 @@ import {
 import { signInPage } from "./SignIn.ts"
 import { HostTexts, makeLanguages } from "./Texts.ts"
 
-/** Largest form body, in bytes. The form that publishes events needs this much. */
+/** Largest form body, in bytes, which the form that publishes events needs. */
 const maxFormBytes = 512 * 1_024
 
-/** Maximum number of forms per minute and owner session. */
+/** Maximum number of forms per minute in an owner's session. */
 const formsPerMinute = 60
 
 /** Handler of a page or a form. */
@@ -73,12 +73,12 @@ interface Refused {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Checks a sign-in form. Returns the session's cookie, or the refusal. */
+/** Checks a sign-in form. Returns the cookie of the new session, or the refusal. */
 type Check = (x: Exchange, fields: URLSearchParams) => Effect.Effect<string | Refused, KnownError>
 
 const isAnswer = (made: Answer | Shown): made is Answer => "status" in made && "headers" in made && !("title" in made)
 
-/** The page without automatic refresh. */
+/** Returns the page without automatic refresh. */
 const stillOf = ({ refresh: _refresh, ...shown }: Shown): Shown => shown
 
 const none = new URLSearchParams()
@@ -129,7 +129,10 @@ export const makeUiRoutes = Effect.gen(function* () {
       session === null ? null : { session: session.name, actor: null, canSignOut: true, link: null }
     )
 
-  /** The holder of a link to an integration; "expired" after its expiry, null without a valid link. */
+  /**
+   * Identifies the holder of a link to an integration. Returns "expired" after the link's expiry, null without a valid
+   * link.
+   */
   const linkHolder = Effect.fnUntraced(function* (x: Exchange, id: IntegrationId) {
     const access = yield* links.check("visit", linkSessionOf(x, publicUrl.url, id))
     if (access._tag === "Expired") return "expired" as const
@@ -146,8 +149,8 @@ export const makeUiRoutes = Effect.gen(function* () {
   const actorOf = ({ user }: Pick<OwnerSession, "user">): Actor => ({ user_id: user, client_id: null })
 
   /**
-   * The owner who is logged in, at the host or here. A redirect if the host wants visitors to log in on its own page
-   * first; null if nobody is logged in.
+   * Identifies the owner who is logged in, at the host or here. Returns a redirect if the host requires visitors to log
+   * in on its own page first, null if nobody is logged in.
    */
   const owner = Effect.fnUntraced(function* (x: Exchange) {
     // The return address is built from the public URL, so request headers can't change it.
@@ -184,7 +187,7 @@ export const makeUiRoutes = Effect.gen(function* () {
   const render = (visit: Visit, made: Answer | Shown): Effect.Effect<Answer> =>
     isAnswer(made) ? Effect.succeed(made) : pages.answer(framed(visit, made))
 
-  /** The sign-in form, with the problem of the last attempt. */
+  /** Shows the sign-in form, with the problem of the last attempt. */
   const showSignIn = Effect.fnUntraced(function* (
     role: Role,
     x: Exchange,
@@ -205,7 +208,7 @@ export const makeUiRoutes = Effect.gen(function* () {
 
   const forged = formFailure(403, "forbidden", "Nothing was done", { key: "form_expired" })
 
-  /** The fields of a submitted form. Fails unless the form was shown in the visitor's session. */
+  /** Reads the fields of a submitted form. Fails unless the form was shown in the visitor's session. */
   const fieldsOf = Effect.fnUntraced(function* (visit: Visit) {
     const fields = new URLSearchParams(yield* readText(visit.x, maxFormBytes))
     if (!(yield* isGenuine(visit.x, fields, visit.session))) return yield* forged
@@ -228,7 +231,7 @@ export const makeUiRoutes = Effect.gen(function* () {
     Effect.gen(function* () {
       const fields = method === "POST" ? yield* fieldsOf(visit) : none
       const made = yield* run(visit, fields)
-      // The script would refresh with GET, which does not return a form's answer.
+      // The script would refresh the page with GET, which does not return a form's answer.
       return yield* render(visit, method === "POST" && !isAnswer(made) ? stillOf(made) : made)
     })
 
@@ -276,7 +279,7 @@ export const makeUiRoutes = Effect.gen(function* () {
       })
   })
 
-  /** Restricts a page or form of one integration to visitors who may see the integration at this moment. */
+  /** Restricts a page or form of one integration to visitors who still have the right to see the integration. */
   const ofOne =
     (run: RunOne, isChange = false): Run =>
     (visit, fields) =>
@@ -288,7 +291,7 @@ export const makeUiRoutes = Effect.gen(function* () {
         if (found === null) return yield* pages.answer(messagePage(visit.language, "deleted", 404))
         // The holder of a link may see the integration until the link expires.
         if (visit.link === null) {
-          // Without the right, the answer is the same as for a missing integration.
+          // To a visitor without the right, the integration seems not to exist.
           yield* Effect.catchTags(one.permit(visit, found), {
             ScopeNotFound: () => new IntegrationNotFound({ id })
           })
@@ -298,11 +301,12 @@ export const makeUiRoutes = Effect.gen(function* () {
 
   // Signing in and out.
 
-  /** The path and query that the visitor requested. */
+  /** Returns the path and query that the visitor requested. */
   const target = ({ path, query }: Exchange): string => (query === "" ? path : `${path}?${query}`)
 
   /**
-   * The address after signing in: the requested page if it is one of the role's pages, otherwise the role's first page.
+   * Returns where to go after signing in: to the requested page if it is one of the role's pages, otherwise to the
+   * role's first page.
    */
   const nextOf = (role: Role, fields: URLSearchParams): string => {
     const next = fields.get("next") ?? ""
@@ -405,7 +409,7 @@ export const makeUiRoutes = Effect.gen(function* () {
   const requireOf = (found: IntegrationWithHealth, ids: Parameters<typeof deliveries.requireOf>[1]) =>
     deliveries.requireOf(found.integration.id, ids)
 
-  /** Sends the selected deliveries again. Redirects to the delivery if it is only one, otherwise to the list. */
+  /** Sends the selected deliveries again. Redirects to the delivery if only one was selected, otherwise to the list. */
   const resend = (visit: Visit, fields: URLSearchParams, list: string, path: string): ReturnType<Run> =>
     Effect.gen(function* () {
       const ids = deliveriesIn(fields)

@@ -67,7 +67,7 @@ describe("grants", () => {
       const missing = yield* ask("GET", path)
       assert.strictEqual(
         missing.at("/errors/0/detail"),
-        "`user_id` is missing: it must be the id of a user, as the directory knows it."
+        "`user_id` is missing: it must be the id of a user in the directory."
       )
     }).pipe(Effect.provide(testServer()))
   )
@@ -77,8 +77,8 @@ describe("grants", () => {
       yield* grant("g1", "acme")
       const cases: ReadonlyArray<readonly [body: unknown, pointer: string, detail: string]> = [
         [{}, "", "`user_id` is missing."],
-        [{ user_id: "" }, "/user_id", "/user_id must be the id of a user, as the directory knows it."],
-        [{ user_id: "a\0b" }, "/user_id", "/user_id must be the id of a user, as the directory knows it."],
+        [{ user_id: "" }, "/user_id", "/user_id must be the id of a user in the directory."],
+        [{ user_id: "a\0b" }, "/user_id", "/user_id must be the id of a user in the directory."],
         [{ user_id: 42 }, "/user_id", "/user_id must be a text."],
         [{ user_id: "admin", client_id: "" }, "/client_id", "/client_id must be the id of a client."],
         [{ user_id: "admin", client_id: null }, "/client_id", "/client_id must be a text."],

@@ -304,7 +304,7 @@ describe("an operator's pages", () => {
       const page = yield* browser.get(`/console/integrations/${integration}`)
       assert.match(
         page.text,
-        /<p class="alert">It is disabled because [^<]*<\/p><p>The receiver answered \d+: [^<]*\.<\/p>/
+        /<p class="alert">This integration is disabled because [^<]*<\/p><p>The receiver answered \d+: [^<]*\.<\/p>/
       )
     }).pipe(Effect.provide(testServer()))
   )

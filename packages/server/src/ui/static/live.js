@@ -1,15 +1,15 @@
 /**
- * The script of the pages, which also work without it. It refreshes the page, selects all, copies texts, and shows
- * times in the visitor's time zone. It never turns text into HTML: the browser parses the server's page, and the script
- * copies its nodes.
+ * The pages' script. It refreshes the page, selects all rows, copies texts, and shows times in the visitor's time zone.
+ * The pages work without the script. The script never turns text into HTML: the browser parses the server's page, and
+ * the script copies its nodes.
  */
 const main = document.querySelector("main")
 
-/** Attributes that a refresh does not change: what the visitor has opened or ticked stays that way. */
+/** Attributes that a refresh does not change, so that what the visitor has opened or ticked stays that way. */
 const kept = new Set(["open", "checked"])
 
 /**
- * Changes a node to equal another one. Only differences are touched, so focus, selection and open parts stay.
+ * Changes a node to equal another one. Only differences are touched, so focus, selection and open parts are kept.
  * @param {Node} old
  * @param {Node} now
  */
@@ -63,7 +63,7 @@ const keyOf = (node) => {
 
 const times = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "medium" })
 
-/** Shows the server's UTC times in the visitor's time zone. Also shows the controls that need this script. */
+/** Shows the server's UTC times in the visitor's time zone, and reveals the controls that need this script. */
 const localize = () => {
   for (const time of document.querySelectorAll("time[datetime]")) {
     const text = times.format(new Date(time.getAttribute("datetime") ?? ""))
@@ -112,7 +112,7 @@ document.addEventListener("change", ({ target }) => {
 })
 
 /**
- * Copies the text that a button refers to. Browsers allow that only over https; otherwise the text is selected.
+ * Copies the text that a button refers to. Browsers allow copying only over https; otherwise this selects the text.
  * @param {Element} button
  * @param {HTMLElement} source
  */
