@@ -95,7 +95,7 @@ describe("signing secrets in a file", () => {
       )
       assert.match(
         error.message,
-        /integration 1 of building 1 can't be read: [^]* at \["status"\]\. Nothing was changed; a stored row is damaged/
+        /integration 1 of building 1 can't be read: [^]* at \["status"\]\. Nothing was changed; that row is damaged/
       )
       assert.notInclude(error.message, "reachable")
     })
