@@ -126,7 +126,7 @@ describe("the command refuses with exit code 3 and one line", () => {
     [
       "a third URL",
       ["--url", "http://127.0.0.1:9/1", "--url", "http://127.0.0.1:9/2", "--url", "http://127.0.0.1:9/3"],
-      /^--url was given 3 times: .* give two/
+      /^--url was given 3 times: .* exactly two/
     ],
     [
       "the same URL twice",

@@ -236,7 +236,7 @@ describe("doorhook serve", { concurrent: true }, () => {
       const doctor = yield* runHere(["doctor", "--database", database])
       assert.match(
         doctor.stdout,
-        new RegExp(`^warn +database +process ${first.child.pid}, since \\S+Z, delivers from it`, "m")
+        new RegExp(`^warn +database +process ${first.child.pid}, since \\S+Z, delivers from the database file`, "m")
       )
       first.child.kill("SIGTERM")
       held.resolve(200)
@@ -351,7 +351,7 @@ describe("an invalid command line", () => {
   refuses(
     "an unknown resource type",
     ["serve", "--port", "0", "--database", "memory", "--retry", "door=5s"],
-    /call and access_log/
+    /call or access_log/
   )
   refuses(
     "an invalid network",
