@@ -126,7 +126,7 @@ describe("simulate validate of a file", () => {
       const error = Option.getOrThrow(failure)
       assert.instanceOf(error, CommandFailure)
       assert.strictEqual(error.exitCode, CommandFailure.usageExitCode)
-      assert.include(error.message, `line ${lines.length}: /at must be within 3650d of that in line 1 `)
+      assert.include(error.message, `line ${lines.length}: /at must be within 3650d of /at in line 1 `)
     }).pipe(Effect.provide(platform))
   )
 
@@ -142,7 +142,7 @@ describe("simulate validate of a file", () => {
       const { text } = yield* run(linesOf("quiet", 1), "--scenario", file)
       assert.match(
         text,
-        /SKIP +hours of the day against the scenario .*\n +The scenario makes no events in that time\./
+        /SKIP +hours of the day against the scenario .*\n +The scenario generates no events in that time\./
       )
       assert.match(text, /FAIL +events against the scenario/)
       assert.notInclude(text, "NaN")
