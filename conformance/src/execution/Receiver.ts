@@ -16,7 +16,7 @@ import { sendOnce, TargetUnusable } from "./Send.ts"
 
 const unusable = ({ message }: HookFailed): TargetUnusable => new TargetUnusable({ message })
 
-/** Calls a hook. Does nothing without a hook: histories that need it are not executed then. */
+/** Calls a hook. Does nothing without a hook, because histories that need the hook are not executed. */
 const act = (hook: Effect.Effect<void, HookFailed> | null): Effect.Effect<void, TargetUnusable> =>
   hook === null ? Effect.void : Effect.mapError(hook, unusable)
 
@@ -82,7 +82,7 @@ const start = Effect.fnUntraced(function* (
   const after = by === "kill" ? "killed" : "running"
   const begun = yield* Clock.currentTimeMillis
   const again = Effect.andThen(Effect.uninterruptible(hooks.restart ?? Effect.void), hooks.ready)
-  // The restart hook that stopped the receiver has also started it.
+  // A restart hook has already started the receiver again.
   const first = by === "restart" ? hooks.ready : again
   let failed = yield* Effect.flip(first).pipe(Effect.orElseSucceed(() => null))
   let pause = betweenStarts.first

@@ -31,9 +31,7 @@ export interface Hooks {
   readonly double: ((webhookId: string) => Act) | null
   /** Waits until the receiver is ready again after a restart. */
   readonly ready: Act
-  /**
-   * Whether the hooks have already started the receiver. If so, the receiver is at fault if it does not start again.
-   */
+  /** Whether the hooks have already started the receiver. The receiver is then at fault if it does not start again. */
   readonly startsIt: boolean
   /** The hooks' names in reports. */
   readonly names: Readonly<Record<string, string>>

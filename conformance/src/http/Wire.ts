@@ -349,7 +349,9 @@ export const open = Effect.fnUntraced(function* (url: URL): Effect.fn.Return<Con
   return { send, renew }
 })
 
-/** Longest wait of the first request for the others, in milliseconds. A receiver may not accept all connections. */
+/**
+ * Longest time that the first request waits for the others, in milliseconds. A receiver may not accept all connections.
+ */
 const patience = 500
 
 /** Pause that lets the receiver read what was sent before the last bytes are written, in milliseconds. */

@@ -187,8 +187,8 @@ export const explainRequirement = (requirement: ReportedRequirement): Explained 
 const order: ReadonlyArray<Verdict> = ["FAIL", "ERROR", "WARN", "INCONCLUSIVE", "NOT_OBSERVABLE"]
 
 /**
- * Maps the id of a requirement to the id of the cause under which it is shown. A cause is at least as severe. There are
- * no cycles.
+ * Maps the id of a requirement to the id of the cause under which it is shown. A cause is at least as severe as what it
+ * causes. There are no cycles.
  */
 const parentsOf = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyMap<string, string> => {
   const byId = new Map(requirements.map((one) => [one.id, one]))
