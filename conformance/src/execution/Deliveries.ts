@@ -178,7 +178,7 @@ const share = 0.5
  * still finish the first copy before it reads the next. Therefore some other events are sent just before, to keep the
  * receiver busy while the copies arrive.
  *
- * Only the effects are judged. A receiver that accepts few connections may drop some that wait half sent, which says
+ * Only the effects are judged, because a receiver that accepts few connections may drop half-sent requests. That says
  * nothing about how it handles copies.
  */
 const volley = Effect.fnUntraced(function* (

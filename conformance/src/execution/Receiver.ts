@@ -132,7 +132,7 @@ export const killAmid = Effect.fnUntraced(function* (
   const { hooks, now, terms, urls } = execution.setting
   yield* execution.connection.renew
   const atOnce = Math.max(1, Math.min(workers, Math.floor(maxInFlight / copies)))
-  /** Completed at the moment from which `after` counts. */
+  /** Completed when the time `after` begins. */
   const counted = yield* Deferred.make<void>()
   const count = Deferred.succeed(counted, undefined)
   const cut = yield* Deferred.make<void>()
@@ -191,7 +191,7 @@ export const killAmid = Effect.fnUntraced(function* (
 /** Time that the receiver stays paused after the deadline of the first attempts, in milliseconds. */
 const afterDeadline = 1_000
 
-/** Whether the receiver itself accepted the event. A proxy that times out answers with another status. */
+/** Whether the receiver itself accepted the event. A proxy that times out answers with a status other than 2xx. */
 const isTaken = (exchange: Exchange | null): boolean =>
   exchange?._tag === "Answered" && exchange.status >= 200 && exchange.status <= 299
 

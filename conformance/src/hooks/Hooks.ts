@@ -72,7 +72,7 @@ const answers = (url: URL): Effect.Effect<void, Error> =>
     status < 200 || status > 299 ? Effect.fail(new Error(`it answered status ${status}`)) : Effect.void
   )
 
-/** Words of the error about a receiver that was not ready after hooks restarted it. */
+/** Error texts for a receiver that was not ready after hooks restarted it. */
 const byHooks = {
   what: "The receiver was not ready again",
   advice:
@@ -146,7 +146,7 @@ export const watchEnd = Effect.fnUntraced(function* (
     Effect.sync(() => {
       const socket = socketTo(url)
       socket.on("connect", () => Deferred.doneUnsafe(opened, Effect.void))
-      // The `close` event follows.
+      // A `close` event follows every error.
       socket.on("error", () => undefined)
       socket.on("close", () => Deferred.doneUnsafe(closed, Effect.void))
       return socket.resume()

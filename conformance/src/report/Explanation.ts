@@ -228,7 +228,10 @@ const together = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyArr
           }
   )
 
-/** Returns the requirements that did not pass, sorted by severity of the verdict, then by number of followers. */
+/**
+ * Returns the requirements that did not pass, sorted by severity of the verdict, then by the number of failures they
+ * probably caused.
+ */
 const explainedOf = (report: Report): ReadonlyArray<Explained> => {
   if (neverBegan(report)) return []
   const open = report.requirements.filter(isOpen)
