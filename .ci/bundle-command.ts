@@ -40,7 +40,7 @@ const builtins: Plugin = {
   }
 }
 
-/** Replaces undici with the two modules in use, without `fetch`, caches and mocks. */
+/** Replaces undici with its two modules in use. This leaves out `fetch`, caches and mocks. */
 const undici: Plugin = {
   name: "undici",
   resolveId: (id) => (id === "undici" ? "\0undici" : null),
@@ -79,7 +79,7 @@ const programs = {
   receiver: join(suite, "mutants/main.js")
 }
 
-/** Builds the suite as a single file. Loads `node:sqlite` only if Node.js has it: only bundled receivers need it. */
+/** Builds the suite as a single file. The file runs without `node:sqlite`, which only the bundled receivers need. */
 const oneFile: Plugin = {
   name: "one-file",
   resolveId: (id) => {

@@ -1,7 +1,7 @@
 /**
- * Checks that editors can explain the API of `doorhook`. In the emitted declarations, these need a comment that
- * TypeScript's language service finds: each option of `createDoorhook`, each method and its options, everything that
- * the host's functions return, and the members of a delivery. Needs `npm run build`.
+ * Checks that editors can explain the API of `doorhook`. TypeScript's language service must find a comment in the
+ * emitted declarations for each option of `createDoorhook`, each method and its options, everything that the host's
+ * functions return, and the members of a delivery. Needs `npm run build`.
  */
 import ts from "../docs/node_modules/typescript/lib/typescript.js"
 

@@ -137,8 +137,8 @@ const checkTypes = (): void => {
   })
   for (const line of stdout.split("\n").filter((text) => text !== "")) {
     const block = scripts[Number(/^block(\d+)\./.exec(line)?.[1])]
-    // Examples import files of the reader, which don't exist here. Wrong imports in the sources are found by the type
-    // check.
+    // Examples may import files that exist only in the reader's project. The type check finds wrong imports in the
+    // sources.
     if (/Cannot find module '\.\.?\//.test(line)) continue
     if (block !== undefined) complain(block, line)
     else if (line.startsWith("host.d.ts")) problems.push(line)

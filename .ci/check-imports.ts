@@ -94,7 +94,7 @@ interface Crossing {
  */
 const folderOf = (place: string): string | null => /\/src\/([^/]+)\//.exec(place)?.[1] ?? null
 
-/** Returns the imports whose target imports their origin, directly or through others. */
+/** Returns the imports that are part of a cycle. */
 const circular = (crossings: ReadonlyArray<Crossing>): ReadonlyArray<Crossing> => {
   const leadsTo = (from: string, goal: string, seen: Set<string>): boolean =>
     crossings.some(

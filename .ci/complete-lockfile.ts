@@ -2,8 +2,8 @@
  * Restores platform packages that `npm install` removed from package-lock.json.
  *
  * A tool with a native binary has one optional package per platform. npm omits the packages that the configured
- * registry lacks, and `npm ci` then rejects the whole lock file. An entry with a version and a platform is enough,
- * because other platforms skip it.
+ * registry lacks, and `npm ci` then rejects the whole lock file. An entry with only a version and a platform is enough,
+ * because npm skips it on other platforms.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 

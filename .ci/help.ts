@@ -1,6 +1,6 @@
 /**
- * Returns the `--help` text of any command, cached. Runs all commands in this process: starting a command takes longer
- * than printing its help. Run with `--conditions=source`.
+ * Returns the `--help` text of any command, cached. Runs the commands in this process, because starting one takes
+ * longer than printing its help. Run with `--conditions=source`.
  */
 import { Effect } from "effect"
 import { runHere } from "../packages/doorhook/test/harness/InProcess.ts"

@@ -29,7 +29,7 @@ const options = `{
 }`
 const event = `{ resource_type: "call", action: "create", building_id: 1, data: { id: 1 } }`
 
-/** Programs of users. Each must exit with code 0 without being stopped. */
+/** Programs as users write them. Each must end on its own with exit code 0. */
 const programs: Readonly<Record<string, string>> = {
   "esm.mjs": `import { createDoorhook } from "doorhook"
     for (const entry of ["doorhook/effect", "@doorhook/core", "@doorhook/core/testing", "@doorhook/sql",
@@ -72,7 +72,7 @@ const programs: Readonly<Record<string, string>> = {
     createDoorhook(${options}).then((doorhook) => doorhook.close())`
 }
 
-/** Programs that these programs start. */
+/** Programs that the entries of `programs` start. */
 const started: Readonly<Record<string, string>> = {
   "acknowledges.cjs": `require("node:http")
     .createServer((request, response) => request.resume().on("end", () => response.end()))

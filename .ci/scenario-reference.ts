@@ -41,7 +41,7 @@ const part = (value: unknown, ...keys: ReadonlyArray<string>): unknown =>
 /** Whether the people of a flow must ring to get in, like visitors, couriers, guests and trades. */
 const isOutsiders = (flow: unknown): boolean => part(flow, "properties", "ring_out") !== undefined
 
-/** Returns a key of a schema or, if it has none, of one of its conditions. */
+/** Returns the value of a key in a schema or, if missing there, in one of the schema's conditions. */
 const found = (schema: unknown, key: string): unknown => {
   const own = part(schema, key)
   if (own !== undefined) return own

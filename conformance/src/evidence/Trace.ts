@@ -32,7 +32,7 @@ export const Attempt = Schema.Struct({
   first: Schema.Boolean,
   /** Whether copies of the same event were sent at the same time. */
   raced: Schema.Boolean,
-  /** Whether more retries of the same series follow, so that a refusal is not final. */
+  /** Whether more retries of the same series follow. If so, a refusal is not final. */
   provisional: Schema.Boolean,
   /** Highest number of the suite's requests in flight during this attempt, itself included. */
   inFlight: Schema.Int,

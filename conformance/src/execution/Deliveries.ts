@@ -47,7 +47,7 @@ export const pausesFor = (terms: Terms): ReadonlyArray<number> => [
 
 /**
  * Sends an event until it is acknowledged. A receiver may refuse the event while it still handles an earlier attempt.
- * So only a refusal of the last retry counts, which is sent after the deadline of all earlier attempts.
+ * The last retry is sent after the deadline of all earlier attempts, and only its refusal counts.
  */
 export const retryUntil = Effect.fnUntraced(function* (
   execution: Execution,
@@ -109,7 +109,7 @@ export const fill = Effect.fnUntraced(function* (execution: Execution, { count }
     while (made < count && now() < until) {
       const actor = yield* createFiller(execution, made++)
       const exchange = yield* send(execution, actor, [], { op }, own)
-      // Each further event to a receiver that hangs would take as long as the deadline.
+      // If the receiver hangs, each further event would take as long as the deadline.
       if (leastElapsed(exchange) > execution.setting.terms.deadline) return
     }
   })
@@ -119,13 +119,13 @@ export const fill = Effect.fnUntraced(function* (execution: Execution, { count }
 
 /** Maximum number of connections for a load. */
 const mostConnections = 200
-/** A receiver whose answers take up to this multiple of their usual time may still be keeping up. */
+/** A receiver may still be keeping up if its answers take up to this multiple of their usual time. */
 const slack = 2
 
 /**
  * Sends events at a rate. Each event is sent when it is due and timed from that moment, so that a slow receiver can't
- * slow down the sender (no coordinated omission). Events that are late because the rate needs more connections than the
- * suite has are not the receiver's fault and are counted as held up.
+ * slow down the sender (no coordinated omission). If the rate needs more connections than the suite has, events that
+ * are late for lack of a connection are counted as held up. The receiver is not at fault for these.
  */
 export const load = Effect.fnUntraced(function* (
   execution: Execution,
@@ -178,7 +178,7 @@ const share = 0.5
  * still finish the first copy before it reads the next. Therefore some other events are sent just before, to keep the
  * receiver busy while the copies arrive.
  *
- * Only the effects are judged. A receiver that accepts few connections may drop some that wait half sent, which says
+ * Only the effects are judged, because a receiver that accepts few connections may drop half-sent requests. That says
  * nothing about how it handles copies.
  */
 const volley = Effect.fnUntraced(function* (

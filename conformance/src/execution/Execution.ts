@@ -17,7 +17,7 @@ import type { Terms } from "../judgement/Terms.ts"
 /** The services that execution needs. */
 export type Services = EventFactory | Crypto | Slots
 
-/** What all histories of a run share. */
+/** Settings and state that all histories of a run share. */
 export interface Setting {
   /** The receiver's URLs; most events go to the first. */
   readonly urls: readonly [URL, ...ReadonlyArray<URL>]
@@ -32,7 +32,7 @@ export interface Setting {
   readonly sent: { count: number }
   /** Milliseconds since the run began, by a monotonic clock. */
   readonly now: () => number
-  /** States from which hooks have already started the receiver in this run. */
+  /** States of the receiver from which a hook has already started it again in this run. */
   readonly startedAfter: Set<"killed" | "running">
   /** How far the receiver's clock was moved forward, in milliseconds. Timestamps follow it. */
   readonly clock: { ahead: number }
@@ -156,8 +156,8 @@ export const createEvent = Effect.fnUntraced(function* (
 export const find = ({ actors }: Execution, ref: number): Actor | null => actors[ref % actors.length] ?? null
 
 /**
- * Runs an effect in parallel with the history, until the history ends at the latest. Ignores failures of the effect,
- * because later requests show whether the receiver can still be reached.
+ * Runs an effect in parallel with the history, and interrupts the effect when the history ends. Ignores failures of the
+ * effect, because later requests show whether the receiver can still be reached.
  */
 export const forkBeside = <E, R>(
   execution: Execution,
@@ -218,7 +218,7 @@ export const traceOf = (execution: Execution, history: History): Trace => {
   )
 }
 
-/** Adds to a trace the actions of other histories on the receiver that overlap it in time. */
+/** Adds to a trace what other histories did to the receiver while the trace was recorded. */
 export const withInterventions = (trace: Trace, all: ReadonlyArray<Intervention>): Trace => {
   const own = trace.interventions.filter(({ op }) => op !== null)
   const isOwn = ({ by, from, what }: Intervention): boolean =>

@@ -16,7 +16,7 @@ import { sendOnce, TargetUnusable } from "./Send.ts"
 
 const unusable = ({ message }: HookFailed): TargetUnusable => new TargetUnusable({ message })
 
-/** Calls a hook. Does nothing without a hook: histories that need it are not executed then. */
+/** Calls a hook. Does nothing without a hook, because histories that need the hook are not executed. */
 const act = (hook: Effect.Effect<void, HookFailed> | null): Effect.Effect<void, TargetUnusable> =>
   hook === null ? Effect.void : Effect.mapError(hook, unusable)
 
@@ -82,7 +82,7 @@ const start = Effect.fnUntraced(function* (
   const after = by === "kill" ? "killed" : "running"
   const begun = yield* Clock.currentTimeMillis
   const again = Effect.andThen(Effect.uninterruptible(hooks.restart ?? Effect.void), hooks.ready)
-  // The restart hook that stopped the receiver has also started it.
+  // A restart hook has already started the receiver again.
   const first = by === "restart" ? hooks.ready : again
   let failed = yield* Effect.flip(first).pipe(Effect.orElseSucceed(() => null))
   let pause = betweenStarts.first
@@ -132,7 +132,7 @@ export const killAmid = Effect.fnUntraced(function* (
   const { hooks, now, terms, urls } = execution.setting
   yield* execution.connection.renew
   const atOnce = Math.max(1, Math.min(workers, Math.floor(maxInFlight / copies)))
-  /** Completed at the moment from which `after` counts. */
+  /** Completed when the time `after` begins. */
   const counted = yield* Deferred.make<void>()
   const count = Deferred.succeed(counted, undefined)
   const cut = yield* Deferred.make<void>()
@@ -191,7 +191,7 @@ export const killAmid = Effect.fnUntraced(function* (
 /** Time that the receiver stays paused after the deadline of the first attempts, in milliseconds. */
 const afterDeadline = 1_000
 
-/** Whether the receiver itself accepted the event. A proxy that times out answers with another status. */
+/** Whether the receiver itself accepted the event. A proxy that times out answers with a status other than 2xx. */
 const isTaken = (exchange: Exchange | null): boolean =>
   exchange?._tag === "Answered" && exchange.status >= 200 && exchange.status <= 299
 

@@ -29,7 +29,7 @@ export interface AttemptOptions {
   readonly op: number
   readonly kind?: AttemptKind
   readonly raced?: boolean
-  /** Whether this counts as a first attempt of its event; by default, only the first one does. */
+  /** Whether this counts as a first attempt of its event; by default, only the earliest one does. */
   readonly first?: boolean
   readonly endpoint?: URL
   /** How late the attempt was sent, in milliseconds after it was due. */
@@ -154,7 +154,9 @@ interface Transmission {
   readonly request: (alone: boolean) => Effect.Effect<HttpRequest, never, Crypto>
   readonly sending: Partial<Sending>
   readonly about: AttemptOptions
-  /** Whether the receiver may legitimately have closed the connection by now. A reset is then not its fault. */
+  /**
+   * Whether the receiver may legitimately have closed the connection by now. A reset is then not the receiver's fault.
+   */
   readonly mayBeStale: boolean
 }
 

@@ -313,7 +313,7 @@ export const twins = {
     { webhookId, dataId },
     { webhookId: `${webhookId}0`, dataId: `${dataId}0` }
   ]),
-  // Without doorhook's prefix, so that the ids look like numbers.
+  // Ids without doorhook's prefix, so that they look like numbers.
   leading_zero: pair("webhook-ids that are equal as numbers, or that differ in a leading zero", ({ dataId }) => [
     { webhookId: dataId, dataId },
     { webhookId: `0${dataId}`, dataId: plus(1)(dataId) }

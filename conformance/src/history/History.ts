@@ -19,7 +19,7 @@ export type History = typeof History.Type
  *
  * - `timing`: alone, so that deadlines can be judged.
  * - `state`: in parallel with others.
- * - `disturbed`: in parallel with others, after the cases that a fault found here would spoil.
+ * - `disturbed`: in parallel with others; comes later because a fault found here would spoil the cases above.
  * - `blocking`: alone, because it may block the receiver for all others.
  * - `load`: alone.
  * - `operated`: alone; the receiver is stopped and started.
@@ -84,8 +84,8 @@ export const inBody = (percent: number): Cut => ({ in: "body", percent })
 export const inAnswer = (share: number): Cut => ({ in: "answer", share })
 
 /**
- * Returns the event itself if one of the bindings selects it. Otherwise returns the plain event of a binding in place
- * of a plain event, and null for an unusual event, which no other event can replace.
+ * Returns the event itself if one of the bindings selects it. Otherwise returns the plain event of the first binding in
+ * place of a plain event. Returns null for an unusual event, which nothing can replace.
  */
 const substitute = (event: EventTemplate, bindings: ReadonlyArray<string>): EventTemplate | null => {
   if (bindings.includes(bindingOf(event))) return event
@@ -120,7 +120,7 @@ const inLane =
   (title, ...ops) =>
     makeCase(lane, title, ...ops)
 
-/** Functions that make cases in the lanes that most cases run in. */
+/** Functions that make cases for the most common lanes. */
 export const state = inLane("state")
 export const disturbed = inLane("disturbed")
 export const operated = inLane("operated")

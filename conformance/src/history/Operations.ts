@@ -58,7 +58,7 @@ interface More<Op> {
   readonly movesClock?: true
   /** Whether the operation consists only of ordinary events and retries. */
   isPlain?(operation: Op): boolean
-  /** SHOULD if a receiver that fails because of the operation breaks no MUST; MUST by default. */
+  /** SHOULD if a failure caused by the operation breaks no MUST; MUST by default. */
   strength?(operation: Op): Strength
   /** Minimum duration: `answers` usual answer times, plus `ms` milliseconds. */
   cost?(operation: Op): { readonly answers: number; readonly ms: number }
@@ -93,7 +93,7 @@ const none = { answers: 0, ms: 0 }
 const isRetry = (how: ReadonlyArray<Variation>): boolean =>
   how.every((each) => each === "next_attempt" || each === "resigned")
 const ofEvent = ({ event }: { readonly event: EventTemplate }): Strength => (isKnownKind(event) ? "MUST" : "SHOULD")
-/** SHOULD for timestamps within the tolerance, because the interface document names no tolerance. */
+/** Returns SHOULD for timestamps off by less than the tolerance, because the interface document names no tolerance. */
 const ofHow = (how: ReadonlyArray<Variation>): Strength =>
   how.some((each) => {
     const { stamp } = variationOf(each)

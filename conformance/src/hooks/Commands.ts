@@ -130,7 +130,7 @@ const offered = (control: URL): Effect.Effect<ReadonlyArray<string>> =>
   ask(control, "GET", offerPatience).pipe(
     Effect.flatMap(({ body, status }) => Schema.decodeEffect(Offer)(status === 200 ? body : `{"ops":[]}`)),
     Effect.map(({ ops }) => ops),
-    // A receiver that offers only the required `double` need not answer.
+    // A receiver that offers only the required `double` need not answer this request.
     Effect.orElseSucceed(() => [])
   )
 

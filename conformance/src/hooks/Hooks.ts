@@ -31,9 +31,7 @@ export interface Hooks {
   readonly double: ((webhookId: string) => Act) | null
   /** Waits until the receiver is ready again after a restart. */
   readonly ready: Act
-  /**
-   * Whether the hooks have already started the receiver. If so, the receiver is at fault if it does not start again.
-   */
+  /** Whether the hooks have already started the receiver. The receiver is then at fault if it does not start again. */
   readonly startsIt: boolean
   /** The hooks' names in reports. */
   readonly names: Readonly<Record<string, string>>
@@ -74,7 +72,7 @@ const answers = (url: URL): Effect.Effect<void, Error> =>
     status < 200 || status > 299 ? Effect.fail(new Error(`it answered status ${status}`)) : Effect.void
   )
 
-/** Words of the error about a receiver that was not ready after hooks restarted it. */
+/** Error texts for a receiver that was not ready after hooks restarted it. */
 const byHooks = {
   what: "The receiver was not ready again",
   advice:
@@ -148,7 +146,7 @@ export const watchEnd = Effect.fnUntraced(function* (
     Effect.sync(() => {
       const socket = socketTo(url)
       socket.on("connect", () => Deferred.doneUnsafe(opened, Effect.void))
-      // The `close` event follows.
+      // A `close` event follows every error.
       socket.on("error", () => undefined)
       socket.on("close", () => Deferred.doneUnsafe(closed, Effect.void))
       return socket.resume()

@@ -13,8 +13,8 @@ import { awaitGone, awaitReady, retryInterval, HookFailed, acceptsConnections, n
 import type { Hooks } from "./Hooks.ts"
 
 /**
- * Range of ports. Systems don't use these ports for outgoing connections, which could otherwise take the port of a
- * stopped receiver.
+ * Range of ports. Operating systems don't pick these ports for outgoing connections, which could otherwise occupy the
+ * port of a stopped receiver.
  */
 const ports = { from: 10_100, to: 30_000 }
 /** Number of tries in that range before `freePort` takes any free port. */

@@ -33,10 +33,7 @@ export const accepts = (url: URL): Effect.Effect<void, Error> =>
  */
 const keptIdle = 20
 
-/**
- * Makes a pool of connections for many requests to one server. The connections are closed when no further request
- * follows.
- */
+/** Makes a pool of connections for many requests to one server. Idle connections are closed after `keptIdle`. */
 export const keptConnections = ({ protocol }: URL, maxSockets: number): AgentPlain => {
   const Agent = protocol === "https:" ? AgentTls : AgentPlain
   return new Agent({ keepAlive: true, timeout: keptIdle, maxSockets })

@@ -1,7 +1,7 @@
 /**
  * The suite's HTTP client, on node:http and node:https: one connection at a time, kept alive or not.
  *
- * It notices what a sender may ignore: an answer that never ends, bytes after the end of an answer, and whether a
+ * It detects what a sender may ignore: an answer that never ends, bytes after the end of an answer, and whether a
  * broken connection had been used before. It can change the case of header names and send bodies piece by piece. It
  * does not follow redirects and never repeats a request.
  */
@@ -349,7 +349,9 @@ export const open = Effect.fnUntraced(function* (url: URL): Effect.fn.Return<Con
   return { send, renew }
 })
 
-/** Longest wait of the first request for the others, in milliseconds. A receiver may not accept all connections. */
+/**
+ * Longest time that the first request waits for the others, in milliseconds. A receiver may not accept all connections.
+ */
 const patience = 500
 
 /** Pause that lets the receiver read what was sent before the last bytes are written, in milliseconds. */
@@ -397,8 +399,8 @@ const mostLate = 50
 
 /**
  * Time during which the suite's own process was stalled, because the machine was busy or something in the process
- * blocked the event loop, such as a receiver in the same process. The suite notices answers from that time later than
- * they arrived.
+ * blocked the event loop, such as a receiver in the same process. Answers that arrive during that time are noticed
+ * late.
  */
 interface Stalls {
   /** Returns the milliseconds during which the process was stalled since the watch began. */

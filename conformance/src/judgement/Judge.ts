@@ -169,8 +169,8 @@ export interface EventStory {
   /** `acknowledged` requires one effect; `open` allows one or none; `never` allows none. */
   readonly state: "acknowledged" | "open" | "never"
   /**
-   * Indexes of events whose `data.id` is the same double as this event's. A probe may count this event's effects for
-   * them.
+   * Indexes of events whose `data.id` is the same double as this event's. A probe may count this event's effects as
+   * theirs.
    */
   readonly alike: ReadonlyArray<number>
   /** Effects at the latest reading, including those of `alike`; null if nothing was read. */
@@ -328,7 +328,7 @@ export const everyAttempt: Judge = (trace, terms) =>
     if (attempt.kind !== "delivery" || attempt.provisional) return null
     const found = answeredWell(attempt, index, trace, terms)
     if (found === "good" || found.verdict !== "FAIL") return found
-    // Like a late answer, a refusal that follows one may be an accident.
+    // A refusal after a late answer may be an accident, like the late answer itself.
     return { ...found, timing: found.timing || mayStillRun(earlierThan(attempt, trace), terms) }
   })
 

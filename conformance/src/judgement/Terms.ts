@@ -41,9 +41,9 @@ export const statusInWords = ({ rule }: Terms): string => (rule === "200" ? "sta
 export const inWords = (terms: Terms): string => `${statusInWords(terms)} within ${DurationText.format(terms.deadline)}`
 
 /**
- * Returns the time within which an answer certainly meets the deadline, in milliseconds. On a busy machine the guard
- * may be as long as the deadline. But the suite never notices an answer too early, so the result is at least three
- * quarters of the deadline.
+ * Returns the time within which an answer certainly meets the deadline, in milliseconds. Subtracts the guard, up to a
+ * quarter of the deadline. The guard may be as long as the deadline on a busy machine, but the suite never notices an
+ * answer too early.
  */
 export const certainlyInTime = ({ deadline, guard }: Terms): number => deadline - Math.min(guard, deadline / 4)
 

@@ -7,7 +7,10 @@ import type { Strength } from "../history/Variations.ts"
 export const verdicts = ["PASS", "FAIL", "WARN", "INCONCLUSIVE", "NOT_OBSERVABLE", "SKIPPED", "ERROR"] as const
 export type Verdict = (typeof verdicts)[number]
 
-/** Effect of a breach on a genuine event. A basic requirement about the same effect may be the cause (`causesOf`). */
+/**
+ * What went wrong with a genuine event. The cause may be a breach of the basic requirement for the symptom
+ * (`causesOf`).
+ */
 export type Symptom = "unacknowledged" | "duplicate_refused" | "lost" | "doubled" | "doubled_at_once"
 
 export type Finding =

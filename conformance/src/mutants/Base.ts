@@ -173,7 +173,7 @@ export const startServer = async ({ change, database, port, secret }: ServerOpti
     }
     void receiver.handle(nodeRequest(request)).then((given) => around.send(given, request, response))
   }
-  // A sender may be slow and keep its connections.
+  // Slow senders and idle connections are allowed.
   const server = createServer({ requestTimeout: 0, keepAliveTimeout: 60_000 }, listener)
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     const refusal = around.expect(request)

@@ -29,7 +29,7 @@ const replaced = (file: string): ProbeUnusable =>
 /** Maximum number of bytes to read at a time. */
 const mostAtOnce = 1_048_576
 
-/** How many of the bytes read last are compared to recognise an overwritten log. */
+/** Maximum number of bytes to keep of those read last. If the log has other bytes there, it was overwritten. */
 const mostKnown = 256
 
 /** Counts matches by id as the log grows. Reads only whole lines, because the last may be incomplete. */

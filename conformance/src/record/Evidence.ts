@@ -205,8 +205,8 @@ const beginning = (id: string): string => id.slice(0, eventIdPrefix.length + ide
 const end = (id: string): string => id.slice(-identifying).toLowerCase()
 
 /**
- * Returns the ids of events from other senders: those that are neither ids of the run nor truncated or changed ids of
- * the run. Another sender may cause restarts, full memory or late answers, which are not the receiver's fault.
+ * Returns the ids of events from other senders. Leaves out the run's own ids, truncated or changed ones included.
+ * Another sender may cause restarts, full memory or late answers, which are not the receiver's fault.
  */
 export const strangersAmong = (seen: Iterable<string>, own: Iterable<string>): ReadonlyArray<string> => {
   const beginnings = new Set<string>()

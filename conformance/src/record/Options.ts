@@ -197,7 +197,9 @@ const {
   Struct.lambda<UsualOf>(({ usual }) => usual)
 )
 
-/** All settings with a default. A URL must be given, and a seed is drawn. */
+/**
+ * All settings with a default. `url` has no default because it must be given, and `seed` because it is drawn at random.
+ */
 export const defaults: Omit<Options, "url" | "seed"> = { ...usual, signed: false }
 
 /** Means made from the settings: how the suite reaches, observes and operates the receiver. */

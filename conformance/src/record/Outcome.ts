@@ -46,7 +46,7 @@ const planOf = (
   sight: ReadonlySet<Need>
 ): Plan => {
   const isListed = requirement.profile !== null && !profile.includes(requirement.profile)
-  // A requirement that is listed without its profile lacks what that profile needs, even if hooks could provide it.
+  // A requirement whose profile was not requested lacks that profile's need, even if hooks could meet it.
   const missing = (isListed ? requirement.needs.at(-1) : requirement.needs.find((need) => !sight.has(need))) ?? null
   /** Adapts the cases to the bindings and drops those whose history occurs twice or in `others`. */
   const adapt = <One extends Case>(cases: ReadonlyArray<One>, ...others: ReadonlyArray<Case>): ReadonlyArray<One> => {
@@ -78,7 +78,7 @@ const planOf = (
   }
 }
 
-/** Returns the plans of all selected requirements, and of those that are listed without their profile. */
+/** Returns the plans of all selected requirements, and of those whose profile was not requested. */
 export const plansOf = (options: Options, sight: ReadonlySet<Need>): ReadonlyArray<Plan> => {
   const { listed, selected } = select(options)
   return [...selected, ...listed].map((requirement) => planOf(requirement, options, sight))
@@ -384,7 +384,7 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   const assessed = concerned
     .map((run): Assessed => ({ ...assess(plan, run, concerned, terms), whole: isDone(run, plan), run }))
     .map((one) => (isGone(ended) ? sparingDeath(one) : one))
-    // An incomplete history counts only if it proves something.
+    // An incomplete history counts only if it shows a breach or an error.
     .filter(({ finding, whole }) => whole || finding.verdict === "FAIL" || finding.verdict === "ERROR")
   const isFailed = ({ finding }: Assessed): boolean => finding.verdict === "FAIL"
   const isOpen = ({ finding }: Assessed): boolean => finding.verdict === "INCONCLUSIVE"

@@ -187,8 +187,8 @@ export const explainRequirement = (requirement: ReportedRequirement): Explained 
 const order: ReadonlyArray<Verdict> = ["FAIL", "ERROR", "WARN", "INCONCLUSIVE", "NOT_OBSERVABLE"]
 
 /**
- * Maps the id of a requirement to the id of the cause under which it is shown. A cause is at least as severe. There are
- * no cycles.
+ * Maps the id of a requirement to the id of the cause under which it is shown. A cause is at least as severe as what it
+ * causes. There are no cycles.
  */
 const parentsOf = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyMap<string, string> => {
   const byId = new Map(requirements.map((one) => [one.id, one]))
@@ -228,7 +228,10 @@ const together = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyArr
           }
   )
 
-/** Returns the requirements that did not pass, sorted by severity of the verdict, then by number of followers. */
+/**
+ * Returns the requirements that did not pass, sorted by severity of the verdict, then by the number of failures they
+ * probably caused.
+ */
 const explainedOf = (report: Report): ReadonlyArray<Explained> => {
   if (neverBegan(report)) return []
   const open = report.requirements.filter(isOpen)

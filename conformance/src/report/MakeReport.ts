@@ -82,7 +82,7 @@ const reportRequirement = (
   }
 }
 
-/** Describes the probe and its calibration as far as the run got; null without a probe. */
+/** Describes the probe and the completed part of its calibration; null without a probe. */
 const probeOf = (evidence: Evidence): Calibration["probe"] => {
   const { calibration, options } = evidence
   const text = options.probe ?? ""
@@ -118,7 +118,7 @@ const howOf = ({ calibration, hooks, options }: Seen): Readonly<Record<Need, str
   rate: `${options.peakRate ?? 0} events a second`
 })
 
-/** Lists what the suite could or could not see and do in a run, and what made it possible or would do so. */
+/** Lists what the suite could and could not see and do in a run, with the means for it. */
 export const observabilityOf = (evidence: Seen): Report["observability"] => {
   const { hooks, repeatable } = evidence
   const sight = sightOf(evidence)
@@ -186,7 +186,7 @@ type Decisive = NonNullable<Outcome["decisive"]>
 
 const isBroken = ({ verdict }: Outcome): boolean => verdict === "FAIL" || verdict === "WARN"
 
-/** The basic requirement for each symptom, tested with ordinary events or with simultaneous copies. */
+/** The basic requirement for each symptom. It is tested with ordinary events or with simultaneous copies. */
 const basicRequirement: Readonly<Record<Symptom, Requirement["id"]>> = {
   unacknowledged: "R-ACK-01",
   duplicate_refused: "R-DUP-01",
@@ -201,7 +201,7 @@ const answerOf = ({ attempt, trace }: Decisive): number | string | undefined => 
   return exchange?._tag === "Answered" ? exchange.status : exchange?.outcome
 }
 
-/** Whether a failure has the symptom that the cause's requirement is about. */
+/** Whether the possible cause is a breach of the basic requirement for the failure's symptom. */
 const isSymptomOf = ({ decisive: found }: Outcome, { decisive, requirement: { id } }: Outcome): boolean => {
   if (found === null || found.symptom === null || decisive === null) return false
   const { symptom } = found
@@ -229,8 +229,8 @@ const specialsOf = ({ decisive }: Outcome): ReadonlyArray<string> =>
     : decisive.trace.history.ops.filter((op) => !isPlain(op)).map((op) => (endsReceiver(op) ? "end" : op.k))
 
 /**
- * Whether a requirement that examines all runs failed on a history that also breaks the cause's requirement and shares
- * a kind of unusual operation with the cause's history.
+ * Whether a requirement that examines all runs failed on a history that also breaks the cause's requirement. The two
+ * failing histories must have a kind of unusual operation in common.
  */
 const isOfKind = (outcome: Outcome, cause: Outcome): boolean => {
   const { decisive, requirement } = outcome
@@ -250,8 +250,8 @@ const isOfKind = (outcome: Outcome, cause: Outcome): boolean => {
 }
 
 /**
- * Whether the requirement presupposes the cause, which failed on ordinary events, on the same history, or with the same
- * symptom.
+ * Whether a failed requirement presupposes the possible cause. The cause must have failed on ordinary events, on the
+ * same history, or with the same symptom.
  */
 const isPresupposed = ({ decisive, requirement }: Outcome, cause: Outcome): boolean =>
   requirement.presupposes.includes(cause.requirement.id) &&
@@ -262,9 +262,9 @@ const isPresupposed = ({ decisive, requirement }: Outcome, cause: Outcome): bool
     (decisive.symptom !== null && decisive.symptom === cause.decisive.symptom))
 
 /**
- * Returns the ids of the broken requirements that probably caused a failure: the basic requirement for its symptom if
- * that is broken, else presupposed requirements and those that the same kind of history breaks. Affects the order in
- * reports, not the verdicts.
+ * Returns the ids of the broken requirements that probably caused a failure. If the basic requirement for its symptom
+ * is broken, returns only that one. Otherwise returns presupposed requirements, and those broken by the same kind of
+ * history. Affects the order in reports, not the verdicts.
  */
 export const causesOf = (outcome: Outcome, all: ReadonlyArray<Outcome>): ReadonlyArray<Requirement["id"]> => {
   if (!isBroken(outcome)) return []
@@ -278,7 +278,8 @@ export const causesOf = (outcome: Outcome, all: ReadonlyArray<Outcome>): Readonl
 const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 10_000, 30_000, 60_000]
 
 /**
- * Returns the upper bounds of a histogram. The deadline is one of them, so that each entry is either in time or late.
+ * Returns the upper bounds of a histogram. The deadline is one of the bounds, so each entry counts only answers in time
+ * or only late ones.
  */
 const endsFor = (deadline: number, longest: number): ReadonlyArray<number> => {
   const ends = [...new Set([...steps, deadline])].toSorted((a, b) => a - b)
@@ -325,8 +326,8 @@ const onTime = (outcomes: ReadonlyArray<Outcome>, { maxTime }: Options): Readonl
 }
 
 /**
- * Notes requirements in --only that need another level or profile. Returns no note if --only names no others, because
- * the run then fails with this message.
+ * Notes requirements in --only that need another level or profile. Returns no note if nothing is left to test, because
+ * the run's error message then lists them.
  */
 const onSelection = (options: Options): ReadonlyArray<string> => {
   const wants = outOfReach(options)

@@ -99,7 +99,7 @@ const ReportedRequirement = Schema.Struct({
   cutShort: Schema.Array(Schema.String),
   /** The file with the history, for `replay`; null if none was written. */
   stored: Schema.NullOr(Schema.String),
-  /** Ids of broken requirements that probably cause this one; missing if none. */
+  /** Ids of broken requirements that probably cause this failure; missing if none. */
   follows: Schema.optionalKey(Schema.Array(Schema.String)),
   /** Whether the baseline lists the requirement as failing. */
   known: Schema.Boolean,
@@ -138,7 +138,7 @@ const Calibration = Schema.Struct({
 })
 export type Calibration = typeof Calibration.Type
 
-/** Something that the suite could or could not see or do in this run, and what made it possible or would do so. */
+/** Something that the suite could or could not see or do in this run, with the means for it. */
 const Observation = Schema.Struct({
   what: Schema.String,
   available: Schema.Boolean,

@@ -37,7 +37,7 @@ const blockLines = (block: Block): ReadonlyArray<string> => {
   }
 }
 
-/** Describes a follower briefly: what was observed, and how to repeat it. */
+/** Briefly describes a failure that is listed under its cause: what was observed, and how to repeat it. */
 const followerLines = ({ blocks, followers, headline, ids, verdict }: Explained): ReadonlyArray<string> => [
   `    ${verdict}  ${ids.join(", ")}: ${headline}`,
   ...blocks

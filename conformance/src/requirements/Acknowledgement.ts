@@ -88,8 +88,8 @@ const samples = single("timing", "events of a day", ordinary, 8)
 const inTimeShare = 0.999
 
 /**
- * Requires that no event is refused or broken off, and that 99.9 % are answered in time, each counted from when it was
- * due.
+ * Requires that no event is refused or broken off, and that 99.9 % are answered in time. Each answer is timed from when
+ * its event was due.
  */
 const underLoad = (trace: Trace, terms: Terms): Finding => {
   const loaded = trace.attempts.flatMap((attempt, index) =>

@@ -62,8 +62,8 @@ export interface SelectionOptions {
 }
 
 /**
- * Selects the requirements of this level or lower that need no profile or a given one. Keeps only those in `only`, if
- * any are named, and leaves out those in `skip`.
+ * Selects the requirements of this level or lower that need no profile, or a profile in `profile`. Keeps only those in
+ * `only`, if any are named, and leaves out those in `skip`.
  */
 export const select = ({ level, only, profile: profiles, skip }: SelectionOptions): Selection => {
   const wanted = entriesOf(only)
