@@ -2,8 +2,8 @@
  * Measures the memory that a backlog takes. Usage: `hold.ts FILE LIVE_PORT DEAD_PORT COUNT REST`. Prints megabytes as
  * JSON.
  *
- * The engine delivers for a while and rests for REST milliseconds, after which its memory is measured. Then COUNT
- * deliveries arrive for receivers that are down, and after another rest its memory is measured again.
+ * The engine delivers for a while and rests for REST milliseconds while its memory is measured. Then COUNT deliveries
+ * arrive for receivers that are down, and the memory is measured during another rest.
  */
 import { DeliveryStore, Publisher } from "@doorhook/core"
 import { Effect } from "effect"
@@ -19,7 +19,7 @@ const publishBatch = 1_000
 
 const megabytes = Effect.sync(() => process.memoryUsage.rss() / 1_000_000)
 
-/** Waits for a rest. Returns the median memory in the second half. */
+/** Waits for REST milliseconds. Returns the median memory, in megabytes, during the second half. */
 const afterRest = Effect.gen(function* () {
   yield* Effect.sleep(Number(rest) / 2)
   const samples: Array<number> = []

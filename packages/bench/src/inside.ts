@@ -1,5 +1,5 @@
 /**
- * Instruments a measured server, into which it is loaded with `--import`. Counts the statements that reach the SQLite
+ * Instruments the measured server that loads this module with `--import`. Counts the statements that reach the SQLite
  * driver, and runs the profiler at the parent process's request.
  */
 import { Effect } from "effect"

@@ -2,7 +2,7 @@
  * Sends requests over keep-alive connections for some seconds. Usage: `load.ts`, with the task as JSON on standard
  * input. Prints the result as JSON.
  *
- * Uses no HTTP client, but writes raw requests and splits responses by their lengths: it shares the cores with the
+ * Writes raw requests and splits responses by their lengths, without an HTTP client. It shares the cores with the
  * measured server, so its own work must be small.
  */
 import { once } from "node:events"

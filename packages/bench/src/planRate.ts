@@ -1,6 +1,6 @@
 /**
  * Measures how fast a plan is generated, and how fast the same bytes are written to a file from lines in memory. Usage:
- * Usage: `planRate.ts PRESET DAYS RATE_SCALE FILE`. Prints events per second as one line of JSON.
+ * `planRate.ts PRESET DAYS RATE_SCALE FILE`. Prints events per second as one line of JSON.
  */
 import { closeSync, openSync, writeSync } from "node:fs"
 import { lineChunks, lineOf, LocalTime, preset, records } from "@doorhook/simulator"

@@ -25,7 +25,7 @@ interface Run {
   readonly said: string
 }
 
-/** Describes a run in one progress line. A hundred runs take more than an hour. */
+/** Describes a run in one line. Every run prints one, because a hundred runs take more than an hour. */
 const progressOf = ({ exitCode, said, seconds }: Run): string =>
   `${Math.round(seconds)} s, ${exitCode === 0 ? "passed" : `exit code ${exitCode}: ${said}`}`
 

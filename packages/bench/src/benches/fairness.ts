@@ -30,7 +30,10 @@ interface Sizes {
 /** Pause between events of the healthy integration, in milliseconds. */
 const pause = 20
 
-/** Measures the latencies of the healthy integration, with a backlog for each dead one. */
+/**
+ * Measures the latencies of the healthy integration: alone if `deadPort` is null, otherwise while each dead integration
+ * has a backlog.
+ */
 const healthyLatencies = Effect.fnUntraced(function* (port: number, deadPort: number | null, sizes: Sizes) {
   const { answered, transport } = watch(({ url }) => url.includes(`:${port}/`))
   const measure = Effect.gen(function* () {

@@ -59,8 +59,8 @@ const run = Effect.fnUntraced(function* () {
     readFileSync(join(root, "packages/doorhook/package.json"), "utf8")
   )
   const { effect } = manifest.dependencies
-  // The overrides only say where the packages are. As with a registry, npm installs only those that `doorhook` depends
-  // on.
+  // The overrides only say where the packages are. npm installs only the packages that `doorhook` depends on, as it
+  // would from a registry.
   const ours = yield* install({ doorhook }, others)
   const peer = yield* install({ effect }, {})
   const more = { packages: ours.packages, of_doorhook_mb: rounded(ours.own), peer_packages: peer.packages }

@@ -108,7 +108,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
     backlogs.push(behind.backlog)
     disk.push(quantile(writes, 0.99))
     acknowledged.push(quantile(prompt.toAnswer, 0.5))
-    // The minimum for each call is a write to disk, followed by a request.
+    // Each call needs at least a write to disk, followed by a request.
     least.push(quantile(requests, 0.5) + quantile(writes, 0.5))
     process.stderr.write(
       `round ${round + 1}: p99 to request ${rounded(idle.at(-1) ?? 0)} ms idle, ${rounded(busy.at(-1) ?? 0)} ms with a backlog (${behind.backlog} left at the end), sync alone ${rounded(disk.at(-1) ?? 0)} ms; p50 to acknowledgement ${rounded(acknowledged.at(-1) ?? 0)} ms, bare request and sync ${rounded(least.at(-1) ?? 0)} ms\n`

@@ -28,8 +28,8 @@ const latency = 50
 const concurrency = 20
 
 /**
- * Number of integrations. The requests allowed to all of them together far exceed the concurrency of all workers, so
- * they are never the limit.
+ * Number of integrations. Together they allow far more concurrent requests than all workers make, so their limits do
+ * not affect the rate.
  */
 const integrations = 64
 

@@ -30,7 +30,7 @@ export interface Finding {
   readonly peer: ReadonlyArray<number>
   /** Further figures, with units in their names. */
   readonly more?: Readonly<Record<string, number | string>>
-  /** Why the peer failed, if that is why it has no values. */
+  /** The peer's error message, if it failed and therefore has no values. */
   readonly failed?: string
 }
 
@@ -62,7 +62,7 @@ export interface Result {
   readonly name: string
   readonly ours: number | null
   readonly peer: number | null
-  /** Median of the ratios in each round. */
+  /** Median of the rounds' ratios. */
   readonly ratio: number | null
   readonly goal: number | null
   readonly goal_is: Goal["is"] | null

@@ -33,5 +33,5 @@ export const builtCommand: Effect.Effect<ReadonlyArray<string>> = Effect.sync(()
   return ["--preserve-symlinks-main", join(root, "node_modules/doorhook/bin/doorhook.js")]
 })
 
-/** Folder for the command's cache of compiled code, which is beside the sources by default. */
+/** Folder for the command's cache of compiled code. The default folder would be beside the sources. */
 export const compileCache = join(root, "node_modules/.cache/node")

@@ -26,8 +26,8 @@ export const failureOf = <Name extends string>(
 }
 
 /**
- * Runs the rounds. A peer that fails is left out of later rounds; if ours fails, the contest fails. `tell` describes a
- * result in progress lines.
+ * Runs the rounds. A peer that fails is left out of later rounds; if ours fails, the contest fails. `tell` formats a
+ * result for progress lines.
  */
 export const contest = Effect.fnUntraced(function* <Name extends string, A, E, R>(
   contenders: { readonly ours: ReadonlyArray<Name>; readonly peers: ReadonlyArray<Name> },

@@ -10,7 +10,7 @@ const publishBatch = 100
 const publishers = 4
 
 /**
- * Settings with which the engine keeps as many requests open as the peers: access logs get four fifths of the
+ * Settings that allow the engine as many open requests as the peers have. Access logs get only four fifths of the
  * concurrency.
  */
 export const settings = { concurrency: (openRequests * 5) / 4 }

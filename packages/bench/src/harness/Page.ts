@@ -41,7 +41,7 @@ const figureOf = (median: number | null, range: Result["ours_range"], { rounds, 
     ? "–"
     : `${median}${unit === "" ? "" : ` ${unit}`}${rounds === 1 ? "" : ` (${range[0]} to ${range[1]})`}`
 
-/** Lists the additional figures, each one once. */
+/** Lists the additional figures without repetitions. */
 const moreOf = (results: ReadonlyArray<Result>): ReadonlyArray<string> => {
   const shown = new Set<string>()
   return results.flatMap(({ more = {}, name }) => {

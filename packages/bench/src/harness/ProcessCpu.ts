@@ -1,5 +1,5 @@
 /**
- * Reads the processor time of a server with all its processes from Linux's `/proc`.
+ * Reads the processor time of a server and its child processes from Linux's `/proc`.
  */
 import { readdirSync, readFileSync } from "node:fs"
 
@@ -22,8 +22,7 @@ const timesOf = (pid: string): ProcessTimes | undefined => {
   } catch {
     return undefined
   }
-  // The second field is a name in parentheses, which may contain any character. The third begins after the last
-  // parenthesis.
+  // The second field, a name in parentheses, may contain any character. The third begins after the last parenthesis.
   const fields = line.slice(line.lastIndexOf(")") + 2).split(" ")
   const field = (number: number): number => Number(fields[number - 3] ?? 0)
   return { parent: field(4), own: field(14) + field(15), ended: field(16) + field(17) }

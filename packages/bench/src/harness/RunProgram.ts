@@ -6,7 +6,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { text } from "node:stream/consumers"
 
-/** Error for a failed program, whose own message is on standard error. */
+/** Error for a failed program. The program's own message is on standard error. */
 export class ProgramFailed extends Schema.TaggedError<ProgramFailed>()("ProgramFailed", {
   what: Schema.String,
   code: Schema.NullOr(Schema.Int)
@@ -20,8 +20,8 @@ export class ProgramFailed extends Schema.TaggedError<ProgramFailed>()("ProgramF
 export const commandFlags = ["--max-semi-space-size=16", "--heap-growing-percent=100"]
 
 /**
- * Runs one of our programs with the command's own flags until it ends. Returns its output, parsed as JSON and not
- * checked to be an `A`.
+ * Runs one of our programs with the command's own flags until it ends. Returns its output, parsed as JSON but not
+ * validated.
  */
 export const runProgram = <A>(
   what: string,

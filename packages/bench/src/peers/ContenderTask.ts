@@ -10,7 +10,7 @@ interface Common {
   readonly port: number
   /** Number of deliveries to make before the measurement. */
   readonly warmUp: number
-  /** Ids of the main processes of the storage servers, whose processor time counts. */
+  /** Process ids of the storage servers. The processor time of these servers is included in the result. */
   readonly servers: ReadonlyArray<number>
 }
 

@@ -1,6 +1,6 @@
 /**
- * Sends the request of a queue's job. Signs the body at each attempt and sends it with undici's `dispatch`, the fastest
- * client for Node.js. If the response is not 200, the job fails and the queue retries it.
+ * Sends the webhook request for a job from a queue. Signs the body at each attempt and sends it with undici's
+ * `dispatch`, the fastest client for Node.js. If the response is not 200, the job fails and the queue retries it.
  */
 import { bodyOf } from "@doorhook/core"
 import { createHmac } from "node:crypto"

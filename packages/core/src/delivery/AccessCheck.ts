@@ -70,7 +70,7 @@ export class AccessCheck {
     this.#noAnswer = noAnswer
   }
 
-  /** Uses the clock of the current context, and closes with its scope. */
+  /** Makes an `AccessCheck` that uses the clock of the current context and closes with the scope. */
   static readonly make: Effect.Effect<AccessCheck, never, DeliverySettings | Directory | Lifetime.Scope> = Effect.gen(
     function* () {
       const settings = yield* DeliverySettings
@@ -85,7 +85,7 @@ export class AccessCheck {
 
   /**
    * Checks whether a user may receive the events of a scope now. Returns the answer if it is available synchronously.
-   * Otherwise returns null and later calls `onAnswer` once, unless the check closes first.
+   * Otherwise returns null and later calls `onAnswer` once, unless this `AccessCheck` closes first.
    *
    * Identical concurrent calls share one request and its answer. A request fails after the directory's time limit,
    * counted from its start.
@@ -119,7 +119,7 @@ export class AccessCheck {
     }
   }
 
-  /** Interrupts all requests in progress, whose callers get no answer. */
+  /** Interrupts all requests in progress. Their callers get no answer. */
   close(): void {
     const questions = [...this.#open.values()]
     this.#open.clear()

@@ -69,7 +69,7 @@ export class ClaimTimer {
     this.polledAt = now
     if (this.firstDue <= now) this.firstDue = Number.POSITIVE_INFINITY
     this.isSignalled = false
-    // Until the claim ends, more deliveries may be due. After a defect, this stays true.
+    // Until the claim ends, more deliveries may be due. If a defect aborts the claim, the flag stays true.
     this.isCutShort = true
   }
 

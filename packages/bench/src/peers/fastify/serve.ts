@@ -102,7 +102,9 @@ const headersOf = (request: Request): Record<string, string> => ({
   "x-request-id": request.id
 })
 
-/** Returns the body unchanged. Otherwise fastify would add a charset, which JSON:API forbids. */
+/**
+ * Returns the body unchanged. Fastify's own serializer would add a charset to the content type, which JSON:API forbids.
+ */
 const asIs = (body: unknown): string => String(body)
 
 const send = (reply: FastifyReply, status: number, headers: Record<string, string>, body: unknown): FastifyReply =>
