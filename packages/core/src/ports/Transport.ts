@@ -26,10 +26,10 @@ export interface TransportRequest {
 }
 
 /**
- * The result of a request. `elapsed` is in milliseconds from its start. Redirects are answers and are not followed.
- * Interim answers (status 1xx) are skipped. The request is made once, with one exception: if a kept-alive connection
- * ends before the first byte of the answer, as when a receiver closes idle connections, the request is repeated once on
- * a new connection within the same deadline.
+ * The result of a request. `elapsed` is in milliseconds from the start of the request. Redirects are answers and are
+ * not followed. Interim answers (status 1xx) are skipped. The request is made once, with one exception: if a kept-alive
+ * connection ends before the first byte of the answer, as when a receiver closes idle connections, the request is
+ * repeated once on a new connection within the same deadline.
  */
 export type TransportResult =
   | {
