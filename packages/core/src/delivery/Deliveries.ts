@@ -76,11 +76,11 @@ export class Deliveries extends Context.Service<
       id: DeliveryId,
       reader?: Reader
     ) => Effect.Effect<DeliveryWithAttempts, DeliveryNotFound | StoreError>
-    /** Makes the next attempt of a delivery due now, whatever its state. */
+    /** Makes a delivery's next attempt due now, whatever state the delivery is in. */
     readonly resend: (id: DeliveryId) => Effect.Effect<void, DeliveryNotFound | NotDeliverable | StoreError>
     /**
-     * Sends all deliveries that an integration has not acknowledged since `since` (ms since the epoch). Returns their
-     * number.
+     * Resends an integration's deliveries that ended unacknowledged or wait for a retry and were created at `since`
+     * (milliseconds since the epoch) or later. Returns their number.
      */
     readonly recover: (
       integration: IntegrationId,

@@ -164,8 +164,8 @@ export interface Counted {
   /** By outcome. Outcomes that did not occur are left out. */
   readonly attempts: Readonly<Partial<Record<AttemptOutcome, number>>>
   /**
-   * Latencies of acknowledged attempts: their number, and pairs of a bound in milliseconds and the count up to that
-   * bound.
+   * Histogram of the latencies of acknowledged attempts. `buckets` has pairs: an upper bound in milliseconds, and the
+   * number of latencies up to it.
    */
   readonly latency: { readonly count: number; readonly buckets: ReadonlyArray<readonly [number, number]> }
 }

@@ -10,7 +10,7 @@ import { headerNames, signWith } from "./Signature.ts"
 /** The `user-agent` header, which some receivers require. */
 export const userAgent = "doorhook/0.1"
 
-/** The parts of a request that differ between attempts. */
+/** The parts of an attempt that its headers depend on. */
 export interface AttemptIdentity {
   /** The id of the event, the same in every attempt. */
   readonly id: string

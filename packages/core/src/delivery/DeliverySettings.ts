@@ -38,7 +38,7 @@ export interface DeliverySettingsShape {
   readonly concurrencyPerIntegration: number
   /**
    * Maximum number of deliveries held in memory; all others wait in the store. An eighth of the room is reserved for
-   * calls. A quarter is reserved for integrations with fewer held deliveries than twice `concurrencyPerIntegration`.
+   * calls. A quarter is reserved for integrations that hold fewer deliveries than twice `concurrencyPerIntegration`.
    */
   readonly buffer: number
   /** Maximum size of the event data held in memory for deliveries, in bytes. Further deliveries wait in the store. */
@@ -62,8 +62,8 @@ export interface DeliverySettingsShape {
    */
   readonly integrationsPerScope: number | null
   /**
-   * Whether integrations are hidden from clients that did not create them. If false, all clients of a user who has the
-   * right can read and change them, except for the signing secret.
+   * Whether integrations are hidden from clients that did not create them. If false, any client of a user with the
+   * right to the building or tenant can read and change its integrations, except for their signing secrets.
    */
   readonly clientIsolation: boolean
   /**
@@ -76,8 +76,8 @@ export interface DeliverySettingsShape {
 }
 
 /**
- * The longest `ackTimeout`, in milliseconds. A request to a silent receiver occupies its place in the queue for that
- * time.
+ * The longest `ackTimeout`, in milliseconds. A request that gets no answer occupies one of the `concurrency` places for
+ * that long.
  */
 export const longestAckTimeout = 3_600_000
 

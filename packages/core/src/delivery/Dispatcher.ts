@@ -60,7 +60,7 @@ export interface Handover {
   readonly keep: (integration: Integration, lane: Lane, size: number) => boolean
   /**
    * Reports that the publication is stored. `leased` are the deliveries leased to the worker. `hasDue` is true if any
-   * of its other deliveries are due.
+   * other delivery of the publication is due.
    */
   readonly stored: (leased: ReadonlyArray<LeasedDelivery>, hasDue: boolean) => void
   /** Reports that the publication is not stored, or that its outcome is unknown. */
@@ -157,7 +157,7 @@ const makeDispatcher: Effect.Effect<
     Queue.offerUnsafe(beatNow, undefined)
   }
 
-  /** Continues under a new name after the leases of held deliveries were lost. */
+  /** Drops the queued deliveries, whose leases were lost, and continues under a new worker name. */
   const beginAgain = Effect.gen(function* () {
     for (const { integration } of queue.removeIf(() => true).filter(isEarly)) health.stopEarly(integration.id)
     changes.noteAll()
@@ -254,7 +254,7 @@ const makeDispatcher: Effect.Effect<
   }
 
   /**
-   * Releases deliveries and makes them due at the given time. Early retries keep their scheduled time if it is later.
+   * Releases deliveries and makes them due at the given time. Early retries keep their scheduled time if that is later.
    */
   const release = (
     deliveries: ReadonlyArray<LeasedDelivery>,
@@ -298,12 +298,14 @@ const makeDispatcher: Effect.Effect<
     })
   }
 
-  /** Cleans up after a batch. After a defect, its deliveries stay leased until a heartbeat no longer lists them. */
+  /**
+   * Cleans up after a batch. After a defect, the batch's deliveries stay leased until a heartbeat no longer lists them.
+   */
   const afterBatch = (batch: Batch, hasDefect: boolean): void => {
     records.over(now())
-    // Not before `over`, because until then the deliveries of the batch count as held.
+    // Called only after `over`: until then, the deliveries of the batch count as held.
     if (hasDefect || batch.isInDoubt) noteLostAnswer()
-    // Even after a defect, because with nothing left to record, nothing else would clear the failure.
+    // The failure is cleared after a defect too: if no results are left to record, no later batch would clear it.
     storeFailures.clear("settle")
     if (records.isEmpty) recordedAll.openUnsafe()
     else recordSoon()
@@ -359,7 +361,7 @@ const makeDispatcher: Effect.Effect<
     return recordBatches(records.waiting)
   })
 
-  // Changes: held deliveries of a changed integration are void.
+  // Changes. Held deliveries of a changed integration are released.
 
   const forgetAtOnce = (ids: Iterable<IntegrationId>): void => {
     changes.note(ids, now(), settings.lease)
@@ -415,7 +417,9 @@ const makeDispatcher: Effect.Effect<
   let nextPoll = Number.POSITIVE_INFINITY
   const wakeups = yield* Queue.sliding<void>(1)
 
-  /** Returns the time of the next claim. Nothing is claimed while nothing can be recorded or sent. */
+  /**
+   * Returns the time of the next claim. Claims are postponed while results can't be recorded or attempts can't start.
+   */
   const nextTime = (at: number): number => {
     if (isStopping || storeFailures.has("settle")) return at + settings.pollInterval
     if (!membership.mayStart(at)) {
@@ -423,11 +427,11 @@ const makeDispatcher: Effect.Effect<
       if (!storeFailures.has("heartbeat")) Queue.offerUnsafe(beatNow, undefined)
       return at + settings.pollInterval
     }
-    // The clock was set back.
+    // The clock was set back, so the next claim is due now.
     if (polledAt !== null && polledAt > at) return at
     const paused = breaker.pausedUntil(at)
     if (paused !== null) return Math.min(paused, (polledAt ?? at) + settings.pollInterval)
-    // Trials use held deliveries first.
+    // While the breaker is open, trials use held deliveries before more are claimed.
     if (breaker.isOpen && queue.queued > 0) return (polledAt ?? at) + settings.pollInterval
     const early = queue.room > 0 ? health.nextEarly() : null
     return Math.min(timer.next(queue), early ?? Number.POSITIVE_INFINITY)
@@ -443,8 +447,8 @@ const makeDispatcher: Effect.Effect<
   }
 
   /**
-   * Queues claimed deliveries. Releases those made void by a change, and early retries that may no longer be sent
-   * early.
+   * Queues or releases claimed deliveries. Releases those of integrations that have changed since the claim began, and
+   * early retries that may no longer be sent early.
    */
   const enqueueClaimed = (claimed: ReadonlyArray<LeasedDelivery>, since: number): void => {
     for (const delivery of claimed) {
@@ -457,8 +461,8 @@ const makeDispatcher: Effect.Effect<
   }
 
   /**
-   * Returns the deliveries of a claim, or none if the worker's name has changed since. The next heartbeat then releases
-   * them.
+   * Returns the claimed deliveries, or none if the worker's name has changed in the meantime. The next heartbeat then
+   * releases the claimed deliveries.
    */
   const claimedAs = (worker: string, deliveries: ReadonlyArray<LeasedDelivery>): ReadonlyArray<LeasedDelivery> => {
     if (worker === membership.worker) return deliveries
@@ -560,14 +564,14 @@ const makeDispatcher: Effect.Effect<
         return isKept
       },
       stored: (leased, hasDue) => {
-        // If the name has changed, the next heartbeat releases the deliveries.
+        // If the worker's name has changed, the next heartbeat releases the deliveries.
         if (worker !== membership.worker) Queue.offerUnsafe(beatNow, undefined)
         else
           for (const delivery of leased) {
             if (isStopping || changes.isVoid(delivery.integration.id, since)) release([delivery])
             else queue.add(delivery)
           }
-        // After queueing: the queue forgets the state of an integration without held deliveries.
+        // Reservations end only after queueing, because the queue forgets an integration that holds no deliveries.
         giveUp()
         if (hasDue) timer.signal()
         sender.pumpUrgent()
@@ -597,8 +601,8 @@ const makeDispatcher: Effect.Effect<
       )
     )
   )
-  // Runs until open attempts have ended, so that no attempt that waited for the directory is made for a deleted
-  // integration.
+  // Runs until open attempts have ended. An attempt may still be waiting for the directory when its integration is
+  // deleted, and must not be sent then.
   yield* Effect.forkScoped(
     runForever(
       "Listening for changes",

@@ -23,7 +23,10 @@ export interface DispatcherStatus {
   readonly unsettled_since: number | null
   /** Time of the last successful claim, in milliseconds since the epoch; null before the first. */
   readonly last_claim_at: number | null
-  /** When the store began to fail claims or recordings, in milliseconds since the epoch; null while the store works. */
+  /**
+   * When heartbeats, claims or recordings began to fail in the store, in milliseconds since the epoch; null if none
+   * fail.
+   */
   readonly store_failing_since: number | null
   /** The outage that stops all deliveries except for a trial request every few seconds; null if there is none. */
   readonly outage: Outage | null

@@ -8,11 +8,11 @@
  * receivers therefore don't delay urgent deliveries or healthy integrations.
  *
  * The queue is limited by count and by the size of the events. An eighth of it is reserved for urgent deliveries. A
- * quarter is reserved for integrations that hold fewer deliveries than their places need. The limit for one integration
- * depends on the situation:
+ * quarter is reserved for integrations that hold too few deliveries to keep their places busy. The limit for one
+ * integration depends on the situation:
  * - an eighth of the queue;
  * - an equal share, once half of the common room is used;
- * - what its places need, if the integration is slow;
+ * - enough to keep its places busy, if the integration is slow;
  * - what its places can send soon, if other workers share the store.
  *
  * Further deliveries wait in the store and are claimed in turn.
@@ -47,9 +47,9 @@ export type LatencyClass = "prompt" | "slow" | null
 export type Share = Pick<Membership, "workers" | "rank">
 
 /**
- * Returns this worker's equal part of an integration's places. The remaining places go to the first workers, counted
- * from a different worker for each integration. The minimum is one place, even with more workers than places, because a
- * worker without a place would hold deliveries that it never sends.
+ * Returns this worker's equal part of an integration's places. Each place left over goes to one worker, starting at a
+ * different worker for each integration. The minimum is one place, even with more workers than places, because a worker
+ * without a place would hold deliveries that it never sends.
  */
 export const placesOf = (places: number, integration: IntegrationId, { rank, workers }: Share): number =>
   Math.max(1, Math.floor(places / workers) + ((rank + integration) % workers < places % workers ? 1 : 0))
@@ -68,7 +68,7 @@ export interface ClaimDemand {
 /** Maximum number of held deliveries per place of an integration, when other workers share the store. */
 const besideOthers = 16
 
-/** How much of a late start the rate limit makes up for, in milliseconds. Timers are not exact. */
+/** How late, in milliseconds, a start may be without delaying the next one under a rate limit. Timers are not exact. */
 const rateSlack = 50
 
 /** A first-in, first-out queue. Taking the first item rarely moves the others. */
@@ -117,7 +117,7 @@ interface Line {
   readonly id: IntegrationId
   /** A queue for each lane used so far. */
   readonly queues: [Fifo<LeasedDelivery>?, Fifo<LeasedDelivery>?, Fifo<LeasedDelivery>?, Fifo<LeasedDelivery>?]
-  /** For each lane, whether the line is among those that take turns in it. */
+  /** For each lane, whether the line is in `turns` or `slowTurns`. */
   readonly isOffered: [boolean, boolean, boolean, boolean]
   /** Deliveries held: reserved, queued or open. */
   held: number
@@ -151,7 +151,7 @@ export class FairQueue {
   private readonly turns = noTurns()
   /** Lines that wait for their rate limits. */
   private readonly pausedLines = new Set<Line>()
-  /** Like `turns`, for slow lines, which come after the others. */
+  /** Like `turns`, for slow lines, which get their turns after the others. */
   private readonly slowTurns = noTurns()
   private share: Share = { workers: 1, rank: 0 }
   private heldTotal = 0
@@ -165,7 +165,7 @@ export class FairQueue {
   /** Room for deliveries that are not urgent. */
   private readonly ordinary: number
   private readonly ordinaryBytes: number
-  /** The part of `ordinary` that integrations may use beyond what their places need. */
+  /** `ordinary` without the quarter of the queue that is reserved for integrations with few held deliveries. */
   private readonly common: number
   private readonly halfOfPlaces: number
   /** Maximum number of held deliveries of one integration if there is a single worker. */

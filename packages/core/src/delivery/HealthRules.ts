@@ -1,6 +1,6 @@
 /**
- * The health rules shared by all stores. They decide whether a batch of settlements makes an integration start to fail,
- * be disabled or recover, and which notifications follow.
+ * The health rules shared by all stores. For a batch of settlements, they decide whether an integration begins to fail,
+ * is disabled or recovers, and which notifications follow.
  */
 import type { DisabledReason, Integration } from "../model/Integration.ts"
 import type { IntegrationNotification } from "../model/Notification.ts"
@@ -33,8 +33,8 @@ export interface HealthChange {
 }
 
 /**
- * Whether a batch could affect the health of an integration, judged before its deliveries are read. If not, the store
- * needs no lock on the integration. This is the usual case: the integration works and acknowledges everything.
+ * Whether a batch could affect the health of an integration, judged before the batch's deliveries are read. If false,
+ * the store needs no lock on the integration. It is usually false, because most integrations acknowledge everything.
  */
 export const mayChangeHealth = (
   subject: HealthSubject,
@@ -47,7 +47,7 @@ export const mayChangeHealth = (
       gone || state === "exhausted" || (attempt !== null && attempt.outcome !== "acknowledged")
   )
 
-/** Whether a batch could disable the integration at `now`, judged before its deliveries are read. */
+/** Whether a batch could disable the integration at `now`, judged before the batch's deliveries are read. */
 export const mayDisable = (
   { failing, integration }: HealthSubject,
   settlements: ReadonlyArray<Pick<Settlement, "gone">>,
@@ -90,8 +90,8 @@ export const warningOf = (
 }
 
 /**
- * Evaluates a batch at `now`. If `canDisable` is false, the integration is not disabled now, and the next failure is
- * evaluated again.
+ * Evaluates a batch at `now`. If `canDisable` is false, the integration stays enabled, and its next failure may disable
+ * it.
  */
 export const evaluateHealth = (
   { failing, integration }: HealthSubject,
@@ -133,7 +133,7 @@ export const evaluateHealth = (
   if (decision.recovered) notifications.push({ kind: "recovered", ...about, failing_since: failing?.since ?? null })
   if (disable !== null) notifications.push({ kind: "disabled", ...about, reason: disable })
   else if (decision.warn) notifications.push(failingNotification(about, failing_since, disableAfter))
-  // The receiver may have sent a Retry-After together with the acknowledgement.
+  // Another attempt in the batch may have received a Retry-After.
   const recovered =
     failing === null || decision.failing !== null || disable !== null
       ? null

@@ -48,7 +48,7 @@ export interface FailureStreak {
 /** An integration whose waiting retries are sent early. */
 export interface CatchingUp {
   readonly integration_id: IntegrationId
-  /** When this process began to send its retries early. */
+  /** When this process began to send the integration's retries early. */
   readonly since: number
 }
 
@@ -144,7 +144,7 @@ export class IntegrationHealth {
   private readonly runs = new RecentMap<IntegrationId, FailureRun>(mostKnown)
   private readonly streaks = new Map<IntegrationId, FailureStreak>()
   private readonly catchUps = new Map<IntegrationId, CatchUp>()
-  /** The latest `Retry-After` time of each receiver that this process has received. */
+  /** Latest `Retry-After` time that this process has received from each receiver. */
   private readonly waits = new RecentMap<IntegrationId, number>(mostKnown)
   private minuteBegan = 0
   private inMinute = 0
@@ -325,7 +325,7 @@ export class IntegrationHealth {
     for (const delivery of deliveries) catchUp.open.add(delivery.id)
   }
 
-  /** Notes an acknowledged early retry. `most` limits the next round. Returns whether that round can begin. */
+  /** Notes an acknowledged early retry. `most` limits the next round. Returns whether the next round can begin. */
   acknowledgedEarly({ id, integration }: LeasedDelivery, most: number): boolean {
     const catchUp = this.catchUps.get(integration.id)
     // A retry from an earlier recovery does not count.

@@ -1,6 +1,6 @@
 /**
- * This process's membership among the workers of one store: its name, its expiry, and whether the store may have leased
- * deliveries to it that it did not receive.
+ * This process's membership among the workers of one store: its name, its expiry, and whether deliveries may be leased
+ * to it that it never received.
  *
  * If the store's answer to a call is lost, the call may have leased deliveries to this worker. The next heartbeat then
  * lists all held deliveries, and the store releases the others. Deliveries of publications in progress are exempt.
@@ -46,7 +46,7 @@ export class Membership {
     return this.#worker
   }
 
-  /** Whether the store may have leased deliveries to this worker that it does not hold. */
+  /** Whether deliveries may be leased to this worker that it does not hold. */
   get isInDoubt(): boolean {
     return this.#lostAt !== null
   }
@@ -64,7 +64,7 @@ export class Membership {
     return this.#until !== null && this.#until >= now + this.#attempt
   }
 
-  /** Whether the membership has expired. Checked here as well, because the store's answer may be lost. */
+  /** Whether the membership has expired by this process's clock. The store's answer that says so may be lost. */
   hasLapsed(now: number): boolean {
     return this.#until !== null && this.#until <= now
   }
@@ -74,7 +74,7 @@ export class Membership {
     this.#lostAt = now
   }
 
-  /** Returns the next heartbeat. */
+  /** Returns the next heartbeat. It lists the held deliveries only if leases are in doubt. */
   heartbeat(now: number, held: () => ReadonlyArray<DeliveryId>): Heartbeat {
     const before = Math.min(now, ...Array.from(this.publications, ({ began }) => began))
     const holds = this.isInDoubt ? { holds: { ids: held(), before } } : {}

@@ -76,7 +76,7 @@ export const purgeExpired: Effect.Effect<void, StoreError, Stores | DeliverySett
 /** Number of notifications per read. */
 const notificationsPerPage = 500
 
-/** Returns the rest of a pause that an earlier process began, in milliseconds, from the stored notifications. */
+/** Reads from the stored notifications how much of an earlier process's pause is left, in milliseconds. */
 const pauseLeft = Effect.fnUntraced(function* (now: number) {
   const store = yield* DeliveryStore
   let after: NotificationId | undefined

@@ -179,7 +179,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     }
   }
 
-  // A resend is never late, because its requester has seen the event's age.
+  // A resend is sent even after the event's lifetime, because someone requested it.
   const isLate = ({ event, resend }: LeasedDelivery, at: number): boolean =>
     !resend && isExpired(policyOf(settings.retry, event.resource_type), event.created_at, at)
 
@@ -357,7 +357,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
       log(Effect.logWarning(`${nameOf(delivery)} is tried again in ${retryLater / 1_000} s. ${message}`))
     }
     defer([delivery, ...queue.removeOf(delivery.integration.id)])
-    // The delivery occupied its place for as long as a slow one.
+    // The delivery occupied its place until the deadline, like one to a slow receiver.
     land(flight, "slow")
   }
 
@@ -381,7 +381,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
       const settlement = settleExpired(delivery)
       host.record({ delivery, settlement, worker: membership.worker, countsForHealth: false })
     }
-    // A new round begins once all queued deliveries belong to users whose trials failed in this one.
+    // A new round begins once all queued deliveries belong to users whose trials failed in the current round.
     if (breaker.hasTrial || queue.queued === 0) return
     const hasOthers = queue.some((held) => !breaker.hasFailed(ownerOf(held)))
     if (!hasOthers && breaker.pausedUntil(at) === null) breaker.startRound()

@@ -12,12 +12,12 @@ import { maxRetryAfter, next } from "../model/RetryPolicy.ts"
 export const goneStatus = 410
 
 /**
- * First retry delay after a 410 while the integration can't be disabled, because a host's transaction is publishing to
- * it. In milliseconds.
+ * First retry delay, in milliseconds, after a 410 from an integration that can't be disabled now because a host's
+ * transaction is publishing to it.
  */
 export const goneRetryDelay = 5_000
 
-/** Doubles the delay with each attempt, up to 21 minutes, because publishing may never pause. */
+/** Doubles the delay with each attempt, up to 21 minutes, because the host may publish without a pause. */
 const goneRetryDelayAfter = (number: number): number => goneRetryDelay * 2 ** Math.min(number - 1, 8)
 
 /** Statuses whose `Retry-After` is respected. */
@@ -107,8 +107,8 @@ export const settleRightLost = (delivery: LeasedDelivery): Settlement =>
   settlement(delivery, null, ended("cancelled", "right_lost"))
 
 /**
- * Turns a 410 settlement into a retry, for an integration that can't be disabled now. The receiver answers a later
- * attempt with 410 again, even if this process has ended by then.
+ * Turns a 410 settlement into a retry, for an integration that can't be disabled now. The 410 is not lost: the receiver
+ * will answer the retry with 410 too, even if another process sends it.
  */
 export const retryAfterGone = (settlement: Settlement, now: number): Settlement => {
   if (!settlement.gone) return settlement

@@ -62,7 +62,7 @@ export const reasonToEnd = (
   return integration.status === "enabled" ? null : reasonOfDisabled(integration)
 }
 
-/** The parts of a delivery's integration that a transition needs; undefined if it was deleted. */
+/** The parts of a delivery's integration that a transition needs; undefined if the integration was deleted. */
 export type Target = Pick<Integration, "status" | "version"> | undefined
 
 /**
@@ -140,8 +140,8 @@ export const release = (standing: QueueEntry, dueAt: number | null = standing.du
 
 /**
  * Requests another attempt. A leased delivery may be in flight and must not be sent twice at the same time. It is only
- * marked, and becomes due when its attempt is settled or its lease is lost. The outcome does not matter, nor whether
- * the attempt was early or the delivery was cancelled in the meantime.
+ * marked, and becomes due when its attempt is settled or its lease is lost. This applies to any outcome, to early
+ * attempts, and to deliveries cancelled during their attempt.
  */
 export const resend = (standing: QueueEntry, now: number): QueueEntry =>
   standing.worker === null

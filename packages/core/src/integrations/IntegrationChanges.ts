@@ -1,6 +1,6 @@
 /**
  * Changes stored integrations. A change that loses a race is applied again to the newer version, so that no change is
- * lost. The dispatcher then drops its state of the integration.
+ * lost. After a change, the dispatcher drops its state of the integration.
  */
 import { Clock, Effect, Equal } from "effect"
 import type { Dispatcher } from "../delivery/Dispatcher.ts"
@@ -47,8 +47,7 @@ export const removeStored = Effect.fnUntraced(function* <E>(
 })
 
 /**
- * Runs a change uninterruptibly. Afterwards, the dispatcher forgets the integration if the change was or may have been
- * made.
+ * Runs a change uninterruptibly. If the change was made, or may have been, the dispatcher then forgets the integration.
  */
 const forgetting = (
   dispatcher: Dispatcher["Service"],

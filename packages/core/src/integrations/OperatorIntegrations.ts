@@ -100,8 +100,8 @@ export class OperatorIntegrations extends Context.Service<
       switches: IntegrationSwitches
     ) => Effect.Effect<IntegrationWithHealth, IntegrationNotFound | InvalidInput | StoreError>
     /**
-     * Sends the newest unacknowledged delivery of a disabled integration, and returns its id. An acknowledgement
-     * enables the integration.
+     * Sends the newest unacknowledged delivery of a disabled integration, and returns the delivery's id. An
+     * acknowledgement enables the integration.
      */
     readonly probe: (id: IntegrationId) => Effect.Effect<DeliveryId, IntegrationNotFound | NotProbed | StoreError>
   }

@@ -31,7 +31,7 @@ export class DocumentDirectory extends Context.Service<
       Effect.gen(function* () {
         const crypto = yield* Crypto
         let current = index(initial)
-        // Password for unknown logins, so that their check takes as long as that of known ones.
+        // Password to compare for unknown logins, so that checking them takes as long as checking known ones.
         const nobody = crypto.randomBytes(32)
 
         const authenticate: Directory["Service"]["authenticate"] = Effect.fnUntraced(function* (login, password) {

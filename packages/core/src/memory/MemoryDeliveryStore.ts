@@ -283,7 +283,7 @@ const beatOf = (
   for (const [member, end] of members) if (end <= now) members.delete(member)
   const continued = members.has(worker)
   const releaseLease = (delivery: StoredDelivery): void => deliveries.move(delivery, release(delivery.standing))
-  // Includes claims made by workers after their membership expired.
+  // This includes leases that a worker claimed after its membership had expired.
   for (const holder of deliveries.holders())
     if (!members.has(holder) || (holder === worker && until === null)) deliveries.heldBy(holder).forEach(releaseLease)
   if (until === null) members.delete(worker)
@@ -373,7 +373,7 @@ const toListed = (stored: StoredDelivery): ListedDelivery => {
   return { ...listed, last_attempt }
 }
 
-/** Returns the deliveries that match a filter, read from the smallest index. */
+/** Returns the deliveries that match a filter. Searches the smallest index that contains them all. */
 const select = (deliveries: DeliveryTable, filter: DeliveryFilter): ReadonlyArray<StoredDelivery> => {
   const found: Array<StoredDelivery> = []
   for (const delivery of candidates(deliveries, filter)) {

@@ -92,8 +92,8 @@ export const isInside = (text: string, list: AllowList): boolean =>
   Option.exists(parseAddress(text), (address) => covers(list, address))
 
 /**
- * Converts an IPv4-mapped network (`::ffff:10.0.0.0/104`) to the IPv4 network. Its prefix has at least 96 bits. With a
- * shorter prefix, the one-bits of `ffff` would be host bits, which must be zero.
+ * Converts an IPv4-mapped network (`::ffff:10.0.0.0/104`) to the IPv4 network. The prefix of such a network has at
+ * least 96 bits. With a shorter prefix, the one-bits of `ffff` would be host bits, which must be zero.
  */
 const canonical = (network: IpNetwork.IpNetwork): Result.Result<IpNetwork.IpNetwork, NetAddress.NetAddressError> => {
   const address = NetAddress.toCanonical(network.address)

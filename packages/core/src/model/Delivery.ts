@@ -102,7 +102,7 @@ export type Delivery = typeof Delivery.Type
 
 /**
  * The priority queue that a delivery waits in. Each integration has four. Lower numbers go first: urgent types before
- * others, and within each, first attempts before retries. Neither a backlog nor a failing receiver can then delay a
+ * others, and within each, first attempts before retries. A backlog or a failing receiver therefore can't delay a
  * doorbell.
  */
 export const Lane = Schema.Literals([0, 1, 2, 3])

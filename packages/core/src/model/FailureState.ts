@@ -24,7 +24,7 @@ export interface FailureState {
 /** Failed attempts required before an integration is disabled. */
 export const leastFailedAttempts = 10
 
-/** Default time of failure before an integration is disabled, in milliseconds. */
+/** Default duration of a failure after which an integration is disabled, in milliseconds. */
 export const defaultDisableAfter = 3 * 24 * 3_600_000
 
 /** Fractions of `disableAfter` at which operators are warned. */
@@ -41,7 +41,7 @@ export interface AttemptResults {
 
 /** What a batch of attempts means for the integration. */
 export interface FailureDecision {
-  /** The new failure state; null if the integration does not fail. */
+  /** The new failure state; null if the integration is not failing. */
   readonly failing: FailureState | null
   /** Whether a warning is due. */
   readonly warn: boolean

@@ -21,9 +21,9 @@ export const TenantId = PositiveInt.pipe(Schema.brand("TenantId"))
 export type TenantId = typeof TenantId.Type
 
 /**
- * Reads a building or tenant id from a host. Accepts numbers, and also decimal text and BigInt values, because database
- * clients return a `bigint` that way. Returns null for anything else, including a sign, a leading zero, and numbers
- * above 2^53 - 1.
+ * Reads a building or tenant id from a host. Accepts numbers. Also accepts decimal text and BigInt values, which
+ * database clients return for a `bigint` column. Returns null for anything else, including a sign, a leading zero, and
+ * numbers above 2^53 - 1.
  */
 export const readHostId = (given: unknown): number | null => {
   const isDigits = Predicate.isString(given) && /^[1-9][0-9]{0,15}$/.test(given)

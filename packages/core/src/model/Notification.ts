@@ -45,7 +45,7 @@ export const NewNotification = Schema.Union([
     at: Schema.Int,
     /** How far the clock jumped, in milliseconds. */
     ahead_ms: Schema.Int,
-    /** End of the pause, measured by the same clock, so it may be wrong. */
+    /** End of the pause by the clock that jumped, so it may be wrong. */
     until: Schema.Int
   })
 ])

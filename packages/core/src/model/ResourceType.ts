@@ -1,7 +1,7 @@
 /**
  * Resource types: the subjects of events. `call` and `access_log` are built in; a host may declare more.
  *
- * Parsers, services and routes read the table of types from `ResourceTypes`. It determines bindings, publishing,
+ * Parsers, services and routes read the table of types from `ResourceTypes`. The table determines bindings, publishing,
  * priority, retries, read routes, OpenAPI, metrics and page texts.
  */
 import { Array, Context, Record, Result, Schema } from "effect"
@@ -17,7 +17,7 @@ const nameRuleText = "1 to 64 lower-case letters, digits and underscores, starti
 
 const Name = Schema.String.check(Schema.isPattern(nameRule, { message: `must be a name: ${nameRuleText}` }))
 
-/** The name of a resource type. A stored type may no longer be declared. */
+/** The name of a resource type. A type in the store might not be declared any more. */
 export const ResourceType = Name
 export type ResourceType = typeof ResourceType.Type
 

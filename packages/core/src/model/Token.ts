@@ -13,7 +13,7 @@ export const codeLifetimeSeconds = 600
 /** The scope that always exists. It is the default for requests without a scope (document section 2.1). */
 export const publicScope = "public"
 
-/** Returns the names in a granted scope, in which each name occurs once and single spaces separate the names. */
+/** Returns the names in a granted scope. A granted scope has no duplicates and only single spaces between names. */
 export const scopeNames = (scope: string): ReadonlyArray<string> => (scope === "" ? [] : scope.split(" "))
 
 /** SHA-256 of a code or token, base64url. */

@@ -42,8 +42,8 @@ export const isActive = ({ grant, kind, token }: StoredToken, now: number): bool
   grant.revoked_at === null && !(kind === "access" ? isExpired(token, now) : isReplay(token, now))
 
 /**
- * Returns the refresh token that the use of an access token retires; null after the grace period, when it is invalid
- * anyway.
+ * Returns the refresh token that the use of an access token retires; null after the grace period, when the refresh
+ * token is invalid anyway.
  */
 export const tokenToRetire = ({ created_at, retires }: AccessToken, now: number): TokenHash | null =>
   now < created_at + rotationGrace ? retires : null

@@ -146,8 +146,8 @@ export class Clients extends Context.Service<
         const client = yield* find(id)
         if (client === null) return yield* new UnknownClient({ id })
         const revoke = Effect.flatMap(Clock.currentTimeMillis, (now) => tokens.revokeGrantsTo(client.id, now))
-        // Revokes before the removal, so that an interrupted removal can be repeated, and again afterwards, because a
-        // user may log in between the two.
+        // Revokes before the removal, so that an interrupted removal can be repeated. Revokes again afterwards, because
+        // a user may have logged in in the meantime.
         yield* revoke
         if (!(yield* store.remove(client.id))) return yield* new UnknownClient({ id })
         yield* revoke

@@ -22,7 +22,7 @@ const failuresPerPair = 10
 const failuresPerName = 100
 const failuresUnderAttack = 1
 
-/** Failures of one address for any names within the window. This is an average of one every two seconds. */
+/** Maximum number of failures from one address for any names within the window: on average one every two seconds. */
 const failuresPerAddress = 450
 const addressInterval = failureWindow / failuresPerAddress
 
@@ -116,7 +116,7 @@ const debtOf = (until: number | undefined, now: number): number =>
 
 /** Counts of failures for one kind of guess. */
 const makeCounts = (capacity: number) => {
-  // Names with enough failures to delay attempts count as at their limit, so a flood of other names can't evict them.
+  // A name is at its limit once its failures delay attempts, so that a flood of other names can't evict it.
   const names = new FailureTable<ReadonlyArray<number>>(capacity, {
     isOver,
     isAtLimit: (_, times, now) => recent(times, now).length >= failuresPerPair
@@ -267,7 +267,8 @@ const makeFor = (kind: Credential["kind"], now: () => number, capacity: number):
       : Effect.onInterrupt(attempt, () => Effect.sync(() => counts.fail(sourceOf(guess), now())))
 
   /**
-   * Makes an attempt when nothing has failed before. Most requests have the right credentials and then need no lookup.
+   * Makes an attempt while no failures are counted. If the credentials are right, as usual, no failures need to be
+   * looked up.
    */
   const first = <A, E, R>(guess: Credential, attempt: Attempt<A, E, R>): Effect.Effect<Guarded<A>, E, R> =>
     Effect.mapEager(counted(guess, attempt()), (value): Guarded<A> =>

@@ -42,7 +42,7 @@ export interface NewEventRecord {
   readonly deliveries: ReadonlyArray<NewDelivery>
 }
 
-/** How a delivery was stored. It is leased only if its state is `delivering`. */
+/** How a delivery was stored. The delivery is leased only if its state is `delivering`. */
 export interface Enqueued {
   readonly id: DeliveryId
   readonly state: DeliveryState
@@ -60,7 +60,10 @@ export class StaleMatch extends Schema.TaggedError<StaleMatch>()("StaleMatch", {
 
 /** Stores events with their deliveries. */
 export interface Enqueue {
-  /** Takes the candidates of the match, which may be from a cached read of `IntegrationStore.findByScopes`. */
+  /**
+   * `candidates` are the integrations considered in the match, possibly from a cached read of
+   * `IntegrationStore.findByScopes`.
+   */
   (
     records: ReadonlyArray<NewEventRecord>,
     keys: ReadonlyArray<IdempotencyRecord>,
@@ -200,8 +203,8 @@ export interface Purged {
   readonly events: number
   readonly deliveries: number
   /**
-   * Where to continue; null at the end, or if no examined event is old enough. Events dated too late by a wrong clock
-   * therefore don't block later events, unless `limit` of them follow each other.
+   * Where to continue; null at the end, or if no examined event is old enough. A few events that a wrong clock dated
+   * too late don't end the purge, but `limit` of them in a row may.
    */
   readonly next: number | null
 }
@@ -289,12 +292,12 @@ export interface NotificationFilter {
 export type RedeliverRequest =
   /** One delivery in any state. The resend replaces a waiting retry. */
   | { readonly type: "delivery"; readonly id: DeliveryId }
-  /** All deliveries of an integration since a given time that ended unacknowledged or wait for a retry. */
+  /** All of an integration's deliveries that ended unacknowledged or wait for a retry, created at `since` or later. */
   | { readonly type: "integration"; readonly id: IntegrationId; readonly since: number }
   /**
-   * The newest delivery that ended unacknowledged, of an integration that doorhook disabled. An acknowledgement enables
-   * the integration. Otherwise the delivery ends as cancelled again. Deliveries that a worker may still be sending are
-   * left out.
+   * For an integration that doorhook disabled: its newest delivery that ended unacknowledged. An acknowledgement
+   * enables the integration. Without one, the delivery ends as cancelled. Deliveries that a worker may still be sending
+   * are left out.
    */
   | { readonly type: "probe"; readonly id: IntegrationId }
 
@@ -329,15 +332,15 @@ export class DeliveryStore extends Context.Service<
     /**
      * Records the results of a worker's leases and their consequences. A settlement is stale and changes nothing if the
      * delivery is not leased to the worker or the attempt's number is not the next one. For a delivery that was
-     * cancelled during its attempt, only the attempt is recorded. `delivery/HealthRules` decides about the
-     * integrations: an integration that has failed for `disableAfter` milliseconds, and often enough, is disabled. A
-     * disabled integration is enabled if its probe is acknowledged.
+     * cancelled during its attempt, only the attempt is recorded. `delivery/HealthRules` decides which integrations to
+     * disable, such as those that have failed for `disableAfter` milliseconds and often enough. A disabled integration
+     * is enabled if its probe is acknowledged.
      */
     readonly settle: (outcomes: Outcomes, now: number, disableAfter: number) => Effect.Effect<Settled, StoreError>
 
     /**
-     * Begins, continues or ends the membership of a worker. Also ends expired memberships and releases their leases;
-     * those deliveries keep their due times.
+     * Begins, continues or ends the membership of a worker. Also ends expired memberships and releases their leases.
+     * The released deliveries keep their due times.
      */
     readonly heartbeat: (heartbeat: Heartbeat) => Effect.Effect<Membership, StoreError>
 
@@ -385,8 +388,8 @@ export class DeliveryStore extends Context.Service<
     readonly notifications: (filter: NotificationFilter) => Effect.Effect<ReadonlyArray<Notification>, StoreError>
 
     /**
-     * Deletes old events whose deliveries have all ended, with their deliveries and attempts, and notifications of the
-     * same age. Deliveries that have not ended are kept, however old they are.
+     * Deletes old events whose deliveries have all ended, together with these deliveries and their attempts. Also
+     * deletes notifications of the same age. Deliveries that have not ended are kept, however old they are.
      */
     readonly purge: (request: PurgeRequest) => Effect.Effect<Purged, StoreError>
 

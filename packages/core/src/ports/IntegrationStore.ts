@@ -21,7 +21,7 @@ export interface IntegrationPage {
   readonly total: number
 }
 
-/** An integration with its failure state, which is null if it does not fail. */
+/** An integration with its failure state, which is null if the integration is not failing. */
 export interface IntegrationWithHealth {
   readonly integration: Integration
   readonly failing: FailureState | null
@@ -85,9 +85,9 @@ export class IntegrationStore extends Context.Service<
       key?: Omit<IdempotencyRecord, "answer">,
       limit?: number
     ) => Effect.Effect<Integration, StoreError | IdempotencyConflict | LimitReached>
-    /** Reads immediately, and returns an `Exit` if possible. To read again, call `find` again. */
+    /** May read during the call, before the effect runs, and return an `Exit`. To read again, call `find` again. */
     readonly find: (id: IntegrationId) => Effect.Effect<Integration | null, StoreError>
-    /** Reads only the parts needed to delete an integration. Reads immediately, like `find`. */
+    /** Reads only the parts needed to delete an integration. May read during the call, like `find`. */
     readonly findRef: (id: IntegrationId) => Effect.Effect<IntegrationRef | null, StoreError>
     /** Returns the integrations of a scope in order of creation. `total` is the number of all matching integrations. */
     readonly list: (scope: Scope, page: ListedPage) => Effect.Effect<IntegrationPage, StoreError>

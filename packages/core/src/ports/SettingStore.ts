@@ -8,7 +8,7 @@ import type { StoreError } from "./StoreError.ts"
 export class SettingStore extends Context.Service<
   SettingStore,
   {
-    /** Returns the stored value. If there is none, stores `candidate` first. `created` is true if it did. */
+    /** Returns the stored value. If there is none, stores and returns `candidate`, with `created` true. */
     readonly getOrCreate: (
       name: string,
       candidate: string

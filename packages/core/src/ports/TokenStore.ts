@@ -34,7 +34,7 @@ export interface IssuedTokens {
 /** A stored code. */
 export interface FoundCode {
   readonly code: AuthorizationCode
-  /** Whether it was redeemed. */
+  /** Whether the code was redeemed. */
   readonly isUsed: boolean
   readonly grant: Grant
 }
@@ -45,8 +45,8 @@ export class TokenStore extends Context.Service<
     /** Stores a grant with its code. */
     readonly createCode: (grant: Grant, code: AuthorizationCode) => Effect.Effect<void, StoreError>
     /**
-     * Returns a code, even if used or expired, until it is purged. As in all results, the grant shows whether it was
-     * revoked.
+     * Returns a code, even if used or expired, until it is purged. As in all results, `grant` shows whether the grant
+     * was revoked.
      */
     readonly findCode: (hash: TokenHash) => Effect.Effect<FoundCode | null, StoreError>
     /**

@@ -26,10 +26,10 @@ export interface TransportRequest {
 }
 
 /**
- * The result of a request. `elapsed` is in milliseconds from its start. Redirects are answers and are not followed.
- * Interim answers (status 1xx) are skipped. The request is made once, with one exception: if a kept-alive connection
- * ends before the first byte of the answer, as when a receiver closes idle connections, the request is repeated once on
- * a new connection within the same deadline.
+ * The result of a request. `elapsed` is in milliseconds from the start of the request. Redirects are answers and are
+ * not followed. Interim answers (status 1xx) are skipped. The request is made once, with one exception: if a kept-alive
+ * connection ends before the first byte of the answer, as when a receiver closes idle connections, the request is
+ * repeated once on a new connection within the same deadline.
  */
 export type TransportResult =
   | {
@@ -87,13 +87,15 @@ export class Transport extends Context.Service<
   {
     /**
      * Makes a request and calls `done` exactly once, possibly before `send` returns. Never throws, and `done` must not
-     * throw. Failures to reach the receiver are results. So is an expired deadline, which the transport enforces.
+     * throw. Failures to reach the receiver and expired deadlines are results. The transport enforces the deadline.
      *
      * The returned function cancels the request: it closes the connection, and `done` is not called. After `done` it
      * does nothing.
      */
     readonly send: (request: TransportRequest, done: (report: TransportReport) => void) => () => void
-    /** Like `send`, as an effect. It dies with a `TransportDefect`. Interrupting it closes the connection. */
+    /**
+     * Like `send`, as an effect. It dies with the cause of a `TransportDefect`. Interrupting it closes the connection.
+     */
     readonly post: (request: TransportRequest) => Effect.Effect<TransportResult, TransportUnavailable | TransportBusy>
   }
 >()("@doorhook/core/ports/Transport") {

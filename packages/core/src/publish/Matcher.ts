@@ -1,8 +1,8 @@
 /**
- * Matches events with integrations (document section 4.2, and section 6, rule 1). An event goes to each integration of
- * its building and its tenants that has a binding for its resource type and action. Each integration gets an event at
- * most once. If an integration's bindings can't be read (null), only the building or tenant is compared, so that no
- * event is lost.
+ * Matches events with integrations (document section 4.2, and section 6, rule 1). An event goes to an integration of
+ * its building or tenants if the integration has a binding for the event's resource type and action. Each integration
+ * gets an event at most once. If an integration's bindings can't be read (null), only the building or tenant is
+ * compared, so that no event is lost.
  */
 import type { NewEvent } from "../model/Event.ts"
 import type { Binding, Integration, Scope } from "../model/Integration.ts"
