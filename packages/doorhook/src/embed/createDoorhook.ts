@@ -179,7 +179,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     return exit.value
   }
 
-  // Waits for a step of the start. If it fails, everything is closed.
+  // Waits for a step of the start. If the step fails, closes everything.
   const begin = <A>(begun: Promise<A>): Promise<A> =>
     begun.catch(async (error: unknown) => {
       await runtime.dispose()
@@ -195,7 +195,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
   const isOwn = (target: string): boolean => isOwnPath(target, publicUrl.url)
   const answer: Doorhook["fetch"] = async (request, peer) => {
     if (closing !== null) throw closedError()
-    // A server that calls this function directly might pass other arguments.
+    // A server that calls this function directly might pass something else as `peer`.
     const address = Predicate.hasProperty(peer, "remoteAddress") ? peer.remoteAddress : undefined
     return open.track(own.fetch(request, Predicate.isString(address) ? address : null))
   }
@@ -221,7 +221,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     log
   })
 
-  /** Warnings about publications that have been logged. */
+  /** Logged warnings about publications. */
   const logged = new Set<string>()
   const publishAll = (input: unknown, { idempotencyKey }: PublishOptions) =>
     run(
