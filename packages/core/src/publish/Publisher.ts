@@ -473,10 +473,7 @@ const makePublisher: Effect.Effect<
       : Effect.flatMap(keys.find(requested, now()), (remembered) => carryOutKeyed(batch, remembered))
   }
 
-  /**
-   * Commits a batch. If another process has just used one of the keys, commits again, because that key's record can be
-   * found now.
-   */
+  /** Commits a batch. If another process has just used one of the keys, tries again, now with that key's record. */
   const commitFresh = (batch: ReadonlyArray<Call>): Effect.Effect<void, StoreError> =>
     Effect.catchTag(
       Effect.suspend(() => commit(batch)),

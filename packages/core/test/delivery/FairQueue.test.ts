@@ -17,7 +17,7 @@ const places = (concurrency: number, concurrencyPerIntegration: number): FairQue
   queueBytes
 })
 
-/** Size of an event's data to reserve, in bytes. */
+/** Number of bytes to reserve for an event's data. */
 const size = makeLeased(1).event.data.length
 
 /** Publishes a delivery: reserves room, then adds the delivery. Returns whether the queue holds it. */

@@ -88,8 +88,8 @@ export interface DeliveriesClient {
    */
   readonly resend: (id: string) => Promise<void>
   /**
-   * Sends again an integration's unacknowledged deliveries of events published at `since` or later, whether the
-   * deliveries have ended or are waiting for a retry. Returns the number of deliveries. Rejects like `resend`.
+   * Resends an integration's unacknowledged deliveries of events published at `since` or later, whether the deliveries
+   * have ended or are waiting for a retry. Returns the number of deliveries. Rejects like `resend`.
    */
   readonly recover: (
     integrationId: string | number,

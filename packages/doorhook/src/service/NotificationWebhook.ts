@@ -2,9 +2,9 @@
  * Sends notifications as webhooks to a URL that the operator configures. `onNotification` gets the same notifications.
  * Each notification is an event of the type `notification`, signed and retried by the delivery engine.
  *
- * An integration in the service's own scope sends to the URL. Each notification becomes one event, in order. After a
- * crash, publishing continues from the newest of these events, so no notification is lost. An idempotency key prevents
- * two processes from publishing the same notification. Notifications about this integration are not sent, because each
+ * An integration in the service's own scope has this URL. Each notification becomes one event, in order. After a crash,
+ * publishing continues from the newest of these events, so no notification is lost. An idempotency key prevents two
+ * processes from publishing the same notification. Notifications about this integration are not sent, because each
  * failure would cause another.
  */
 import {

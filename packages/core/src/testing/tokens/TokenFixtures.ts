@@ -62,7 +62,7 @@ export const issue = (grant: Grant, accessText: string, refreshText: string | nu
 /** Numbers of the access tokens in each store, by token hash. */
 const numbers = new WeakMap<TokenStore["Service"], Map<TokenHash, number>>()
 
-/** Count of numbers after the highest known one to search for a token that must not exist. */
+/** Count of numbers beyond the highest known one to try for a token that must not exist. */
 const numbersBeyond = 3
 
 /**

@@ -49,7 +49,7 @@ export interface ScriptedReceiver {
   readonly hasReceived: Effect.Effect<void>
   /** Number of accepted connections. */
   readonly accepted: Effect.Effect<number>
-  /** Completes once all connections are closed, no matter by which side. */
+  /** Completes once all connections are closed, by either side. */
   readonly allClosed: Effect.Effect<void>
 }
 
