@@ -317,8 +317,8 @@ const makePublisher: Effect.Effect<
   // Steps of a batch: match, store, hand over, answer.
 
   /**
-   * Returns the integrations that events may match. If `cached`, they are read from memory, and their versions are
-   * checked when the events are stored.
+   * Returns the integrations that these events might match. If `cached`, the integrations are read from memory, and
+   * their versions are checked when the events are stored.
    */
   const candidatesOf = (events: ReadonlyArray<NewEvent>, cached: boolean) =>
     integrations.findByScopes({
