@@ -37,7 +37,7 @@ if (isInstalled && (major < 22 || (major === 22 && minor < 19))) {
 } else {
   const node = major >= 24 ? process.execPath : createRequire(import.meta.url).resolve("node/bin/node")
   const source = fileURLToPath(new URL("../src/command/main.ts", import.meta.url))
-  // A cache, because reading the sources and stripping their types takes half of the start-up time.
+  // Caches compiled code, because reading the sources and stripping their types takes half of the start-up time.
   const env = {
     NODE_COMPILE_CACHE: fileURLToPath(new URL("../../../node_modules/.cache/node", import.meta.url)),
     ...process.env

@@ -1,6 +1,6 @@
 /**
- * Makes and restores backups as in `docs/backup.md`. From each backup, accepted deliveries continue. A failed `doorhook
- * backup` leaves nothing behind.
+ * Makes and restores backups as in `docs/backup.md`. Deliveries accepted before a backup continue from the restored
+ * database. A failed `doorhook backup` leaves nothing behind.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
@@ -111,7 +111,9 @@ const rehearse = Effect.fnUntraced(function* (
   }
 })
 
-/** Runs the commands of `docs/backup.md` that contain `mentions`, with `words` replaced, under a permissive umask. */
+/**
+ * Runs the code block of `docs/backup.md` that contains `mentions`, with `words` replaced, under a permissive umask.
+ */
 const runGuide = async (
   mentions: string,
   { folder, tools, words = {} }: { folder: string; tools: string; words?: Record<string, string> }
@@ -300,7 +302,7 @@ describe("a backup on SQLite", () => {
       const replaced = yield* runHere(["backup", "--database", from, "--out", to, "--force"])
       assert.strictEqual(replaced.code, 0, replaced.stderr)
       assert.strictEqual(modeOf(to), 0o600)
-      // Blocks readers.
+      // An exclusive lock keeps the backup from reading the database.
       const other = new DatabaseSync(from)
       other.exec("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE")
       const before = readdirSync(folder)
@@ -367,7 +369,7 @@ await describeOnPostgres("a backup on PostgreSQL", (server) => {
     }).pipe(Effect.scoped)
   )
 
-  /** Runs a backup with substitutes for PostgreSQL's programs: maps a program's name to JavaScript. */
+  /** Prepares a backup with substitutes for PostgreSQL's programs, given as JavaScript by program name. */
   const withPrograms = (programs: Readonly<Record<string, string>>) =>
     Effect.gen(function* () {
       const [folder, tools] = [yield* temporaryFolder, yield* temporaryFolder]

@@ -103,7 +103,7 @@ const all = Object.keys(EngineConfig.fields)
 /** Query of an authorize request. */
 const query = new URLSearchParams({ response_type: "code", client_id: "c1", redirect_uri: "https://client.example/cb" })
 
-/** If the proxy is invalid, `noProxy` is not checked. */
+/** All settings except `noProxy`, which is not checked if the proxy is invalid. */
 const butExceptions = all.filter((name) => name !== "noProxy")
 const wrongExceptions = { DOORHOOK_PROXY: "http://proxy.internal:3128", DOORHOOK_NO_PROXY: "a..b" }
 

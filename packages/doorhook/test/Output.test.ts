@@ -12,7 +12,7 @@ import { assert, describe, it } from "@effect/vitest"
 
 const bin = fileURLToPath(new URL("../bin/doorhook.js", import.meta.url))
 
-/** A device that behaves like a full disk, on systems that have one. */
+/** A device that behaves like a full disk. Not every system has it. */
 const fullDisk = "/dev/full"
 
 /** Runs a command whose standard output goes to a file. */

@@ -94,7 +94,7 @@ const tenantsIn = (
   if (!globalThis.Array.isArray(given)) {
     return wrong(pointer, `must be a list of positive whole numbers, not ${nameOf(given)}`)
   }
-  // Spreading turns holes in the list into undefined, so that they are checked.
+  // `map` skips holes in a sparse list. Spreading turns them into undefined, which is refused.
   const reads = [...given].map((item: unknown, index) =>
     idAt(item, `${pointer}/${index}`, (id) => TenantId.make(id, { disableChecks: true }))
   )
@@ -105,13 +105,13 @@ const tenantsIn = (
 const encoder = new TextEncoder()
 
 /**
- * Whether the text is too long in UTF-8. A UTF-16 code unit takes at most three bytes, so most texts need not be
- * encoded for this check.
+ * Whether a text is longer than `maxDataBytes` in UTF-8. A UTF-16 code unit takes at most three bytes, so most texts
+ * need not be encoded for this check.
  */
 const isTooLong = (text: string): boolean =>
   text.length * 3 > maxDataBytes && (text.length > maxDataBytes || encoder.encode(text).length > maxDataBytes)
 
-/** Reads one event: `value` has its members, and `data` has already been read. */
+/** Reads one event from `value`, except for its `data`, which the caller has read. */
 const readEvent = (kinds: Kinds, value: unknown, data: Read<JsonText>, base: string): Read<NewEvent> => {
   if (!Predicate.isObject(value) || globalThis.Array.isArray(value)) return wrong(base, "must be an object")
   const resource_type = wordIn(value, base, "resource_type", { expected: kinds.types, has: kinds.hasType })
@@ -138,8 +138,8 @@ const readData = (texts: ReadonlyArray<string>, base: string): Read<JsonText> =>
   })
 }
 
-// Members whose name is probably a misspelling of the optional `tenant_ids`. They are not errors, because hosts may
-// send additional members. They cause a warning, because an event without `tenant_ids` reaches no tenant.
+// Members whose name is probably a misspelling of the optional `tenant_ids`. Such a member causes a warning, because an
+// event without `tenant_ids` reaches no tenant. It is not an error, because hosts may send additional members.
 
 const optionalMember = "tenant_ids"
 
@@ -157,7 +157,7 @@ const misspelledIn = (value: unknown): ReadonlyArray<string> =>
         return meant === "" ? [] : [`${name} is not a member of an event and was ignored${meant}`]
       })
 
-/** Returns each distinct warning about a probably misspelled member, for valid events. */
+/** Returns the distinct warnings about probably misspelled members of valid events. */
 const misspelledMembers = (values: ReadonlyArray<unknown>): ReadonlyArray<string> => [
   ...new Set(values.flatMap(misspelledIn))
 ]
@@ -225,7 +225,7 @@ const fromValue = (kinds: Kinds, value: unknown): Result.Result<PublishRequest, 
   const isList = globalThis.Array.isArray(value)
   const values: ReadonlyArray<unknown> = isList ? value : [value]
   if (tooMany(values.length)) return refuse(tooManyDetail)
-  // Spreading reads holes in a sparse list as undefined.
+  // `map` skips holes in a sparse list. Spreading turns them into undefined, which is refused.
   const reads = [...values].map((item, index) => readValue(kinds, item, isList ? `/${index}` : ""))
   return collect(reads, values, isList)
 }

@@ -88,7 +88,7 @@ const enough = 32
 /** Memory used by a waiting event in addition to its data, in bytes. */
 const overhead = 256
 
-/** How long a call waits for room, in milliseconds. */
+/** Maximum time that a call waits for room in `waitingBytes`, in milliseconds. */
 const patience = 5_000
 
 type Answer = Effect.Effect<ReadonlyArray<Published>, StoreError | KeyReused | PublisherClosed | PublisherBusy>
@@ -101,7 +101,7 @@ interface Call {
   readonly answer: (answer: Answer) => void
 }
 
-/** A call that waits for room. */
+/** A call that waits for room in `waitingBytes`. */
 interface Blocked {
   readonly size: number
   readonly admit: () => void
@@ -141,10 +141,12 @@ const sizeOf = (events: ReadonlyArray<NewEvent>): number =>
 
 const countEvents = (calls: ReadonlyArray<Call>): number => calls.reduce((sum, { events }) => sum + events.length, 0)
 
-/** Whether a row was unreadable and nothing was changed. Calls that don't need the row can still succeed. */
+/**
+ * Whether an unreadable row caused the error and nothing was changed. Calls that don't need the row can still succeed.
+ */
 const isRowProblem = ({ advice, outcome }: StoreError): boolean => advice !== undefined && outcome === undefined
 
-/** Whether a failed change may have been carried out: its answer was lost, or it was interrupted. */
+/** Whether a failed change might have been carried out, because its answer was lost or it was interrupted. */
 const mayBeStored = (cause: Cause.Cause<unknown>): boolean => {
   if (Cause.hasInterrupts(cause)) return true
   const error = Cause.squash(cause)
@@ -295,7 +297,8 @@ const makePublisher: Effect.Effect<
   })
 
   /**
-   * Takes the next batch: immediately if calls are left over from the last batch, else after a possible wait for more.
+   * Takes the next batch. Calls left over from the last batch are taken immediately; otherwise, `Linger` might wait for
+   * more calls first.
    */
   const takeBatch = Effect.map(
     Effect.suspend(() => {
@@ -314,8 +317,8 @@ const makePublisher: Effect.Effect<
   // Steps of a batch: match, store, hand over, answer.
 
   /**
-   * Returns the integrations that events may match. If `cached`, they are read from memory, and their versions are
-   * checked when the events are stored.
+   * Returns the integrations that these events might match. If `cached`, the integrations are read from memory, and
+   * their versions are checked when the events are stored.
    */
   const candidatesOf = (events: ReadonlyArray<NewEvent>, cached: boolean) =>
     integrations.findByScopes({
@@ -409,7 +412,7 @@ const makePublisher: Effect.Effect<
     cached: boolean
   ): Effect.Effect<ReadonlyArray<CarriedOut>, StoreError | IdempotencyConflict | StaleMatch> => {
     const events = calls.flatMap((each) => each.events)
-    // Begins before the integrations are read, so that later changes are detected.
+    // The handover begins before the integrations are read, so that it detects later changes to them.
     const handover = dispatcher.handOver()
     return candidatesOf(events, cached).pipe(
       Effect.flatMap((candidates) => {
@@ -435,7 +438,7 @@ const makePublisher: Effect.Effect<
   ): Effect.Effect<ReadonlyArray<CarriedOut>, StoreError | IdempotencyConflict> =>
     Effect.catchTag(carryOutWith(calls, false), "StaleMatch", () => carryOutFresh(calls))
 
-  /** Stores the events of calls, and answers them. */
+  /** Stores the events of calls, and answers the calls. */
   const carryOut = (
     calls: ReadonlyArray<Call>
   ): Effect.Effect<ReadonlyArray<CarriedOut>, StoreError | IdempotencyConflict> =>
@@ -470,7 +473,7 @@ const makePublisher: Effect.Effect<
       : Effect.flatMap(keys.find(requested, now()), (remembered) => carryOutKeyed(batch, remembered))
   }
 
-  /** Commits a batch. Repeats it if another process has just used one of the keys: its record can be found now. */
+  /** Commits a batch. If another process has just used one of the keys, tries again, now with that key's record. */
   const commitFresh = (batch: ReadonlyArray<Call>): Effect.Effect<void, StoreError> =>
     Effect.catchTag(
       Effect.suspend(() => commit(batch)),

@@ -54,7 +54,7 @@ const signatures = [
   ]
 ] as const
 
-/** Returns a view of bytes within a longer buffer. */
+/** Returns the same bytes as a view of a longer buffer. */
 const within = (inner: Uint8Array): Uint8Array => {
   const outer = new Uint8Array(inner.length + 20)
   outer.set(inner, 7)

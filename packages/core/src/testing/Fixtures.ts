@@ -25,7 +25,7 @@ import type { NewIntegration } from "../ports/IntegrationStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import { expectPresent } from "./SuiteCase.ts"
 
-/** Start time of the cases, far from the system time: a store that reads the system clock fails. */
+/** Start time of the cases. It is far from the system time, so a store that reads the system clock fails. */
 export const start = 5_000_000
 
 export const building = (id: number): Scope => ({ type: "building", id: BuildingId.make(id) })
@@ -62,7 +62,7 @@ export const newEvent = (n: number, fields: Partial<Event> = {}): Event => ({
   ...fields
 })
 
-/** Returns the lane of a delivery after this many attempts, for a built-in type. */
+/** Returns the lane of a delivery of a built-in type after this many attempts. */
 export const laneFor = (type: ResourceType, attempts: number): Lane =>
   laneOf({ urgent: builtInTable.get(type)?.urgent ?? false }, attempts)
 
@@ -174,7 +174,7 @@ export const heartbeat = Effect.fnUntraced(function* (now: number, by = worker) 
   return yield* (yield* DeliveryStore).heartbeat({ worker: by, now, until: now + membershipLength })
 })
 
-/** Time in milliseconds after which these cases disable a failing integration. */
+/** Time after which a failing integration is disabled in these cases, in milliseconds. */
 export const disableAfter = 10_000
 
 export const settleOutcomes = Effect.fnUntraced(function* (now: number, outcomes: Partial<Outcomes>) {
@@ -184,7 +184,7 @@ export const settleOutcomes = Effect.fnUntraced(function* (now: number, outcomes
 export const settleWithConsequences = (now: number, ...settlements: ReadonlyArray<Settlement>) =>
   settleOutcomes(now, { settlements })
 
-/** Settles as this worker, and returns the applied settlements. */
+/** Settles deliveries as this worker, and returns the applied settlements. */
 export const settleAs = Effect.fnUntraced(function* (
   by: string,
   now: number,
@@ -193,7 +193,7 @@ export const settleAs = Effect.fnUntraced(function* (
   return (yield* settleOutcomes(now, { worker: by, settlements })).applied
 })
 
-/** Settles, and returns the applied settlements. */
+/** Settles deliveries, and returns the applied settlements. */
 export const settle = (now: number, ...settlements: ReadonlyArray<Settlement>) => settleAs(worker, now, ...settlements)
 
 /** Releases deliveries and makes them due at a time. */
@@ -213,17 +213,17 @@ const redeliver = Effect.fnUntraced(function* (request: RedeliverRequest, now: n
   return result._tag === "Refused" ? result.why : ([result.count, result.delivery_id] as const)
 })
 
-/** Resends a delivery. Returns the count and the id, or the reason for a refusal. */
+/** Resends a delivery. Returns the number of resent deliveries and the delivery's id, or the reason for a refusal. */
 export const resend = (id: DeliveryId, now: number) => redeliver({ type: "delivery", id }, now)
 
 /**
- * Resends all deliveries that an integration missed since a time. Returns the count and null, or the reason for a
- * refusal.
+ * Resends all deliveries that an integration missed since a time. Returns the number of resent deliveries and null, or
+ * the reason for a refusal.
  */
 export const recover = (id: IntegrationId, since: number, now: number) =>
   redeliver({ type: "integration", id, since }, now)
 
-/** Probes an integration. Returns the count and the id of the delivery, or the reason for a refusal. */
+/** Probes an integration. Returns the number of sent deliveries and the delivery's id, or the reason for a refusal. */
 export const probe = (id: IntegrationId, now: number) => redeliver({ type: "probe", id }, now)
 
 const find = Effect.fnUntraced(function* (id: DeliveryId) {

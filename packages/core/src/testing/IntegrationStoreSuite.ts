@@ -122,7 +122,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
           )
           .pipe(Effect.match({ onSuccess: () => "created", onFailure: ({ _tag }) => _tag }))
       yield* expectEqual("an integration of another scope", yield* create(tenant(5), "tenant"), "created")
-      // Repeated, because calls may not overlap until a store has opened enough connections.
+      // Repeated, because concurrent calls might not overlap before a store has opened enough connections.
       for (const scope of [building(5), building(6), building(7), building(8)]) {
         yield* create(scope, "a", 3)
         yield* create(scope, "b", 3)
@@ -133,7 +133,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
         ])
         const { items, total } = yield* store.list(scope, { offset: 0, limit: 10 })
         yield* expectEqual("stored", total, 3)
-        // A repeated request gets its answer even if the scope is full.
+        // The used key is reported even if the scope is full, so a repeated request gets its first answer.
         yield* expectEqual("with a used key", yield* create(scope, "a", 3), "IdempotencyConflict")
         yield* expectEqual("with a lower limit", yield* create(scope, "c", 2), "LimitReached")
         yield* expectEqual("without a limit", yield* create(scope, "c"), "created")

@@ -1,7 +1,7 @@
 /**
  * The contract of `WakeSignal`. `cases` apply to all implementations. `inOneProcess` is for implementations whose
  * signals have arrived when `signal` returns. `betweenProcesses` is for implementations that also wake other processes.
- * Its cases need the system's clock, because such a signal takes time.
+ * The cases of `betweenProcesses` need the system's clock, because signals between processes take time.
  */
 import type { Scope } from "effect"
 import { Context, Effect, Fiber } from "effect"
@@ -14,8 +14,8 @@ export class WakeProcesses extends Context.Service<
   WakeProcesses,
   {
     /**
-     * Starts another process, which ends with the scope, and returns its `WakeSignal`. It does not receive earlier
-     * signals.
+     * Starts another process, which ends with the scope, and returns its `WakeSignal`. The new process does not receive
+     * earlier signals.
      */
     readonly join: Effect.Effect<WakeSignal["Service"], never, Scope.Scope>
   }

@@ -2,7 +2,7 @@
  * HTML templates that prevent injection. Each inserted value is escaped, unless it is itself HTML from a template.
  */
 
-/** A piece of HTML. Only templates create it, and `trusted` for text from doorhook or the host. */
+/** A piece of HTML. Only templates and `trusted` create it. */
 class Html {
   readonly #text: string
 
@@ -55,8 +55,8 @@ export const templateWith = (shown: (text: string) => string): Template => {
 }
 
 /**
- * The template that inserts texts unchanged. It is not named `html`, because the code formatter would then move white
- * space.
+ * The template that escapes texts without transforming them first. It is not named `html`, because the code formatter
+ * would then change its white space.
  */
 export const template: Template = templateWith((text) => text)
 

@@ -9,7 +9,7 @@ import { AccessCheck } from "../../src/delivery/AccessCheck.ts"
 
 type Right = (user: UserId, scope: Scope) => Effect.Effect<boolean, DirectoryError>
 
-/** Makes a check over a directory that calls `right` for each question, and lists the calls. */
+/** Makes an access check over a directory that answers each question with `right`. Lists the questions in `asked`. */
 const checkOver = Effect.fnUntraced(function* (right: Right) {
   const asked: Array<string> = []
   const answer = (user: UserId, scope: Scope) => {
@@ -34,7 +34,9 @@ const bert = UserId.make("bert")
 const north: Scope = { type: "building", id: BuildingId.make(1) }
 const flat: Scope = { type: "tenant", id: TenantId.make(1) }
 
-/** Asks about a right, and records the answer: `atOnce` if it was synchronous, else null and the answers in `later`. */
+/**
+ * Asks about a right. Returns a synchronous answer in `atOnce`, which is otherwise null, and later answers in `later`.
+ */
 const record = (check: AccessCheck, user: UserId, scope: Scope) => {
   const later: Array<AccessAnswer> = []
   return { atOnce: check.ask(user, scope, (answer) => void later.push(answer)), later }

@@ -97,7 +97,7 @@ describe("an attempt, explained to an owner", () => {
       { status: 429, detail: "asked to wait 1m (Retry-After)" },
       "The receiver answered 429: it gets too many requests."
     ],
-    // The receiver may never have been reached.
+    // The request might not have reached the receiver.
     [
       "timeout",
       { detail: "no answer within 5000 ms; the connection was not open" },

@@ -60,12 +60,12 @@ const timeout: Effect.Effect<TransportResult> = Effect.as(Effect.sleep(5_000), {
 })
 
 /**
- * The directory's answer about a right. A number means yes after this many milliseconds, `late` means yes just before
- * the timeout, `stuck` means no answer, not even to an interruption.
+ * The directory's answer about a right. A number means yes after this many milliseconds, and `late` means yes just
+ * before the timeout. `silent` means no answer. `stuck` means no answer and no reaction to an interruption.
  */
 type Right = boolean | number | "unknown" | "late" | "silent" | "stuck"
 
-/** The engine's surroundings: the answers of receivers and of the directory, and the requests that were sent. */
+/** The engine's environment: the answers of receivers and of the directory, and the requests that were sent. */
 class World extends Context.Service<
   World,
   {
@@ -800,8 +800,8 @@ describe("publishing and dispatching", () => {
     new StoreError({ operation, cause: new Error("connection lost"), outcome: "unknown" })
 
   /**
-   * Returns the maximum number of concurrent requests to a receiver that never answers, if this many workers share a
-   * store.
+   * Lets this many workers share a store. Returns the maximum number of concurrent requests to a receiver that never
+   * answers.
    */
   const mostOpen = (workers: number) => {
     // `Layer.fresh`, because otherwise the workers would share one dispatcher.
@@ -905,7 +905,7 @@ describe("publishing and dispatching", () => {
             const settling = store.settle(outcomes, ...rest)
             if (isLapsed) return settling
             isLapsed = true
-            // Imitates another worker, whose clock is ahead and whose heartbeat ended this membership.
+            // Imitates another worker whose clock is ahead: its heartbeat has ended this worker's membership.
             return Effect.andThen(store.heartbeat({ worker: outcomes.worker, now: 0, until: null }), settling)
           }
         }))
@@ -980,7 +980,7 @@ describe("publishing and dispatching", () => {
       yield* enqueueMany(1_000)
       yield* pass(16_000)
       assert.strictEqual(sent.length, 0)
-      // One claim at the start, and one for each trial, every 5 s. The deliveries of a claim are released in one
+      // One claim at the start and three for the trials, one every 5 s. The deliveries of a claim are released in one
       // transaction.
       assert.strictEqual(seen.claims, 4)
       assert.strictEqual(seen.releases, 4)
@@ -1220,7 +1220,7 @@ describe("publishing and dispatching", () => {
           )
           assert.isNull((yield* (yield* Dispatcher).status).outage)
           for (let again = 0; again < 4; again++) {
-            // In this time, the directory's answers about the other users expire.
+            // Long enough for the directory's answers about the other users to expire.
             yield* pass(7_300)
             sent.length = 0
             yield* enqueueCalls(all)
@@ -1253,7 +1253,7 @@ describe("publishing and dispatching", () => {
       publication = Effect.sync(() => handOver().stored([], false))
       yield* enqueueOf("access_log", all.slice(4))
       for (let pauses = 0; pauses < 2; pauses++) {
-        // Calls are sent before access logs. There is one call for each trial without a pause.
+        // Calls are sent before access logs. Three calls use up all trials until the next pause.
         yield* enqueueCalls(failing.slice(0, 3))
         yield* pass(5_500)
       }
@@ -1747,7 +1747,7 @@ describe("publishing and dispatching", () => {
       return Effect.gen(function* () {
         const { sent } = yield* World
         yield* enqueueMany(20)
-        // This includes deliveries created in the same millisecond as the next heartbeat.
+        // Long enough even for deliveries created in the same millisecond as the next heartbeat.
         yield* pass(6_000)
         assert.isTrue(isLost)
         assert.lengthOf(sent, 20)
@@ -1772,7 +1772,7 @@ describe("publishing and dispatching", () => {
   })
 
   describe("a failing integration without further events", () => {
-    /** Time in milliseconds after which these tests disable a failing integration. */
+    /** Time after which a failing integration is disabled in these tests, in milliseconds. */
     const disableAfter = 100_000
 
     /**

@@ -9,7 +9,7 @@ import { makeLeased } from "../fixtures.ts"
 /** Capacity of a queue in bytes, more than any of these tests needs. */
 const queueBytes = 1024 * 1024 * 1024
 
-/** Room for 1,000 deliveries. */
+/** Returns options for a queue with room for 1,000 deliveries. */
 const places = (concurrency: number, concurrencyPerIntegration: number): FairQueueOptions => ({
   concurrency,
   concurrencyPerIntegration,
@@ -17,7 +17,7 @@ const places = (concurrency: number, concurrencyPerIntegration: number): FairQue
   queueBytes
 })
 
-/** Size of an event's data, for reservations. */
+/** Number of bytes to reserve for an event's data. */
 const size = makeLeased(1).event.data.length
 
 /** Publishes a delivery: reserves room, then adds the delivery. Returns whether the queue holds it. */
@@ -172,8 +172,8 @@ describe("FairQueue", () => {
     let nextId = 1
     let sent = 0
     for (let round = 0; round < 50; round++) {
-      // Imitates a store with a backlog for every integration. It takes them in turn, first the dead integrations,
-      // whose deliveries are older.
+      // Imitates a store with a backlog for every integration. It claims from the integrations in turn, beginning with
+      // the dead ones, whose deliveries are older.
       const { limitPerIntegration: allowance, limits } = queue.demand(150)
       const places = Array.from({ length: healthy }, (_, index) => limits.get(id(index + 1)) ?? allowance)
       for (let room = queue.room, turn = 0; room > 0 && turn < 37; turn++) {

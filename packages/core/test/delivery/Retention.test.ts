@@ -52,7 +52,7 @@ describe("housekeeping", () => {
   const hour = 3_600_000
   const day = 24 * hour
 
-  /** Starts retention with a wall clock that the test can set, over a store that counts deletions. */
+  /** Starts retention with a wall clock that the test can set, over stores that count purges. */
   const startSkewed = Effect.gen(function* () {
     const clock = yield* Clock.Clock
     let skew = 0
@@ -106,7 +106,7 @@ describe("housekeeping", () => {
     let running = yield* boot
     const stop = Effect.suspend(() => Scope.close(running, Exit.void))
     const start = Effect.map(boot, (process) => void (running = process))
-    /** Lets this much time pass, and returns the number of deletions in each store. */
+    /** Lets this much time pass, and returns the number of purges in each store. */
     const during = Effect.fnUntraced(function* (duration: number) {
       Object.assign(counted, { deliveries: 0, keys: 0, tokens: 0 })
       yield* TestClock.adjust(duration)

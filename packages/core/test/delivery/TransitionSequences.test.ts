@@ -23,7 +23,7 @@ const waiting: Transitions.QueueEntry = {
 /** A step, which is applied if the delivery's state allows it. */
 interface Step {
   readonly call: "claim" | "claim early" | "settle" | "release" | "lose" | "resend" | "cancel"
-  /** Time since the previous step. */
+  /** Time since the previous step, in milliseconds. */
   readonly after: number
   readonly outcome: Settlement["state"]
   readonly attempted: boolean

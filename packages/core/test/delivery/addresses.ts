@@ -93,7 +93,7 @@ export const parts = (block: string): readonly [address: string, prefix: number]
   return [address, Number(prefix)]
 }
 
-/** Returns a check by Node's own address arithmetic, which is independent of the policy. */
+/** Returns a check that uses Node's own address arithmetic, which is independent of the policy. */
 const inRegistry = (blocks: ReadonlyArray<string>, family: "ipv4" | "ipv6") => {
   const list = new BlockList()
   for (const [address, prefix] of blocks.map(parts)) list.addSubnet(address, prefix, family)
@@ -107,7 +107,7 @@ export const ipv4Text = (value: bigint): string => [24n, 16n, 8n, 0n].map((shift
 export const ipv6Text = (value: bigint): string =>
   Array.from({ length: 8 }, (_, i) => ((value >> BigInt(112 - 16 * i)) & 0xffffn).toString(16)).join(":")
 
-/** Returns the number of an address in the notation of the lists above. */
+/** Converts an address, written as in the lists above, to a number. */
 export const numberOf = (address: string): bigint => {
   if (isIPv4(address)) return address.split(".").reduce((sum, octet) => sum * 256n + BigInt(octet), 0n)
   const [head = [], tail = []] = address.split("::").map((half) => (half === "" ? [] : half.split(":")))

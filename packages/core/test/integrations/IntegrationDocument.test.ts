@@ -24,7 +24,7 @@ const documentOf = (attributes: unknown, more: Members = {}): Members => ({
   data: { type: "integrations", attributes, ...more }
 })
 
-/** Unknown members. The prefix ensures that their names are unknown. */
+/** Members with unknown names: no known name has their prefix. */
 const noise = fc.dictionary(
   fc.string({ maxLength: 5 }).map((name) => `x-${name}`),
   fc.jsonValue({ maxDepth: 1 }),

@@ -10,7 +10,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { newIntegration } from "../../src/testing/Fixtures.ts"
 
-/** A store in which another process makes a change between the check and the write. */
+/** The change that another process makes between the check and the write. */
 const between = { change: Effect.void }
 const RacingStore = Layer.effect(
   IntegrationStore,

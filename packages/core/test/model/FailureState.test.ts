@@ -5,12 +5,15 @@ import fc from "fast-check"
 const { defaultDisableAfter, evaluateFailure, leastFailedAttempts, warningThresholds, nextWarning, warningCutoffs } =
   FailureState
 
-/** Time in milliseconds after which these tests disable a failing integration. */
+/** Time after which a failing integration is disabled in these tests, in milliseconds. */
 const limit = 1_000
 const acknowledged = { acknowledged: true, failed: 0, retry_after: null }
 const failed = { acknowledged: false, failed: 1, retry_after: null }
 const failedOften = { ...failed, failed: 4 }
-/** Makes a failure state since 5,000, with enough failed attempts that the next failure disables the integration. */
+/**
+ * Makes the state of a failure that began at 5,000, with enough failed attempts that the next one disables the
+ * integration.
+ */
 const failing = (fields: Partial<FailureState.FailureState> = {}): FailureState.FailureState => ({
   since: 5_000,
   warnings: 0,
@@ -77,7 +80,7 @@ describe("a failing integration", () => {
     )
   })
 
-  // Failing since 5,000, disabled after 1,000.
+  // Failing since 5,000; the limit is 1,000, so the integration is disabled at 6,000.
   it.each([
     ["nothing at first", 5_499, 0, { warnings: 0 }],
     ["a warning, at half of its time", 5_500, 0, { warnings: 1, warn: true }],

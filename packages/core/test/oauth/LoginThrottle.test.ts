@@ -110,7 +110,7 @@ describe("LoginThrottle", () => {
             Array.from({ length: 50 }, () => guard(client, slowly)),
             { concurrency: "unbounded" }
           ),
-          // This attempt starts before any failure is counted and ends after all are.
+          // This attempt starts before any failure is counted, and ends after all are counted.
           guard(client, Effect.delay(succeed, 1_000)),
           TestClock.adjust(1_000)
         ],

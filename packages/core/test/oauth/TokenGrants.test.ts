@@ -275,7 +275,7 @@ describe("guessing a client's secret", () => {
       const ask = from("198.51.100.1", { ...c1, token: refresh_token })
       includes(yield* Effect.flip(introspect(ask)), { _tag: "TooManyAttempts" })
       includes(yield* Effect.flip(revoke(ask)), { _tag: "TooManyAttempts" })
-      // A request that needs no secret reveals nothing and is not refused.
+      // A request that needs no secret reveals nothing about secrets and is not refused.
       yield* send(from("198.51.100.1", refreshOf(refresh_token, "c1")))
       yield* send(from("198.51.100.2", exchangeOf(code)))
       includes(yield* introspect(from("198.51.100.2", { ...c1, token: refresh_token })), { active: true })

@@ -9,7 +9,7 @@ import * as fc from "fast-check"
 import { Linger, longest, patience, rest, sparse } from "../../src/publish/Linger.ts"
 import { event, publisherOver } from "./PublisherOver.ts"
 
-/** Returns a `Linger` that has seen this many calls, `gap` milliseconds apart, and the time of the last call. */
+/** Returns the time of the last call, and a `Linger` that has seen this many calls, `gap` milliseconds apart. */
 const after = (calls: number, gap: number) => {
   const linger = new Linger()
   let now = 1_000
@@ -73,7 +73,8 @@ describe("Linger", () => {
 
 describe("a publisher", () => {
   /**
-   * Makes a publisher over a store whose commits take this long, and records the number of events in each transaction.
+   * Makes a publisher over a store whose commits take `commit` milliseconds. Records the number of events in each
+   * transaction.
    */
   const watched = (commit: number) => {
     const sizes: Array<number> = []

@@ -42,7 +42,7 @@ const echoingOf =
     return { ...store, redeliver }
   }
 
-/** A store for each call that may succeed for one caller only: it gives concurrent callers the same answer. */
+/** For each call that may succeed for one caller only, a faulty store that gives concurrent callers the same answer. */
 const faults: Readonly<Record<string, Layer.Layer<StoreSuite.Stores>>> = {
   "ClientStore.add": over(ClientStore, (store) => ({ ...store, add: echoing(store.add) })),
   "ClientStore.replaceSecrets": over(ClientStore, (store) => ({

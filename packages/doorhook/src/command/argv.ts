@@ -13,7 +13,7 @@ const negative = /^-\d/
 /** Flags without a value, on commands that take an id. */
 const switches: ReadonlySet<string> = new Set(["--json", "--clear"])
 
-/** Ids that the parser would read as the value of such a flag, like `true` and `false`. */
+/** Ids that the parser would read as the value of a switch, as it reads `true` and `false`. */
 const truthLikeId = /^[01]$/
 
 /** Writes a switch in front of such an id as `--flag=true`, so that the parser passes the id to the command. */

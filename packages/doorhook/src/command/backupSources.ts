@@ -176,7 +176,7 @@ const makeCounter = () => {
   return { onLine, rows, isSealed: () => isSealed }
 }
 
-/** Reads a whole dump. The dump's list of contents does not reveal a truncated file. */
+/** Reads a whole dump, because its list of contents alone does not reveal a truncated file. */
 const readDump = Effect.fnUntraced(function* (dump: string) {
   const { isSealed, onLine, rows } = makeCounter()
   yield* runProgram("pg_restore", ["--file=-", dump], { onLine }).pipe(

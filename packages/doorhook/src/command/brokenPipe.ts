@@ -1,8 +1,8 @@
 /**
- * Handles a broken pipe on standard output or standard error. It is not a failure: for example, `head` has read enough,
- * or a log collector died. Further output is dropped, work continues, and the exit code does not change. A closed
- * terminal (EIO) is handled the same way. A full disk is a failure, because otherwise nobody would notice the missing
- * output.
+ * Handles a broken pipe on standard output or standard error. A broken pipe is not a failure: for example, `head` has
+ * read enough, or a log collector died. Further output is dropped, work continues, and the exit code does not change. A
+ * closed terminal (EIO) is handled the same way. A full disk is a failure, because otherwise nobody would notice the
+ * missing output.
  */
 const isGone = ({ code }: NodeJS.ErrnoException, { isTTY }: NodeJS.WriteStream): boolean =>
   code === "EPIPE" || code === "ERR_STREAM_DESTROYED" || (code === "EIO" && isTTY)

@@ -66,7 +66,7 @@ export const deliveryFlags = {
 
 type DeliveryFlags = Command.Command.Config.Infer<typeof deliveryFlags>
 
-/** A command's own check of the settings. `isSound`: whether the shared checks found no problem. */
+/** A command's own check of the settings. `isSound` is true if the shared checks found no problem. */
 type Check<R> = (
   config: ServeConfig,
   isSound: boolean
@@ -77,7 +77,7 @@ const failuresOf = (problems: ReadonlyArray<string>): ReadonlyArray<Result.Resul
 
 const noMore = () => Effect.succeed([])
 
-/** The settings read without a configuration file: none. */
+/** The reading if there is no configuration file: no settings and no problems. */
 const noFile: Reading<ServeConfig> = { usable: {}, problems: [] }
 
 /**
@@ -118,7 +118,7 @@ export const deliveryConfigOf = Effect.fnUntraced(function* <R = never>(
   const checks = collectAll<unknown>([...own, ...(yield* check(config, isSound))])
   yield* Effect.fromResult(
     collectAll<unknown>([
-      // Problems in the file name the settings as in the file.
+      // Messages about the file use the names in the file, without a flag or variable.
       ...failuresOf(file.problems),
       ...failuresOf(environment.problems).map(Result.mapError(withPlaces(variables))),
       Result.mapError(checks, inVariables)

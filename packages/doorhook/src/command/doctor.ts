@@ -31,8 +31,8 @@ const nodeFinding = (): Finding => {
 }
 
 /**
- * Maximum difference between this machine's clock and the database's without a warning, in milliseconds. Memberships
- * and schedules compare the two clocks.
+ * Maximum difference between this machine's clock and the database's that causes no warning, in milliseconds.
+ * Memberships and schedules compare the two clocks.
  */
 const mostSkew = 1_000
 
@@ -141,8 +141,8 @@ export const doctorCommand = Command.make(
   "doctor",
   deliveryFlags,
   Effect.fnUntraced(function* (given) {
-    // If the other settings are valid, an unusable directory is a finding of its own. Otherwise, it is reported with
-    // them.
+    // If all other settings are valid, an unusable directory is a separate finding. Otherwise, it is reported together
+    // with the problems of the other settings.
     const config = yield* deliveryConfigOf(given, undefined, ({ directory }, isSound) =>
       isSound ? Effect.succeed([]) : FileDirectory.check(directory)
     )

@@ -88,7 +88,7 @@ const list = Command.make(
 
 const id = integrationArgument
 
-/** Returns what to do if an integration can't be probed, by error code. */
+/** Returns what to do about a failed probe, by error code. */
 const remediesFor = (given: Connection, { id: integration, status }: IntegrationSummary): Remedies => {
   const { integration_disabled: enable } = whereDisabled(given, integration)
   const recover = commandTo(given, "deliveries recover", integration, "--since 3d")

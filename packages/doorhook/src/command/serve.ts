@@ -136,7 +136,7 @@ export const serveCommand = Command.make(
       const service = Layer.effectDiscard(announce(config)).pipe(Layer.provideMerge(Serving.layer(config, directory)))
       const shared = [...logLevelArguments(yield* GlobalFlag.LogLevel), ...deliveryArguments(given)]
       const workers = keepWorkers(workersOf(config), config.database ?? defaultDatabase, shared)
-      // Ends when it is stopped, or when the database is lost.
+      // The service ends when it is stopped, or when the database is lost.
       const serving = Effect.scoped(
         Effect.flatMap(Layer.build(service), (built) => Context.get(built, StoreHealth).lost)
       )

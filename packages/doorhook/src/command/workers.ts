@@ -40,8 +40,8 @@ const runWorker = (args: ReadonlyArray<string>, database: string) =>
     (child) =>
       Effect.scoped(
         Effect.gen(function* () {
-          // Passes SIGHUP on, so that the worker reads the directory again. A worker without a handler yet is ended by
-          // the signal, and its replacement reads the current directory.
+          // Passes SIGHUP on, so that the worker reads the directory again. The signal ends a worker that has no
+          // handler yet, and its replacement reads the current directory.
           yield* onSighup(() => child.kill("SIGHUP"))
           yield* Console.log(`worker process ${child.pid}`)
           return yield* Effect.promise(() =>

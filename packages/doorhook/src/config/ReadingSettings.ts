@@ -153,10 +153,10 @@ export const parseSpan = (name: string, text: string | undefined): Result.Result
     millis === 0 ? invalid(`${name}: must be more than 0, like 5s`) : Result.succeed(millis)
   )
 
-/** Maximum timeout for connected clients, in milliseconds. */
+/** Maximum value of a timeout setting, in milliseconds. */
 const longestTimeout = 3_600_000
 
-/** Reads a timeout for connected clients, in milliseconds. */
+/** Reads a timeout setting. Returns milliseconds. */
 export const parseTimeout = (
   name: string,
   text: string | undefined
@@ -189,7 +189,8 @@ export const withPlaces =
   (places: Readonly<Record<string, string>>) =>
   ({ message }: InvalidConfig): InvalidConfig =>
     new InvalidConfig({
-      // Problems are separated by `; `. Each begins with the name of a setting, and the path within the setting.
+      // Problems are separated by `; `. Each begins with the name of a setting and, if the problem is inside the
+      // setting, the path to it.
       message: message.replaceAll(/(?<=^|; )([a-z]+)(\.[^\s:;]+)?(?=[ :])/gi, (found, name: string) =>
         Object.hasOwn(places, name) ? `${found} (${places[name] ?? ""})` : found
       )

@@ -44,7 +44,7 @@ export const newestDelivery = Effect.gen(function* () {
   return newest?.id
 })
 
-/** Counts the stored deliveries of each event, from all deliveries or only those after `newest`. */
+/** Counts the stored deliveries of each event. With `newest`, counts only deliveries stored after it. */
 export const storedAfter = Effect.fnUntraced(function* (newest: DeliveryId | undefined) {
   const { list } = yield* Deliveries
   const stored = new Map<EventId, number>()

@@ -112,7 +112,7 @@ const demo = Effect.fnUntraced(function* (stopAfter: number | null) {
 /** Maximum time in milliseconds to wait for pending deliveries and attempts in flight before the summary. */
 const drainPatience = 6_000
 
-/** Waits until no delivery is pending or being sent, or until the wait is over. */
+/** Waits until no delivery is pending or being sent, but no longer than `drainPatience`. */
 const drain = Effect.flatMap(Deliveries, ({ summary }) => summary).pipe(
   Effect.repeat({
     until: ({ states }) => states.delivering + states.pending === 0,

@@ -116,8 +116,8 @@ const parse = (stored: string): Option.Option<Stored> => {
 export const isPasswordHash = (stored: string): boolean => Option.isSome(parse(stored))
 
 /**
- * Hashes a password for storage. A process computes at most two hashes at the same time. The queue has no limit, and
- * password checks overtake new hashes.
+ * Hashes a password for storage. A process computes at most two hashes at the same time. Any number of new hashes may
+ * wait, and password checks overtake them.
  */
 export const hashPassword = async (password: string, cost: PasswordCost = {}): Promise<string> => {
   const { ln, p, r } = { ...defaults, ...cost }

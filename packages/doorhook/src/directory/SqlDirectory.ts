@@ -20,9 +20,9 @@ export interface SqlDirectoryOptions {
   /** Names of tables and columns that differ from the defaults, or null for a table that does not exist. */
   readonly tables?: SqlTableNames | undefined
   /**
-   * Whether a password matches the stored hash. Default: checks scrypt in PHC form, as `hashPassword` writes it. Also
-   * called for an unknown login, with another user's hash, and then its result is ignored: timing must not reveal which
-   * logins exist.
+   * Whether a password matches the stored hash. Default: checks scrypt in PHC form, as `hashPassword` writes it. For an
+   * unknown login, it is called with another user's hash and its result is ignored, because timing must not reveal
+   * which logins exist.
    */
   readonly verifyPassword?: ((password: string, stored: string) => boolean | Promise<boolean>) | undefined
   /** The host's own OAuth clients. Default: only clients that are registered with doorhook (`clients.add`). */

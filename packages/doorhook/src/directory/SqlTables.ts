@@ -140,7 +140,9 @@ export const tablesOf = (given: SqlTableNames = {}): SqlTables => {
   }
 }
 
-/** Returns a condition for WHERE, beginning with AND, that a column is true; empty without a column. */
+/**
+ * Returns the condition that a column is true, beginning with AND, to append to a WHERE clause; empty without a column.
+ */
 export const isTrue = (column: string | null): string => (column === null ? "" : ` AND ${quoted(column)} IN (TRUE)`)
 
 /** Quotes a table or column name for SQL. A dot separates a schema from its table. */

@@ -34,8 +34,8 @@ export const layer = <E = never, R = never, E2 = never, R2 = never, P extends Po
         // The application's own stores decide how secrets are stored, so there is no warning.
         const isOwnStore = Option.isSome(Context.getOption(own, SettingStore))
         const engine = engineLayer(config, withDeadlines(directory), own)
-        // Logged only after the database is open, because opening a database with encrypted secrets fails without their
-        // key.
+        // Logged only after the database is open, because opening a database with encrypted secrets fails without the
+        // encryption key.
         return Layer.effectDiscard(isOwnStore ? Effect.void : warnOfReadableSecrets(config)).pipe(
           Layer.provideMerge(engine),
           Layer.provideMerge(untracedLayer),

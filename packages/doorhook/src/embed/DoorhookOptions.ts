@@ -48,8 +48,8 @@ const telemetryProblems = (given: unknown): ReadonlyArray<string> =>
   given === undefined || Predicate.isBoolean(given) ? [] : [`telemetry: must be true or false, not ${nameOf(given)}`]
 
 /**
- * `doorhook serve` generates a missing secret and prints it, but an embedded doorhook must not write secrets to the
- * host's log.
+ * Returns a problem if the notification secret is missing. `doorhook serve` generates a missing secret and prints it,
+ * but an embedded doorhook must not write secrets to the host's log.
  */
 const secretProblems = ({ notificationSecret, notificationUrl }: EngineConfig): ReadonlyArray<string> =>
   notificationUrl === undefined || notificationSecret !== undefined

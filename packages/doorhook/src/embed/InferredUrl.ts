@@ -2,8 +2,8 @@
  * The base URL of an embedded doorhook without `publicUrl`: the address and port at which its first request arrived.
  * This is good enough for trying doorhook out. Behind a proxy, set `publicUrl`.
  *
- * Only `node:http` connections are used. A web request has nothing but a `Host` header, which the sender chooses, and
- * the sender must not choose the issuer of tokens.
+ * The address is taken only from `node:http` connections. A web request has only a `Host` header, which its sender
+ * chooses. A sender must not be able to choose the issuer of tokens.
  */
 import { Predicate } from "effect"
 import type { IncomingMessage } from "node:http"

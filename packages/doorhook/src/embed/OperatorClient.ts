@@ -67,14 +67,14 @@ export interface DeliveryListOptions {
 /** A time: a `Date`, or ISO 8601. */
 type Since = Date | string
 
-/** A time as the operator API writes it. */
+/** A time in the form that the operator API uses. */
 interface SinceOptions {
   /** The time. */
   readonly since: Since
 }
 
 /**
- * Each call rejects with a `DoorhookError`: `not_found` for an unknown id, `invalid_parameter` for a wrong option,
+ * A failed call rejects with a `DoorhookError`: `not_found` for an unknown id, `invalid_parameter` for a wrong option,
  * `bad_request` for a malformed id or time.
  */
 export interface DeliveriesClient {
@@ -88,8 +88,8 @@ export interface DeliveriesClient {
    */
   readonly resend: (id: string) => Promise<void>
   /**
-   * Sends all unacknowledged deliveries to an integration since a time, whether they have ended or are waiting for a
-   * retry. Returns their number. Rejects like `resend`.
+   * Resends an integration's unacknowledged deliveries of events published at `since` or later, whether the deliveries
+   * have ended or are waiting for a retry. Returns the number of deliveries. Rejects like `resend`.
    */
   readonly recover: (
     integrationId: string | number,
@@ -138,7 +138,7 @@ export interface IntegrationChange {
 }
 
 /**
- * Each call rejects with a `DoorhookError`: `not_found` for an unknown id, `invalid` for an impossible change,
+ * A failed call rejects with a `DoorhookError`: `not_found` for an unknown id, `invalid` for an impossible change,
  * `bad_request` for a malformed id or change.
  */
 export interface IntegrationsClient {
@@ -180,8 +180,8 @@ export interface ClientRotateOptions {
 }
 
 /**
- * Calls reject with a `DoorhookError`: `client_exists`, `invalid`, `not_found`, `client_is_public` (a public client
- * can't get a secret), or `bad_request` (malformed id or client).
+ * A failed call rejects with a `DoorhookError`: `client_exists`, `invalid`, `not_found`, `client_is_public` (a public
+ * client can't get a secret), or `bad_request` (malformed id or client).
  */
 export interface ClientsClient {
   /** Returns all registered clients. */
@@ -206,7 +206,7 @@ export interface GrantRevokeOptions {
   readonly client?: string
 }
 
-/** Calls reject with a `DoorhookError`: `bad_request` for a malformed id. */
+/** A failed call rejects with a `DoorhookError`: `bad_request` for a malformed id. */
 export interface GrantsClient {
   /**
    * Returns a user's active grants, oldest first, at most 1,000. `userId` is the id that the directory's `authenticate` or
@@ -214,8 +214,9 @@ export interface GrantsClient {
    */
   readonly list: (userId: string) => Promise<ReadonlyArray<GrantSummary>>
   /**
-   * Revokes a user's grants to all clients or to one client, and returns their number. From the next request on, their
-   * tokens are refused. Call this after a password change, once your own sessions for the user have ended.
+   * Revokes a user's grants to all clients or to one client, and returns their number. The tokens of these grants are
+   * refused from the next request on. Call this after a password change, once your own sessions for the user have
+   * ended.
    */
   readonly revoke: (userId: string, options?: GrantRevokeOptions) => Promise<number>
 }
@@ -241,7 +242,7 @@ export interface NotificationListOptions {
   readonly limit?: number | undefined
 }
 
-/** Calls reject with a `DoorhookError`: `invalid_parameter` for a wrong option. */
+/** A failed call rejects with a `DoorhookError`: `invalid_parameter` for a wrong option. */
 export interface NotificationsClient {
   /** Returns a page of notifications, oldest first by default. */
   readonly list: (options?: NotificationListOptions) => Promise<NotificationPage>
@@ -256,7 +257,10 @@ export interface PortalLinkOptions {
 /** A queued test event. */
 export type TestSent = TestSentDocument
 
-/** Calls that serve the owner of an integration. Each rejects with a `DoorhookError`: `not_found` for an unknown id. */
+/**
+ * Calls that serve the owner of an integration. A failed call rejects with a `DoorhookError`: `not_found` for an
+ * unknown id.
+ */
 export interface PortalClient {
   /**
    * Makes a link to an integration's page. The host must give it only to the owner. `expires_at` is ISO 8601 UTC.

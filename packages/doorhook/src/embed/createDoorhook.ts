@@ -97,7 +97,7 @@ export interface Doorhook extends OperatorClient {
   readonly node: NodeRequestHandler
   /** Handles web requests, as in Hono, Next.js, Bun and Deno. Requests for other paths get 404. */
   readonly fetch: (request: Request, peer?: RequestPeer | RouteContext) => Promise<Response>
-  /** Whether a web request is for doorhook, for frameworks that serve other routes beside doorhook's. */
+  /** Whether a web request is for one of doorhook's paths. For frameworks that serve other routes as well. */
   readonly handles: (request: Pick<Request, "url">) => boolean
   /** Fastify plugin that serves doorhook's routes: `app.register(doorhook.fastify)`. */
   readonly fastify: FastifyPlugin
@@ -156,7 +156,8 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
   const config = readOptions(options)
   const learned = new InferredUrl()
   const engine = engineLayer(config, FunctionDirectory.layer(options.directory))
-  // Logged only after the database is open, because opening a database with encrypted secrets fails without their key.
+  // Logged only after the database is open, because opening a database with encrypted secrets fails without the
+  // encryption key.
   const services = Layer.effectDiscard(warnOfReadableSecrets(config)).pipe(
     Layer.provideMerge(engine),
     Layer.provideMerge(
@@ -179,7 +180,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     return exit.value
   }
 
-  // Waits for a step of the start. If it fails, everything is closed.
+  // Waits for a step of the start. If the step fails, closes everything.
   const begin = <A>(begun: Promise<A>): Promise<A> =>
     begun.catch(async (error: unknown) => {
       await runtime.dispose()
@@ -195,7 +196,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
   const isOwn = (target: string): boolean => isOwnPath(target, publicUrl.url)
   const answer: Doorhook["fetch"] = async (request, peer) => {
     if (closing !== null) throw closedError()
-    // A server that calls this function directly might pass other arguments.
+    // A server that calls this function directly might pass something else as `peer`.
     const address = Predicate.hasProperty(peer, "remoteAddress") ? peer.remoteAddress : undefined
     return open.track(own.fetch(request, Predicate.isString(address) ? address : null))
   }
@@ -221,7 +222,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     log
   })
 
-  /** Warnings about publications that have been logged. */
+  /** Logged warnings about publications. */
   const logged = new Set<string>()
   const publishAll = (input: unknown, { idempotencyKey }: PublishOptions) =>
     run(

@@ -26,10 +26,10 @@ const savepoint = "doorhook_publish"
 const notBegun =
   "client: not in a transaction, so nothing was published. Take one client from the pool (`await pool.connect()`) and send BEGIN first; without your own transaction, call doorhook.publish"
 
-/** `no_active_sql_transaction`, by SQLSTATE. */
+/** SQLSTATE of `no_active_sql_transaction`. */
 const outsideTransaction = "25P01"
 
-/** `invalid_parameter_value`, the SQLSTATE with which `doorhook.publish` refuses an event. */
+/** SQLSTATE of `invalid_parameter_value`, with which the SQL function `doorhook.publish` refuses an event. */
 const refusedEvent = "22023"
 
 /** Matches the SQL function's message for a resource type or action that the database does not have. */

@@ -67,7 +67,10 @@ export const deliveryLayer = <E, R = never>(
   )
 }
 
-/** Provides the health settings, in which a dispatcher with a long poll interval does not count as stalled. */
+/**
+ * Provides the health settings. Their limits allow for the poll interval, so a dispatcher that polls rarely does not
+ * count as stalled.
+ */
 const healthOf = (config: EngineConfig) =>
   Layer.unwrap(
     Effect.gen(function* () {

@@ -141,7 +141,7 @@ const asUnusable = (database: string, cause: unknown): DatabaseUnusable => {
 interface Held {
   readonly path: string
   lock: DatabaseSync
-  /** Identity of the lock file, to detect that another file has its path. */
+  /** Identity of the lock file, to detect that another file has replaced it. */
   identity: SqliteFile.FileIdentity | null
   users: number
 }

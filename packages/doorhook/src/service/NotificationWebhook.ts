@@ -1,8 +1,8 @@
 /**
- * Sends the notifications that `onNotification` gets as webhooks to a URL that the operator configures. Each is an
- * event of the type `notification`, signed and retried by the delivery engine.
+ * Sends notifications as webhooks to a URL that the operator configures. `onNotification` gets the same notifications.
+ * Each notification is an event of the type `notification`, signed and retried by the delivery engine.
  *
- * The URL is an integration in the service's own scope. Each notification becomes one event, in order. After a crash,
+ * An integration in the service's own scope has this URL. Each notification becomes one event, in order. After a crash,
  * publishing continues from the newest of these events, so no notification is lost. An idempotency key prevents two
  * processes from publishing the same notification. Notifications about this integration are not sent, because each
  * failure would cause another.
@@ -28,7 +28,7 @@ import { Clock, Context, Effect, Layer, Option, Queue, Redacted, Schema } from "
 import { notificationDocument } from "@doorhook/server"
 import type { EngineConfig } from "../config/EngineConfig.ts"
 
-/** The resource type of these events, which hosts can't declare. */
+/** The resource type of these events. Hosts can't declare it. */
 const resourceType = "notification"
 
 /** How often to look for notifications from other processes, and to retry failed publications, in milliseconds. */
@@ -108,7 +108,7 @@ const changedTarget = (current: Integration, url: string, given: Redacted.Redact
       }
 }
 
-/** The `data` of an event of this type. A test event has another `id`, and no `kind`. */
+/** The `data` of an event of the type `notification`. A test event has another `id`, and no `kind`. */
 const Forwarded = Schema.fromJsonString(Schema.Struct({ kind: Schema.String, id: Schema.FiniteFromString }))
 const readForwarded = Schema.decodeUnknownOption(Forwarded)
 

@@ -45,7 +45,7 @@ const incomplete = (missing: ReadonlyArray<{ readonly key: string }>) =>
     message: `ports: replace all stores or none; missing are ${missing.map(({ key }) => key.split("/").at(-1)).join(", ")}`
   })
 
-/** Provides the configured database, or the application's stores, which wake only dispatchers in this process. */
+/** Provides the configured database, or the application's stores with wake signals that reach only this process. */
 const storageOf = (config: EngineConfig, own: Context.Context<never>) => {
   const database = Layer.unwrap(
     Effect.map(FileOwner.FileOwner, ({ evicted }) => Database.layer({ ...config, evicted }))

@@ -1,5 +1,5 @@
 /**
- * Rules for disabling or deleting an integration with a large backlog. A store may change the stored deliveries later,
+ * Rules for disabling or deleting an integration with a large backlog. A store may cancel the stored deliveries later,
  * if no call reveals the delay.
  */
 import { Effect } from "effect"
@@ -35,7 +35,9 @@ import { expectEqual, expectPresent } from "../SuiteCase.ts"
 /** More deliveries than a store changes in one transaction. */
 const many = 2_500
 
-/** One integration with many deliveries, the first three of them leased, and another with a single delivery. */
+/**
+ * Stores an integration with many deliveries, of which the first three are leased, and another with a single delivery.
+ */
 const fill = Effect.gen(function* () {
   yield* heartbeat(start)
   const dead = yield* createIntegration()
@@ -112,7 +114,7 @@ export const backlogCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = 
       yield* expectEqual("settled again", [...(yield* settle(start, settlement(first)))], [])
       yield* release(start, start, [second])
       yield* expectEqual("settled after its release", [...(yield* settle(start, settlement(second)))], [])
-      // The worker dies.
+      // The worker dies: another worker's heartbeat ends its membership.
       yield* heartbeat(start + membershipLength, "another")
       yield* expectEqual("claimed after the end of all leases", idsOf(yield* claim(start + membershipLength)), [other])
       for (const { id } of [first, second, third])

@@ -1,5 +1,5 @@
 /**
- * Rules for early claims of retries that are not yet due, because their integration acknowledges again.
+ * Rules for claiming retries before they are due, once their integration acknowledges again.
  */
 import { Effect } from "effect"
 import { DeliveryId } from "../../model/Ids.ts"

@@ -303,7 +303,7 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
   }
 ]
 
-/** Returns the last attempt of each delivery, as listed. */
+/** Returns the last attempt of each delivery, as `list` returns it. */
 const lastOf = Effect.fnUntraced(function* (ids: ReadonlyArray<DeliveryId>) {
   const listed = yield* (yield* DeliveryStore).list({ limit: 100 })
   return ids.map((id) => listed.find((delivery) => delivery.id === id)?.last_attempt)

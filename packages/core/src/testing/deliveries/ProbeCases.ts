@@ -28,7 +28,7 @@ import {
 import type { SuiteCase } from "../SuiteCase.ts"
 import { concurrently, expectEqual } from "../SuiteCase.ts"
 
-/** Stores an integration with two deliveries that was disabled because its receiver answered 410. */
+/** Stores two deliveries of one integration, and disables the integration by a 410 to the first delivery. */
 const gone = Effect.gen(function* () {
   const integration = yield* createIntegration()
   const ids = yield* enqueue(...records(1, 2, integration))

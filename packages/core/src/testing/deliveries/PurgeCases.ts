@@ -20,7 +20,7 @@ import {
 import type { SuiteCase } from "../SuiteCase.ts"
 import { expectEqual } from "../SuiteCase.ts"
 
-/** Stores events number 1 to `count`, a second apart, each with a delivery to an integration. */
+/** Stores events number 1 to `count`, a second apart, each with a delivery to the same integration. */
 const spread = Effect.fnUntraced(function* (count: number) {
   const integration = yield* createIntegration()
   for (let n = 1; n <= count; n++) yield* enqueue(record(newEvent(n, { created_at: start + n * 1_000 }), integration))

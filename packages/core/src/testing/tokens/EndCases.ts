@@ -71,7 +71,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       const user = first.user_id
       yield* expectEqual("grants", yield* store.grantsOf(user, 10), [first, second, third])
       yield* expectEqual("at most two", yield* store.grantsOf(user, 2), [first, second])
-      // The access tokens have expired; the refresh token does not expire.
+      // Access tokens have expired by then; refresh tokens do not expire.
       yield* store.purgeExpired(start + 1_000_000_000_000, 1_000)
       yield* expectEqual("much later", yield* store.grantsOf(user, 10), [first, second, third])
       yield* expectEqual("of nobody", yield* store.grantsOf(UserId.make("nobody"), 10), [])
@@ -208,7 +208,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       }
       yield* store.retireRefreshToken(hash("r0"), start + 20)
       const end = start + 10 + rotatedRetention
-      // Codes and access tokens have been purged long before.
+      // Purges the codes and access tokens, which expired long before.
       yield* store.purgeExpired(end, 100)
       const found = yield* Effect.forEach(chain, (text) => store.findRefreshToken(hash(text)))
       yield* expectEqual("found until the end of the ninety days", found.includes(null), false)
@@ -237,7 +237,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       yield* store.purgeExpired(end, 100)
       yield* expectEqual("deleted while the grant can still be found", yield* store.purgeExpired(end, 100), 0)
       yield* expectEqual("since", (yield* store.findRefreshToken(hash("r2")))?.grant.revoked_at, start + 5)
-      // Three grants, three refresh tokens and three codes.
+      // To delete: three grants, three refresh tokens and three codes.
       const purge = store.purgeExpired(end + 2, 2)
       const batches = yield* Effect.replicateEffect(purge, 6)
       yield* expectEqual("batches", batches, [2, 2, 2, 2, 1, 0])
@@ -260,7 +260,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       const grants = Array.from({ length: 7 }, (_, n) => newGrant(`g${n}`))
       for (const grant of grants) yield* store.createCode(grant, newCode(grant, `code-${grant.id}`))
       const end = start + 600_000 + codeReuseWindow
-      // Revoked after their codes were purged.
+      // Once their codes are purged, these revoked grants have no data left.
       for (const { id } of grants) yield* store.revokeGrant(id, end)
       yield* expectEqual("codes", yield* store.purgeExpired(end + 1, 100), 7)
       const purge = store.purgeExpired(end + revokedRetention + 1, 3)

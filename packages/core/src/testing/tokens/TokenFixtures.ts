@@ -59,13 +59,15 @@ export const issue = (grant: Grant, accessText: string, refreshText: string | nu
   maxAccessTokens: 100
 })
 
-/** For each store, maps the hash of an access token to its number. */
+/** Numbers of the access tokens in each store, by token hash. */
 const numbers = new WeakMap<TokenStore["Service"], Map<TokenHash, number>>()
 
-/** How many numbers after the highest known one are searched for a token that must not exist. */
+/** Count of numbers beyond the highest known one to try for a token that must not exist. */
 const numbersBeyond = 3
 
-/** The token store, except that access tokens are found by hash: cases don't know the numbers that stores assign. */
+/**
+ * The token store, except that access tokens are found by hash alone. Cases don't know the numbers that stores assign.
+ */
 export const namedTokens = Effect.map(TokenStore, (store) => {
   const known = numbers.get(store) ?? new Map<TokenHash, number>()
   numbers.set(store, known)

@@ -21,7 +21,7 @@ import {
   start
 } from "./Receivers.ts"
 
-/** Returns the body excerpt of an immediate answer; the whole result if there was none. */
+/** Returns the body excerpt of an immediate answer; the whole result if no answer came immediately. */
 const excerptOf = Effect.fnUntraced(function* (...steps: ReadonlyArray<ReceiverStep>) {
   const result = yield* postTo(yield* answering(...steps))
   return result._tag === "Answered" && result.elapsed < patience ? result.excerpt : result

@@ -11,8 +11,8 @@ import { expectClosed, expectFailed, postTo, start } from "./Receivers.ts"
 /** Deadline in milliseconds, long enough to connect and get headers even on a busy machine. */
 const deadline = 1_000
 /**
- * A result may arrive this many milliseconds after a plain timer of the same length. A restarted deadline would take
- * longer.
+ * Maximum delay of a result after a plain timer of the same length, in milliseconds. With a restarted deadline, the
+ * delay would be longer.
  */
 const slack = 900
 
@@ -21,7 +21,7 @@ const drip = (text: string): ReadonlyArray<ReceiverStep> =>
   Array.from({ length: 300 }, (_, at) => [{ write: text.charAt(at % text.length) }, { wait: 5 }]).flat()
 
 const expectAtTheDeadline = (what: string, { elapsed }: TransportResult, fired: Duration.Duration) =>
-  // Timers count whole milliseconds.
+  // Timers count whole milliseconds, so a result may be up to 2 ms early.
   expectEqual(
     `${what} after ${elapsed} ms`,
     deadline - 2 <= elapsed && elapsed <= Duration.toMillis(fired) + slack,

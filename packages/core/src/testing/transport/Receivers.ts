@@ -49,7 +49,7 @@ export interface ScriptedReceiver {
   readonly hasReceived: Effect.Effect<void>
   /** Number of accepted connections. */
   readonly accepted: Effect.Effect<number>
-  /** Completes once no connection is open, no matter which side closed them. */
+  /** Completes once all connections are closed, by either side. */
   readonly allClosed: Effect.Effect<void>
 }
 
@@ -78,7 +78,7 @@ export const answer = (status: number, body = "", ...headers: ReadonlyArray<stri
 
 export const ok = answer(200, "ok")
 
-/** Long enough for any immediate answer, in milliseconds. */
+/** Deadline that is long enough for any immediate answer, in milliseconds. */
 export const patience = 60_000
 
 /** Each part of a request that could hold a secret contains the word `secret`. */
