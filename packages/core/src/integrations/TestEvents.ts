@@ -122,9 +122,11 @@ export class TestEvents extends Context.Service<
           const sample = sampleOf.get(resource_type) ?? plainSample
           const data = sample(now, uuidOf(crypto.randomBytes(16)))
           const test = { resource_type, action, urgent, data }
-          const { event, sent } = yield* sendDirect({ store, wake, crypto }, integration, test, now)
-            // Without an idempotency key there can be no conflict.
-            .pipe(Effect.catchTag("IdempotencyConflict", Effect.die))
+          const { event, sent } = yield* (
+            sendDirect({ store, wake, crypto }, integration, test, now)
+              // Without an idempotency key there can be no conflict.
+              .pipe(Effect.catchTag("IdempotencyConflict", Effect.die))
+          )
           if (sent === undefined || sent.state === "cancelled") {
             return yield* new NotDeliverable({ why: "integration_deleted" })
           }
