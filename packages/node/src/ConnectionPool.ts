@@ -140,7 +140,7 @@ export class ConnectionPool {
     return connection
   }
 
-  /** Returns a connection to the pool. `now`, by `performance.now()`, is when its answer ended. */
+  /** Returns a connection to the pool. `now` is when the answer ended, by `performance.now()`. */
   release(connection: Connection, now: number): void {
     if (now - connection.madeAt >= this.#options.maxAge) return this.close(connection)
     this.#idle.add(connection)

@@ -5,10 +5,10 @@
  * answer of a name server can't redirect the proxy. Therefore this machine must be able to resolve names, and a proxy
  * can't filter by name. The proxy's own address is the operator's choice and is not checked.
  *
- * The proxy is at fault if it can't be reached, does not speak HTTP, or refuses its credentials (407). Any other answer
- * without success means that the proxy could not or may not connect to the receiver. If the receiver refuses the
- * connection, some proxies hang up without an answer. A hang-up also counts as the receiver's failure, until the proxy
- * hangs up on several receivers in a row (`HangUps`).
+ * The proxy is at fault if it can't be reached, does not speak HTTP, or refuses its credentials (407). Any other
+ * unsuccessful answer counts as the receiver's failure: the proxy could not connect to the receiver, or is not allowed
+ * to. If the receiver refuses the connection, some proxies hang up without an answer. A hang-up also counts as the
+ * receiver's failure, until the proxy has hung up for several receivers in a row (`HangUps`).
  */
 import { AddressPolicy } from "@doorhook/core"
 import { Effect, Option, Redacted, Result, Schema } from "effect"

@@ -1,6 +1,6 @@
 /**
  * Operators' pages in Chromium: with and without JavaScript, by mouse and keyboard, on a phone, and for screen readers.
- * Some receivers answer with content that must not become part of a page.
+ * Some receivers answer with HTML that pages must escape.
  */
 import { afterEach, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"

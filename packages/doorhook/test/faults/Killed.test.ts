@@ -19,8 +19,7 @@ import { temporaryFolder } from "@doorhook/testkit/Process"
 import type { Receiver } from "@doorhook/testkit/Receiver"
 
 /**
- * Returns the number of leased deliveries. A dead process can't have sent more deliveries than these without recording
- * them.
+ * Returns the number of leased deliveries. Killed processes can have sent at most these without recording the outcome.
  */
 const leased = (server: TestServer, database: string) =>
   Effect.promise(async () => {
@@ -29,8 +28,8 @@ const leased = (server: TestServer, database: string) =>
   })
 
 /**
- * Publishes more events in the database, without the service, than one process claims at a time. All processes wake up
- * and claim their share.
+ * Publishes events directly in the database: more than one process claims at a time, so all processes wake up and claim
+ * a share.
  */
 const publishInDatabase = (server: TestServer, database: string) =>
   Effect.promise(async () => {

@@ -197,7 +197,7 @@ export const describeExamples = (packed: string, folder: string, server: TestSer
         ])
         const fill = (text: string): string =>
           [...filled].reduce((before, [name, value]) => before.replaceAll(name, value), text)
-        /** Runs the command block of the page that calls this path. */
+        /** Runs the page's command block that calls this path. */
         const call = (path: string) =>
           Effect.promise(async () => {
             const block = commands.find((text) => text.includes(path)) ?? ""

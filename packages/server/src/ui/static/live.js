@@ -5,7 +5,7 @@
  */
 const main = document.querySelector("main")
 
-/** Attributes that a refresh does not change, so that what the visitor has opened or ticked stays that way. */
+/** Attributes that a refresh does not change, because they show what the visitor has opened or ticked. */
 const kept = new Set(["open", "checked"])
 
 /**
