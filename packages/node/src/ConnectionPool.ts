@@ -43,8 +43,8 @@ export class Connection {
   /** The current stage of opening; null once it is open. */
   stage: GuardedConnector.Stage | null = null
   /**
-   * The first error of the socket; null if there was none. undici might report a later error that is only a
-   * consequence.
+   * The first error of the socket; null if there was none. undici might report a later error that only follows from the
+   * first.
    */
   fault: Error | null = null
   #socket: Socket | null = null

@@ -84,7 +84,7 @@ export const parse = (options: EgressProxyOptions): Result.Result<EgressProxy, I
   })
 }
 
-/** Whether a host bypasses the proxy: by its name, or because all its addresses are in the given networks. */
+/** Whether a host bypasses the proxy because `noProxy` contains its name or all its addresses. */
 export const isDirect = (proxy: EgressProxy, host: string, addresses: ReadonlyArray<string>): boolean => {
   const name = host.replace(/\.$/, "")
   return (
@@ -96,7 +96,7 @@ export const isDirect = (proxy: EgressProxy, host: string, addresses: ReadonlyAr
 /** A proxy that hangs up for this many hosts in a row counts as broken. */
 const hostsInARow = 3
 
-/** Period within which these hang-ups must occur, in milliseconds. */
+/** Period within which a broken proxy hangs up for that many hosts, in milliseconds. */
 const rowLasts = 60_000
 
 /** How long a client counts as a user of the proxy after using it, in milliseconds. */

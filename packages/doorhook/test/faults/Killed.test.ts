@@ -19,7 +19,8 @@ import { temporaryFolder } from "@doorhook/testkit/Process"
 import type { Receiver } from "@doorhook/testkit/Receiver"
 
 /**
- * Returns the number of leased deliveries. Killed processes can have sent at most these without recording the outcome.
+ * Returns the number of leased deliveries: the maximum number that killed processes can have sent without recording an
+ * outcome.
  */
 const leased = (server: TestServer, database: string) =>
   Effect.promise(async () => {
@@ -28,8 +29,8 @@ const leased = (server: TestServer, database: string) =>
   })
 
 /**
- * Publishes events directly in the database: more than one process claims at a time, so all processes wake up and claim
- * a share.
+ * Publishes 300 events directly in the database. A single process claims fewer at a time, so all processes wake up and
+ * claim a share.
  */
 const publishInDatabase = (server: TestServer, database: string) =>
   Effect.promise(async () => {
