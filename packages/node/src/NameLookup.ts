@@ -16,8 +16,8 @@ export interface Asker {
   /** Called once if the lookup has to wait for a free place. */
   readonly onWait?: () => void
   /**
-   * Cancels a waiting lookup, unless another caller waits for it too. Without a signal, the lookup stays in the
-   * queue, so that a later caller can use its answer.
+   * Cancels a waiting lookup, unless another caller also waits for it. Without a signal, the lookup stays in the queue,
+   * so that a later caller can use its answer.
    */
   readonly signal?: AbortSignal
 }

@@ -152,8 +152,8 @@ const waitingFor: Readonly<Record<Blamed, string>> = {
 }
 
 /**
- * The deadline (in milliseconds) has expired. `stage` is the stage at which opening the connection stopped; null if the
- * connection was open.
+ * The deadline (in milliseconds) has expired. `stage` is how far opening the connection had got; null if it was already
+ * open.
  */
 export const ofTimeout = (deadline: number, stage: Blamed | null): TransportFailure => {
   if (stage === "proxy")

@@ -88,8 +88,8 @@ describe.each(["memory", "tokens.db"])("on %s", (database) => {
       }
     })
 
-    // Not true of a client without a secret: once a new access token is used, the old refresh token is retired
-    // (docs/decisions.md), and a worker that uses it later counts as a thief.
+    // This is not true of a client without a secret. Once a new access token is used, the old refresh token is retired
+    // (docs/decisions.md), and a worker that still uses the old token counts as a thief.
     if (credentials.client_id === "p1") return
     it("is not locked out if each of its workers refreshes separately and uses its token immediately", async () => {
       const { refresh_token } = await takeTokens()

@@ -54,8 +54,8 @@ export const insufficientScope = (scope: string): RequestFailure =>
   )
 
 /**
- * Matches several credentials in one header. The pattern looks for schemes, because a single credential may contain
- * commas too.
+ * Matches several credentials in one header. The pattern looks for schemes, because a single credential may also
+ * contain commas.
  */
 const several = /^(?:basic|bearer)\s[^,]*,\s*[\w-]+\s|,\s*(?:basic|bearer)\s/i
 

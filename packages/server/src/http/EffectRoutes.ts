@@ -111,8 +111,8 @@ const unlogged = HttpRouter.middleware(
 
 /**
  * Adds all routes to the caller's own router. The router's other routes are not affected. A router decodes
- * `/%6fperator/events` to `/operator/events`. Therefore doorhook checks the original path, and answers it only if it is
- * spelled exactly and below the public URL.
+ * `/%6fperator/events` to `/operator/events`. Therefore doorhook checks the original path. It answers only paths below
+ * the public URL in their exact spelling.
  */
 export const routesOf = <E, R>(
   surface: Layer.Layer<HttpSurface, E, R>
