@@ -330,7 +330,7 @@ describe.skipIf(!hasBrowser)("an operator's page", () => {
     await page.goto(`${stage().url}/console/integrations/${good}`)
     const token = (await page.locator("input[name=csrf_token]").first().getAttribute("value")) ?? ""
     const action = `${stage().url}/console/integrations/${good}/status`
-    // Worst case: the other site has the form token.
+    // Worst case: the other site has a valid form token.
     const form = `<form method="post" action="${action}"><input name="csrf_token" value="${token}"><input name="status" value="disabled"><button>go</button></form>`
     await page.goto((await site(form)).replace("127.0.0.1", "localhost"))
     const answered = page.waitForResponse(action)

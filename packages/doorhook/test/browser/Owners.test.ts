@@ -140,7 +140,7 @@ describe.skipIf(!hasBrowser)("the holder of a link", () => {
     await page.goto((await doorhook.portalLink(broken)).url)
     const token = (await page.locator("input[name=csrf_token]").first().getAttribute("value")) ?? ""
     const before = tests("/broken").length
-    // Worst case: the other site has the form token.
+    // Worst case: the other site has a valid form token.
     const form = `<form method="post" action="${stage().url}/portal/${broken}/test"><input name="csrf_token" value="${token}"><button>go</button></form>`
     await page.goto((await site(form)).replace("127.0.0.1", "localhost"))
     const answered = page.waitForResponse(`${stage().url}/portal/${broken}/test`)

@@ -106,7 +106,7 @@ describe("doorhook on a file when it is killed", () => {
 })
 
 await describeOnPostgres("doorhook when processes are killed", (server) => {
-  // These tests mostly wait for the leases of dead processes.
+  // Concurrent, because these tests mostly wait for leases of dead processes to expire.
   describe("under load", { concurrent: true }, () => {
     live(
       "the service, while it accepts and delivers events",

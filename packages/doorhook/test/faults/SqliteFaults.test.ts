@@ -61,7 +61,7 @@ const canLimitFiles = (): boolean => {
 const onFullDisk = (name: string, body: Effect.Effect<void, unknown, Scope.Scope>) =>
   it.live.skipIf(!canLimitFiles())(name, () => Effect.scoped(body), testPatience)
 
-// These tests mostly wait for periodic checks.
+// Concurrent, because these tests mostly wait for periodic checks.
 describe("doorhook when its file fails", { concurrent: true }, () => {
   live(
     "another process locks it for some seconds",

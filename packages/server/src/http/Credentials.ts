@@ -11,7 +11,7 @@ import { failure } from "./Failures.ts"
 export type BearerToken =
   /** No header, a scheme without a token, or another scheme. */
   | { readonly _tag: "Absent" }
-  /** A text with characters that no access token has. */
+  /** The token has characters that no access token contains. */
   | { readonly _tag: "Malformed"; readonly token: string }
   | { readonly _tag: "Token"; readonly token: string }
 

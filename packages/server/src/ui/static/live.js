@@ -9,7 +9,7 @@ const main = document.querySelector("main")
 const kept = new Set(["open", "checked"])
 
 /**
- * Changes a node to equal another one. Only differences are touched, so focus, selection and open parts are kept.
+ * Changes a node to equal another one. Only the differences are changed, so focus, selection and open parts are kept.
  * @param {Node} old
  * @param {Node} now
  */
