@@ -258,7 +258,7 @@ describe("doorhook serve", { concurrent: true }, () => {
       const folder = yield* temporaryFolder
       const flags = yield* configured(join(folder, "kill.db"), { lease: "1d" })
       const killed = Promise.withResolvers<void>()
-      // The receiver answers only after the kill, so no earlier request is acknowledged.
+      // The receiver answers only after the kill, so no request before the kill is acknowledged.
       const receiver = yield* startReceiver(async () => {
         await killed.promise
         return 200

@@ -1,6 +1,5 @@
 /**
- * HTTP options of `createDoorhook`: exceptions for existing clients, reverse proxies, the host's login, and client
- * management.
+ * HTTP options of `createDoorhook` for reverse proxies, existing clients, the host's login, and client management.
  */
 import { assert, describe } from "@effect/vitest"
 import { createDoorhook } from "doorhook"

@@ -26,7 +26,7 @@ const left = {
   deliveries: { delivered: 2, exhausted: 2, skipped: 1 }
 }
 
-/** Settings for the fixture's database. Retention keeps everything in it. */
+/** Settings for the fixture's database. Retention deletes none of its rows. */
 const settings = {
   encryptionKey: left.encryptionKey,
   retention: "forever",

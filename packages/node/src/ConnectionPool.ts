@@ -43,8 +43,8 @@ export class Connection {
   /** The current stage of opening; null once it is open. */
   stage: GuardedConnector.Stage | null = null
   /**
-   * The first error of the socket; null if there was none. undici might report a later error that is only a
-   * consequence.
+   * The first error of the socket; null if there was none. undici might report a later error that only follows from the
+   * first.
    */
   fault: Error | null = null
   #socket: Socket | null = null
@@ -140,7 +140,7 @@ export class ConnectionPool {
     return connection
   }
 
-  /** Returns a connection to the pool. `now`, by `performance.now()`, is when its answer ended. */
+  /** Returns a connection to the pool. `now` is when the answer ended, by `performance.now()`. */
   release(connection: Connection, now: number): void {
     if (now - connection.madeAt >= this.#options.maxAge) return this.close(connection)
     this.#idle.add(connection)

@@ -41,7 +41,7 @@ export class Deadlines {
     if (this.#open.delete(one) && this.#open.size === 0) this.#timer?.unref()
   }
 
-  /** Whether the event loop was just blocked, so that the arrival time of data read now is unknown. */
+  /** Whether the event loop was just blocked. If so, the arrival time of data read now is unknown. */
   isCatchingUp(now: number): boolean {
     return this.#isLookingAgain || now - this.#sweepAt >= blockedFor
   }

@@ -5,10 +5,10 @@
  * answer of a name server can't redirect the proxy. Therefore this machine must be able to resolve names, and a proxy
  * can't filter by name. The proxy's own address is the operator's choice and is not checked.
  *
- * The proxy is at fault if it can't be reached, does not speak HTTP, or refuses its credentials (407). Any other answer
- * without success means that the proxy could not or may not connect to the receiver. If the receiver refuses the
- * connection, some proxies hang up without an answer. A hang-up also counts as the receiver's failure, until the proxy
- * hangs up on several receivers in a row (`HangUps`).
+ * The proxy is at fault if it can't be reached, does not speak HTTP, or refuses its credentials (407). Any other
+ * unsuccessful answer counts as the receiver's failure: the proxy could not connect to the receiver, or is not allowed
+ * to. If the receiver refuses the connection, some proxies hang up without an answer. A hang-up also counts as the
+ * receiver's failure, until the proxy has hung up for several receivers in a row (`HangUps`).
  */
 import { AddressPolicy } from "@doorhook/core"
 import { Effect, Option, Redacted, Result, Schema } from "effect"
@@ -84,7 +84,7 @@ export const parse = (options: EgressProxyOptions): Result.Result<EgressProxy, I
   })
 }
 
-/** Whether a host bypasses the proxy: by its name, or because all its addresses are in the given networks. */
+/** Whether a host bypasses the proxy because `noProxy` contains its name or all its addresses. */
 export const isDirect = (proxy: EgressProxy, host: string, addresses: ReadonlyArray<string>): boolean => {
   const name = host.replace(/\.$/, "")
   return (
@@ -96,7 +96,7 @@ export const isDirect = (proxy: EgressProxy, host: string, addresses: ReadonlyAr
 /** A proxy that hangs up for this many hosts in a row counts as broken. */
 const hostsInARow = 3
 
-/** Period within which these hang-ups must occur, in milliseconds. */
+/** Period within which a broken proxy hangs up for that many hosts, in milliseconds. */
 const rowLasts = 60_000
 
 /** How long a client counts as a user of the proxy after using it, in milliseconds. */

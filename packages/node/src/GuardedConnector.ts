@@ -98,8 +98,8 @@ const placeOf = (address: string, port: number): string =>
   isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`
 
 /**
- * Returns how long to try one of several addresses, in milliseconds: long enough for TCP's first retransmission, but at
- * most a quarter of the deadline, so that a silent address leaves most of the time for the next. Node's default of 250
+ * Returns how long to try one of several addresses, in milliseconds. The time is 1.5 s, enough for TCP's first
+ * retransmission, but at most a quarter of the deadline, to leave time for the other addresses. Node's default of 250
  * ms would exclude distant receivers.
  */
 const patienceWithin = (deadline: number): number => Math.max(1, Math.floor(Math.min(1_500, deadline / 4)))
@@ -124,7 +124,7 @@ const openDirect = (host: string, addresses: ReadonlyArray<string>, port: number
 const judgePeer = (host: string, { remoteAddress }: Socket, allow: AddressPolicy.AllowList) =>
   remoteAddress === undefined ? Effect.fail(ofGone()) : judge(host, [remoteAddress], allow)
 
-/** Tries the next address each time the proxy answers that it can't connect. */
+/** Opens a tunnel to one of the addresses. Tries the next address if the proxy could not connect to one. */
 const openTunnel = (
   proxy: EgressProxy.EgressProxy,
   { ca, hangUps }: Pick<Ways, "ca" | "hangUps">,
@@ -187,7 +187,7 @@ export const open = Effect.fnUntraced(function* (
     plain.setNoDelay(true).setKeepAlive(true, keepAliveProbe)
     if (isSecure) at("handshake")
     const socket = isSecure ? yield* makeSecure(ways.secure, { ...to, servername: serverNameOf(host) }, plain) : plain
-    // If it got a socket that has just closed, undici would retry forever.
+    // undici would retry forever if it got a socket that has just closed.
     return socket.destroyed ? yield* ofGone() : socket
   }).pipe(Effect.onError(() => Effect.sync(() => plain.destroy())))
 })

@@ -16,8 +16,8 @@ export interface Asker {
   /** Called once if the lookup has to wait for a free place. */
   readonly onWait?: () => void
   /**
-   * Cancels a waiting lookup, unless another caller waits for it too. Without a signal, the lookup stays in the
-   * queue, so that a later caller can use its answer.
+   * Cancels a waiting lookup, unless another caller also waits for it. Without a signal, the lookup stays in the queue,
+   * so that a later caller can use its answer.
    */
   readonly signal?: AbortSignal
 }
@@ -31,9 +31,9 @@ export class QueueFull extends Data.TaggedError("QueueFull")<{ readonly message:
 /** Limits on concurrent lookups. */
 export interface Places {
   readonly total: number
-  /** Maximum for one client. */
+  /** Maximum number of lookups for one client. */
   readonly perClient: number
-  /** Maximum for slow names. A client can use at most half of `perClient` for them. */
+  /** Maximum number of lookups of slow names. A client can use at most half of `perClient` for them. */
   readonly slow: number
 }
 
@@ -62,7 +62,10 @@ export const mostWaiting = 100
  */
 const answerLife = 3_600_000
 
-/** Maximum age of an earlier failure that may be used. Shorter, because the name might have been corrected. */
+/**
+ * Maximum age of an earlier failure that may be used, in milliseconds. It is short, because the name might have been
+ * corrected.
+ */
 const failureLife = 30_000
 
 /**
@@ -97,7 +100,7 @@ interface Look {
   isRunning: boolean
   /** Number of waiting callers that can cancel. */
   waiting: number
-  /** Whether to run the lookup even if all these callers cancel. */
+  /** Whether to run the lookup even if all waiting callers cancel. */
   isKept: boolean
 }
 

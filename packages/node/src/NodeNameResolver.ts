@@ -10,7 +10,7 @@ export const layerOf = (lookup: NameLookup.NameLookup): Layer.Layer<NameResolver
   Layer.succeed(NameResolver, {
     addresses: (host, client) =>
       Effect.tryPromise((signal) => lookup(host, { client, signal })).pipe(
-        // Not a failure: the name has no address yet.
+        // A failed lookup is not an error here, because the name might get an address later.
         Effect.orElseSucceed(() => [])
       )
   })

@@ -117,7 +117,7 @@ export const ofHandshake = (error: unknown): AttemptFailure => {
 const ofExchange = (error: unknown): AttemptFailure => {
   const code = textOf(error, "code")
   const message = messageOf(error)
-  // undici's messages for 100 and 101.
+  // undici's messages for answers with status 100 and 101.
   if (message === "bad response" || message === "bad upgrade")
     return failure("invalid_response", "the answer has status 100 or 101, which the request did not ask for")
   if (code === "UND_ERR_SOCKET") return failure("connection_reset", "the connection was closed before the answer ended")
@@ -152,8 +152,8 @@ const waitingFor: Readonly<Record<Blamed, string>> = {
 }
 
 /**
- * The deadline, in milliseconds, has expired. `stage` is the stage at which opening the connection stopped; null if the
- * connection was open.
+ * The deadline (in milliseconds) has expired. `stage` is how far opening the connection had got; null if it was already
+ * open.
  */
 export const ofTimeout = (deadline: number, stage: Blamed | null): TransportFailure => {
   if (stage === "proxy")

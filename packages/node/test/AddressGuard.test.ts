@@ -10,7 +10,7 @@ import { answers, answersAndEnds, ok, onRequest, serve } from "@doorhook/testkit
 import { blackHole } from "@doorhook/testkit/hostile/BlackHole"
 import { detailOf, loopback, networks, outcomeOf, post } from "./Posting.ts"
 
-/** Returns the given lookup answers in turn, repeating the last one, and counts the lookups. */
+/** Makes a lookup that returns the given answers in turn, repeating the last one. Counts the lookups. */
 const resolving = (...turns: ReadonlyArray<ReadonlyArray<string>>) => {
   let asked = 0
   const lookup: NameLookup.NameLookup = async () => turns[Math.min(asked++, turns.length - 1)] ?? []

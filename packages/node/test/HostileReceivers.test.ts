@@ -37,8 +37,8 @@ const test = (
  */
 const deadlines = { "at the deadline": 1_000, "at once": 60_000 }
 /**
- * A result may arrive at most this many milliseconds after a plain timer fires. A deadline that restarts would exceed
- * this.
+ * Maximum delay of a result after a plain timer fires, in milliseconds. A deadline that restarted during the request
+ * would exceed this.
  */
 const slack = 900
 
@@ -69,7 +69,7 @@ const assertInTime = ({ elapsed }: Posted, { known, name }: HostileReceiver, fir
   return assert.isAtMost(elapsed, fired + slack, name)
 }
 
-/** Open resources. Earlier tests might still hold some resources. */
+/** Returns the types of all open resources, including those that earlier tests still hold. */
 const heldResources = (): ReadonlyArray<string> =>
   process
     .getActiveResourcesInfo()

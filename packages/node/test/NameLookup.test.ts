@@ -237,7 +237,7 @@ describe("slow names", () => {
 
   const places = { total: 8, perClient: 4, slow: 2 }
 
-  /** Looks up names of different clients, and answers late this many times. */
+  /** Looks up names of different clients this many times, each time with late answers. */
   const afterLongLookUps = async (times: number) => {
     const servers = makeServers(places)
     const names = dead(4)
@@ -260,7 +260,7 @@ describe("slow names", () => {
     assert.deepStrictEqual(begun(), names)
     for (const name of names) await answer(name)
     await Promise.all(looking)
-    // Answered late again, but not twice in a row.
+    // The names are answered late again, but not twice in a row.
     const again = lookAll()
     begun()
     await vi.advanceTimersByTimeAsync(1_001)

@@ -18,7 +18,7 @@ export interface Delivery {
    * other services.
    */
   readonly id: string
-  /** `doorhook-attempt`: 1 for the first attempt; 1 without the header. */
+  /** The number in `doorhook-attempt`, starting at 1; also 1 without the header. */
   readonly attempt: number
   /** Time of receipt in milliseconds since the epoch, by this machine's clock. */
   readonly receivedAt: number

@@ -19,7 +19,7 @@ import type { WorkContext } from "./Worker.ts"
 
 /** The steps of handling a request, in order. Each may throw a `Refusal`, which determines the response. */
 export interface ReceiverParts {
-  /** Refuses a request before its body is read: by its address, then by its method. */
+  /** Checks the sender's address, then the method, before the body is read. */
   readonly admit: (request: ReceivedRequest) => void
   /** Reads the body, up to `maxBodyBytes`. */
   readonly readBody: (request: ReceivedRequest) => Promise<Uint8Array>
@@ -60,7 +60,7 @@ export interface ReceiverOptions<Tx> {
    * min, 10 min, 1 h.
    */
   readonly retryDelaysMs?: ReadonlyArray<number>
-  /** After this many failures of a delivery's `work`, its problems are alerts. Default 3. */
+  /** Number of failures of a delivery's `work` at which its problems become alerts. Default 3. */
   readonly alertAfter?: number
   /** Maximum number of concurrent `work` calls in this process. Default 4. */
   readonly concurrency?: number

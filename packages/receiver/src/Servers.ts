@@ -55,8 +55,8 @@ export const nodeRequest = (request: IncomingMessage): ReceivedRequest => ({
 const drain = { bytes: 16_777_216, ms: 5_000 }
 
 /**
- * Sends a response. If the body was not read to its end, closes the connection, but first reads on for a while. Closing
- * it while the sender still writes would reset it, and the sender would miss the response.
+ * Sends a response. If the body was not read to its end, reads on for a while before closing the connection. Closing
+ * the connection while the sender still writes would reset it, and the sender would miss the response.
  */
 export const sendAnswer = (
   { body, headers, status }: Answer,
@@ -125,8 +125,8 @@ export interface FastifyHost {
 export type FastifyPlugin = (instance: FastifyHost, options: object, done: (error?: Error) => void) => void
 
 /**
- * Makes a Fastify plugin of a listener, for the `prefix` with which the plugin is registered. The host's body parsers
- * don't run for its requests.
+ * Makes a Fastify plugin from a listener. The plugin handles requests to the `prefix` that it is registered with. The
+ * host's body parsers don't run for these requests.
  */
 export const fastifyPlugin =
   (listener: (request: IncomingMessage, response: ServerResponse) => void): FastifyPlugin =>

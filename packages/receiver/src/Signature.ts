@@ -56,8 +56,8 @@ const equals = (given: string, expected: Buffer): boolean => {
 }
 
 /**
- * Makes a function that verifies messages. Any of the secrets or public keys may match; during a rotation there are
- * two. The function returns null if a message is genuine and recent. `now` is in milliseconds. Throws `InvalidOption`
+ * Makes a function that returns why a message is refused, or null if the message is genuine and recent. Any of the
+ * secrets or public keys may match; during a rotation there are two. `now` is in milliseconds. Throws `InvalidOption`
  * for an invalid secret.
  */
 export const signatureVerifier = (

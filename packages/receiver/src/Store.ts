@@ -19,8 +19,9 @@ export interface ClaimedWork {
 export interface ReceiverStore<Tx> {
   /**
    * Stores a delivery unless its key is known, and calls `record` in the same transaction. When the delivery is on
-   * disk, resolves to whether it is new. Rejects if nothing was stored. Of several calls with the same key, concurrent
-   * or years apart, only one may resolve to true. `dueAt` is when the delivery's work is due; null for no work.
+   * disk, resolves to whether it is new. Rejects if nothing was stored. Only one of several calls with the same key may
+   * resolve to true, whether the calls are concurrent or years apart. `dueAt` is when the delivery's work is due; null
+   * for no work.
    */
   readonly keep: (
     key: string,

@@ -1,6 +1,6 @@
 /**
- * The login page in Chromium: with and without JavaScript, on a phone, with the keyboard only, for screen readers, and
- * the effect of its headers.
+ * The login page in Chromium: with and without JavaScript, on a phone, with the keyboard only, and for screen readers.
+ * Also tests the effect of the page's headers.
  */
 import { afterEach, assert, describe, it } from "@effect/vitest"
 import { admin } from "../harness/KnownDirectory.ts"

@@ -1,5 +1,5 @@
 /**
- * A setup for logins in a browser: a service, an app at its redirect URI, and the URLs that lead from one to the other.
+ * A setup for logins in a browser: a service, an app at its redirect URI, and authorize URLs.
  */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
@@ -37,11 +37,11 @@ export const openLoginStage = Effect.gen(function* () {
     url,
     app,
     callback: client.redirect_uri,
-    /** Authorize URL whose login ends at the app. */
+    /** Authorize URL that redirects to the app after the login. */
     toApp: authorizeUrl(url, client, way),
-    /** Authorize URL whose login ends at the app, through a callback that redirects. */
+    /** Authorize URL that redirects to the client's callback after the login. The callback redirects to the app. */
     toEntrance: authorizeUrl(url, { ...client, redirect_uri: `${entrance.url}/cb` }, way),
-    /** Authorize URL of a client that puts its secret into the URL; the login ends on the page with the code. */
+    /** Authorize URL with the client's secret in the query. After the login, a page shows the code. */
     outOfBand: `${url}/oauth/authorize?client_id=${acme.client_id}&response_type=code&client_secret=${acme.client_secret}`,
     site,
     /** Exchanges a code for tokens, and returns the response's status. */

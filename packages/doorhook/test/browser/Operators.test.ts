@@ -1,6 +1,6 @@
 /**
  * Operators' pages in Chromium: with and without JavaScript, by mouse and keyboard, on a phone, and for screen readers.
- * Some receivers answer with content that must not become part of a page.
+ * Some receivers answer with HTML that pages must escape.
  */
 import { afterEach, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -330,7 +330,7 @@ describe.skipIf(!hasBrowser)("an operator's page", () => {
     await page.goto(`${stage().url}/console/integrations/${good}`)
     const token = (await page.locator("input[name=csrf_token]").first().getAttribute("value")) ?? ""
     const action = `${stage().url}/console/integrations/${good}/status`
-    // Worst case: the other site has the form token.
+    // Worst case: the other site has a valid form token.
     const form = `<form method="post" action="${action}"><input name="csrf_token" value="${token}"><input name="status" value="disabled"><button>go</button></form>`
     await page.goto((await site(form)).replace("127.0.0.1", "localhost"))
     const answered = page.waitForResponse(action)

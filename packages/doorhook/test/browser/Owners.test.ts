@@ -120,7 +120,7 @@ describe.skipIf(!hasBrowser)("the holder of a link", () => {
   it("sees that the link has expired, on an open page and when opening the link", async () => {
     const { doorhook, good, visitors } = stage()
     const { page } = await visitors.page({ javaScriptEnabled: false })
-    // The link's lifetime is just long enough to open it on this machine.
+    // Doubles the link's lifetime until the page can be opened in time on this machine.
     const title = page.getByRole("heading", { level: 1 })
     let url = ""
     for (let seconds = 1; !(await page.locator("h1").allInnerTexts())[0]?.startsWith("Integration"); seconds *= 2) {
@@ -140,7 +140,7 @@ describe.skipIf(!hasBrowser)("the holder of a link", () => {
     await page.goto((await doorhook.portalLink(broken)).url)
     const token = (await page.locator("input[name=csrf_token]").first().getAttribute("value")) ?? ""
     const before = tests("/broken").length
-    // Worst case: the other site has the form token.
+    // Worst case: the other site has a valid form token.
     const form = `<form method="post" action="${stage().url}/portal/${broken}/test"><input name="csrf_token" value="${token}"><button>go</button></form>`
     await page.goto((await site(form)).replace("127.0.0.1", "localhost"))
     const answered = page.waitForResponse(`${stage().url}/portal/${broken}/test`)

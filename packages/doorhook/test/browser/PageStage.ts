@@ -30,7 +30,7 @@ const premises = {
   tenants: (user: string) => (user === owner.login ? [{ id: 101, building_id: 1, unit: { id: 7, label: "4B" } }] : [])
 }
 
-/** The answers of each receiver, by its path. `nth` counts the requests to it. */
+/** The answers of each receiver, by its path. `nth` is the number of the request to this path, starting at 1. */
 const tempers: Readonly<Record<string, (nth: number) => readonly [status: number, body: string]>> = {
   "/good": () => [200, "taken"],
   "/flaky": (nth) => (nth % 3 === 0 ? [503, "busy, come back later"] : [200, "taken"]),
@@ -39,7 +39,10 @@ const tempers: Readonly<Record<string, (nth: number) => readonly [status: number
   "/moody": (nth) => (nth === 1 ? [500, hostile] : [200, "taken"])
 }
 
-/** Receivers' answers and the query of their URLs: with markup in tests, without it in screenshots. */
+/**
+ * Texts that come from receivers: the error they answer with, and their URL's query. Both contain HTML in tests, but
+ * not in screenshots.
+ */
 interface Wording {
   readonly complaint: string
   readonly query: string
@@ -50,7 +53,7 @@ export const harmless: Wording = { complaint: '{"error":"no such door","door":11
 /** Returns the path of a request, without its query. */
 const placeOf = ({ path }: Received): string => path.split("?")[0] ?? ""
 
-/** Starts everything. Integrations are named after the paths of their receivers. */
+/** Starts doorhook and the receivers. `integrations` has the integrations' ids by the paths of their receivers. */
 export const openPageStage = Effect.fnUntraced(function* ({ complaint, query }: Wording = malicious) {
   const calls = new Map<string, number>()
   const receiver = yield* startReceiver((received) => {
@@ -80,9 +83,9 @@ export const openPageStage = Effect.fnUntraced(function* ({ complaint, query }: 
     url,
     integrations,
     integrate,
-    /** Returns the bodies of the requests that receivers got at a path. */
+    /** Returns the bodies of the requests to a receiver's path. */
     bodiesAt: (path: string) => receiver.received.filter((one) => placeOf(one) === path).map(({ body }) => body),
-    /** Publishes `count` events, whose names must be escaped in pages. */
+    /** Publishes `count` events with names that pages must escape. */
     publish: (count: number) =>
       doorhook.publish(
         Array.from({ length: count }, (_, index) => ({

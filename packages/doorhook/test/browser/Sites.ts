@@ -9,7 +9,7 @@ import { listening } from "@doorhook/testkit/ListeningServer"
 export const welcome =
   '<!doctype html><html lang="en"><title>Pocket app</title><link rel="icon" href="data:,"><h1>Welcome'
 
-/** Returns a function that serves a page at an address of its own until the scope is closed. */
+/** Returns a function that serves a page on a separate port until the scope is closed, and returns the page's URL. */
 export const openSites = Effect.map(
   Effect.scope,
   (scope) => (html: string) =>

@@ -19,7 +19,10 @@ export const hasBrowser = path !== null
 
 export const phone = { viewport: { width: 375, height: 720 }, isMobile: true, hasTouch: true } as const
 
-/** Views of pages: both sizes and both colour schemes. Colours do not depend on the size. */
+/**
+ * Views of pages that cover both sizes and both colour schemes. Two views are enough, because colours do not depend on
+ * the size.
+ */
 export const looks = [
   ["light, on a desk", { colorScheme: "light" }],
   ["dark, on a phone", { colorScheme: "dark", ...phone }]

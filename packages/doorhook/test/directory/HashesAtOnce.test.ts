@@ -21,7 +21,7 @@ const hostDirectory = Effect.promise(async () => {
   return { ...sqlDirectory({ database, tables }), client: directory.client }
 })
 
-/** Counts the hashes that libuv computes, and the largest number of concurrent ones. */
+/** Counts the hashes that libuv computes, and the maximum number computed at the same time. */
 const countHashes = Effect.acquireRelease(
   Effect.sync(() => {
     const open = new Set<number>()

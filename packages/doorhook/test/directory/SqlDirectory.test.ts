@@ -234,7 +234,7 @@ describe("the directory over tables", () => {
       return "unknown"
     }
     const unknown = ask()
-    // Costs a thousand times more than the stored hash, but less than doorhook's default cost.
+    // This hash costs a thousand times more than the stored one, but less than doorhook's default.
     const costly = promisify(scrypt)("x", "some salt", 32).then(() => "costly")
     assert.strictEqual(await Promise.race([unknown, costly]), "unknown")
     await costly

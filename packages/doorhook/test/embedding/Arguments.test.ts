@@ -1,6 +1,6 @@
 /**
- * Invalid arguments from plain JavaScript to an embedded doorhook. Each call rejects with a code and a message that
- * names the argument, and never throws.
+ * Invalid arguments from plain JavaScript to an embedded doorhook. Each call rejects and never throws. The error has a
+ * code and a message that names the argument.
  */
 import { assert, describe } from "@effect/vitest"
 import type { Doorhook } from "doorhook"

@@ -1,5 +1,5 @@
 /**
- * Closing an embedded doorhook: finishes open work, leaves nothing running, and later calls fail with `closed`.
+ * Closing an embedded doorhook finishes open work and leaves nothing running. Later calls fail with `closed`.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
@@ -144,7 +144,7 @@ live(
   })
 )
 
-/** Program that takes ownership of a database file as doorhook does, and keeps it. */
+/** Program that takes ownership of a database file as doorhook does, and never releases it. */
 const keeping = `
   const lock = new (require("node:sqlite").DatabaseSync)(process.argv[1] + "-lock")
   lock.exec("CREATE TABLE owner (pid INTEGER, host TEXT, since TEXT)")

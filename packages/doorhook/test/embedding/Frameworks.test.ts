@@ -90,7 +90,8 @@ describe("doorhook on", () => {
       Effect.gen(function* () {
         const doorhook = yield* start()
         const { own, url } = yield* startHost(doorhook)
-        // doorhook infers its path from the first request, but not from this one, which is for another path.
+        // doorhook infers its path from the first request. This request must not count, because it is not for
+        // doorhook's path.
         yield* Effect.promise(() => fetch(`${own}/.well-known/oauth-authorization-server${url.slice(own.length)}`))
         const token = yield* tokenFrom(url)
         const list = yield* json(yield* Effect.promise(() => callApi(url, token, "GET", "/v4/buildings")))

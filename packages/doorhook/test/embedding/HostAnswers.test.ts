@@ -36,7 +36,7 @@ const over = Effect.fnUntraced(function* (own: Readonly<Record<string, unknown>>
   return { doorhook, url, lines }
 })
 
-/** Requests that call each function of the host. */
+/** For each function of the host, a request that makes doorhook call the function. */
 const waiting: ReadonlyArray<
   readonly [question: keyof HostDirectory, send: (url: string, token: string) => Promise<Response>]
 > = [
@@ -139,7 +139,7 @@ describe("a promise that never settles", () => {
   )
 })
 
-/** Returns calls of every directory function, made as doorhook makes them. */
+/** Returns a function for each directory function, which calls it with doorhook's time limits. */
 const questionsTo = Effect.fnUntraced(function* (host: HostDirectory) {
   const asked = yield* Effect.provide(Directory, withDeadlines(Doorhook.directoryOf(host)))
   const [user, password] = [UserId.make("admin"), Redacted.make("right")]
@@ -313,7 +313,7 @@ describe("a host's functions", () => {
     Effect.gen(function* () {
       const asked: Array<unknown> = []
       const { url } = yield* over({
-        // Accepts any password, like an LDAP server that is sent an empty one.
+        // Accepts any password. Some LDAP servers accept an empty one.
         authenticate: (login: unknown, password: unknown) => asked.push([login, password]) > 0 && { id: "u1" }
       })
       const statusOf = (login: string, password: string) =>
@@ -528,7 +528,7 @@ describe("a host's functions", () => {
   live(
     "must return the client with exactly the requested id: another spelling is refused, and gets no limit of its own",
     Effect.gen(function* () {
-      // Finds a client like a database that ignores case and trailing spaces.
+      // Looks up clients as some databases do, ignoring case and trailing spaces.
       const find = (id: string) => (id.trim().toLowerCase() === "c1" ? { ...row, id: "c1", secret: "s1" } : null)
       const { lines, url } = yield* over({ client: find })
       const statusOf = (client_id: string, client_secret: string) =>

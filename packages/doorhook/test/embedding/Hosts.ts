@@ -57,7 +57,7 @@ export const expressBehindParsers = (doorhook: Doorhook) => {
   return listen(createServer(app))
 }
 
-/** Starts an Express host that serves the metadata of another authorization server too. */
+/** Starts an Express host that also serves the metadata of another authorization server. */
 export const expressDiscoverable = (doorhook: Doorhook) => {
   const app = express()
   app.use("/doors", doorhook.node)

@@ -51,7 +51,9 @@ const integrated = Effect.fnUntraced(function* (
   return { doorhook, url, token, id }
 })
 
-/** Waits until an event's only delivery has failed this many times and waits for a retry, and returns it. */
+/**
+ * Waits until this many attempts of an event's only delivery have failed and a retry is planned. Returns the delivery.
+ */
 const attempted = (doorhook: Doorhook, event_id: string, attempts: number) =>
   eventually(
     `attempt ${attempts} has failed`,

@@ -23,7 +23,7 @@ export const hostSession = (url: string, login: string, password: string): Promi
     body: new URLSearchParams({ login, password })
   }).then((answer) => answer.headers.getSetCookie()[0]?.split(";")[0] ?? "")
 
-/** Registers a client and gets a token for the user. Returns the authorize page too. */
+/** Registers a client and gets a token for the user. Also returns the authorize page. */
 export const letIn = (url: string, fields: Readonly<Record<string, string>>, cookie = "", key = operatorKey) =>
   Effect.promise(async () => {
     const body = { name: "Acme", redirect_uris: [redirect_uri] }

@@ -28,7 +28,7 @@ import { startLoad } from "../harness/Load.ts"
 
 const parts = ["", "-wal", "-shm"]
 
-/** Starts a service that has accepted some events and is under load. Returns its flags too. */
+/** Starts a service that has accepted some events and is under load. Also returns the service's flags. */
 const startAll = Effect.gen(function* () {
   const file = join(yield* temporaryFolder, "doors.db")
   const flags = yield* configured(file)

@@ -19,8 +19,8 @@ import { temporaryFolder } from "@doorhook/testkit/Process"
 import type { Receiver } from "@doorhook/testkit/Receiver"
 
 /**
- * Returns the number of leased deliveries. A dead process can't have sent more deliveries than these without recording
- * them.
+ * Returns the number of leased deliveries: the maximum number that killed processes can have sent without recording an
+ * outcome.
  */
 const leased = (server: TestServer, database: string) =>
   Effect.promise(async () => {
@@ -29,8 +29,8 @@ const leased = (server: TestServer, database: string) =>
   })
 
 /**
- * Publishes more events in the database, without the service, than one process claims at a time. All processes wake up
- * and claim their share.
+ * Publishes 300 events directly in the database. A single process claims fewer at a time, so all processes wake up and
+ * claim a share.
  */
 const publishInDatabase = (server: TestServer, database: string) =>
   Effect.promise(async () => {
@@ -106,7 +106,7 @@ describe("doorhook on a file when it is killed", () => {
 })
 
 await describeOnPostgres("doorhook when processes are killed", (server) => {
-  // These tests mostly wait for the leases of dead processes.
+  // Concurrent, because these tests mostly wait for leases of dead processes to expire.
   describe("under load", { concurrent: true }, () => {
     live(
       "the service, while it accepts and delivers events",

@@ -53,7 +53,7 @@ await describeOnOwnPostgres("doorhook when PostgreSQL says nothing", (server) =>
       yield* eventually("ready", readinessOf(service.url), ({ code }) => code === 200)
       yield* Effect.promise(() => load.more(50))
       assertClearRefusals(load)
-      // An unpredictable number of leases ended while outcomes could not be recorded.
+      // Any number of leases might have ended while outcomes could not be recorded, so `cutOff` sets no limit.
       yield* accountFor({ url: service.url, load, receiver, cutOff: Number.POSITIVE_INFINITY })
     }),
     testPatience

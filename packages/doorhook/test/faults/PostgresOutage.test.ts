@@ -17,7 +17,7 @@ import { shared } from "../harness/Shared.ts"
 /** Lease in milliseconds, longer than the outages, so that no lease ends while its process can't record outcomes. */
 const lease = 12_000
 
-/** Starts a service and two workers under load. Each process has delivered before the test begins. */
+/** Starts a service and two workers under load, and waits for the first accepted events. */
 const startAll = Effect.fnUntraced(function* (server: OwnServer) {
   const database = yield* newDatabase(server)
   // The poll interval is longer than these tests, so processes depend on wake signals.
@@ -85,8 +85,8 @@ const lockTables = Effect.fnUntraced(function* (server: TestServer, database: st
       "SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname = 'doorhook'"
     )
     const lock = `LOCK TABLE ${rows.map(({ name }) => name).join(", ")} IN ACCESS EXCLUSIVE MODE`
-    // Tables are locked one by one. doorhook locks them in another order, which can cause a deadlock; then the
-    // cancelled side tries again.
+    // Tables are locked one by one. doorhook locks them in another order, which can cause a deadlock. If PostgreSQL
+    // then cancels this lock, try again.
     while (!(await locked(client, lock))) await client.query("ROLLBACK; BEGIN")
   })
   return { unlock: Effect.promise(() => client.query("COMMIT")) }

@@ -1,6 +1,6 @@
 /**
- * A client whose names resolve slowly does not delay another client: over HTTP, in a process with Node's default of
- * four threads.
+ * A client whose names resolve slowly does not delay another client. Tested over HTTP, in a process with Node's default
+ * of four threads.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe } from "@effect/vitest"

@@ -1,6 +1,5 @@
 /**
- * The database file is locked by another process, or the disk is full, under load. The service survives, and nothing is
- * lost.
+ * Under load, another process locks the database file, or the disk is full. The service survives, and nothing is lost.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
@@ -18,8 +17,8 @@ import { temporaryFolder } from "@doorhook/testkit/Process"
 import { startService } from "@doorhook/testkit/Doorhook"
 
 /**
- * The whole process waits up to two seconds at a time for the lock. The timeout is longer, so receivers' answers don't
- * count as late because of this.
+ * While the process waits for the lock, up to two seconds at a time, it can't read receivers' answers. `ackTimeout` is
+ * longer, so these answers don't count as late.
  */
 const patient = { ackTimeout: "6s", lease: "12s" }
 
@@ -29,7 +28,7 @@ const inTime = (since: number): boolean => performance.now() - since < 10_000
 /** The number of concurrent requests to one integration. */
 const places = 10
 
-/** Starts a service on a database file, under load. The service has already delivered. */
+/** Starts a service on a database file, under load, and waits for the first accepted events. */
 const startAll = Effect.gen(function* () {
   const file = join(yield* temporaryFolder, "doors.db")
   const { receiver, service } = yield* startDelivering(yield* configured(file, patient))
@@ -62,7 +61,7 @@ const canLimitFiles = (): boolean => {
 const onFullDisk = (name: string, body: Effect.Effect<void, unknown, Scope.Scope>) =>
   it.live.skipIf(!canLimitFiles())(name, () => Effect.scoped(body), testPatience)
 
-// These tests mostly wait for periodic checks.
+// Concurrent, because these tests mostly wait for periodic checks.
 describe("doorhook when its file fails", { concurrent: true }, () => {
   live(
     "another process locks it for some seconds",

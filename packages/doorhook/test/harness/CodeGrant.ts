@@ -1,6 +1,6 @@
 /**
- * The authorization code grant (RFC 6749 section 4.1) without a library, for tests that stop between its steps or use a
- * client of their own.
+ * The authorization code grant (RFC 6749 section 4.1) without a library, for tests that stop between its steps or use
+ * special clients.
  */
 
 /** The parameters that identify a client. */

@@ -13,8 +13,8 @@ import { directory, tokensOf } from "./KnownDirectory.ts"
 import { createIntegration } from "./ThirdParty.ts"
 
 /**
- * Short times, so that another process soon sends the deliveries of a dead one. The lease is the shortest that doorhook
- * allows with this timeout. There are enough attempts for receivers that answer late on a busy machine.
+ * Short times, so that another process soon sends the deliveries of a killed process. The lease is the shortest that
+ * doorhook allows with this timeout. There are 50 retries, because receivers might answer late on a busy machine.
  */
 const impatience = {
   ackTimeout: "1s",

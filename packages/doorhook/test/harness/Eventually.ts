@@ -9,7 +9,7 @@ const patience = "2 minutes"
 /** Time limit for tests that wait for conditions, in milliseconds. */
 export const testPatience = 300_000
 
-/** Fails after the time limit, with a message that says what was expected and what `known` returns. */
+/** Runs an effect. Fails after the time limit, with a message that contains `what` and the result of `known`. */
 export const within = <A, E, R>(
   what: string,
   coming: Effect.Effect<A, E, R>,

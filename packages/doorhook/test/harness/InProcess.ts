@@ -61,7 +61,7 @@ export const runHere = Effect.fnUntraced(function* (
 export interface RunningHere {
   readonly stdout: () => string
   readonly stderr: () => string
-  /** The match of the pattern that shows that the command is ready. */
+  /** The match of the pattern `ready` in the output. */
   readonly ready: RegExpExecArray
 }
 

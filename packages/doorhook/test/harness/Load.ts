@@ -22,7 +22,7 @@ export interface Load {
   readonly keyed: ReadonlyMap<number, string>
   /** Number of calls that were cut off after the connection was accepted. */
   readonly brokenOff: () => number
-  /** Number of events in calls without a response, because the service died. */
+  /** Number of events in calls that got no response because the service died. */
   readonly unanswered: () => number
   /** Duration of the slowest call, in milliseconds. */
   readonly slowest: () => number

@@ -1,5 +1,5 @@
 /**
- * The host ends a user's grants, for example after a password change or a lost phone, in every kind of store.
+ * The host ends a user's grants, for example after a password change. Tested with every kind of store.
  */
 import { assert, describe } from "@effect/vitest"
 import { Effect, Schema } from "effect"

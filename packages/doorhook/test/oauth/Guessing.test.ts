@@ -52,7 +52,7 @@ live(
       for (let n = 0; n < 20_050; n++) await ask(`made up ${n}`, "guess")
       for (let n = 0; n < 500; n++) await logIn(`made up ${n}`, "guess")
       await expectBlocked()
-      // 400 is about the code, which is wrong; the client's credentials are accepted.
+      // The status is 400 because the code is wrong. The client's credentials are accepted.
       assert.strictEqual(await ask(client.client_id, client.client_secret, elsewhere), 400)
       assert.strictEqual(await logIn("admin", "right", elsewhere), 303)
     })

@@ -88,8 +88,8 @@ describe.each(["memory", "tokens.db"])("on %s", (database) => {
       }
     })
 
-    // A client without a secret is locked out. The first use of a rotated token retires its predecessor
-    // (docs/decisions.md), so later workers count as thieves.
+    // This is not true of a client without a secret. Once a new access token is used, the old refresh token is retired
+    // (docs/decisions.md), and a worker that still uses the old token counts as a thief.
     if (credentials.client_id === "p1") return
     it("is not locked out if each of its workers refreshes separately and uses its token immediately", async () => {
       const { refresh_token } = await takeTokens()

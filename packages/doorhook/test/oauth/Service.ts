@@ -63,7 +63,7 @@ export const apiStatus = async (url: string, token: unknown): Promise<number> =>
   return response.status
 }
 
-/** Returns the reason for which a promise rejects. */
+/** Returns the error with which a promise rejects. */
 export const rejection = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => assert.fail("it was not refused"),

@@ -1,6 +1,6 @@
 /**
  * The whole life of a grant with simple-oauth2, whose default paths are the documented ones. If a response has no
- * refresh token, the library forgets the old one. It accepts only JSON as the response to a revocation.
+ * refresh token, the library forgets the old one. The library accepts only JSON as the response to a revocation.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Predicate } from "effect"

@@ -1,5 +1,6 @@
 /**
- * The deployment files. The programs that read them accept them, if installed, and the commands in them work.
+ * The deployment files. Each file is accepted by the program that reads it, if this program is installed. The commands
+ * in the files work.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -50,7 +51,7 @@ describe("deployment files, read by their own programs", () => {
   for (const unit of ["doorhook.service", "doorhook-worker@.service"]) {
     it.live.runIf(isThere("systemd-analyze", "--version"))(`systemd accepts ${unit}`, () =>
       Effect.gen(function* () {
-        // A missing program would be an error, and Node.js might be installed elsewhere on this machine.
+        // systemd-analyze fails if a program is missing, and Node.js might be installed elsewhere on this machine.
         const here = join(yield* temporaryFolder, unit)
         writeFileSync(here, read(unit).replaceAll("/usr/bin/node", process.execPath))
         const answer = check("systemd-analyze", ["verify", "--man=no", "--recursive-errors=no", here])

@@ -136,7 +136,7 @@ export const describeExamples = (packed: string, folder: string, server: TestSer
         assert.strictEqual(yield* post(`${url}/doors/12/open`, { cookie }), 404)
         const opened = post(`${url}/doors/11/open`, { cookie })
         assert.include(yield* receives(url, token, opened), '"access_point":{"id":11,"name":"Front door"}')
-        // If the event can't be published, the host's own row is rolled back too.
+        // If the event can't be published, the host's own row is also rolled back.
         yield* sql(closed)
         assert.strictEqual(yield* opened, 500)
         assert.deepStrictEqual(yield* sql("SELECT count(*)::int AS entries FROM entries"), [{ entries: 1 }])
@@ -197,7 +197,7 @@ export const describeExamples = (packed: string, folder: string, server: TestSer
         ])
         const fill = (text: string): string =>
           [...filled].reduce((before, [name, value]) => before.replaceAll(name, value), text)
-        /** Runs the command block of the page that calls this path. */
+        /** Runs the page's command block that calls this path. */
         const call = (path: string) =>
           Effect.promise(async () => {
             const block = commands.find((text) => text.includes(path)) ?? ""

@@ -29,7 +29,7 @@ const allOf = (name: string): ReadonlyArray<string> =>
 
 const argumentsOf = (text = "[]") => Schema.decodeUnknownSync(Schema.Array(Schema.String))(JSON.parse(text))
 
-/** Whether a step has already been done to make the archives in `packed`. */
+/** Whether a step was already done when the archives in `packed` were made. */
 const isDone = (command: string): boolean => /^(npm ci|mkdir \/packed|npm run pack)/.test(command)
 
 /** Tests the image with the archives in the folder `packed`. */

@@ -38,7 +38,7 @@ const namedMetrics = new Set(
   objectsWith("expr", [dashboard, rules]).flatMap(({ expr }) => String(expr).match(/doorhook_[a-z0-9_]+/g) ?? [])
 )
 
-/** Returns the data point of a gauge that has this value. */
+/** Returns a gauge's data point with this value. */
 const pointIn = (metric: unknown, value: number): unknown =>
   objectsWith("asDouble", metric).find(({ asDouble }) => asDouble === value)
 

@@ -1,6 +1,6 @@
 /**
  * Read access to buildings, tenants and their events, which the document lists as protected resources (section 1).
- * Clients use these routes to find ids, and to look up the events that webhooks were about.
+ * Clients use these routes to find ids, and to fetch events that were sent as webhooks.
  */
 import {
   BuildingId,
@@ -211,7 +211,7 @@ export const makePremisesRoutes = Effect.fnUntraced(function* ({ open, operation
 
   /**
    * The networks that webhooks are sent from, for address filters in front of receivers (document section 5). This
-   * route needs no token, because the administrators of filters might have no user account.
+   * route needs no token, because administrators of such filters might have no user account.
    */
   const sources = open(
     "webhook sources.list",

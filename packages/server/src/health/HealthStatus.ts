@@ -17,11 +17,14 @@ export interface HealthStatus extends DispatcherStatus {
   readonly oldest_due_age_ms: number | null
   /** Whether the store accepted a change within the last second. */
   readonly writable: boolean
-  /** Why the store refuses all changes; null if it does not. */
+  /** Why the store refuses all changes; null if it does not refuse them. */
   readonly store_trouble: string | null
 }
 
-/** Queries the store. If the query fails or takes longer than `patience` milliseconds, logs this and returns null. */
+/**
+ * Queries the store. If the query fails or takes longer than `patience` milliseconds, logs the failure and returns
+ * null.
+ */
 export const askStore = <A, R>(
   ask: Effect.Effect<A, StoreError, R>,
   patience: number

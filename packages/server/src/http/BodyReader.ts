@@ -69,7 +69,7 @@ export const makeBodyReader = (
 
   return {
     read: (source, limit, done) => {
-      // Refuse a body that is declared too long without reading any of it.
+      // Refuse a body whose declared length is too long, without reading any of it.
       if (source.declared !== null && source.declared > limit) {
         done(Exit.fail(new BodyTooLarge({ limit })))
         return () => undefined

@@ -11,7 +11,7 @@ import { failure } from "./Failures.ts"
 export type BearerToken =
   /** No header, a scheme without a token, or another scheme. */
   | { readonly _tag: "Absent" }
-  /** A text with characters that no access token has. */
+  /** The token has characters that no access token contains. */
   | { readonly _tag: "Malformed"; readonly token: string }
   | { readonly _tag: "Token"; readonly token: string }
 
@@ -54,8 +54,8 @@ export const insufficientScope = (scope: string): RequestFailure =>
   )
 
 /**
- * Matches several credentials in one header. The pattern looks for schemes, because a single credential may contain
- * commas too.
+ * Matches several credentials in one header. The pattern looks for schemes, because a single credential may also
+ * contain commas.
  */
 const several = /^(?:basic|bearer)\s[^,]*,\s*[\w-]+\s|,\s*(?:basic|bearer)\s/i
 

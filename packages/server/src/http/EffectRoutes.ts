@@ -54,7 +54,7 @@ const bodyOf = (
           onFailure: (error) =>
             Effect.sync(() => {
               const isTooLarge = error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
-              // One byte too many, so the route refuses the body in its own format.
+              // Passes one byte too many, so the route refuses the body in its own format.
               if (isTooLarge) chunk(new Uint8Array(maxBody + 1))
               else end(false)
             })
@@ -89,7 +89,7 @@ const responseOf = ({ body, headers, status }: Answer): HttpServerResponse.HttpS
     : HttpServerResponse.uint8Array(body, options)
 }
 
-/** Fails like the router itself for a path without a route. */
+/** Fails as the router does for a path without a route. */
 const notFound = (request: HttpServerRequest.HttpServerRequest) =>
   Effect.die(new HttpServerError.HttpServerError({ reason: new HttpServerError.RouteNotFound({ request }) }))
 
@@ -111,8 +111,8 @@ const unlogged = HttpRouter.middleware(
 
 /**
  * Adds all routes to the caller's own router. The router's other routes are not affected. A router decodes
- * `/%6fperator/events` to `/operator/events`. Therefore doorhook checks the original path, and answers it only if it is
- * spelled exactly and below the public URL.
+ * `/%6fperator/events` to `/operator/events`. Therefore doorhook checks the original path. It answers only paths below
+ * the public URL in their exact spelling.
  */
 export const routesOf = <E, R>(
   surface: Layer.Layer<HttpSurface, E, R>
@@ -137,7 +137,7 @@ export const routesOf = <E, R>(
         return Effect.map(answer(incomingOf(request, target, run)), responseOf)
       })
       const prefixes = [...ownPrefixes, `${metadataPath}/`] as const
-      // A wildcard route matches the path without the wildcard too.
+      // A wildcard route also matches the path without the wildcard.
       const paths = ownPaths.filter((path) => !prefixes.some((prefix) => prefix === `${path}/`))
       for (const path of [...paths, ...prefixes.map((prefix) => `${prefix}*` as const)]) {
         yield* router.add("*", path, handler)

@@ -105,7 +105,7 @@ const isBelow = (path: string, prefix: string): boolean =>
   path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === "/")
 
 /**
- * Request headers that browsers may send across origins. `exposedHeaders` are the response headers that they may read.
+ * Request headers that browsers may send across origins. `exposedHeaders` are the response headers that pages may read.
  */
 const preflightHeaders = {
   "access-control-allow-headers": "authorization, content-type, accept, idempotency-key, if-match, x-request-id",
@@ -146,7 +146,7 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
   const addressOf = makeClientAddress(trustedProxies, fork)
   const origins = new Set(browserOrigins)
 
-  /** Returns the failure format for an address without a route, which is that of neighbouring routes. */
+  /** Returns the failure format for an address without a route: the format of neighbouring routes. */
   const neighbours = (path: string): Face => {
     if (isBelow(path, "/v4")) return faces.api
     return isBelow(path, "/oauth") || isBelow(path, "/.well-known/oauth-authorization-server") ? faces.oauth : jsonFace
@@ -361,7 +361,7 @@ const maxDiscarded = 64 * 1_024
 /** How long a client has to read an answer before its connection is closed, in milliseconds. */
 const closeGrace = 1_000
 
-/** Closes a connection in such a way that a client that is still sending can read the answer. */
+/** Closes a connection gently: a client that is still sending can read the answer. */
 const closeGently = (socket: Socket): void => {
   if (socket.destroyed) return
   socket.end()

@@ -38,8 +38,8 @@ export interface ListenerOptions {
 }
 
 /**
- * Node's own request timeout exceeds the timeouts of head and body by this time, in milliseconds, so that doorhook can
- * answer a slow request first.
+ * How much longer Node's request timeout is than the timeouts of head and body together, in milliseconds. doorhook
+ * therefore answers a slow request before Node does.
  */
 const grace = 5_000
 

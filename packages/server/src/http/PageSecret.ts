@@ -2,7 +2,7 @@
  * The secret that signs portal links, their sessions and form tokens.
  *
  * Each database has one secret, created at the first start. Processes cache the secret for at most two seconds, so
- * replacing it invalidates earlier signatures in all processes.
+ * replacing it invalidates earlier signatures in all processes within this time.
  */
 import { Crypto, SettingStore } from "@doorhook/core"
 import type { StoreError } from "@doorhook/core"

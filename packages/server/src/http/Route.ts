@@ -163,9 +163,9 @@ export const makeTable = (routes: ReadonlyArray<Route>): ((path: string) => Matc
 }
 
 /**
- * Whether a path has its canonical spelling. Rules in a proxy in front (`deny /operator/`) rely on this. A canonical
- * path starts with a slash, percent-encodes no character without need (RFC 3986 section 2.3), and has no suffix that
- * some routers remove (`;...`, `#...`). Paths for operators must not end in a slash.
+ * Whether a path has its canonical spelling. Rules like `deny /operator/` in a proxy in front of doorhook rely on this.
+ * A canonical path starts with a slash, percent-encodes no character without need (RFC 3986 section 2.3), and has no
+ * suffix that some routers remove (`;...`, `#...`). Paths for operators must not end in a slash.
  */
 export const isPlainlySpelled = (path: string): boolean => {
   if (!path.startsWith("/") || path.includes(";") || path.includes("#")) return false

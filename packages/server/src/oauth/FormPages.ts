@@ -1,7 +1,7 @@
 /**
  * The pages of the authorize step. The login and consent forms name the application, the requested access and the
- * destination, and have two buttons: allow and deny. The other pages end this step. All pages work without scripts, on
- * phones, with screen readers and with password managers.
+ * destination, and have two buttons: allow and deny. The other pages end the authorize step. All pages work without
+ * scripts, on phones, with screen readers and with password managers.
  */
 import type { AuthorizeRequest } from "@doorhook/core"
 import { codeLifetimeSeconds, Html, outOfBandUri, publicScope } from "@doorhook/core"

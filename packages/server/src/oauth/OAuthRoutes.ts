@@ -26,7 +26,7 @@ const jsonHeaders = { "content-type": "application/json", ...confidential }
 const isErrorCode = Schema.is(Schema.Union([OAuthErrorCode, Schema.Literal("temporarily_unavailable")]))
 
 /**
- * Returns the OAuth error code for a failure. A code that OAuth does not define is replaced according to the status.
+ * Returns the OAuth error code for a failure. If OAuth does not define the failure's code, chooses one by the status.
  */
 const codeOf = ({ errors, status }: RequestFailure): string => {
   const [{ code }] = errors

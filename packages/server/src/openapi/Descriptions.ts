@@ -138,8 +138,8 @@ const Resource = IntegrationResource.annotate({ identifier: "Integration" })
 const Status = Schema.Literals(["enabled", "disabled"])
 
 /**
- * Schemas of the documents that clients send. They allow only declared resource types, whereas answers may contain
- * types from earlier configurations too.
+ * Schemas of the documents that clients send. They allow only declared resource types. Answers may also contain types
+ * from earlier configurations.
  */
 const documentsOf = (types: ResourceTypeTable) => {
   const actions = new Set([...types.values()].flatMap((definition) => definition.actions))

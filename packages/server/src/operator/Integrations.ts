@@ -45,8 +45,8 @@ export const OperatorIntegrationDocument = Schema.Struct({
   /** Start of the current failure, and the number of warnings about it; null if the integration is not failing. */
   failing: Schema.NullOr(Schema.Struct({ since: Schema.String, warnings: Schema.Finite })),
   /**
-   * When this process began to send the integration's waiting retries early, after the receiver recovered; null if it
-   * is not doing so.
+   * When this process began to send the integration's waiting retries early, after the receiver recovered; null
+   * otherwise.
    */
   catching_up: Schema.NullOr(Schema.Struct({ since: Schema.String })),
   /** This integration's own settings, which override the service's settings. */
@@ -76,7 +76,7 @@ const TestSentDocument = Schema.Struct({
   /** The delivery's id, for `deliveries.show`. */
   delivery_id: Schema.String,
   event_id: Schema.String,
-  /** The event's type, which is one that the integration is bound to. */
+  /** The event's type. The integration is bound to this type. */
   resource_type: Schema.String
 })
 export type TestSentDocument = typeof TestSentDocument.Type

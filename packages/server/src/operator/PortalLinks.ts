@@ -19,7 +19,7 @@ import { Base64Url } from "effect/encoding"
 import { PageSecret } from "../http/PageSecret.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
 
-/** A link and its expiry (ISO 8601 UTC). The session of an opened link expires at the same time. */
+/** A link and its expiry (ISO 8601 UTC). A session that the link opens expires when the link does. */
 export const PortalLink = Schema.Struct({ url: Schema.String, expires_at: Schema.String })
 export type PortalLink = typeof PortalLink.Type
 

@@ -161,8 +161,8 @@ ${
   })
 
   /**
-   * Sends deliveries again and returns their number. Skips deliveries whose integration accepts none; fails if all are
-   * skipped.
+   * Sends deliveries again and returns their number. Skips deliveries whose integration is disabled or deleted. Fails
+   * if all are skipped.
    */
   const resend = Effect.fnUntraced(function* (ids: ReadonlyArray<DeliveryId>) {
     let sent = 0

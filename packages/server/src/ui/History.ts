@@ -60,8 +60,8 @@ export class History extends Context.Service<
         samples = [...samples.filter(({ at }) => at >= taken.at - keptFor && at <= taken.at), taken]
       })
       const run = Effect.runForkWith(yield* Effect.context<never>())
-      // Uses a Node timer, because Effect's clock can be virtual and jump ahead by a year, which would take millions of
-      // samples.
+      // Uses a Node timer, because Effect's clock can be virtual. If it jumped ahead by a year, millions of samples
+      // would be taken.
       yield* Effect.acquireRelease(
         Effect.sync(() => setInterval(() => run(take), sampleEvery).unref()),
         (timer) => Effect.sync(() => clearInterval(timer))

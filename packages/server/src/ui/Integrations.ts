@@ -60,8 +60,8 @@ const perPage = 25
 const latest = 12
 
 /**
- * Maximum number of tests per minute that an owner may send to an integration. Low, so that tests put no load on the
- * receiver.
+ * Maximum number of tests per minute that an owner may send to an integration. The limit is low, so that tests put
+ * little load on the receiver.
  */
 const testsPerMinute = 5
 

@@ -8,7 +8,7 @@ import { Base64 } from "effect/encoding"
 import type { Answer } from "../http/Route.ts"
 import { formLook, listLook } from "./Styles.ts"
 
-/** Headers of every answer that can contain a code, a token, or a link to one. */
+/** Headers of every answer that can contain a code, a token, or a link with a token. */
 export const confidential = {
   "cache-control": "no-store",
   pragma: "no-cache",

@@ -96,7 +96,7 @@ ${
   }
 }
 
-/** Texts for the results of forms, by the word for each result in the query of the next page. */
+/** Texts for the results of forms. Each key is the value of `done` in the query of the next page. */
 const done = {
   sent: "done_sent",
   recovered: "done_recovered",

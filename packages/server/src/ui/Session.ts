@@ -1,6 +1,6 @@
 /**
  * Sessions of visitors: operators, owners who are logged in here or at the host, and holders of a link to one
- * integration. This file makes form tokens too, which prove that a form was shown to the browser that submits it.
+ * integration. This file also makes form tokens, which prove that a form was shown to the browser that submits it.
  *
  * Sessions are signed cookies and not stored on the server. A session ends after twelve hours or when the page secret
  * is replaced. An operator's session also ends when the operator key changes. No cookie contains the key itself.

@@ -5,11 +5,11 @@
  */
 const main = document.querySelector("main")
 
-/** Attributes that a refresh does not change, so that what the visitor has opened or ticked stays that way. */
+/** Attributes that a refresh does not change, because they show what the visitor has opened or ticked. */
 const kept = new Set(["open", "checked"])
 
 /**
- * Changes a node to equal another one. Only differences are touched, so focus, selection and open parts are kept.
+ * Changes a node to equal another one. Only the differences are changed, so focus, selection and open parts are kept.
  * @param {Node} old
  * @param {Node} now
  */
