@@ -67,9 +67,9 @@ const makeJudge = (description: unknown) => {
   }
 }
 
-/** Statuses that can't be provoked from outside. */
+/** Whether no request can provoke a status. */
 const unprovoked = ({ id }: Operation, status: string): boolean => {
-  // Only a defect causes a 500, and no request causes one in these operations.
+  // A 500 needs a defect, and no request causes one in these operations.
   if (status === "500") return !/ integrations\.(?!list)/.test(id)
   // These operations fail with 503 only if the directory fails, which it does not in these tests.
   return status === "503" && /^(?:buildings|tenants)\./.test(id)

@@ -1,7 +1,7 @@
 /**
  * Cancels all active deliveries of an integration, even a million of them.
  *
- * Moving all their rows in one transaction would block the settlements in that transaction, and would time out.
+ * Moving all their rows in one transaction would block the settlements that share the transaction, and would time out.
  * Instead, a row in `endings` (an "ending") says that all deliveries of the integration up to an id are cancelled, and
  * everything that reads `queue` respects it. Later, any process that has the database open moves the rows in batches
  * and counts them. Until then, the counts add the rows that `endings` covers.
@@ -24,7 +24,7 @@ import * as Statements from "./statements/CancellationStatements.ts"
 /** A state of an active delivery. */
 type ActiveState = (typeof states)[number]
 
-/** The rows of an ending to move: the first `limit` in a state after an id, in order of id. */
+/** Rows of an ending to move: the first `limit` rows in a state after an id, in order of id. */
 interface Part {
   readonly integration: IntegrationId
   readonly state: ActiveState

@@ -3,7 +3,8 @@
  *
  * These locks exclude other changes of an integration's status and failure state, but not publications, because a host
  * may publish in a transaction that stays open, and settlements must not wait for it. A transaction with one of these
- * locks takes the lock that excludes publications only if it is free. Otherwise it postpones the part that needs it.
+ * locks takes the stronger lock, which excludes publications, only if it is free. Otherwise the transaction postpones
+ * the part that needs the stronger lock.
  *
  * To avoid deadlocks, a transaction never waits for one integration while it has locked another. If an integration is
  * locked, the transaction rolls back, waits for that lock and starts again.
@@ -35,7 +36,7 @@ export interface LockedRow extends SubjectRow {
 
 /**
  * Reads integrations, and locks `suspects` and all that are failing or disabled. Fails with `TakenBack` if another
- * transaction has locked one for which `isAffected` is true. Must run inside `withLocks`.
+ * transaction has locked an integration for which `isAffected` is true. Must run inside `withLocks`.
  */
 export const lockSubjects = Effect.fnUntraced(function* (
   sql: Sql,

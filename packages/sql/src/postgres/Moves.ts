@@ -66,7 +66,8 @@ export const endedEntries = (sql: Sql, ids: ReadonlyArray<DeliveryId>): Answer<R
 
 /**
  * Locks deliveries until the transaction ends and returns their rows. Locks active ones before ended ones. A delivery
- * that ends in between is still found; one that is revived in between is missing, like an unknown one.
+ * that ends in between is still found. A delivery that is revived in between is missing from the result, like an
+ * unknown id.
  */
 export const entriesOf = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<DeliveryId>) {
   const active: ReadonlyArray<StandingRow> = yield* queuedEntries(sql, ids, ids)

@@ -75,7 +75,7 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
       loadCancellations()
     }
 
-    /** Makes deliveries due that an ended process had kept. */
+    /** Makes due the deliveries that an ended process had kept. */
     const recover = () => {
       load()
       q.recoverLeases.run(state.low)

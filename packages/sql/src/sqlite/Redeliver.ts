@@ -67,8 +67,8 @@ export const makeRedeliver = (
   }
 
   /**
-   * Makes a batch of an integration's deliveries after an id due. Returns their number and the id to continue after;
-   * null if the integration is disabled or deleted.
+   * Makes due a batch of an integration's deliveries that follow an id. Returns their number and the id to continue
+   * after; null if the integration is disabled or deleted.
    */
   const redeliverSome = (id: IntegrationId, since: number, now: number, after: number) => {
     if (statusOf(id) === undefined || statusOf(id) === "disabled") return null

@@ -68,7 +68,7 @@ const defaultBusyTimeout = 2_000
  */
 const busyStep = 25
 
-/** Maximum number of cached prepared statements. More than the number of different statements. */
+/** Maximum number of cached prepared statements. It exceeds the number of different statements. */
 const maxPrepared = 256
 
 /** Error for a parameter of a type that SQLite does not support. */
@@ -246,7 +246,7 @@ interface Connected {
   readonly durably: Durably
   /** Waits until a transaction is on disk. Takes the numbers of changed rows before and after it. */
   readonly syncedTo: (before: number, changed: number) => Effect.Effect<void, SqlError>
-  /** Why statements are refused; null if they are accepted. `reads` says that the statement only reads. */
+  /** Why statements are refused; null if they are accepted. `reads`: whether the statement only reads. */
   readonly refusal: (reads: boolean) => SqlError | null
   readonly health: typeof StoreHealth.Service
 }

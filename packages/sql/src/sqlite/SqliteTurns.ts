@@ -51,8 +51,8 @@ export class SqliteTurns extends Context.Service<
 >()("@doorhook/sql/SqliteTurns") {}
 
 /**
- * Maximum number of rows changed by one transaction, and by the other changes in a transaction with urgent ones: about
- * 10 ms and 2 ms of work.
+ * Maximum number of rows that one transaction changes (about 10 ms of work), and that other changes may add to a
+ * transaction with urgent ones (about 2 ms).
  */
 const maxRows = 1_000
 const maxRowsBesideUrgent = 250

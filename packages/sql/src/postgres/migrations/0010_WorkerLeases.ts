@@ -11,7 +11,7 @@ import { SqlClient } from "effect/sql"
 import { nowInMillis } from "./PublishFunction.ts"
 
 const statements: ReadonlyArray<string> = [
-  // The order in which calls lock the tables. Waits for running calls of older versions.
+  // Locks the tables in the order in which calls lock them, and waits for running calls of older versions.
   `LOCK TABLE integrations, queue, deliveries, workers, tallies IN ACCESS EXCLUSIVE MODE`,
 
   // Consecutive failures, and the time before which the receiver accepts no requests (Retry-After).
