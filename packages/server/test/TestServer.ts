@@ -89,7 +89,7 @@ export class Controls extends Context.Service<
     status: DispatcherStatus
     /** Effect that runs after the secret is read and before it is returned. */
     secretRead: Effect.Effect<void>
-    /** The number of transactions that probed whether the store accepts changes. */
+    /** Number of transactions that tested whether the store accepts changes. */
     probes: number
     /** Integrations whose cached state the dispatcher dropped. */
     readonly forgotten: Array<IntegrationId>

@@ -189,7 +189,10 @@ const leftOver = (trace: Trace, of: ReadonlyMap<string, ReadonlyArray<TracedDeli
   })
 }
 
-/** Whether an integration of the remaining deliveries changed at `since` or later. Its change may have ended them. */
+/**
+ * Whether an integration of the remaining deliveries changed at `since` or later. Such a change may have ended
+ * deliveries.
+ */
 const wasCancelledLately = (trace: Trace, left: ReadonlyArray<TracedDelivery>, since: number): boolean =>
   left.some(({ integration_id }) => trace.integrations.get(integration_id)?.some(({ at }) => at >= since) === true)
 

@@ -1,7 +1,7 @@
 /**
  * A connection to the server that fails when an answer takes too long.
  *
- * Without this limit, a connection to a frozen server or through a network that drops everything would wait forever.
+ * Without a time limit, a connection to a frozen server or through a network that drops everything would wait forever.
  * TCP keep-alive does not detect a frozen server, whose kernel still acknowledges packets. The timers use real time,
  * never a test clock.
  */

@@ -292,5 +292,5 @@ export const insertNotification = `INSERT INTO notices (kind, integration_id, sc
 export const notifications = (ofIntegration: boolean, newest: boolean): string => `SELECT ${notification} FROM notices
   WHERE id ${newest ? "<" : ">"} ?1 ${ofIntegration ? "AND integration_id = ?3" : ""}
   ORDER BY id ${newest ? "DESC" : "ASC"} LIMIT ?2`
-/** Deletes those of the oldest notifications, up to a limit, that are from before a time. */
+/** Deletes notifications from before a time. Examines only the oldest notifications, up to a limit. */
 export const deleteNotifications = `DELETE FROM notices WHERE id IN (SELECT id FROM notices ORDER BY id LIMIT ?) AND at < ?`

@@ -97,7 +97,7 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, listedAt, lock, loc
     newestNotificationsOfIntegration:
       text(`SELECT id, kind, integration_id, scope_type, scope_id, at, details FROM notices
       WHERE integration_id = ? AND id < ? ORDER BY id DESC LIMIT ?`),
-    /** Deletes those of the oldest notifications, up to a limit, that are from before a time. */
+    /** Deletes notifications from before a time. Examines only the oldest notifications, up to a limit. */
     deleteNotifications: text(`DELETE FROM notices
       WHERE id IN (SELECT id FROM notices ORDER BY id LIMIT ? ${lockFree}) AND at < ?`)
   }

@@ -44,8 +44,8 @@ const scoped = `SELECT id, version FROM integrations WHERE scope_type = 'buildin
  *
  * Stores nothing if a matched integration was deleted or changed, or is disabled although a delivery requires it
  * enabled. Otherwise the matched integrations stay locked until the transaction ends. If the integrations of the
- * events' scopes differ from the candidates ($38, by id) in number or version ($39), it also stores nothing, and
- * returns one row without an id.
+ * events' scopes differ from the candidates ($38, by id) in number or version ($39), the statement also stores nothing,
+ * and returns one row without an id.
  *
  * Returns the ids of the deliveries, or one null if there are none.
  */
@@ -354,8 +354,8 @@ export const endedStandings = `SELECT ${identity}, state, reason, attempts, earl
   FROM deliveries WHERE id = ANY($1) ORDER BY id FOR UPDATE`
 
 /**
- * SQL that joins parameter rows with the rows of a table by id, with the parameters as the outer side. Otherwise a plan
- * made for a small table would scan all of it.
+ * SQL that joins parameter rows with the rows of a table by id, with the parameters as the outer side. In another join
+ * order, a plan made for a small table would scan the whole table.
  */
 const rowsOf = (table: string, given: string): string =>
   `CROSS JOIN LATERAL (SELECT ctid AS place FROM ${table} WHERE id = ${given}.id OFFSET 0) AS old`

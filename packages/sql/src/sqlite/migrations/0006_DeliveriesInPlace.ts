@@ -29,8 +29,8 @@ const schema: ReadonlyArray<string> = [
     attempt_detail TEXT,
     attempt_excerpt TEXT
   ) STRICT`,
-  // Lists the deliveries of each integration. Filled for thousands at a time, unlike an index, which each publication
-  // would write.
+  // Lists the deliveries of each integration. Filled with thousands of deliveries at a time. An index would be written
+  // by every publication.
   `CREATE TABLE deliveries_of (
     integration INTEGER NOT NULL,
     delivery INTEGER NOT NULL,
