@@ -51,7 +51,10 @@ export type Ending<A> =
       readonly isOpen: boolean
     }
 
-/** Operations that change an integration. Once they are answered, the process's own dispatcher has the change. */
+/**
+ * Operations that change an integration. Once such an operation is answered, the process's own dispatcher has the
+ * change.
+ */
 const changesIntegration: ReadonlySet<string> = new Set(["patch", "remove", "rotate", "switch"])
 
 /** Parts to break in a test of the checks. */

@@ -30,7 +30,7 @@ const operations: ReadonlyArray<Operation> = [
 
 const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
 
-/** Bodies that are tried with every operation. Most operations refuse most of them. */
+/** Bodies that are tried with every operation. Most operations refuse most of these bodies. */
 const bodies = [
   undefined,
   "",

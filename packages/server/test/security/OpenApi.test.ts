@@ -302,7 +302,7 @@ describe("the OpenAPI description", () => {
         await away.stop()
         await broken.stop()
       }
-      // This is last, because too many guesses lock the client out.
+      // These requests come last, because too many guesses lock the client out.
       for (const { id, method, responses } of operations.filter((each) => each.responses["429"] !== undefined)) {
         const wrong = { ...authorizeC1, client_secret: "wrong", token: "x", grant_type: "refresh_token" }
         const guess = () =>

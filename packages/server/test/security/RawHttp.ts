@@ -58,7 +58,7 @@ export const send = (base: string, raw: RawRequest, deadline = patience): Promis
   })
 }
 
-/** What a connection received, and whether the server closed it. */
+/** Text received on a connection, and whether the server closed the connection. */
 export interface Conversation {
   readonly text: string
   readonly closed: boolean

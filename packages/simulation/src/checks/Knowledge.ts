@@ -27,7 +27,8 @@ export interface Step {
   /** The same after the batch. */
   readonly since_after: number | null
   /**
-   * Number of failed attempts since `since`, including this batch. An acknowledgement in this batch doesn't reset it.
+   * Number of failed attempts since `since`, including this batch. An acknowledgement in this batch doesn't reset the
+   * number.
    */
   readonly failures: number
 }

@@ -119,7 +119,7 @@ interface Signed {
 
 const noKey = new Uint8Array()
 
-/** Returns the signature header that one version of the integration requires when the sender's clock shows `clock`. */
+/** Returns the required signature header for one version of the integration and a time of the sender's clock. */
 const signatureHeader = (
   { previous_secrets, signing_secret }: Pick<Integration, "previous_secrets" | "signing_secret">,
   { body, timestamp, webhook_id }: Signed,

@@ -25,7 +25,7 @@ export interface Storage {
 /** A kind of storage. */
 export interface StorageKind {
   readonly name: string
-  /** Whether only one process at a time has the storage open. The process's leases end with it. */
+  /** Whether only one process at a time has the storage open. If so, leases end with their process. */
   readonly isOwned: boolean
   readonly make: () => Storage
 }

@@ -6,10 +6,10 @@
  * everything that reads `queue` respects it. Later, any process that has the database open moves the rows in batches
  * and counts them. Until then, the counts add the rows that `endings` covers.
  *
- * No delivery is sent to an integration with an ending: it is deleted or disabled, and its ending must be finished
- * before it is enabled or probed. The transaction that begins an ending holds the lock for changes of the integration,
- * so nothing is published to it at the same time. The transaction that finishes an ending keeps the integration locked
- * and disabled, so deliveries published in the meantime are not active.
+ * No delivery is sent to an integration with an ending. The integration is deleted or disabled, and its ending must be
+ * finished before it is enabled or probed. The transaction that begins an ending holds the lock for changes of the
+ * integration, so nothing is published to it at the same time. The transaction that finishes an ending keeps the
+ * integration locked and disabled, so deliveries published in the meantime are not active.
  */
 import type { activeStates as states, DeliveryId, IntegrationId } from "@doorhook/core"
 import { activeStates, runForever } from "@doorhook/core"
@@ -50,7 +50,7 @@ const make = Effect.gen(function* () {
     return ids
   })
 
-  /** Whether this transaction may move rows. Only one transaction at a time may. */
+  /** Whether this transaction may move rows. Only one transaction at a time may move rows. */
   const takeTurn = Effect.map(
     sql.unsafe<{ readonly mine: boolean }>(Statements.takeTurn),
     ([turn]) => turn?.mine === true

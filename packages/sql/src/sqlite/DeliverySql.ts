@@ -8,8 +8,8 @@
 import type { DeliveryFilter } from "@doorhook/core"
 
 /**
- * Codes of stored states. 0 and 2 are open, those above 1 unacknowledged. `delivering` is not stored, because leases
- * are in the owner's memory.
+ * Codes of stored states. Codes 0 and 2 mean open, codes above 1 mean unacknowledged. `delivering` is not stored,
+ * because leases are in the owner's memory.
  */
 export const codes = {
   pending: 0,

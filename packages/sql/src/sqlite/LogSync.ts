@@ -222,8 +222,9 @@ export const makeDurably = (log: LogSync, countChanges: () => number): Durably =
 })
 
 /**
- * Pause before the log is rewritten after a failure, in milliseconds. It doubles after each failure up to the maximum.
- * The maximum is short because publications are refused until the next attempt, even if the disk has recovered.
+ * Pause before the log is rewritten after a failure, in milliseconds. The pause doubles after each failure up to the
+ * maximum. The maximum is short because publications are refused until the next attempt, even if the disk has
+ * recovered.
  */
 const mendPause = 1_000
 const maxMendPause = 4_000

@@ -29,7 +29,7 @@ export const makeRedeliver = (
     newestUnacknowledged: turns.prepare(Sql.newestUnacknowledged)
   }
 
-  /** Makes a delivery in any state due. Returns false if it does not exist. */
+  /** Makes a delivery in any state due. Returns false if the delivery does not exist. */
   const resend = (id: DeliveryId, now: number): boolean => {
     const lease = leases.get(id)
     if (lease !== undefined && isOpen(lease.state)) {

@@ -190,7 +190,7 @@ const makeConnection = (db: DatabaseSync, prepare: Prepare, busyTimeout: number)
  * an open transaction.
  *
  * With a tracer, the read goes through the client, which makes a span. After a failure, the client repeats the read and
- * reports the error. Outside fibers, the tracer is the one with which the database was opened.
+ * reports the error. Outside fibers, the tracer of the fiber that opened the database applies.
  */
 const makeReads = (
   db: DatabaseSync,

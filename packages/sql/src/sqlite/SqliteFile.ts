@@ -25,7 +25,7 @@ export interface FileIdentity {
 
 /**
  * Returns the identity of the file at a path; null without a file. Does not open the file, because closing it would
- * drop locks.
+ * drop this process's locks on it.
  */
 export const identityOf = (path: string): FileIdentity | null => {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false })

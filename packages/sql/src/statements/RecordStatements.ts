@@ -37,8 +37,8 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, listedAt, lock, loc
     // The next statements take ranges of delivery ids. The ranges may include deliveries of other events, so the
     // statements also take event ids.
     /**
-     * Locks the ended deliveries of some events. A transaction that would revive one of them waits, and then finds it
-     * deleted. Cost: one search by id per row.
+     * Locks the ended deliveries of some events. A transaction that would revive such a delivery waits, and then finds
+     * the delivery deleted. Cost: one search by id per row.
      */
     lockEndedOf: text(`SELECT id FROM deliveries WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}
       ORDER BY id ${lock}`),

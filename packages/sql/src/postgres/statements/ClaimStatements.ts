@@ -2,8 +2,8 @@
  * Statements that find and lease the deliveries that a claim can take.
  *
  * The index `queue_due` (lane, integration_id, due_at, id) contains the active deliveries that are not leased.
- * `waiting` skips through it from integration to integration and reads the first entry of each. `firstDue` reads the
- * first due entries of the chosen integrations. The cost of both does not depend on the size of the backlog.
+ * `waiting` skips through the index from integration to integration and reads the first entry of each. `firstDue` reads
+ * the first due entries of the chosen integrations. The cost of both does not depend on the size of the backlog.
  */
 
 /** The first due time per lane and integration, for integrations with waiting deliveries and no ending. */

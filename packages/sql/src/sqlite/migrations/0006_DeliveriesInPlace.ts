@@ -57,8 +57,8 @@ const schema: ReadonlyArray<string> = [
     beat_at INTEGER NOT NULL
   ) STRICT`,
 
-  // A row cancels all open deliveries of an integration up to an id, which then count as cancelled. Their rows are
-  // updated later in batches.
+  // A row cancels all open deliveries of an integration up to an id. These deliveries count as cancelled, and their own
+  // rows are updated later in batches.
   `CREATE TABLE cancellations (integration INTEGER PRIMARY KEY, last_delivery INTEGER NOT NULL, reason TEXT NOT NULL) STRICT`
 ]
 
