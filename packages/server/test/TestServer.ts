@@ -82,14 +82,14 @@ export class Controls extends Context.Service<
     readonly names: Map<string, ReadonlyArray<string>>
     /** Effect that name lookups wait for. */
     lookup: Effect.Effect<void>
-    /** How reading an integration or claiming due deliveries fails. */
+    /** Fault that the store, the directory or the publisher simulates. */
     fault: "none" | "store" | "unreadable" | "lost_answer" | "read_only" | "silence" | "directory" | "defect" | "busy"
-    /** Completes when the store is called under the fault `silence`. */
+    /** Completed when the store is called under the fault `silence`. That call never returns. */
     readonly asked: Deferred.Deferred<void>
     status: DispatcherStatus
     /** Effect that runs after the secret is read and before it is returned. */
     secretRead: Effect.Effect<void>
-    /** The number of transactions that probed whether the store accepts changes. */
+    /** Number of transactions that tested whether the store accepts changes. */
     probes: number
     /** Integrations whose cached state the dispatcher dropped. */
     readonly forgotten: Array<IntegrationId>

@@ -136,8 +136,8 @@ const publishAround = (world: Simulation): void => {
 }
 
 /**
- * Publishes events under an idempotency key, until the request is answered. Repeats the request up to three times
- * without need, immediately or later, to any process. Sometimes reuses the key for other events.
+ * Publishes events under an idempotency key, with retries until the request is answered. Also sends up to three
+ * needless repeats, immediately or later, to any process. Sometimes reuses the key for other events.
  */
 const publishWithKey = (world: Simulation): void => {
   const { rng, scenario } = world

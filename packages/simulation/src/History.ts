@@ -1,8 +1,8 @@
 /**
- * Append-only history of a simulation: requests to the service and how they ended (invoke, then ok, fail, or info for
- * unknown), what took effect in the store, what receivers saw, and what was broken on purpose.
+ * Append-only history of a simulation: requests to the service and their outcomes (invoke, then ok, fail, or info for
+ * unknown), effects in the store, requests that receivers saw, and injected faults.
  *
- * Checks read only this and the final state of the store.
+ * Checks read only the history and the final state of the store.
  */
 import type {
   Attempt,
@@ -65,7 +65,7 @@ export type Fact =
       readonly now: number
       /** `early_due_at`: regular due time of a delivery that is claimed early, else null. */
       readonly deliveries: ReadonlyArray<{ readonly id: DeliveryId; readonly early_due_at: number | null }>
-      /** Number of deliveries claimed beyond the limit, in total or of one integration. */
+      /** Largest number of deliveries claimed beyond a limit, in total or for one integration; 0 if none. */
       readonly excess: number
     }
   /** A worker's heartbeat took effect in the store. */
@@ -81,10 +81,7 @@ export type Fact =
       /** Deliveries that the worker holds; its other leases end. Null if the heartbeat does not list them. */
       readonly holds: ReadonlyArray<DeliveryId> | null
     }
-  /**
-   * The answer to a heartbeat has reached the engine: when the engine's membership ends, and whether it is still the
-   * same membership.
-   */
+  /** An engine received the answer to a heartbeat: when its membership ends, and whether the membership continues. */
   | {
       readonly kind: "member"
       readonly engine: number

@@ -39,7 +39,7 @@ const services = IntegrationFeed.layer.pipe(
   Layer.provide(NameResolver.layerNone)
 )
 
-/** How an operation ends. `info` means unknown: the store did not confirm, or the process died. */
+/** Outcome of an operation. `info` means unknown: the store did not confirm, or the process died. */
 export type Ending<A> =
   | { readonly kind: "ok"; readonly value: A }
   | {
@@ -51,10 +51,13 @@ export type Ending<A> =
       readonly isOpen: boolean
     }
 
-/** Operations that change an integration. Once they are answered, the process's own dispatcher has the change. */
+/**
+ * Operations that change an integration. Once such an operation is answered, the process's own dispatcher has the
+ * change.
+ */
 const changesIntegration: ReadonlySet<string> = new Set(["patch", "remove", "rotate", "switch"])
 
-/** Parts to break, so that a test can see whether the checks notice. */
+/** Parts to break in a test of the checks. */
 export interface Breakage {
   /** Breaks the store for all engines. */
   readonly store?: (stores: Stores) => Stores
@@ -108,10 +111,13 @@ export class Simulation {
   readonly #number: number
   readonly #events = new Map<EventId, Event>()
   readonly #breakage: Breakage
-  /** Unanswered operations, with their engine and what to do if it dies. */
+  /** Unanswered operations, with their engine and a callback for the engine's death. */
   readonly #open = new Map<number, { readonly engine: SimulatedEngine; readonly end: () => void }>()
   #operations = 0
-  /** Error of the first engine that did not start. A world without engines would pass every check. */
+  /**
+   * Error of the first engine that did not start. The run fails with it, because a world without engines would pass
+   * every check.
+   */
   #unstarted: Error | null = null
 
   constructor(seed: number, { breakage = {}, draw = scenarioOf, storage = sharedMemory }: SimulationOptions) {

@@ -61,7 +61,7 @@ const storage =
   [sharedMemory, sqliteFiles()].find(({ name }) => name === values.store) ?? refuse(`${values.store} is not a store`)
 /** Options that a replay needs besides the seed. */
 const options = `${values.week ? " --week" : ""}${storage === sharedMemory ? "" : ` --store ${storage.name}`}`
-/** Number of failing seeds that ends the run. */
+/** Number of failing seeds after which the run stops. */
 const enough = 20
 
 const startedAt = performance.now()

@@ -158,7 +158,7 @@ export const catchUpVariants: ReadonlyArray<Variant> = [
         ...settled,
         recovered: settled.recovered.map((recovery) => ({ ...recovery, retry_after: null }))
       })),
-      // A single engine remembers the Retry-After of its own requests, so several are needed.
+      // A single engine remembers the Retry-After of its own requests, so the fault shows only with several engines.
       scenario: (scenario) => ({ ...outages(["throttling", "throttling"])(scenario), engines: 3 })
     }
   },

@@ -61,7 +61,7 @@ const switched = Effect.fnUntraced(function* (
 /** Several engines, and integrations that are moved and disabled all the time. */
 const unsteady = within({ publish: 30, burst: 2, change: 20, create: 6, clock: 0 }, {}, { engines: 3 })
 
-/** Receivers that fail for long, and a service that disables them soon. */
+/** Receivers that fail for long, and a service that soon disables their integrations. */
 const failing = within(
   { publish: 40, outage: 4, probe: 20, create: 6 },
   { disableAfter: 8_000 },

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import type { Deliveries, Variant } from "./Breakage.ts"
 import { engine, hour, store, within } from "./Breakage.ts"
 
-/** Makes a store accept the outcomes of any worker as if it had the lease. */
+/** Makes a store accept the outcomes of any worker as if the worker had the lease. */
 const unfenced = (deliveries: Deliveries): Partial<Deliveries> => {
   const workers = new Map<DeliveryId, string>()
   return {

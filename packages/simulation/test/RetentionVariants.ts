@@ -10,7 +10,7 @@ const repeating = within({ keyed: 15, create: 10, kill: 3, storeDown: 4 })
 
 const following = within({ follow: 8, create: 6, publish: 30, change: 6 }, { retention: null })
 
-/** Events that get old while their receivers delay them. */
+/** Events that reach the retention limit while failing receivers delay their deliveries. */
 const aging = within({ publish: 40 }, { retention: 15_000 }, { receivers: ["prompt", "flaky", "dead"] })
 
 /** Ends all active deliveries, which makes them ready to be purged. */

@@ -50,7 +50,7 @@ const thingsIn = (entry: Entry): ReadonlyArray<string> => {
 const wanted: ReadonlyArray<string> = [
   ["delivered", "exhausted", "expired", "cancelled", "skipped"],
   ["killed", "closed", "store", "directory", "clock", "right", "info", "any integration may have changed"],
-  // The store did not carry out the request, or did not say whether it did.
+  // Store calls that were not carried out, and store calls with an unknown outcome.
   ["fail of the store", "info of the store"],
   ["resent", "given_back", "lapsed", "claimed early", "probed", "purged", "feed_read", "KeyReused", "NotProbed"],
   [
@@ -115,7 +115,7 @@ describe("the checks", () => {
       assert.isDefined(seed, `not detected within ${patience} seeds`)
       const { scenario, ...broken } = breakage
       if (seed === undefined || scenario === undefined || Object.keys(broken).length === 0) return
-      // The checks must detect the fault, not the conditions that it needs.
+      // Without the fault, the check must pass under the same conditions.
       assert.isFalse(fails(check, seed, { scenario }))
     })
   }

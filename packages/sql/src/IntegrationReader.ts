@@ -82,7 +82,7 @@ const openHeaders = (row: IntegrationRow, secrets: SecretBox): Read<DeliveryOver
 
 const secret = Schema.Redacted(Schema.String)
 
-/** Decodes a row with a schema, for its error message. */
+/** Decodes an unreadable row with a schema, to get an error message. */
 const explain = Schema.decodeUnknownEffect(
   Schema.Struct({
     ...Integration.fields,

@@ -1,5 +1,6 @@
 /**
- * The SQL call of `doorhook.publish` on PostgreSQL. A host can run it with any client, inside its own transaction.
+ * The SQL call of `doorhook.publish` on PostgreSQL. A host can run the call with any client, inside the host's own
+ * transaction.
  */
 import type { NewEvent } from "@doorhook/core"
 

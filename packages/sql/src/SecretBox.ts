@@ -2,7 +2,7 @@
  * Encrypts ("seals") secrets before they are stored, and decrypts ("opens") them.
  *
  * The cipher is AES-256-GCM, with a key that is not in the database. Without a key, secrets are stored in clear. Sealed
- * secrets have a prefix, so a table can contain both kinds while an operator introduces a key.
+ * secrets have a prefix, so a table can contain sealed and clear secrets while an operator introduces a key.
  */
 import { Effect, Redacted, Schema } from "effect"
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto"

@@ -10,7 +10,7 @@ const isLostAnswer = (error: unknown): boolean =>
   error instanceof SqlError.SqlError &&
   error.reason._tag === "ConnectionError" &&
   error.reason.operation !== "connect" &&
-  // With a severity, the server itself reported the error, so nothing was changed.
+  // An error with a severity comes from the server itself, so nothing was changed.
   !Predicate.hasProperty(error.reason.cause, "severity")
 
 /** Advice for failures other than the database's own; undefined if there is none. */
@@ -48,7 +48,7 @@ export const failAsBegun =
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, StoreError, R> =>
     Effect.mapError(self, (cause) => storeErrorOf(operation, cause, isBegun()))
 
-/** Like `failAs`, but leaves `IdempotencyConflict` unchanged, which is not a database failure. */
+/** Like `failAs`, but does not convert `IdempotencyConflict`, which is not a database failure. */
 export const failAsUnlessTaken =
   (operation: string) =>
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, StoreError | IdempotencyConflict, R> =>

@@ -1,6 +1,6 @@
 /**
- * Deliveries whose due time is beyond the largest valid date, as an earlier version could store it, can still be listed
- * and sent.
+ * Deliveries with a due time beyond the largest valid date can still be listed and sent. An earlier version could store
+ * such times.
  */
 import { DeliveryStore, isoOf, latest } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"

@@ -37,8 +37,8 @@ export const publisher = Layer.fresh(
 type Publish<E, R> = Effect.Effect<number, E, R>
 
 /**
- * Checks that an event is stored for a sound and a damaged integration. The sound one gets it immediately, the damaged
- * one once its row is repaired.
+ * Checks that an event is stored for a sound and a damaged integration. The sound integration gets the event
+ * immediately, the damaged one once its row is repaired.
  */
 export const storesForBoth = Effect.fnUntraced(function* <E, R>(
   tamper: (statement: string) => Effect.Effect<unknown>,

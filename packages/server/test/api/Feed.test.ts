@@ -12,7 +12,7 @@ const created = Effect.gen(function* () {
   return `${path}/${reply.textAt("/data/id")}`
 })
 
-/** Publishes an access log with this data, as text. */
+/** Publishes an access log whose data is the JSON text `data`. */
 const publish = Effect.fnUntraced(function* (data: string) {
   const body = `{"resource_type":"access_log","action":"create","building_id":1,"data":${data}}`
   return (yield* call("POST", "/operator/events", { as: operatorKey, body })).textAt("/events/0/id")

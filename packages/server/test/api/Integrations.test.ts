@@ -194,7 +194,7 @@ describe("integrations over HTTP", () => {
       const strangers = [
         ["other", `/v4/buildings/1/integrations/${id}`],
         ["tenant", `/v4/buildings/1/integrations/${id}`],
-        // The user's own collection, but an integration of another owner.
+        // The collection belongs to the user, the integration to another owner.
         ["other", `/v4/buildings/2/integrations/${id}`],
         ["tenant", `/v4/tenants/101/integrations/${id}`]
       ] as const

@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { call, operatorKey, testServer } from "../TestServer.ts"
 import type { Reply } from "../TestServer.ts"
 
-/** Publishes an event with this data, as text. */
+/** Publishes an event whose data is the JSON text `data`. */
 const publish = Effect.fnUntraced(function* (
   data: string,
   resource_type: "call" | "access_log" = "access_log",

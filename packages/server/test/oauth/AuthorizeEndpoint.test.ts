@@ -30,7 +30,7 @@ const authorizeP1 = {
 
 type Answer = Awaited<ReturnType<Browser["request"]>>
 
-/** Asserts what must be true of every answer of the authorize step. */
+/** Asserts the properties that every answer of the authorize step must have. */
 const assertGuarded = ({ headers }: Answer) => {
   assert.strictEqual(headers.get("cache-control"), "no-store")
   assert.strictEqual(headers.get("referrer-policy"), "no-referrer")

@@ -17,7 +17,7 @@ const discover = (id: string, authentication: client.ClientAuth) =>
     execute: [client.allowInsecureRequests]
   })
 
-/** Leads the user through the login page like a browser. */
+/** Logs the user in like a browser. Returns the URL of the redirect. */
 const logIn = async (url: URL): Promise<URL> => {
   const browser = new Browser(server.url)
   const page = await browser.request(url.href)

@@ -29,7 +29,7 @@ const recorder = () => {
   return { around, lines, traced }
 }
 
-/** A store that loses one answer. */
+/** A store in which looking up a code fails with an unknown outcome. */
 const losing = Layer.mock(TokenStore, {
   findCode: () => new StoreError({ operation: "TokenStore.findCode", cause: new Error("gone"), outcome: "unknown" })
 })

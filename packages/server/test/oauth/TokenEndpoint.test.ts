@@ -29,7 +29,7 @@ const jsonType = { "content-type": "application/json" }
 
 type Reply = Awaited<ReturnType<typeof post>>
 
-/** Asserts what must be true of every answer of these endpoints. */
+/** Asserts the properties that every answer of these endpoints must have. */
 const assertGuarded = ({ headers }: Reply) => {
   assert.strictEqual(headers.get("content-type"), "application/json")
   assert.strictEqual(headers.get("cache-control"), "no-store")
@@ -49,7 +49,7 @@ const refusal = (reply: Reply): readonly [number, string] => {
   return [reply.status, reply.textAt("error")]
 }
 
-/** The current time at the start, in seconds since 1970. */
+/** Start time of the tests, in seconds since 1970. */
 const began = Math.floor(Date.now() / 1_000)
 
 /** The body of a successful answer. */

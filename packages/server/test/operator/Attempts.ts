@@ -10,7 +10,7 @@ import { call, document, operatorKey } from "../TestServer.ts"
 
 export const accessLog = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
 
-/** Creates an integration with a number of events. */
+/** Creates an integration and publishes a number of events to it. */
 export const published = Effect.fnUntraced(function* (count: number) {
   yield* TestClock.setTime(1_000_000)
   const created = yield* call("POST", "/v4/buildings/1/integrations", { as: "admin", body: document() })

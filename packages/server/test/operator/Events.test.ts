@@ -230,7 +230,7 @@ describe("the operator key", () => {
           const expected = as === undefined ? "Send the operator key" : "This is not the service's operator key"
           assert.include(reply.at("/errors/0/detail"), expected)
         }
-        // Ten wrong keys in a row would lock the address.
+        // The right key resets the count of wrong keys: ten in a row would lock the address.
         assert.strictEqual((yield* call("GET", "/operator/summary", { as: operatorKey })).status, 200)
         const wrongMethod = yield* call("PUT", path, { as: operatorKey })
         assert.strictEqual(wrongMethod.status, 405)

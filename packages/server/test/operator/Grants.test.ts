@@ -82,7 +82,7 @@ describe("grants", () => {
         [{ user_id: 42 }, "/user_id", "/user_id must be a text."],
         [{ user_id: "admin", client_id: "" }, "/client_id", "/client_id must be the id of a client."],
         [{ user_id: "admin", client_id: null }, "/client_id", "/client_id must be a text."],
-        // If the misspelled member were ignored, this would end the grants to all clients.
+        // If the misspelled member were ignored, the request would end the grants to all clients.
         [{ user_id: "admin", client: "acme" }, "/client", "/client is not known here."]
       ]
       for (const [body, pointer, detail] of cases) {

@@ -30,7 +30,7 @@ const operations: ReadonlyArray<Operation> = [
 
 const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
 
-/** Bodies that are tried with every operation. Most operations refuse most of them. */
+/** Bodies that are tried with every operation. Most operations refuse most of these bodies. */
 const bodies = [
   undefined,
   "",
@@ -122,11 +122,11 @@ const inProcess: Way = (operation, given) =>
     const result = yield* Effect.result((yield* OperatorApi).call(operation, given))
     if (Result.isSuccess(result)) return { answer: result.success }
     const { errors, status } = result.failure
-    // `said` is for pages and not part of an answer.
+    // Omits `said`, which only pages use.
     return { status, errors: errors.map(({ said: _said, ...error }) => error) }
   })
 
-/** A running service, with its operations as calls. */
+/** A running server and, on the same stores, `OperatorApi` for calls without HTTP. */
 const service = () =>
   OperatorApi.layer.pipe(
     Layer.provide(Layer.orDie(PublicUrl.layer("https://doors.example"))),

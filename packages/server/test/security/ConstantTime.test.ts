@@ -25,14 +25,14 @@ const comparisons = [
 const operand = String.raw`[\w$.?]+(?:\([\w$., ]*\))?`
 const comparison = new RegExp(String.raw`(${operand}) *(?:===|!==|==|!=) *(${operand}|["'\`])`, "g")
 
-/** Names of values that must not be guessed. */
+/** Matches the names of secrets and of values derived from them. */
 const secret =
   /(?:secret|password|hash|digest|signature|csrf|cookie|verifier|challenge|presented|(?:access|refresh|csrf|given|expected)_?token|operator_?key|\bkey|\bcode)$/i
 
-/** Harmless comparisons: whether a secret exists, or its kind. */
+/** Matches operands of harmless comparisons, which test only the presence or kind of a secret. */
 const harmless = /^(?:null|undefined|true|false|\d.*|["'`])$/
 
-/** Comparisons of values with similar names that are not secrets. */
+/** Comparisons of values that are not secret although their names match. */
 const allowed: ReadonlyArray<readonly [file: string, text: string]> = [
   ["packages/core/src/model/JsonText.ts", "key === name"],
   ["packages/core/src/oauth/TokenEndpoint.ts", "redirectUri !== code.redirect_uri"],

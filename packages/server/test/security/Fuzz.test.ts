@@ -40,7 +40,7 @@ const parameters = (share: number) => ({
   ...(Option.isSome(settings.seed) && { seed: settings.seed.value })
 })
 
-/** Generates a value in one of `of` cases, otherwise null. */
+/** Generates a value with probability 1/`of`, otherwise null. */
 const sometimes = <A>(of: number, arbitrary: fc.Arbitrary<A>): fc.Arbitrary<A | null> =>
   fc.oneof({ weight: of - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary })
 
@@ -203,7 +203,7 @@ const body = (right: ReadonlyArray<object>, fields: Pairs) => {
   )
 }
 
-// CONNECT requests a tunnel and no route answers it; `HostileRequests.test.ts` tests it.
+// Excludes CONNECT, which requests a tunnel and has no route. `HostileRequests.test.ts` tests it.
 const otherMethod = fc.constantFrom(...METHODS.filter((method) => method !== "CONNECT"))
 
 interface Known {
@@ -214,7 +214,7 @@ interface Known {
   readonly headersOf: (address: Address) => Readonly<Record<string, string>>
   readonly tokens: ReadonlyArray<string>
   readonly names: ReadonlyArray<string>
-  /** Valid documents for a path, or for all paths if it is empty. */
+  /** Valid documents for a path; for all paths if the path is empty. */
   readonly documentsOf: (path: string) => ReadonlyArray<object>
   readonly fields: Pairs
 }
@@ -240,7 +240,7 @@ const wild = (known: Known): fc.Arbitrary<RawRequest> =>
 const close = (known: Known): fc.Arbitrary<RawRequest> => {
   const strangeTarget = sometimes(6, target(known.addresses, known.names))
   const strangeHeaders = sometimes(6, headers(known.tokens))
-  // Each method of each address, because requests that change something can fail in more ways.
+  // Every method of every address has equal weight, because writes can fail in more ways than reads.
   const each = known.addresses.flatMap((address) => {
     const content = body(known.documentsOf(address.path), known.fields)
     return address.methods.map((method) =>
@@ -280,7 +280,7 @@ const fuzz = async (base: string, known: Known, share: number): Promise<Readonly
 const event = { resource_type: "call", action: "create", building_id: 1, tenant_ids: [101], data: { id: 1 } }
 const full = { data: { ...document().data, id: "1" } }
 
-/** Valid requests by path segment. */
+/** Valid request bodies, by a part of the path. */
 const documents: Readonly<Record<string, ReadonlyArray<object>>> = {
   "/v4/": [document(), full, { data: { type: "integrations", attributes: { status: "disabled" } } }],
   "/operator/events": [event, [event, event]],

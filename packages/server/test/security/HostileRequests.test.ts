@@ -307,7 +307,7 @@ describe("connections", () => {
           Effect.gen(function* () {
             for (let count = 0; count < 50; count++) {
               const list: RawRequest = { method: "GET", target: integrations, headers: bearer("admin") }
-              // Shorter than the time limit of the unfinished requests: once they end, this request is answered anyway.
+              // Shorter than the time limit of the unfinished requests, after which even a blocked server would answer.
               const reply = yield* Effect.promise(() => send(url, list, 10_000))
               assert.strictEqual(reply.status, 200)
             }

@@ -67,9 +67,9 @@ const makeJudge = (description: unknown) => {
   }
 }
 
-/** Statuses that can't be provoked from outside. */
+/** Whether no request can provoke a status. */
 const unprovoked = ({ id }: Operation, status: string): boolean => {
-  // Only a defect causes a 500, and no request causes one in these operations.
+  // A 500 needs a defect, and no request causes one in these operations.
   if (status === "500") return !/ integrations\.(?!list)/.test(id)
   // These operations fail with 503 only if the directory fails, which it does not in these tests.
   return status === "503" && /^(?:buildings|tenants)\./.test(id)
@@ -302,7 +302,7 @@ describe("the OpenAPI description", () => {
         await away.stop()
         await broken.stop()
       }
-      // This is last, because too many guesses lock the client out.
+      // These requests come last, because too many guesses lock the client out.
       for (const { id, method, responses } of operations.filter((each) => each.responses["429"] !== undefined)) {
         const wrong = { ...authorizeC1, client_secret: "wrong", token: "x", grant_type: "refresh_token" }
         const guess = () =>

@@ -30,7 +30,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: 16 })
 /** Sends a request. Rejects if there is no answer within `deadline` milliseconds. */
 export const send = (base: string, raw: RawRequest, deadline = patience): Promise<RawReply> => {
   const { hostname, port } = new URL(base)
-  // Without this, the client sends the body of a DELETE without a length, which the server reads as the next request.
+  // Node.js's client sends the body of a DELETE without a length. The server would read the body as the next request.
   const length = raw.body === undefined ? {} : { "content-length": Buffer.byteLength(raw.body) }
   const headers = { ...raw.headers, ...length }
   return new Promise((resolve, reject) => {
@@ -58,7 +58,7 @@ export const send = (base: string, raw: RawRequest, deadline = patience): Promis
   })
 }
 
-/** What a connection received, and whether the server closed it. */
+/** Text received on a connection, and whether the server closed the connection. */
 export interface Conversation {
   readonly text: string
   readonly closed: boolean

@@ -1,6 +1,6 @@
 /**
- * docs/security.md names tests for each defence, and docs/guarantees.md for each guarantee. All of them must exist under
- * these names.
+ * docs/security.md names tests for each defence, and docs/guarantees.md for each guarantee. All these tests must exist
+ * under the names given there.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"

@@ -88,7 +88,7 @@ describe("a portal link", () => {
       const elsewhere = cookie.replace(`portal_${integration}=`, `portal_${other}=`)
       assert.strictEqual((yield* get(`/portal/${other}`, elsewhere)).status, 403)
       assert.strictEqual((yield* get(`/portal/${integration}`, "")).status, 403)
-      // A link is not a valid cookie.
+      // A link's token is not a valid cookie.
       const token = pathOf(made).split("/").at(-1) ?? ""
       assert.strictEqual((yield* get(`/portal/${integration}`, `doorhook_portal_${integration}=${token}`)).status, 403)
       const wrong = (text: string) => call("GET", `/portal/open/${text}`)
@@ -123,7 +123,7 @@ describe("a portal link", () => {
         get(`/portal/${integration}`, `doorhook_portal_${integration}=${signed("visit", expires_at)}`)
       // The longest lifetime is accepted.
       assert.deepStrictEqual([(yield* linked(now + aDay)).status, (yield* visited(now + aDay)).status], [303, 200])
-      // The clocks of two processes may differ by a minute.
+      // Expiries beyond the maximum by more than a minute, the tolerance for clock skew.
       for (const end of [now + aDay + 60_001, now + 2 * aDay, Date.UTC(2286, 10, 20)]) {
         const refused = [yield* linked(end), yield* visited(end)]
         assert.deepStrictEqual(

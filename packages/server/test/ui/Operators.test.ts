@@ -346,7 +346,7 @@ describe("an operator's pages", () => {
 
       assert.include(page.text, "data-refresh=")
       const linked = yield* browser.post(page, `${path}/link`, { lifetime: "1h" })
-      // The answer of a form must not refresh itself, because its address has no GET.
+      // The answer to a form must not refresh itself, because the form's address does not accept GET.
       assert.notInclude(linked.text, "data-refresh=")
       assert.strictEqual(linked.status, 200)
       const url = /value="([^"]*\/portal\/open\/[^"]*)"/.exec(linked.text)?.[1] ?? ""

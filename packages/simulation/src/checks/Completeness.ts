@@ -6,10 +6,10 @@ import { isAcknowledged } from "./Knowledge.ts"
 import type { Check, EntryOf, IntegrationEntry, Trace, TracedDelivery, Violation } from "./Trace.ts"
 import { entriesOf, failedEarly, isSettled, longestLapse, longestUnseen } from "./Trace.ts"
 
-/** A backlog is not lost if part of it was sent within this time before the end, in milliseconds. */
+/** Length of the final span of a run, in milliseconds. A backlog that was being sent in that span is not lost. */
 const recently = 60_000
 
-/** Share of busy places that counts as overload. Retries can take half of the places. */
+/** Share of busy places above which engines count as overloaded. Less than half, because retries can take only half. */
 const overload = 0.4
 
 /**

@@ -9,7 +9,7 @@ import { entriesOf } from "./Trace.ts"
 
 const leastFailedAttempts = 10
 
-/** Describes what a batch got wrong for an integration; null if nothing. */
+/** Describes how a batch wrongly disabled an integration, or wrongly left it enabled; null if neither. */
 const problemOf = (
   { settings }: Trace,
   { acknowledged, after, batch, before, entry, failed, failures, since }: Step

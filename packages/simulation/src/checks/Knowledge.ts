@@ -27,7 +27,8 @@ export interface Step {
   /** The same after the batch. */
   readonly since_after: number | null
   /**
-   * Number of failed attempts since `since`, including this batch. An acknowledgement in this batch doesn't reset it.
+   * Number of failed attempts since `since`, including this batch. An acknowledgement in this batch doesn't reset the
+   * number.
    */
   readonly failures: number
 }
@@ -112,8 +113,8 @@ export const stepsOf = (trace: Trace): ReadonlyArray<Step> => {
 }
 
 /**
- * Returns the longest time, in milliseconds, until an engine learns of a change from a signal or from the answer to its
- * own request.
+ * Returns the longest delay, in milliseconds, before a change reaches an engine by a signal or by the answer to the
+ * engine's own request.
  */
 const longestSignal = ({ outcome: { scenario } }: Trace): number => {
   const { delay, lost, reconnect } = scenario.changeSignals
@@ -121,7 +122,7 @@ const longestSignal = ({ outcome: { scenario } }: Trace): number => {
 }
 
 /**
- * Returns the index in the history before which all changes of the integration had reached the engine when it sent the
+ * Returns an index in the history: all earlier changes of the integration had reached the engine when it sent the
  * request.
  */
 const knownBefore = (trace: Trace, { delivery, entry, grant }: Request): number => {
@@ -169,7 +170,7 @@ interface Span {
 }
 
 /**
- * Longest time after a fault until the dispatcher tries again, in milliseconds: store retries and returned deliveries.
+ * Longest time after a fault until the dispatcher repeats a store call or sends a returned delivery, in milliseconds.
  */
 const aftermath = 8_000
 
@@ -177,7 +178,7 @@ const cachedSpans = new WeakMap<Trace, ReadonlyArray<Span>>()
 
 const spansOf = (trace: Trace): ReadonlyArray<Span> => {
   const { entries } = trace
-  // Deliveries that a process held, or was about to get, when it died are out of reach until its membership ends.
+  // When a process dies, the deliveries that it held or was about to get are out of reach until its membership ends.
   const outOfReach = longestLapse(trace) + longestUnseen(trace) + 1_000
   const absences = entriesOf(entries, "process").map((entry) => {
     const back = entry.what === "started" ? entry.at : Math.max(entry.at, startAfter(trace, entry.index))

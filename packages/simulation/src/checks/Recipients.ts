@@ -25,7 +25,7 @@ const isProbe = ({ delivery, entry, grant }: Request, { index, integration, what
   )
 }
 
-/** Finds the change after which the request should not have been sent. */
+/** Finds the change that should have prevented the request. */
 const endBefore = (trace: Trace, request: Request): IntegrationEntry | undefined => {
   const { known } = changesKnown(trace, request)
   const leased = request.grant?.index ?? 0
@@ -119,7 +119,7 @@ interface Signed {
 
 const noKey = new Uint8Array()
 
-/** Returns the signature header that one version of the integration requires when the sender's clock shows `clock`. */
+/** Returns the required signature header for one version of the integration and a time of the sender's clock. */
 const signatureHeader = (
   { previous_secrets, signing_secret }: Pick<Integration, "previous_secrets" | "signing_secret">,
   { body, timestamp, webhook_id }: Signed,
@@ -183,7 +183,7 @@ export const signatures: Check = {
   violations: (trace) => [...wrong(trace), ...forgotten(trace)]
 }
 
-/** Whether a request counts as acknowledged, by each version that its integration may have had. */
+/** Returns whether a request counts as acknowledged, under each version that its integration may have had. */
 const outcomesOf = (trace: Trace, request: Request): ReadonlySet<boolean> => {
   const result = request.response?.result
   const { ackTimeout } = trace.settings

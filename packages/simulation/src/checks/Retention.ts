@@ -114,7 +114,7 @@ const readBy = (trace: Trace, parts: ReadonlyArray<EntryOf<"feed_read">>): Reado
       seen.add(id)
     }
     const requestedAt = invoked.get(op) ?? 0
-    // Due: deliveries stored before the request, up to the end of the page, that were not purged by then.
+    // Due: deliveries up to the end of the page that were stored before the request and not purged before the answer.
     const upTo = more ? cursor : Infinity
     for (const { enqueued, id, integration_id: of, purged } of trace.deliveries.values()) {
       const isDue =
@@ -190,7 +190,8 @@ const leftOver = (trace: Trace, of: ReadonlyMap<string, ReadonlyArray<TracedDeli
 }
 
 /**
- * Whether an integration of the remaining deliveries changed at `since` or later, which may have ended the deliveries.
+ * Whether an integration of the remaining deliveries changed at `since` or later. Such a change may have ended
+ * deliveries.
  */
 const wasCancelledLately = (trace: Trace, left: ReadonlyArray<TracedDelivery>, since: number): boolean =>
   left.some(({ integration_id }) => trace.integrations.get(integration_id)?.some(({ at }) => at >= since) === true)

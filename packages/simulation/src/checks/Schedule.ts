@@ -164,7 +164,7 @@ const slack = (trace: Trace): number => {
 
 export const retryTimes: Check = {
   name: "retry-times",
-  rule: "A retry is due after its schedule's delay plus up to a fifth, or after Retry-After, and is sent when due. Failed early attempts keep the place in the schedule. Nothing expires while there is time for an attempt.",
+  rule: "A retry is due after the scheduled delay plus up to 20 % of it, or after Retry-After if that is later, and is sent when due. Failed early attempts keep the place in the schedule. Nothing expires while there is time for an attempt.",
   violations: (trace) =>
     [...trace.deliveries.values()].flatMap((delivery) => [
       ...violationsOf(trace, delivery),
@@ -286,7 +286,7 @@ const askedUntil = (trace: Trace, { step }: Run, { delivery, entry }: Request): 
         ({ settlement, entry: { engine } }) =>
           settlement.attempt?.number === other.entry.attempt && engine === other.entry.engine
       )
-      // Counts if received during the failures that have ended, or by this engine since then.
+      // A Retry-After counts if it was received during the failures that have ended, or by this engine since then.
       const isOfRun =
         settled !== undefined && settled.entry.index <= step.entry.index && settled.entry.now >= (step.since ?? 0)
       const isSince = other.entry.engine === entry.engine && other.response.entry.index > step.entry.index
@@ -304,7 +304,8 @@ const tooSoonAfterRetryAfter = (trace: Trace, run: Run): ReadonlyArray<Violation
   })
 
 /**
- * Returns the settlement since which a delivery has been waiting for its retry at an entry; null if it isn't waiting.
+ * Returns the settlement after which a delivery waits for its retry at a given entry; null if the delivery isn't
+ * waiting.
  */
 const waitsAt = ({ grants, resent, settlements }: TracedDelivery, index: number) => {
   const last = settlements.findLast(({ entry }) => entry.index < index)

@@ -340,13 +340,11 @@ export const traceOf = (outcome: Outcome): Trace => {
   }
 }
 
-/** Returns the time by an engine's clock at an entry. */
+/** Returns the time of an entry by an engine's clock. */
 export const clockOf = ({ skews }: Trace, engine: number, { wall }: Pick<Entry, "wall">): number =>
   wall + (skews.get(engine) ?? 0)
 
-/**
- * Returns the minimum number of places to one integration that an engine gets, because all engines share the places.
- */
+/** Returns the minimum number of places that an engine gets for one integration. All engines share the places. */
 export const leastShare = ({ outcome: { scenario }, settings }: Trace): number =>
   Math.max(1, Math.floor(settings.concurrencyPerIntegration / scenario.engines))
 

@@ -11,8 +11,8 @@ const jumpedBetween = ({ clockJumps }: Trace, from: number, to: number): boolean
   clockJumps.some(({ index }) => index > from && index < to)
 
 /**
- * Finds attempts that can outlast the membership of their engine, so another engine could start a second attempt before
- * the first has ended.
+ * Finds attempts that can outlast the membership of their engine. Another engine could start a second attempt before
+ * such an attempt has ended.
  */
 const outlasting = (trace: Trace): ReadonlyArray<Violation> =>
   trace.requests.flatMap(({ delivery, entry, grant }) => {
@@ -46,7 +46,7 @@ const outliving = (trace: Trace): ReadonlyArray<Violation> => {
   return trace.entries.flatMap((entry): ReadonlyArray<Violation> => {
     if (entry.kind === "member") {
       const before = known.get(entry.worker)
-      // The first answer for a name does not continue a membership.
+      // The first answer under a name starts a membership instead of continuing one.
       known.set(entry.worker, { answer: entry, hasLapsed: before !== undefined && !entry.continued })
     }
     const last = entry.kind === "heartbeat" && entry.until !== null ? known.get(entry.worker) : undefined

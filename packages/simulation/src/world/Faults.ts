@@ -1,5 +1,5 @@
 /**
- * Faults, drawn for each call until the world calms down, and what they affect: store calls, signals, directory calls.
+ * Draws faults for each call until the world calms down, and applies them to store calls, signals and directory calls.
  */
 import type { Directory, IntegrationId, Scope, UserId } from "@doorhook/core"
 import { DirectoryError, StoreError } from "@doorhook/core"
@@ -18,8 +18,8 @@ export interface CallFate {
   readonly crash: Point | null
   readonly error: Point | null
   /**
-   * Whether the caller can't tell from the error if the call took effect. Always true after the effect, sometimes
-   * before.
+   * Whether the error leaves open if the call took effect. True for every error after the effect, and for some before
+   * it.
    */
   readonly isUnknown: boolean
 }

@@ -1,4 +1,6 @@
-/** What a seed decides in advance: who and what exists, the settings of the service, and how much goes wrong. */
+/**
+ * Draws a scenario from a seed: places, receivers, settings of the service, actions, and rates of faults.
+ */
 import type { DeliverySettingsShape, Scope } from "@doorhook/core"
 import { BuildingId, TenantId, UserId, defaultDeliverySettings, settleBudget } from "@doorhook/core"
 import type { Substream } from "@doorhook/simulator/testing"
@@ -54,7 +56,7 @@ export interface Scenario {
   readonly settings: Partial<DeliverySettingsShape>
   readonly faults: FaultRates
   readonly changeSignals: SignalQuality
-  /** Probability that a wake signal is lost. If it is 0, the checks don't allow for waiting until a poll. */
+  /** Probability that a wake signal is lost. If 0, the checks don't accept delays until the next poll. */
   readonly signalsLost: number
   /** Probability that an ended process is replaced while others run. */
   readonly replaced: number
@@ -165,7 +167,7 @@ const shortOf = (seed: Substream): Scenario => {
   const delays = pick(rng, schedules)
   const concurrency = pick(rng, [2, 4, 16, 64])
   const concurrencyPerIntegration = pick(rng, [1, 2, 5, 10])
-  // Deliveries held for dead receivers must leave room for others: twice the places of each integration.
+  // Room for twice the places of every integration, so deliveries held for dead receivers leave room for others.
   const leastBuffer = Math.max(concurrency, 2 * concurrencyPerIntegration * maxIntegrations)
   const lively = pick(rng, [0.2, 1, 1])
   const often = (most: number): number => Math.round(lively * rng.below(most + 1))

@@ -25,7 +25,7 @@ export interface Storage {
 /** A kind of storage. */
 export interface StorageKind {
   readonly name: string
-  /** Whether only one process at a time has the storage open. The process's leases end with it. */
+  /** Whether only one process at a time has the storage open. If so, leases end with their process. */
   readonly isOwned: boolean
   readonly make: () => Storage
 }
@@ -55,7 +55,7 @@ const makeStorage = (after: (filename: string) => void): Storage => {
     open: Effect.suspend(() =>
       Effect.orDie(storesOf(SqliteStore.layer({ filename: fileOf(generation), synchronous: "NORMAL" })))
     ),
-    // A killed process still has its file open here, so the next one continues with a copy of what was written.
+    // A killed process still has its file open here, so the next process continues with a copy of what was written.
     crashed: () => {
       const [from, to] = [fileOf(generation), fileOf(++generation)]
       for (const part of parts) if (existsSync(`${from}${part}`)) copyFileSync(`${from}${part}`, `${to}${part}`)

@@ -49,8 +49,8 @@ export interface Watching {
 const everything = Number.MAX_SAFE_INTEGER
 
 /**
- * After a purge, only events at most this much younger than the purge limit are looked up, in milliseconds. A lookup
- * costs more than the purge.
+ * Margin beyond the time limit of a purge, in milliseconds. Younger events are not looked up after the purge, because a
+ * lookup costs more than the purge.
  */
 const nearEnd = 60_000
 
@@ -125,7 +125,7 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
       })
     )
 
-  /** Settles outcomes, and records which integrations this disabled or enabled. */
+  /** Settles outcomes, and records the integrations that were disabled or enabled. */
   const settle = Effect.fnUntraced(function* (outcomes: Outcomes, now: number, disableAfter: number) {
     const { releases, settlements, worker } = outcomes
     const settled = yield* deliveries.settle(outcomes, now, disableAfter)
@@ -349,7 +349,7 @@ const watchedIntegrations = (
   }
 }
 
-/** Returns how many deliveries were claimed beyond the limits, in total or of one integration. */
+/** Returns the largest number of deliveries claimed beyond a limit, in total or for one integration; 0 if none. */
 const excessOf = (
   claimed: ReadonlyArray<LeasedDelivery>,
   { limit, limitPerIntegration, limits }: ClaimRequest

@@ -1,15 +1,15 @@
 /**
  * Cancels all active deliveries of an integration, even a million of them.
  *
- * Moving all their rows in one transaction would block the settlements in that transaction, and would time out.
+ * Moving all their rows in one transaction would block the settlements that share the transaction, and would time out.
  * Instead, a row in `endings` (an "ending") says that all deliveries of the integration up to an id are cancelled, and
  * everything that reads `queue` respects it. Later, any process that has the database open moves the rows in batches
  * and counts them. Until then, the counts add the rows that `endings` covers.
  *
- * No delivery is sent to an integration with an ending: it is deleted or disabled, and its ending must be finished
- * before it is enabled or probed. The transaction that begins an ending holds the lock for changes of the integration,
- * so nothing is published to it at the same time. The transaction that finishes an ending keeps the integration locked
- * and disabled, so deliveries published in the meantime are not active.
+ * No delivery is sent to an integration with an ending. The integration is deleted or disabled, and its ending must be
+ * finished before it is enabled or probed. The transaction that begins an ending holds the lock for changes of the
+ * integration, so nothing is published to it at the same time. The transaction that finishes an ending keeps the
+ * integration locked and disabled, so deliveries published in the meantime are not active.
  */
 import type { activeStates as states, DeliveryId, IntegrationId } from "@doorhook/core"
 import { activeStates, runForever } from "@doorhook/core"
@@ -24,7 +24,7 @@ import * as Statements from "./statements/CancellationStatements.ts"
 /** A state of an active delivery. */
 type ActiveState = (typeof states)[number]
 
-/** The rows of an ending to move: the first `limit` in a state after an id, in order of id. */
+/** Rows of an ending to move: the first `limit` rows in a state after an id, in order of id. */
 interface Part {
   readonly integration: IntegrationId
   readonly state: ActiveState
@@ -50,7 +50,7 @@ const make = Effect.gen(function* () {
     return ids
   })
 
-  /** Whether this transaction may move rows. Only one transaction at a time may. */
+  /** Whether this transaction may move rows. Only one transaction at a time may move rows. */
   const takeTurn = Effect.map(
     sql.unsafe<{ readonly mine: boolean }>(Statements.takeTurn),
     ([turn]) => turn?.mine === true

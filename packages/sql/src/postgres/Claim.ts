@@ -95,7 +95,9 @@ const readEach = Effect.fnUntraced(function* <
   return { found: byId(found), faults }
 })
 
-/** Returns the rest of a claim request: a limit reduced by what was claimed, and without some integrations. */
+/**
+ * Returns a request for the rest of a claim: limits reduced by the claimed deliveries, and without some integrations.
+ */
 const restOf = (
   request: ClaimRequest,
   claimed: ReadonlyArray<LeasedDelivery>,
@@ -290,7 +292,7 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
       if (chosen.length === 0) break
       const { isComplete, sendable, unreadable } = yield* lease(chosen, wanted)
       claimed.push(...sendable)
-      // Tries to fill the limit, because a caller that gets fewer assumes that nothing else is due.
+      // Tries to fill the limit, because a caller that gets fewer deliveries assumes that nothing else is due.
       if (isComplete || more === 0) break
       wanted = restOf(wanted, sendable, unreadable)
     }

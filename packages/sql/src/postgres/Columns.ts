@@ -6,7 +6,9 @@ import type { NewDeliveryRow, StandingRow } from "../DeliveryRows.ts"
 import { toStored } from "./NulText.ts"
 import { int8s, texts } from "./PostgresDialect.ts"
 
-/** A delivery with its id. For new deliveries, whose ids the statement assigns, `id` is the position among them. */
+/**
+ * A delivery with its id. The statement assigns the ids of new deliveries; their `id` here is the position in the list.
+ */
 export interface Numbered {
   readonly id: number
   readonly row: NewDeliveryRow

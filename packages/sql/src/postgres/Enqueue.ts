@@ -26,7 +26,7 @@ import { int8s, postgres, texts } from "./PostgresDialect.ts"
 import { insert } from "./statements/DeliveryStatements.ts"
 import { countsOf } from "./statements/TallyStatements.ts"
 
-/** A matched integration. `active` means that at least one of its deliveries requires it to be enabled. */
+/** A matched integration. `active`: whether at least one of its deliveries requires the integration to be enabled. */
 interface Matched {
   readonly version: number
   readonly active: boolean

@@ -1,9 +1,10 @@
 /**
  * Locks on several integrations at once.
  *
- * These locks exclude other changes of an integration's status and failure state, but not publications, because a host
- * may publish in a transaction that stays open, and settlements must not wait for it. A transaction with one of these
- * locks takes the lock that excludes publications only if it is free. Otherwise it postpones the part that needs it.
+ * These locks exclude other changes of an integration's status and failure state. They do not exclude publications: a
+ * host may publish in a transaction that stays open, and settlements must not wait for that transaction. A transaction
+ * with one of these locks takes the stronger lock, which excludes publications, only if it is free. Otherwise the
+ * transaction postpones the part that needs the stronger lock.
  *
  * To avoid deadlocks, a transaction never waits for one integration while it has locked another. If an integration is
  * locked, the transaction rolls back, waits for that lock and starts again.
@@ -28,14 +29,14 @@ export class TakenBack extends Schema.TaggedError<TakenBack>()("TakenBack", {
 export const lockIntegration = (sql: Sql, id: number): Answer<void> =>
   Effect.asVoid(sql.unsafe(Statements.lockIntegration, [id]))
 
-/** What settlements read of an integration, and whether it is locked. */
+/** Columns of an integration that settlements read, and whether this transaction has locked its row. */
 export interface LockedRow extends SubjectRow {
   readonly locked: boolean
 }
 
 /**
  * Reads integrations, and locks `suspects` and all that are failing or disabled. Fails with `TakenBack` if another
- * transaction has locked one for which `isAffected` is true. Must run inside `withLocks`.
+ * transaction has locked an integration for which `isAffected` is true. Must run inside `withLocks`.
  */
 export const lockSubjects = Effect.fnUntraced(function* (
   sql: Sql,

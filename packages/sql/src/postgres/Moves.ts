@@ -65,8 +65,9 @@ export const endedEntries = (sql: Sql, ids: ReadonlyArray<DeliveryId>): Answer<R
   ids.length === 0 ? Effect.succeed([]) : sql.unsafe<StandingRow>(Statements.endedStandings, [int8s(ids)])
 
 /**
- * Locks deliveries until the transaction ends and returns their rows. Locks active ones before ended ones. A delivery
- * that ends in between is still found; one that is revived in between is missing, like an unknown one.
+ * Locks deliveries until the transaction ends and returns their rows. Locks active deliveries before ended ones. A
+ * delivery that ends in between is still found. A delivery that is revived in between is missing from the result, like
+ * an unknown id.
  */
 export const entriesOf = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<DeliveryId>) {
   const active: ReadonlyArray<StandingRow> = yield* queuedEntries(sql, ids, ids)
@@ -82,7 +83,7 @@ interface TargetRow {
   readonly version: number
 }
 
-/** Locks integrations against changes until the transaction ends and returns them. Unknown ones are missing. */
+/** Locks integrations against changes until the transaction ends. Returns those that exist. */
 export const targetsOf = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<IntegrationId>) {
   if (ids.length === 0) return new Map<IntegrationId, TargetRow>()
   const rows = yield* sql.unsafe<TargetRow>(Statements.targets, [int8s(ids)])

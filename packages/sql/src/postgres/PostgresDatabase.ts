@@ -21,7 +21,7 @@ export interface PostgresDatabaseConfig {
   /** Maximum number of connections of this process, one of which listens for wake signals. Default 10. */
   readonly maxConnections?: number | undefined
   /**
-   * Statement timeout in milliseconds. The server cancels longer statements. If it still sends nothing for another
+   * Statement timeout in milliseconds. The server cancels longer statements. If the server sends nothing for another
    * second, the connection is closed. Default `defaultTimeout`.
    */
   readonly timeout?: number | undefined
@@ -31,8 +31,8 @@ export interface PostgresDatabaseConfig {
 export const defaultTimeout = 15_000
 
 /**
- * Time between the statement timeout and closing a silent connection, in milliseconds. It allows the server's own error
- * to arrive, which is more useful.
+ * Time between the statement timeout and closing a silent connection, in milliseconds. It leaves time for the server's
+ * own error, which is more useful.
  */
 const silenceBeyond = 1_000
 

@@ -1,9 +1,9 @@
 /**
  * The delivery store on PostgreSQL, shared by any number of processes.
  *
- * A call that changes anything is usually one statement (`Enqueue`, `Settle`), otherwise one transaction with a few
- * statements, for any number of rows. Core's `delivery/Transitions` decides state changes. Deliveries are leased to
- * workers, which are rows of `members`. The heartbeat that ends a membership releases its leases.
+ * A call that changes anything is usually one statement (`Enqueue`, `Settle`). Otherwise it is one transaction with a
+ * few statements, whatever the number of rows. Core's `delivery/Transitions` decides state changes. Deliveries are
+ * leased to workers, which are rows of `members`. The heartbeat that ends a membership releases its leases.
  */
 import type { Heartbeat, IntegrationId, Membership, Scope } from "@doorhook/core"
 import { DeliveryStore, rootMessage, runForever } from "@doorhook/core"

@@ -49,8 +49,8 @@ export const int8s: (values: Iterable<number | null>) => Parameter = arrayOf(PgT
 export const texts: (values: Iterable<string | null>) => Parameter = arrayOf(PgTypes.OID.text)
 
 /**
- * The NOTIFY channel between processes. The payload is empty when something can be claimed, or the id of a changed
- * integration. All applications in a database share its channels, hence the prefix.
+ * The NOTIFY channel between processes. The payload is the id of a changed integration, or empty if deliveries can be
+ * claimed. All applications in a database share its channels, hence the prefix.
  */
 export const channel = "doorhook_wake"
 

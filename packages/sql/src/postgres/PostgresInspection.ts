@@ -17,8 +17,8 @@ interface Found {
   readonly writable: boolean
 }
 
-// A user who may create the schema, or objects in the existing one, may write, unless the server is a standby or
-// read-only.
+// The database is writable if the user may create the schema, or objects in the existing one, and the server is neither
+// a standby nor read-only.
 const statement = `SELECT current_setting('server_version') AS engine,
   floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now,
   NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off' AND coalesce(

@@ -22,7 +22,7 @@ export interface PostgresStoreConfig extends PostgresDatabaseConfig {
 }
 
 /**
- * How long events may be matched with cached integrations, in milliseconds. Storing them verifies that the match is
+ * How long integrations may be cached for matching events, in milliseconds. Storing an event verifies that its match is
  * still current.
  */
 const matchesFor = 60_000

@@ -2,7 +2,7 @@
  * Wake signals between processes, by PostgreSQL's LISTEN and NOTIFY.
  *
  * A signal sent inside a transaction arrives when the transaction commits, and never if it rolls back. One connection
- * of the pool listens. While it is disconnected, signals are missed, so each connect wakes all waiting callers and
+ * of the pool listens. Signals are missed while it is down. Each new connection therefore wakes all waiting callers and
  * counts all integrations as changed.
  */
 import { PgClient } from "@effect/sql-pg/PgClient"

@@ -118,7 +118,7 @@ const recoverAll = Effect.fnUntraced(function* (
   return { _tag: "Redelivered", count: recovered, delivery_id: null } satisfies RedeliverResult
 })
 
-/** Makes the newest unacknowledged delivery of a disabled integration due. Runs in a transaction. */
+/** Makes due the newest unacknowledged delivery of a disabled integration. Runs in a transaction. */
 const probeOne = Effect.fnUntraced(function* (
   sql: Sql,
   endings: Cancellations["Service"],

@@ -54,8 +54,8 @@ const isAcknowledged = (settlement: Settlement): settlement is Acknowledged =>
   settlement.state === "delivered" && settlement.attempt?.outcome === "acknowledged" && !settlement.gone
 
 /**
- * Splits a batch into settlements for the single statement and the others. Settlements of a delivery that occurs
- * several times are all among the others.
+ * Splits a batch into settlements for the single statement and the others. If a delivery occurs several times, all its
+ * settlements are among the others.
  */
 const sortBatch = (settlements: ReadonlyArray<Settlement>) => {
   const seen = new Set<DeliveryId>()
@@ -189,8 +189,8 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
       /** Integrations that can't be disabled now: a host is publishing to them, or they can't be read. */
       busy: new Set([...wanted.filter((id) => !free.has(id)), ...unreadable]),
       /**
-       * Why deliveries to an integration end; null if they continue, as for an unaffected integration, which is
-       * enabled.
+       * Why deliveries to an integration end; null if they continue. They continue for unaffected integrations, because
+       * those are enabled.
        */
       toEnd: (id: IntegrationId) =>
         (seen.has(id) && !isAffected.has(id)) || unreadable.has(id)

@@ -1,9 +1,9 @@
 /**
  * A connection to the server that fails when an answer takes too long.
  *
- * Without it, a connection to a frozen server or through a network that drops everything would wait forever. TCP
- * keep-alive does not detect a frozen server, whose kernel still acknowledges packets. The timers use real time, never
- * a test clock.
+ * Without a time limit, a connection to a frozen server or through a network that drops everything would wait forever.
+ * TCP keep-alive does not detect a frozen server, whose kernel still acknowledges packets. The timers use real time,
+ * never a test clock.
  */
 import type { TcpNetConnectOpts, IpcNetConnectOpts } from "node:net"
 import { Socket } from "node:net"
@@ -82,7 +82,9 @@ class ReadyWatch {
 
 class WatchedSocket extends Socket {
   private readonly patience: Patience
-  /** Detects complete answers; null if encrypted, where only the first bytes of an answer can be detected. */
+  /**
+   * Detects complete answers; null on an encrypted connection, where only the first bytes of an answer can be detected.
+   */
   private readonly ready: ReadyWatch | null
   private awaited = false
   private timer: NodeJS.Timeout | undefined
@@ -101,10 +103,11 @@ class WatchedSocket extends Socket {
   }
 
   private expire(millis: number): void {
-    // A request that is sent before the immediate below runs has only just begun to wait.
+    // Without a waiting request there is no timeout: a request sent before the immediate runs has only just begun to
+    // wait.
     if (!this.awaited) return
     const { bytesRead } = this
-    // After a long pause of this process, a buffered answer is read before the immediate runs.
+    // If this process was paused for long, a buffered answer is read before the immediate runs.
     setImmediate(() => {
       if (this.awaited && this.bytesRead === bytesRead)
         this.destroy(new Error(`the database server said nothing for ${millis} ms`))

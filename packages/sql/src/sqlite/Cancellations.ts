@@ -47,7 +47,7 @@ export const makeCancellations = Effect.fnUntraced(function* ({
   }
 
   /**
-   * Cancels a batch of an integration's open deliveries up to an id. Returns how many of them were pending and
+   * Cancels a batch of an integration's open deliveries up to an id. Returns how many were pending and how many
    * retrying.
    */
   const cancelSome = (id: IntegrationId, last: number, reason: DeliveryReason): readonly [number, number] => {
@@ -57,8 +57,8 @@ export const makeCancellations = Effect.fnUntraced(function* ({
   }
 
   /**
-   * Cancels all open deliveries, or marks them as cancelled. Returns how many of them were pending and retrying. Leases
-   * last until their attempts end.
+   * Cancels all open deliveries, or marks them as cancelled. Returns how many were pending and how many retrying.
+   * Leases last until their attempts end.
    */
   const cancelAll = (
     id: IntegrationId,

@@ -63,8 +63,8 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
   }
 
   /**
-   * Returns the first due deliveries of a head that are not leased. Moves the head's cursor past leased ones at the
-   * start.
+   * Returns the first due deliveries of a head that are not leased. Also moves the head's cursor past the leased
+   * deliveries at the start.
    */
   const peek = (head: Head, now: number, most: number): ReadonlyArray<Chosen> => {
     const found: Array<Chosen> = []
@@ -266,7 +266,7 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
 const idsIn = (ids: ReadonlyArray<DeliveryId>): string =>
   ids.length > maxNamed ? `${ids.slice(0, maxNamed).join(", ")} and ${ids.length - maxNamed} more` : ids.join(", ")
 
-/** Merges lists, each in order of due time, by rounds. */
+/** Merges lists by rounds. Each list is in order of due time. */
 const inRounds = (
   lists: ReadonlyArray<readonly [Head, ReadonlyArray<Chosen>]>
 ): ReadonlyArray<readonly [Head, Chosen]> => {

@@ -8,8 +8,8 @@
 import type { DeliveryFilter } from "@doorhook/core"
 
 /**
- * Codes of stored states. 0 and 2 are open, those above 1 unacknowledged. `delivering` is not stored, because leases
- * are in the owner's memory.
+ * Codes of stored states. Codes 0 and 2 mean open, codes above 1 mean unacknowledged. `delivering` is not stored,
+ * because leases are in the owner's memory.
  */
 export const codes = {
   pending: 0,
@@ -49,7 +49,7 @@ export const countCancelled = `UPDATE owner SET pending = pending - ?1, retrying
     cancelled = cancelled + ?1 + ?2`
 export const cancellations = `SELECT integration, last_delivery, reason FROM cancellations`
 
-/** Makes deliveries due that an ended process had kept since their publication. Cost: one range of the table. */
+/** Makes due the deliveries that an ended process had kept since their publication. Cost: one range of the table. */
 export const recoverLeases = `UPDATE deliveries
   SET due_at = coalesce((SELECT e.created_at FROM events AS e WHERE e.seq = deliveries.event), 0)
   WHERE id >= ? AND due_at IS NULL AND state IN (0, 2)`
@@ -69,18 +69,21 @@ export const insertDelivery = `INSERT INTO deliveries
     (id, event, integration, state, reason, lane, attempts, early, resend, due_at) VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, ?)`
 
 /**
- * Adds a range of events to the lists of buildings, in the order of the table `events_of`. Cost: one range of the
- * events.
+ * Adds a range of events to the event lists of their buildings, in the order of the table `events_of`. Cost: one range
+ * of the events.
  */
 export const listByBuilding = `INSERT INTO events_of (scope_type, scope_id, resource_type, created_at, event_seq)
   SELECT 'building', building_id, resource_type, created_at, seq FROM events WHERE seq > ? AND seq <= ? ORDER BY 2, 3, 4, 5`
-/** Adds a range of events to the lists of tenants. Ignores duplicates, because an event may name a tenant twice. */
+/**
+ * Adds a range of events to the event list of each of their tenants. Ignores duplicates, because an event may name a
+ * tenant twice.
+ */
 export const listByTenant = `INSERT OR IGNORE INTO events_of (scope_type, scope_id, resource_type, created_at, event_seq)
   SELECT 'tenant', t.value, resource_type, created_at, seq FROM events CROSS JOIN json_each(tenant_ids) AS t
   WHERE seq > ? AND seq <= ? ORDER BY 2, 3, 4, 5`
 /**
- * Adds a range of deliveries to the lists of integrations, in the order of the table `deliveries_of`. Cost: one range
- * of the deliveries.
+ * Adds a range of deliveries to the delivery lists of their integrations, in the order of the table `deliveries_of`.
+ * Cost: one range of the deliveries.
  */
 export const listByIntegration = `INSERT INTO deliveries_of (integration, delivery)
   SELECT integration, id FROM deliveries WHERE id > ? AND id <= ? ORDER BY 1, 2`
@@ -162,14 +165,14 @@ const ofUnacknowledged = (state: number, order: "ASC" | "DESC"): string =>
     WHERE integration = ?1 AND state = ${state} AND state > 1 AND id ${order === "ASC" ? ">" : "<"} ?2
     ORDER BY id ${order} LIMIT ?3)`
 /**
- * The newest deliveries of an integration before an id that ended without an acknowledgement. Cost: the end of one
- * index range per state.
+ * The deliveries of an integration that ended without an acknowledgement and whose id is below a given one; highest ids
+ * first. Cost: the end of one index range per state.
  */
 export const newestUnacknowledged = `SELECT id FROM (${unacknowledged.map((state) => ofUnacknowledged(state, "DESC")).join(" UNION ALL ")})
   ORDER BY id DESC LIMIT ?3`
 /**
- * The first unacknowledged deliveries of an integration after an id, including those that wait for a retry, with their
- * creation times. Cost: the start of one index range per state.
+ * The unacknowledged deliveries of an integration, ended or waiting for a retry, that follow a given id, with their
+ * creation times; lowest ids first. Cost: the start of one index range per state.
  */
 export const recoverable = `SELECT u.id, (SELECT e.created_at FROM events AS e WHERE e.seq = u.event)
   FROM (${[codes.retrying, ...unacknowledged].map((state) => ofUnacknowledged(state, "ASC")).join(" UNION ALL ")}) AS u
@@ -260,7 +263,7 @@ export const eventBehind = `SELECT o.created_at, o.event_seq FROM events_of AS o
 /** A page of events that begins at a position. Cost: one search by seq per event. */
 export const eventsOf = `SELECT ${event} FROM events_of AS o JOIN events AS e ON e.seq = o.event_seq
   WHERE ${readable} ${latestFirst} LIMIT ?7`
-/** Number of events from a position on, or null if there are more than a limit. Reads no further than the limit. */
+/** Number of events from a position on; null if the number exceeds a limit. Reads no further than the limit. */
 export const countOf = `SELECT CASE
     WHEN (SELECT o.event_seq FROM events_of AS o WHERE ${readable} ${latestFirst} LIMIT 1 OFFSET ?7) IS NULL
     THEN (SELECT count(*) FROM events_of AS o WHERE ${readable})
@@ -289,5 +292,5 @@ export const insertNotification = `INSERT INTO notices (kind, integration_id, sc
 export const notifications = (ofIntegration: boolean, newest: boolean): string => `SELECT ${notification} FROM notices
   WHERE id ${newest ? "<" : ">"} ?1 ${ofIntegration ? "AND integration_id = ?3" : ""}
   ORDER BY id ${newest ? "DESC" : "ASC"} LIMIT ?2`
-/** Deletes notifications before a time. Considers only the oldest ones, up to a limit. */
+/** Deletes notifications from before a time. Examines only the oldest notifications, up to a limit. */
 export const deleteNotifications = `DELETE FROM notices WHERE id IN (SELECT id FROM notices ORDER BY id LIMIT ?) AND at < ?`

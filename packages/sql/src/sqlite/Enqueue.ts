@@ -20,7 +20,7 @@ import { codes } from "./DeliverySql.ts"
 import type { Owner } from "./Owner.ts"
 import { codeOf } from "./Owner.ts"
 
-/** Number of new events after which they are added to the lists of scopes and integrations. */
+/** Number of new events after which `listNew` runs. */
 const listEvery = 4_096
 
 export interface Enqueue {

@@ -22,10 +22,10 @@ import { identityOf, isSameFile } from "./SqliteFile.ts"
 
 type Waiter = (done: Effect.Effect<void, SqlError.SqlError>) => void
 
-/** Errors of file systems that can't sync a folder. They make file names durable in another way. */
+/** Errors of file systems that can't sync a folder. Such file systems make file names durable in another way. */
 const cantSync: ReadonlySet<unknown> = new Set(["EINVAL", "ENOTSUP", "EPERM", "EACCES", "EISDIR"])
 
-/** Syncs a folder to disk. Otherwise a new file's contents may survive a power cut but not its name. */
+/** Syncs a folder to disk. Without this, the contents of a new file may survive a power cut and its name may not. */
 const syncFolder = (folder: string): void => {
   if (process.platform === "win32") return
   try {
@@ -101,8 +101,9 @@ export class LogSync {
   })
 
   /**
-   * Waits until one transaction is on disk. Takes the numbers of changed rows before and after it, and does not wait if
-   * a sync has covered them. A transaction that was open when a sync failed may still have been committed.
+   * Waits until one transaction is on disk. Takes the numbers of changed rows before and after the transaction, and
+   * does not wait if a sync has covered its changes. A transaction that was open when a sync failed may still have been
+   * committed.
    */
   syncedTo(before: number, changed: number): Effect.Effect<void, SqlError.SqlError> {
     if (this.failed !== null) return Effect.fail(changed > before ? unsynced(this.failed) : refused(this.failed))
@@ -128,7 +129,7 @@ export class LogSync {
   /** An identifier of the position up to which the log can be read back. */
   readonly end = (): string => LogFrames.end(this.descriptor)
 
-  /** Rewrites the log up to that position, and returns the position's identifier. */
+  /** Rewrites the log up to the position that `end` identifies, and returns its identifier. */
   readonly rewrite = (): string => LogFrames.rewrite(this.descriptor)
 
   /** Syncs once, even after a failure. Not interruptible, because the descriptor must stay open until the sync ends. */
@@ -146,8 +147,8 @@ export class LogSync {
   }
 
   /**
-   * Syncs for the callers that are waiting now. Later callers may have committed too late for this sync and get the
-   * next.
+   * Syncs for the callers that are waiting now. Later callers may have committed too late for this sync and wait for
+   * the next.
    */
   private sync(): void {
     const served = this.waiting
@@ -190,7 +191,7 @@ export interface Durably {
   readonly transaction: Wait
 }
 
-/** Adds no waiting, for databases without a log, which SQLite syncs itself. */
+/** Implementation without waiting, for databases without a log, which SQLite syncs itself. */
 export const alreadyDurable: Durably = { statement: (operation) => operation, transaction: (operation) => operation }
 
 /**
@@ -221,8 +222,9 @@ export const makeDurably = (log: LogSync, countChanges: () => number): Durably =
 })
 
 /**
- * Pause before the log is rewritten after a failure, in milliseconds. It doubles after each failure up to the maximum.
- * The maximum is short because publications are refused until the next attempt, even if the disk has recovered.
+ * Pause before the log is rewritten after a failure, in milliseconds. The pause doubles after each failure up to the
+ * maximum. The maximum is short because publications are refused until the next attempt, even if the disk has
+ * recovered.
  */
 const mendPause = 1_000
 const maxMendPause = 4_000
@@ -236,8 +238,8 @@ const takeChanges = (db: DatabaseSync): void => db.exec("PRAGMA query_only = OFF
 /**
  * Rewrites the whole log. Returns false if a part that SQLite uses can't be read back.
  *
- * To find out, it makes a commit, which advances the readable end of the log only if everything before it is intact.
- * The commit sets `user_version` to its current value, because the file may still turn out to belong to another
+ * To find out, the function makes a commit, which advances the readable end of the log only if everything before it is
+ * intact. The commit sets `user_version` to its current value, because the file may still turn out to belong to another
  * application. The caller must have turned checkpoints off, because they would copy unreadable parts into the database.
  */
 const rewriteWhole = (db: DatabaseSync, log: LogSync): boolean => {

@@ -75,7 +75,7 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
       loadCancellations()
     }
 
-    /** Makes deliveries due that an ended process had kept. */
+    /** Makes due the deliveries that an ended process had kept. */
     const recover = () => {
       load()
       q.recoverLeases.run(state.low)
@@ -136,7 +136,7 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
 
     // ---- Workers
 
-    /** Renews or ends a membership. Returns the leases that end with it. */
+    /** Renews or ends a membership. Returns the leases to release. */
     const renew = ({ holds, now, until, worker }: Heartbeat) => {
       const before = [...members]
       for (const [name, end] of before) if (end <= now) members.delete(name)

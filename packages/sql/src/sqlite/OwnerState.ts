@@ -26,7 +26,7 @@ export interface Lease {
   state: number
   /** Due time after a release. */
   due_at: number
-  /** 2, which is only in memory, means that a resend was requested during the attempt. */
+  /** 2 means that a resend was requested during the attempt. The file never contains 2. */
   resend: 0 | 1 | 2
 }
 
@@ -36,13 +36,14 @@ export interface Head {
   readonly integration: IntegrationId
   cursorDue: number
   cursorId: number
-  /** Due time of the first delivery that is not leased, or a lower bound unless `isExact`. */
+  /** Due time of the first delivery that is not leased; only a lower bound unless `isExact`. */
   next: number
   isExact: boolean
 }
 
 /**
- * A cancellation of all open deliveries of an integration up to the id `last`, while their rows are not all updated.
+ * A cancellation of all open deliveries of an integration up to the id `last`. It exists until all their rows are
+ * updated.
  */
 export interface Cancellation {
   readonly last: number
@@ -171,7 +172,7 @@ export class OwnerState {
 
 const files = new Map<string, { readonly state: OwnerState; users: number }>()
 
-/** Returns a key of a file that stays valid after another file has replaced it. */
+/** Returns a key that identifies a file even after another file has taken its path. */
 const nameOf = (location: string): string => {
   const identity = identityOf(location)
   return identity === null ? location : `${identity.dev} ${identity.ino}`

@@ -220,7 +220,7 @@ export const makeRecords = (
     const old = looked.filter((row) => Number(row[1]) < before)
     if (old.length === 0) return { events: 0, deliveries: 0, next: null }
     const next = found.length > limit ? Number(looked.at(-1)?.[0]) : null
-    // Must run before any new event is deleted.
+    // New events must be in the lists before any of them is deleted.
     listNew()
     const done: Array<number> = []
     let purged = 0

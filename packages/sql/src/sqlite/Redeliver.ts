@@ -29,7 +29,7 @@ export const makeRedeliver = (
     newestUnacknowledged: turns.prepare(Sql.newestUnacknowledged)
   }
 
-  /** Makes a delivery in any state due. Returns false if it does not exist. */
+  /** Makes a delivery in any state due. Returns false if the delivery does not exist. */
   const resend = (id: DeliveryId, now: number): boolean => {
     const lease = leases.get(id)
     if (lease !== undefined && isOpen(lease.state)) {
@@ -67,8 +67,8 @@ export const makeRedeliver = (
   }
 
   /**
-   * Makes a batch of an integration's deliveries after an id due. Returns their number and the id to continue after;
-   * null if the integration is disabled or deleted.
+   * Makes due a batch of an integration's deliveries that follow an id. Returns their number and the id to continue
+   * after; null if the integration is disabled or deleted.
    */
   const redeliverSome = (id: IntegrationId, since: number, now: number, after: number) => {
     if (statusOf(id) === undefined || statusOf(id) === "disabled") return null

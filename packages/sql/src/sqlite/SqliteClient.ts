@@ -68,7 +68,7 @@ const defaultBusyTimeout = 2_000
  */
 const busyStep = 25
 
-/** Maximum number of cached prepared statements. More than the number of different statements. */
+/** Maximum number of cached prepared statements. It exceeds the number of different statements. */
 const maxPrepared = 256
 
 /** Error for a parameter of a type that SQLite does not support. */
@@ -190,7 +190,7 @@ const makeConnection = (db: DatabaseSync, prepare: Prepare, busyTimeout: number)
  * an open transaction.
  *
  * With a tracer, the read goes through the client, which makes a span. After a failure, the client repeats the read and
- * reports the error. Outside fibers, the tracer is the one with which the database was opened.
+ * reports the error. Outside fibers, the tracer of the fiber that opened the database applies.
  */
 const makeReads = (
   db: DatabaseSync,
@@ -246,7 +246,7 @@ interface Connected {
   readonly durably: Durably
   /** Waits until a transaction is on disk. Takes the numbers of changed rows before and after it. */
   readonly syncedTo: (before: number, changed: number) => Effect.Effect<void, SqlError>
-  /** Why statements are refused; null if they are accepted. `reads` says that the statement only reads. */
+  /** Why statements are refused; null if they are accepted. `reads`: whether the statement only reads. */
   readonly refusal: (reads: boolean) => SqlError | null
   readonly health: typeof StoreHealth.Service
 }

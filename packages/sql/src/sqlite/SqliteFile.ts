@@ -6,8 +6,8 @@ import * as LogFrames from "./LogFrames.ts"
 
 /**
  * Creates a file that only its owner can read, unlike the files that SQLite creates. Does not open an existing file,
- * because closing a second descriptor would drop all locks of this process on it (sqlite.org/howtocorrupt.html, section
- * 2.2).
+ * because closing a second descriptor would drop all locks of this process on the file (sqlite.org/howtocorrupt.html,
+ * section 2.2).
  */
 export const makeFile = (path: string): void => {
   try {
@@ -25,7 +25,7 @@ export interface FileIdentity {
 
 /**
  * Returns the identity of the file at a path; null without a file. Does not open the file, because closing it would
- * drop locks.
+ * drop this process's locks on it.
  */
 export const identityOf = (path: string): FileIdentity | null => {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false })
@@ -36,8 +36,8 @@ export const isSameFile = (one: FileIdentity | null, other: FileIdentity | null)
   one !== null && other !== null && one.dev === other.dev && one.ino === other.ino
 
 /**
- * Explains what is wrong with a database's log and what to do; null if nothing is. SQLite would silently ignore such a
- * log.
+ * Explains what is wrong with a database's log and what to do; null if nothing is wrong. SQLite itself silently ignores
+ * a log that it can't use.
  */
 export const flawOfLog = (database: string): string | null => {
   const log = `${existsSync(database) ? realpathSync(database) : database}-wal`

@@ -1,5 +1,5 @@
 /**
- * Changes of tokens on SQLite, made by `SqliteTurns`, so that many requests and publications share a transaction and a
+ * Changes of tokens on SQLite. `SqliteTurns` runs them, so many requests and publications share a transaction and a
  * sync. Each change is atomic, which decides races between requests.
  */
 import type { NewAccessToken, RefreshToken } from "@doorhook/core"

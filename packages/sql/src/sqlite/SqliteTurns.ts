@@ -2,7 +2,8 @@
  * Synchronous work on the connection of a `SqlClient`, taking turns with the client's transactions.
  *
  * Changes requested in one turn of the event loop, or while the log is being synced, share a transaction and a sync. If
- * one of them fails, each is repeated in a separate transaction. Urgent changes go first, together with a few others.
+ * one of these changes fails, each is repeated in a separate transaction. Urgent changes go first, together with a few
+ * others.
  */
 import { Context, Effect, Latch, Scheduler } from "effect"
 import type { Scope, Semaphore } from "effect"
@@ -51,8 +52,8 @@ export class SqliteTurns extends Context.Service<
 >()("@doorhook/sql/SqliteTurns") {}
 
 /**
- * Maximum number of rows changed by one transaction, and by the other changes in a transaction with urgent ones: about
- * 10 ms and 2 ms of work.
+ * Maximum number of rows that one transaction changes (about 10 ms of work), and that other changes may add to a
+ * transaction with urgent ones (about 2 ms).
  */
 const maxRows = 1_000
 const maxRowsBesideUrgent = 250
@@ -144,7 +145,7 @@ export const makeTurns = Effect.fnUntraced(function* (connection: {
     for (const change of changes) change.fail(error)
   }
 
-  /** Commits changes, together or each in its own transaction. Returns those that succeeded. */
+  /** Commits changes, together or each in its own transaction. Returns the changes that succeeded. */
   const committed = (changes: ReadonlyArray<Waiting>): Effect.Effect<ReadonlyArray<Waiting>> => {
     const all = patiently(attempt(() => together(changes)))
     return guard(false, all).pipe(

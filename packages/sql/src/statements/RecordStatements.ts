@@ -23,8 +23,8 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, listedAt, lock, loc
     eventsOf: text(`SELECT ${eventIn("e")} FROM events_of AS o JOIN events AS e ON e.seq = o.event_seq
       WHERE ${readable} ${latestFirst} LIMIT ?`),
     /**
-     * Number of events from a position on, or null if there are more than a limit. Reads no further than the limit.
-     * Takes the position as a parameter twice.
+     * Number of events from a position on; null if the number exceeds a limit. Reads no further than the limit. Takes
+     * the position as a parameter twice.
      */
     countOf: text(`SELECT CASE
         WHEN (SELECT o.event_seq FROM events_of AS o WHERE ${readable} ${latestFirst} LIMIT 1 OFFSET ?) IS NULL
@@ -34,17 +34,17 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, listedAt, lock, loc
     /** The first events after a position. Cost: one range of the table. */
     oldEvents: text(`SELECT seq, id, created_at, first_delivery, last_delivery FROM events
       WHERE seq > ? ORDER BY seq LIMIT ? ${lockFree}`),
-    // The next statements take ranges of delivery ids, which may include deliveries of other events, and therefore also
-    // take the event ids.
+    // The next statements take ranges of delivery ids. The ranges may include deliveries of other events, so the
+    // statements also take event ids.
     /**
-     * Locks the ended deliveries of some events. A transaction that would revive one of them waits, and then finds it
-     * deleted. Cost: one search by id per row.
+     * Locks the ended deliveries of some events. A transaction that would revive such a delivery waits, and then finds
+     * the delivery deleted. Cost: one search by id per row.
      */
     lockEndedOf: text(`SELECT id FROM deliveries WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}
       ORDER BY id ${lock}`),
     /**
-     * Deliveries that belong to some events and that an ending covers. Skips those that others have locked. Cost: one
-     * search by id per row.
+     * Of the deliveries of some events, locks those that an ending covers. Skips those that others have locked. Cost:
+     * one search by id per row.
      */
     endedOf: text(`SELECT id FROM queue WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}
         AND id <= (SELECT e.last_id FROM endings AS e WHERE e.integration_id = queue.integration_id)
@@ -52,8 +52,8 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, listedAt, lock, loc
     /** Selects from given events those with an active delivery. Cost: one search by id per row. */
     withActive: text(`SELECT DISTINCT event_id FROM queue WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}`),
     /**
-     * Selects from given events those with an active delivery, or with an ended one that is not locked. A single
-     * statement, so that it does not miss a delivery that moves between the tables. Cost: one search by id per row.
+     * Selects from given events those with an active delivery, or with an ended one that is not locked. Uses one
+     * statement, because two could miss a delivery that moves between the tables. Cost: one search by id per row.
      */
     withUnkept: text(`SELECT event_id FROM queue WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}
       UNION SELECT event_id FROM deliveries
@@ -97,7 +97,7 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, listedAt, lock, loc
     newestNotificationsOfIntegration:
       text(`SELECT id, kind, integration_id, scope_type, scope_id, at, details FROM notices
       WHERE integration_id = ? AND id < ? ORDER BY id DESC LIMIT ?`),
-    /** Deletes notifications before a time. Considers only the oldest ones, up to a limit. */
+    /** Deletes notifications from before a time. Examines only the oldest notifications, up to a limit. */
     deleteNotifications: text(`DELETE FROM notices
       WHERE id IN (SELECT id FROM notices ORDER BY id LIMIT ? ${lockFree}) AND at < ?`)
   }

@@ -67,8 +67,8 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: D
   ORDER BY g.created_at LIMIT ?`),
 
   /**
-   * Cost: the same range, then one search by key per grant. Null for the client means all clients. Returns whether each
-   * grant has a refresh token.
+   * Revokes the grants of a user to a client, or to all clients if the client is null. Returns whether each grant has a
+   * refresh token. Cost: a range of the index on users and times, then one search by key per grant.
    */
   revokeGrantsOf: text(`UPDATE grants SET revoked_at = ?
   WHERE ${isOneOfKept(
@@ -122,7 +122,7 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: D
   LIMIT ? ${lockFree}) RETURNING ${key}`)
   ),
 
-  /** Deletes the same grants once they have no tokens and codes. Cost: as for `purgeOfRevoked`. */
+  /** Deletes the same grants once they have no tokens or codes. Cost: as for `purgeOfRevoked`. */
   purgeRevoked: text(`DELETE FROM grants WHERE id IN (SELECT revoked.id
   FROM (SELECT id FROM grants WHERE revoked_at < ? ORDER BY revoked_at LIMIT ?) AS revoked
   WHERE NOT EXISTS (SELECT 1 FROM access_tokens AS t WHERE t.grant_id = revoked.id)

@@ -17,7 +17,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
     find: Effect.fnUntraced(function* (keys, now) {
       if (keys.length === 0) return []
       const found = yield* sql.unsafe<IdempotencyRecord>(statements.find, [dialect.texts(keys), now])
-      // The commit of the stored answer may be very recent. The empty transaction waits until it is on disk.
+      // The commit of the stored answer may be very recent. The empty transaction waits until that commit is on disk.
       if (found.length > 0) yield* sql.withTransaction(Effect.void)
       return found
     }, failAs("IdempotencyStore.find")),

@@ -27,8 +27,8 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox) 
   })
 
   /**
-   * Stores a secret if there is none, or replaces one stored in clear. Returns the stored one, which another process
-   * may have stored at the same time.
+   * Stores a secret if there is none, or replaces one stored in clear. Returns the secret in the store, which may be
+   * one that another process stored at the same time.
    */
   const supersede = Effect.fnUntraced(function* (name: string, exposed: string | undefined, sealed: string) {
     if (exposed !== undefined) yield* sql.unsafe(statements.replace, [sealed, name, exposed])

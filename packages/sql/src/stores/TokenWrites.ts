@@ -1,5 +1,5 @@
 /**
- * Changes of tokens that requests wait for. Each database has an implementation with little overhead.
+ * Token changes that requests wait for. Each database implements them with little overhead.
  */
 import type { TokenStore } from "@doorhook/core"
 import { Context } from "effect"

@@ -10,8 +10,8 @@ import { SqlClient } from "effect/sql"
 import { publishFunction } from "./PublishFunction.ts"
 
 /**
- * For tables with short-lived rows: starts vacuum after a number of dead rows instead of a share, and runs it at full
- * speed.
+ * Storage parameters of tables with short-lived rows: vacuum starts after a number of dead rows instead of a share of
+ * the table, and runs at full speed.
  */
 const soonVacuumed = `autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
     autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 50000, autovacuum_vacuum_cost_delay = 0`

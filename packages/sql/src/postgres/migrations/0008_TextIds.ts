@@ -1,8 +1,8 @@
 /**
  * `doorhook.publish` also accepts ids of buildings and tenants as text, and makes event ids in the usual form.
  *
- * It also enters events into lists with their own time. It no longer fails on a damaged integration row: it stores the
- * delivery, as skipped if the bindings can't be read.
+ * The function also enters each event into the lists with the event's own time. A damaged integration row no longer
+ * makes the function fail. The delivery is stored, as skipped if the bindings can't be read.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -11,7 +11,7 @@ import { SqlClient } from "effect/sql"
 import { nowInMillis } from "./PublishFunction.ts"
 
 const statements: ReadonlyArray<string> = [
-  // The order in which calls lock the tables. Waits for running calls of older versions.
+  // Locks the tables in the order in which calls lock them, and waits for running calls of older versions.
   `LOCK TABLE integrations, queue, deliveries, workers, tallies IN ACCESS EXCLUSIVE MODE`,
 
   // Consecutive failures, and the time before which the receiver accepts no requests (Retry-After).
@@ -29,9 +29,9 @@ const statements: ReadonlyArray<string> = [
     INSERT INTO tallies (events, pending, delivering, retrying, delivered, exhausted, expired, cancelled, skipped)
     SELECT 0, count(*) FILTER (WHERE state = 'pending'), -count(*), count(*) FILTER (WHERE state = 'retrying'), 0, 0, 0, 0, 0
     FROM released`,
-  // Deliveries that can be claimed. Excludes leased ones, so a delivery that is leased from its publication on never
-  // enters the index. The lane comes first, so a claim that is full after the first lanes does not read the backlogs of
-  // the others.
+  // Deliveries that can be claimed. Excludes leased deliveries, so a delivery that is leased from its publication on
+  // never enters the index. The lane comes first, so a claim that is full after the first lanes does not read the
+  // backlogs of the others.
   `CREATE INDEX queue_due ON queue (lane, integration_id, due_at, id) WHERE worker IS NULL`,
 
   `ALTER TABLE deliveries ADD COLUMN worker text COLLATE "C", ADD COLUMN early smallint NOT NULL DEFAULT 0,

@@ -3,13 +3,13 @@
  * rows go to the end of the table and purges delete from its start, so issuing a token writes to no index on hashes or
  * times.
  *
- * Tokens issued before stay valid until they expire. Their text has no number, so they are found by hash, through a
+ * Tokens issued earlier stay valid until they expire. Their text has no number, so they are found by hash, through a
  * separate index that is empty within a day. The default of `has_number` is for processes of older versions that still
  * run: their tokens are stored without numbers, and all processes find them. Older processes don't find numbered tokens
  * and answer 401 until they are replaced.
  *
- * `refresh_access` lets the client refresh in one statement. It is a function because each of its statements sees what
- * was committed before it, unlike the parts of a single statement.
+ * `refresh_access` lets the client refresh in one statement. It is a function because each statement of a function sees
+ * what was committed before that statement, unlike the parts of a single statement.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -41,8 +41,8 @@ export const someToCancel = `SELECT id FROM queue
   ORDER BY id LIMIT $4 FOR UPDATE SKIP LOCKED`
 
 /**
- * Locks all remaining deliveries that an ending covers. With `id + 0` PostgreSQL sorts them instead of scanning the
- * primary key.
+ * Locks all remaining deliveries that an ending covers. With `id + 0`, PostgreSQL sorts the rows instead of scanning
+ * the primary key.
  */
 export const restToCancel = `SELECT id FROM queue WHERE integration_id = $1 AND id <= ${lastOf("$1")}
   ORDER BY id + 0 FOR UPDATE`

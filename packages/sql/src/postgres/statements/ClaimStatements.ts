@@ -2,11 +2,11 @@
  * Statements that find and lease the deliveries that a claim can take.
  *
  * The index `queue_due` (lane, integration_id, due_at, id) contains the active deliveries that are not leased.
- * `waiting` skips through it from integration to integration and reads the first entry of each. `firstDue` reads the
- * first due entries of the chosen integrations. The cost of both does not depend on the size of the backlog.
+ * `waiting` skips through the index from integration to integration and reads the first entry of each. `firstDue` reads
+ * the first due entries of the chosen integrations. The cost of both does not depend on the size of the backlog.
  */
 
-/** The first due time per lane and integration with waiting deliveries and without an ending. */
+/** The first due time per lane and integration, for integrations with waiting deliveries and no ending. */
 const heads = `WITH RECURSIVE groups (lane, integration_id) AS (
     SELECT l.lane, (
       SELECT d.integration_id FROM queue AS d
@@ -67,7 +67,7 @@ export const earlyRetries = `SELECT ${columns} FROM queue AS due
 
 /**
  * Leases locked deliveries to a worker, like core's `Transitions.claim`, and updates the counts. Returns each of their
- * events once, and the existing integrations with the transactions that last wrote their rows.
+ * events once, and the id of each existing integration with the transaction that last wrote its row.
  */
 export const lease = `WITH chosen AS MATERIALIZED (
     SELECT old.id, old.place, old.state FROM unnest($2::bigint[]) AS wanted (id)

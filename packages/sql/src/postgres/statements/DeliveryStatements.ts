@@ -31,7 +31,7 @@ const keepMembers = (workers: string, from: string) => `member AS MATERIALIZED (
 /** `keepMembers` as a separate statement, executed before the deliveries to lease are locked. */
 export const keepWorkers = `WITH ${keepMembers("$1::text[]", "")} SELECT 1 FROM member`
 
-/** The workers of ended deliveries that were cancelled during an attempt that is still running. */
+/** The workers of cancelled deliveries whose attempts are still running. */
 export const workersOfEnded = `SELECT DISTINCT worker FROM deliveries WHERE id = ANY($1) AND worker IS NOT NULL ORDER BY worker`
 
 /** The integrations of the events' buildings and tenants, as they are now. */
@@ -42,10 +42,10 @@ const scoped = `SELECT id, version FROM integrations WHERE scope_type = 'buildin
  * Appends events with their active and ended deliveries, which get ids in the given order. Updates the counts, and
  * wakes the workers in other processes if deliveries are due.
  *
- * Stores nothing if a matched integration was deleted, changed, or disabled while a delivery requires it enabled.
- * Otherwise the matched integrations stay locked until the transaction ends. If the integrations of the events' scopes
- * differ from the candidates ($38, by id) in number or version ($39), it also stores nothing, and returns one row
- * without an id.
+ * Stores nothing if a matched integration was deleted or changed, or is disabled although a delivery requires it
+ * enabled. Otherwise the matched integrations stay locked until the transaction ends. If the integrations of the
+ * events' scopes differ from the candidates ($38, by id) in number or version ($39), the statement also stores nothing,
+ * and returns one row without an id.
  *
  * Returns the ids of the deliveries, or one null if there are none.
  */
@@ -169,9 +169,9 @@ const countReleased = (from: string): string =>
     FROM ${from} HAVING count(*) > 0`
 
 /**
- * Releases deliveries leased to a worker, given in order of id with their due times, and updates the counts. Then
- * clears the worker of deliveries that were cancelled under the lease, which keeps the order of locks. Returns the ids
- * of both.
+ * Releases deliveries leased to a worker, given in order of id with their due times, and updates the counts. After
+ * that, to keep the order of locks, clears the worker of deliveries that were cancelled under the lease. Returns the
+ * ids of both kinds.
  */
 export const release = `WITH held AS MATERIALIZED (
     SELECT q.place, r.due_at FROM unnest($2::bigint[], $3::bigint[]) AS r (id, due_at) CROSS JOIN LATERAL (
@@ -329,8 +329,8 @@ export const lockFreeForChange = `SELECT id FROM integrations WHERE id = ANY($1)
 export const isUnacknowledged = `state <> 'delivered'`
 
 /**
- * The newest delivery of an integration that ended without an acknowledgement and is not being attempted. Cost: the
- * end of one index range per state.
+ * The id of an integration's newest delivery that ended without an acknowledgement and is not being attempted. Cost:
+ * the end of one index range per state.
  */
 export const newestUnacknowledged = `SELECT max(id) AS id FROM (${Transitions.unacknowledgedStates
   .map(
@@ -354,8 +354,8 @@ export const endedStandings = `SELECT ${identity}, state, reason, attempts, earl
   FROM deliveries WHERE id = ANY($1) ORDER BY id FOR UPDATE`
 
 /**
- * SQL that joins parameter rows with the rows of a table by id, with the parameters as the outer side. Otherwise a plan
- * made for a small table would scan all of it.
+ * SQL that joins parameter rows with the rows of a table by id, with the parameters as the outer side. In another join
+ * order, a plan made for a small table would scan the whole table.
  */
 const rowsOf = (table: string, given: string): string =>
   `CROSS JOIN LATERAL (SELECT ctid AS place FROM ${table} WHERE id = ${given}.id OFFSET 0) AS old`
@@ -395,8 +395,8 @@ export const takeEnded = `WITH ended AS (DELETE FROM deliveries WHERE id = ANY($
   FROM ended WHERE attempt_outcome IS NOT NULL`
 
 /**
- * The first deliveries of an integration after an id that have ended without an acknowledgement or are waiting for a
- * retry. Cost: the start of one index range per state.
+ * The unacknowledged deliveries of an integration, ended or waiting for a retry, that follow a given id; lowest ids
+ * first. Cost: the start of one index range per state.
  */
 export const recoverable = `SELECT id, created_at FROM (${Transitions.unacknowledgedStates
   .map(
@@ -411,5 +411,5 @@ export const recoverable = `SELECT id, created_at FROM (${Transitions.unacknowle
 /** Wakes the workers in all processes when the transaction commits. */
 export const signal = `SELECT pg_notify('${channel}', '')`
 
-/** Waits a few milliseconds for the transactions that have locked the rows that a claim skipped. */
+/** Waits 3 ms, for other transactions to release the rows that a claim skipped. */
 export const pause = "SELECT pg_sleep(0.003)"

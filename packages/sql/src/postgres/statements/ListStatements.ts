@@ -9,7 +9,7 @@ import { isUnacknowledged } from "./DeliveryStatements.ts"
 const ended = `SELECT id, event_id, integration_id, state, reason, attempts, NULL::bigint AS next_attempt_at, created_at
   FROM deliveries AS d`
 
-/** Selects from `queue`, with deliveries that an ending (`e`) covers shown as cancelled. */
+/** Selects from `queue`. Deliveries that an ending (`e`) covers are shown as cancelled. */
 const queued = `SELECT d.id, d.event_id, d.integration_id,
     CASE WHEN e.reason IS NULL THEN d.state ELSE 'cancelled' END AS state, e.reason, d.attempts,
     CASE WHEN e.reason IS NULL AND d.worker IS NULL THEN least(d.due_at, ${latest}) END AS next_attempt_at, d.created_at
@@ -38,7 +38,7 @@ const isActive = (state: DeliveryState): boolean => activeStates.some((active) =
 
 /**
  * Lists the deliveries that a filter selects, by id ascending or descending. Deliveries that an ending covers are
- * listed as cancelled. Only they are sorted (the first of each ending and state); everything else is read in index
+ * listed as cancelled. Only these are sorted (the first ones of each ending and state); all others are read in index
  * order. States are literals in the text, because otherwise PostgreSQL does not use the partial indexes.
  */
 export const list = (

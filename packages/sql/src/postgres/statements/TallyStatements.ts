@@ -54,7 +54,7 @@ export const deliveryCounts = `SELECT ${sums} FROM (
     SELECT ${tallyNames.map(cancelledOf).join(", ")} FROM (${ofCancellations}) AS m
   ) AS counted`
 
-/** Minimum number of rows to compact. With fewer rows, compaction costs more than adding them up in each read. */
+/** Minimum number of rows to compact. With fewer rows, compaction costs more than adding up the rows in each read. */
 const leastCompacted = 200
 
 /** Maximum number of rows that one statement compacts. */

@@ -29,8 +29,8 @@ const schema: ReadonlyArray<string> = [
     attempt_detail TEXT,
     attempt_excerpt TEXT
   ) STRICT`,
-  // Lists the deliveries of each integration. Filled for thousands at a time, unlike an index, which each publication
-  // would write.
+  // Lists the deliveries of each integration. Filled with thousands of deliveries at a time. An index would be written
+  // by every publication.
   `CREATE TABLE deliveries_of (
     integration INTEGER NOT NULL,
     delivery INTEGER NOT NULL,
@@ -57,8 +57,8 @@ const schema: ReadonlyArray<string> = [
     beat_at INTEGER NOT NULL
   ) STRICT`,
 
-  // A row cancels all open deliveries of an integration up to an id, which then count as cancelled. Their rows are
-  // updated later in batches.
+  // A row cancels all open deliveries of an integration up to an id. These deliveries count as cancelled, and their own
+  // rows are updated later in batches.
   `CREATE TABLE cancellations (integration INTEGER PRIMARY KEY, last_delivery INTEGER NOT NULL, reason TEXT NOT NULL) STRICT`
 ]
 

@@ -3,7 +3,7 @@
  * rows go to the end of the table and purges delete from its start, so issuing a token writes to no index on hashes or
  * times.
  *
- * Tokens issued before stay valid until they expire. Their text has no number, so they are found by hash, through a
+ * Tokens issued earlier stay valid until they expire. Their text has no number, so they are found by hash, through a
  * separate index that is empty within a day.
  */
 import { Effect } from "effect"
