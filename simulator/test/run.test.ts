@@ -547,8 +547,8 @@ describe("tracking of a service's deliveries", () => {
         asked.set(pathname, times)
         const answer = (): Response => {
           if (pathname === "/operator/deliveries") return all(rowOf(1, 1), rowOf(2, 2), rowOf(3, 3), rowOf(4, 4))
-          // The lookup of the second delivery succeeds at the third try, that of the third delivery never, and that of
-          // the fourth is refused.
+          // The lookup of delivery 2 succeeds at the third try. That of delivery 3 never succeeds, and that of delivery
+          // 4 is refused.
           if (pathname.endsWith("dlv_2") && times <= 2) return new Response("slow down", { status: 429 })
           if (pathname.endsWith("dlv_3")) return new Response("slow down", { status: 429 })
           return pathname.endsWith("dlv_4") ? new Response("no", { status: 403 }) : Response.json(detail)

@@ -1,6 +1,6 @@
 /**
  * The `Crypto` port of a simulation: synchronous and drawn from the seed. Simulations have no real secrets, so digests
- * only need to differ where their inputs differ. Digests are cheap, because each attempt needs one.
+ * only need to differ where their inputs differ. Every attempt needs a digest, so digests have to be cheap.
  */
 import { Crypto } from "@doorhook/core"
 import { Effect, Layer } from "effect"

@@ -4,7 +4,7 @@
 import type { AccessLog, LogEntry } from "./AccessLog.ts"
 import { share } from "./Estimates.ts"
 
-/** One day of one member: the entries without the denied ones, in order. */
+/** One day of one member, with all entries that were not denied, in order. */
 export interface MemberDay {
   readonly person: string
   readonly day: number

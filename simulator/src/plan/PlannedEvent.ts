@@ -1,4 +1,6 @@
-/** An event of a plan: one line of NDJSON. The event is published at the time `at`, without that member. */
+/**
+ * An event of a plan: one line of NDJSON. `at` is the time of publication, and is left out of the published event.
+ */
 import { AccessLogData, Action, builtInTable, BuildingId, CallData, TenantId } from "@doorhook/core"
 import { Schema } from "effect"
 import type { Access, Call } from "../traffic/Occurrence.ts"

@@ -49,7 +49,7 @@ export const RunFacts = Schema.Struct({
   generator: Schema.NullOr(Schema.String),
   /** Command that repeats the run. */
   command: Schema.String,
-  /** Time of the beginning in ISO 8601: time of the plan if the run kept a schedule, else real time. */
+  /** Beginning of the run in ISO 8601: in plan time if the run kept a schedule, else in real time. */
   began_at: Schema.String
 })
 export type RunFacts = typeof RunFacts.Type

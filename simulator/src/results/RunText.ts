@@ -22,7 +22,7 @@ export interface Progress {
   /** Position in the plan. */
   readonly place: string
   readonly measured: Measurements
-  /** Activity after sending has ended; null before. */
+  /** Current activity once sending has ended; null before that. */
   readonly phase: string | null
 }
 

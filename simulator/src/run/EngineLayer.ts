@@ -1,5 +1,5 @@
 /**
- * The delivery engine of core over given ports. Used in real time in this process, on virtual time, and in the
+ * The delivery engine of core, built on given ports. Used by runs in real time, by runs on virtual time, and by the
  * deterministic simulation.
  */
 import type { Crypto, DeliverySettingsShape, Notification } from "@doorhook/core"

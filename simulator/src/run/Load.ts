@@ -101,7 +101,7 @@ export function* arrivalTimes(stages: ReadonlyArray<Stage>, rng: Rng | null): It
   }
 }
 
-/** Moves events to the times that the stages give. Times in the data of planned events move along. */
+/** Moves events to the times that the stages give. Times in the data of planned events are moved by the same amount. */
 export const atRate = <E, R>(
   events: Stream.Stream<Arrival, E, R>,
   stages: ReadonlyArray<Stage>,

@@ -83,8 +83,7 @@ const hour = 3_600_000
 const absence = 5_000
 
 /**
- * Time for which a delivery may be in progress after its timeout. If processes die, two leases and the absence are
- * added.
+ * Time for which a delivery may be in progress after its timeout. If processes die, two leases and `absence` are added.
  */
 const patience = 60_000
 
@@ -213,7 +212,7 @@ export class VirtualWorld {
     this.measurements.plan(at - beginning)
     this.measurements.start(at - beginning, this.time.wall - beginning, null)
     this.#unaccepted++
-    // Without crashes, publications are not repeated after a lost answer, so they need no key.
+    // Without crashes, no answer is lost, so publications need no idempotency key.
     const key = crashEvery === null ? null : `run-${this.#published++}`
     this.#send({ at, event: newEventOf(event), key, tries: 0 })
   }

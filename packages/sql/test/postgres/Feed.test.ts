@@ -1,6 +1,6 @@
 /**
- * Transactions take ids before they commit and may commit in any order. A feed neither skips their deliveries nor waits
- * for them.
+ * Transactions take ids before they commit and may commit in any order. A feed must neither skip the deliveries of an
+ * open transaction nor wait for its commit.
  */
 import type { DeliveryId, Integration } from "@doorhook/core"
 import { DeliveryStore } from "@doorhook/core"

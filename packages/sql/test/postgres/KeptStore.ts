@@ -13,7 +13,7 @@ type Stores = Layer.Success<ReturnType<typeof PostgresStore.layer>>
 /** Options for the shared store. */
 interface KeptStoreOptions {
   readonly encryptionKey?: Redacted.Redacted<string>
-  /** References that are provided while the store is built. */
+  /** Layer that sets Effect references while the store is built. */
   readonly provide?: Layer.Layer<never>
 }
 

@@ -1,6 +1,6 @@
 /**
- * A delivery was cancelled during an attempt, and is resent while that attempt or its lease ends. In either order, no
- * outcome is lost, and the delivery does not stay leased to a worker that is not sending it.
+ * A delivery was cancelled during an attempt, and is resent while that attempt or its lease ends. Whichever comes
+ * first, no outcome is lost, and the delivery does not stay leased to a worker that is not sending it.
  */
 import type { DeliveryId, Heartbeat, Integration, LeasedDelivery } from "@doorhook/core"
 import { DeliveryStore, deliveryStates, IntegrationStore } from "@doorhook/core"
