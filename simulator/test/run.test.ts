@@ -292,7 +292,7 @@ describe("a run on a virtual clock", () => {
         Array.from({ length: 1_200 }, (_, nth) => [nth * 50, 1])
       )
       const { intended, late_start, service } = measured.latency
-      // Of 1,200 events, 200 are planned during the stall. Each of them waits until its end.
+      // Of 1,200 events, 200 are planned during the stall. Each of these waits until the end of the stall.
       assert.deepStrictEqual([intended.count, intended.quantile(0.5), intended.max], [1_200, 0, 10_000])
       assert.approximately(intended.quantile(1 - 100 / 1_200), 5_000, 100)
       assert.approximately(intended.quantile(0.99), 9_400, 160)

@@ -209,7 +209,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
             }))
           }
         })
-        // Sometimes an event occurs twice, which makes the call fail.
+        // Sometimes adds the first event twice, which makes the call fail.
         if (call.repeat === 0 && records[0] !== undefined) records.push(records[0])
         const keys = call.keys.map(({ lifetime, name }) => ({
           key: name,

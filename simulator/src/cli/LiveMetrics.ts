@@ -1,6 +1,4 @@
-/**
- * `--metrics PORT`: serves measurements as Prometheus text on the loopback address during a run.
- */
+/** `--metrics PORT`: serves measurements as Prometheus text on the loopback address during a run. */
 import { createServer } from "node:http"
 import { CommandFailure } from "@doorhook/core"
 import { Effect } from "effect"

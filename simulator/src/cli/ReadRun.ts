@@ -96,7 +96,7 @@ const checkedKey = (operatorKey: Redacted.Redacted, keyFrom: string) =>
     ? Effect.succeed({ operatorKey, keyFrom })
     : usage(`${keyFrom}: expected one key on one line, in printable ASCII`)
 
-/** Reads the key from its flag, its file or the environment, in this order, and returns where it came from. */
+/** Reads the key from its flag, its file or the environment, in this order. Returns the key and its source. */
 const readKey = Effect.fnUntraced(function* ({ operatorKey: key, operatorKeyFile: file }: RunTexts) {
   if (Option.isSome(key)) return yield* checkedKey(key.value, "--operator-key")
   if (Option.isSome(file)) {

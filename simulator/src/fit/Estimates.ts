@@ -1,4 +1,4 @@
-/** Estimators for the fit. Results are rounded, so that a reader can judge them. */
+/** Estimators for the fit. Results are rounded, so that scenario files are easy to read. */
 import { weekdayOf } from "../world/CalendarDate.ts"
 import type { Week } from "../traffic/Parameter.ts"
 import { clockText, durationText, weekdays } from "../traffic/Parameter.ts"

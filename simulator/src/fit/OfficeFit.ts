@@ -59,7 +59,7 @@ const lunchOf = ({ entries }: MemberDay, outer: ReadonlySet<string>): Lunch | nu
 
 const isWorking = ({ day }: { readonly day: number }): boolean => weekdayOf(day) % 6 !== 0
 
-/** Returns the doors through which most days begin. */
+/** Returns the outer doors: those through which more than 4 % of the members' days begin. */
 const outerDoors = (days: ReadonlyArray<MemberDay>): ReadonlySet<string> => {
   const firsts = Map.groupBy(
     days.flatMap(({ entries }) => entries.slice(0, 1)),
@@ -90,7 +90,7 @@ const shiftOf = (days: ReadonlyArray<MemberDay>): Shift => {
   return come < byDay.from ? "early" : "late"
 }
 
-/** Returns parameters with which this many simulated employees come as often as those in the log. */
+/** Returns parameters with which `people` simulated employees come as often as those in the log. */
 export const officeFit = (members: Members, people: number) => {
   const each = [...Map.groupBy(members.days, ({ person }) => person).values()]
   const byShift = Map.groupBy(each, shiftOf)

@@ -130,7 +130,7 @@ type Row = readonly [name: string, value: string]
 const quantileText = ({ max, p50, p99 }: Quantiles): string =>
   `p50 ${duration(p50)}, p99 ${duration(p99)}, max ${duration(max)}`
 
-/** Returns `, 4,250 events/s`, or nothing if it took no time. */
+/** Returns `, 4,250 events/s`, or an empty text if `millis` is 0. */
 const paceText = (events: number, millis: number): string =>
   millis > 0 ? `, ${grouped((events * 1_000) / millis)} events/s` : ""
 

@@ -42,7 +42,7 @@ const Detail = Schema.fromJsonString(
 /** Maximum number of events to track. */
 const usualMost = 1_000_000
 
-/** Maximum number of deliveries whose attempts are looked up, spread evenly over all deliveries. */
+/** Maximum number of deliveries whose attempts are looked up. The sample is spread evenly over all deliveries. */
 const sample = 1_000
 
 /**

@@ -44,7 +44,7 @@ const onStore = (url: string) => Layer.fresh(PostgresStore.layer({ url: Redacted
 const waiting = `SELECT 1 FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_locks
   WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database()))`
 
-/** Publishes with the SQL function, like a host, in the current transaction. */
+/** Publishes in the current transaction with the SQL function, as a host does. */
 const publishTo = (building: number) => {
   const event = JSON.stringify({ resource_type: "access_log", action: "create", building_id: building, data: {} })
   return SqlClient.SqlClient.use((sql) => sql.unsafe(`SELECT publish('${event}'::text)`))

@@ -79,7 +79,9 @@ const claimed = Effect.gen(function* () {
   return leased === undefined ? assert.fail("nothing claimed") : { integration, leased }
 })
 
-/** Creates a delivery that was cancelled during its attempt. Its integration is enabled again. */
+/**
+ * Creates a delivery and cancels it during its attempt, by disabling its integration. Enables the integration again.
+ */
 const cancelled = Effect.gen(function* () {
   const { integration, leased } = yield* claimed
   yield* disable(integration)

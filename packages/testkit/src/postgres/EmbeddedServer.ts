@@ -43,8 +43,8 @@ export interface EmbeddedServer {
 }
 
 /**
- * Settings for tests. Syncs are off, because the tests don't simulate power cuts. Autovacuum is off, so that only the
- * tests cause work.
+ * Settings for tests. Syncs are off, because the tests don't simulate power cuts. Autovacuum is off, so that the server
+ * works only for the tests.
  */
 const forTests = [
   "fsync=off",
