@@ -319,7 +319,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
         })
       }
       case "purge": {
-        // Only whether there is a `next` is compared, because stores number events differently.
+        // Only the presence of `next` is compared, because stores number events differently.
         const {
           deliveries: count,
           events: purged,

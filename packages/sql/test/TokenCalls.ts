@@ -23,7 +23,7 @@ const step = fc.oneof(
   fc.record({ op: fc.constant("grantsOf"), user: fc.nat(2), limit: fc.integer({ min: 1, max: 5 }) }),
   fc.record({ op: fc.constant("revokeAccess"), token: place }),
   fc.record({ op: fc.constant("wait"), days: fc.constantFrom(1, 2, 91) }),
-  // Purges have no limit here, because with a limit, stores could choose different rows.
+  // Purges have no limit here. With a limit, stores could choose different rows.
   fc.record({ op: fc.constant("purge") })
 )
 export const tokenCallSequence = fc.array(step, { minLength: 1, maxLength: 50, size: "max" })

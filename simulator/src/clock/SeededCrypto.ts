@@ -15,7 +15,7 @@ const offsetBasis = 0x811c_9dc5
 let lastText = ""
 let lastHash = offsetBasis
 
-/** One multiplication a character: FNV-1a, 32 bits. */
+/** Returns the 32-bit FNV-1a hash of a text, with one multiplication per character. */
 const hashOf = (text: string): number => {
   if (text === lastText) return lastHash
   let hash = offsetBasis

@@ -65,7 +65,7 @@ export class InvalidLog extends Schema.TaggedError<InvalidLog>()("InvalidLog", {
   }
 }
 
-/** First part of dates like 03/02/2026. */
+/** Meanings of the first number in dates like 03/02/2026. */
 export const dateOrders = ["month-first", "day-first"] as const
 export type DateOrder = (typeof dateOrders)[number]
 

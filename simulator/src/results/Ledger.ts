@@ -45,7 +45,7 @@ export interface LedgerOptions {
   readonly ackTimeout: number
   /** Maximum difference between the clocks of the engine and the ledger, in milliseconds. */
   readonly tolerance: number
-  /** Maximum wait of a due retry while a slot is free, in milliseconds. Null: not checked. */
+  /** Maximum wait of a due retry while a slot is free, in milliseconds; null to skip this check. */
   readonly slack: number | null
 }
 

@@ -110,7 +110,7 @@ export interface OutsiderFlow extends Readonly<Parameters> {
   readonly per_day: number
 }
 
-/** Returns the number of flats, dwellers or employees of a building, to which a rate applies. */
+/** Returns the number of a building's flats, dwellers or employees, by which a rate is multiplied. */
 export const ratedBy = ({ people, units }: Building, per: "flat" | "dweller" | "employee"): number => {
   if (per === "flat") return units.filter(({ use }) => use === "home").length
   const duty = per === "dweller" ? "resident" : "employee"

@@ -29,7 +29,7 @@ export const keptStore = (
     return { database, services }
   })
   const scope = Scope.makeUnsafe()
-  // Opened outside of tests, because a test may use a test clock.
+  // Opens the store outside of tests, because a test may use a test clock.
   const opening = Effect.promise(() => Effect.runPromise(Scope.provide(open, scope)))
   const opened = Effect.runSync(Effect.cached(opening))
   afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
