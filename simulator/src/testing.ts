@@ -1,4 +1,4 @@
-/** Parts that runs on virtual time share with the deterministic simulation of the delivery engine. */
+/** Code shared by runs on virtual time and the deterministic simulation of the delivery engine. */
 export { Process } from "./clock/Process.ts"
 export { signatureOf } from "./clock/SeededCrypto.ts"
 export { startOfTime, VirtualTime } from "./clock/VirtualTime.ts"

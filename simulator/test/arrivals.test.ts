@@ -39,8 +39,8 @@ const twoPeaks: DayShape = {
 }
 
 /**
- * Returns a function that gives the share of arrivals before a time of day in hours. It sums up the shape second by
- * second, with the built-in `Math`.
+ * Returns a function that gives the share of arrivals before a time of day in hours. The function sums the shape second
+ * by second, with the built-in `Math`.
  */
 const shareBefore = (shape: DayShape): ((clock: number) => number) => {
   const density = (h: number) =>

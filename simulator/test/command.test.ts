@@ -14,7 +14,7 @@ import { platform, printed, simulate } from "./simulateCli.ts"
 import { scenarioOf, startAt } from "./support.ts"
 
 /**
- * Starts a service that answers with this status and records the keys of requests. Every accepted request has three
+ * Starts a service that answers with this status and records the keys of requests. Every accepted request creates three
  * deliveries.
  */
 const service = Effect.fnUntraced(function* (status: number) {

@@ -52,7 +52,7 @@ describe("demo traffic", () => {
       assert.deepStrictEqual(new Set(seen.map(({ event }) => event.building_id)), new Set([1, 2]))
       assert.isAbove(seen.filter(({ event }) => event.resource_type === "call").length, 6)
       const before = seen.length
-      // This goes past midnight in the demo.
+      // 13 hours after noon, it is past midnight in the demo.
       yield* TestClock.adjust("13 hours")
       assert.isAbove(seen.length, before * 10)
       yield* Fiber.interrupt(live)

@@ -80,7 +80,7 @@ describe("offline controllers", () => {
         all({ outages: often, flush }).filter(({ at, occurrence }) => at > occurrence.time),
         controllerOf
       )
-    // Without a delay, each event shows from when to when its controller was offline.
+    // If events are sent without delay, a controller was offline from the time of an event until it was sent.
     const waits = lateOf({ per_second: 10_000, jitter: "0s" })
     for (const [controller, sent] of lateOf({ per_second: 10_000, jitter })) {
       const own = waits.get(controller) ?? []

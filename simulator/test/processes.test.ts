@@ -19,7 +19,7 @@ const found = [
 
 const nodes = [...new Set([process.execPath, ...found].map((path) => realpathSync(path)))]
 
-/** First version that runs sources without a build. */
+/** Whether a version can run sources without a build. */
 const isFit = (version: string): boolean => {
   const [major = 0, minor = 0] = version.replace("v", "").split(".").map(Number)
   return major > 22 || (major === 22 && minor >= 19)

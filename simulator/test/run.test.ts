@@ -292,7 +292,7 @@ describe("a run on a virtual clock", () => {
         Array.from({ length: 1_200 }, (_, nth) => [nth * 50, 1])
       )
       const { intended, late_start, service } = measured.latency
-      // Of 1,200 events, 200 are planned during the stall. Each of them waits until its end.
+      // Of 1,200 events, 200 are planned during the stall. Each of these waits until the end of the stall.
       assert.deepStrictEqual([intended.count, intended.quantile(0.5), intended.max], [1_200, 0, 10_000])
       assert.approximately(intended.quantile(1 - 100 / 1_200), 5_000, 100)
       assert.approximately(intended.quantile(0.99), 9_400, 160)
@@ -547,8 +547,8 @@ describe("tracking of a service's deliveries", () => {
         asked.set(pathname, times)
         const answer = (): Response => {
           if (pathname === "/operator/deliveries") return all(rowOf(1, 1), rowOf(2, 2), rowOf(3, 3), rowOf(4, 4))
-          // The lookup of the second delivery succeeds at the third try, that of the third delivery never, and that of
-          // the fourth is refused.
+          // The lookup of delivery 2 succeeds at the third try. That of delivery 3 never succeeds, and that of delivery
+          // 4 is refused.
           if (pathname.endsWith("dlv_2") && times <= 2) return new Response("slow down", { status: 429 })
           if (pathname.endsWith("dlv_3")) return new Response("slow down", { status: 429 })
           return pathname.endsWith("dlv_4") ? new Response("no", { status: 403 }) : Response.json(detail)

@@ -279,7 +279,8 @@ describe("members", () => {
   })
 
   it("keep to local time after a clock change", () => {
-    // Median time of morning passages through the gate, on the Mondays before and after 29 March 2026.
+    // Returns the median time of morning passages through the gate. Clocks go forward between the two Mondays, on 29
+    // March 2026.
     const medianOf = (date: string) => {
       const out = [
         ...occurrences(scenarioOf("residential-200"), {

@@ -1,6 +1,6 @@
 /**
  * Pages of an integration's deliveries on SQLite. Deliveries are added to the table `deliveries_of` in batches of
- * thousands, so a page may contain deliveries from that table and newer ones.
+ * thousands, so a page can mix deliveries from that table with newer ones.
  */
 import { DeliveryStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"

@@ -1,5 +1,5 @@
 /**
- * An integration is decoded again only if its row has changed, including changes by another process.
+ * An integration is decoded again only after its row was changed, by this process or another.
  */
 import type { Integration } from "@doorhook/core"
 import { IntegrationId, IntegrationStore } from "@doorhook/core"
@@ -10,7 +10,7 @@ import { Effect, Exit, Redacted } from "effect"
 import { onStore, tamper } from "./OpenedStore.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
-/** A changed value for each column, and the member of the integration that must show the change. */
+/** For each column, a changed value and the member of the integration that must show it. */
 const changes: ReadonlyArray<readonly [column: string, value: string, shown: (integration: Integration) => unknown]> = [
   ["scope_type", "'tenant'", ({ scope }) => scope.type],
   ["scope_id", "7", ({ scope }) => scope.id],
@@ -28,7 +28,7 @@ const changes: ReadonlyArray<readonly [column: string, value: string, shown: (in
   ["updated_at", "2", ({ updated_at }) => updated_at]
 ]
 
-/** An invalid value for each column that can be invalid, and the place that the error names. */
+/** For each column that can be invalid, an invalid value and the path that the error names. */
 const damages = [
   ["scope_type", "'house'", '["scope"]'],
   ["scope_id", "-1", '["scope"]'],

@@ -57,7 +57,7 @@ describe("LogSync", () => {
       yield* until(() => disk.asked.length === 1)
       assert.strictEqual(yield* count(sql), 1, "it is committed, and reads do not wait")
       assert.isUndefined(first.pollUnsafe())
-      // Both commit while the first sync is running, so that sync might not cover them. They share the next sync.
+      // Both transactions commit during the first sync, which might not cover them. They share the next sync.
       const second = yield* Effect.forkChild(sql.withTransaction(sql`INSERT INTO t VALUES (2)`))
       const third = yield* Effect.forkChild(sql`INSERT INTO t VALUES (3)`)
       while ((yield* count(sql)) < 3) yield* Effect.yieldNow
@@ -103,7 +103,7 @@ describe("LogSync", () => {
       const { disk, sql } = yield* setUp
       const first = yield* Effect.forkChild(sql.withTransaction(sql`INSERT INTO t VALUES (1)`))
       yield* until(() => disk.asked.length === 1)
-      // Like a repeated request, this transaction only reads what the first one changed.
+      // This transaction only reads what the first one changed, as a repeated request would.
       const repeated = yield* Effect.forkChild(sql.withTransaction(count(sql)))
       yield* turns
       assert.isUndefined(repeated.pollUnsafe())

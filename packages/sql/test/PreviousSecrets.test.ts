@@ -1,6 +1,5 @@
 /**
- * In a file of the first version, which stores one rotated secret per integration, that secret still signs after the
- * migration.
+ * Files of the first version store one rotated secret per integration. That secret still signs after the migration.
  */
 import type { IntegrationId } from "@doorhook/core"
 import { IntegrationStore } from "@doorhook/core"

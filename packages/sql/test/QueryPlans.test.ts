@@ -21,7 +21,7 @@ const Integrations = integrationStatements(sqlite)
 const Tokens = tokenStatements(sqlite)
 const Keys = keyStatements(sqlite)
 
-/** Returns SQLite's plan of a statement, one line per step. */
+/** Returns SQLite's plan for a statement, one line per step. */
 const planOf = Effect.fnUntraced(function* (text: string) {
   const sql = yield* SqlClient.SqlClient
   const numbers = text.matchAll(/\?(\d*)/g).map(([, number], index) => (number === "" ? index + 1 : Number(number)))
@@ -200,7 +200,10 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   ]
 }
 
-/** Statements that stop reading once they have enough rows, which works only if they read in order. */
+/**
+ * Statements that stop reading once they have enough rows. This works only if they read rows in the order of the
+ * result.
+ */
 const unbounded: ReadonlySet<string> = new Set([
   "dueAfter",
   "retries",

@@ -123,7 +123,7 @@ describe("a read", () => {
   it("does not use a snapshot that failed to start", () => {
     const { close, read, reader, writer } = open()
     try {
-      // Reproduces the state after the first read of a snapshot has failed.
+      // A failed first read would leave the reader like this: in a transaction that has no snapshot yet.
       reader.exec("BEGIN")
       writer.prepare(put).run(1, 1)
       assert.strictEqual(read(1), 1)

@@ -249,7 +249,7 @@ describe("a call that fails", () => {
           assert.deepInclude(found, { attempts: [] })
           assert.strictEqual(found?.delivery.state, "delivering")
           assert.strictEqual((yield* store.summary(StoreFixtures.start)).states.delivering, 3)
-          // As two calls in one batch, only the second settlement fails.
+          // If each settlement is a separate call of the batch, only the second one fails.
           const one = (at: number) =>
             store.settle({ ...outcomes, settlements: settlements.slice(at, at + 1) }, StoreFixtures.start, 1)
           const [good, bad] = yield* Effect.all([Effect.exit(one(0)), Effect.exit(one(1))], {

@@ -62,7 +62,7 @@ const storedIn = (filename: string) => {
   return names
 }
 
-/** Runs a function on a store with a grant, and a disk whose syncs complete when the test says so. */
+/** Runs a function on a store with a grant, on a disk whose syncs the test completes. */
 const onHeldDisk = <A, E>(
   use: (store: TokenStore["Service"], filename: string, asked: Array<Done>) => Effect.Effect<A, E, Scope.Scope>
 ) =>

@@ -36,7 +36,7 @@ const setUp = Effect.gen(function* () {
   return { filename, services, integration }
 })
 
-/** Returns an event whose delivery the publishing process sends itself. */
+/** Returns an event whose deliveries are already leased to the publishing process. */
 const handedOver = (n: number, { deliveries, event }: NewEventRecord = record(newEvent(n))): NewEventRecord => ({
   event,
   deliveries: deliveries.map((each) => ({ ...each, initial: { state: "delivering", worker } }))

@@ -1,6 +1,6 @@
 /**
- * Random sequences of calls that must have the same results on all stores. Calls are generated as data, in which
- * numbers stand for existing integrations, deliveries and leases.
+ * Random sequences of calls that must have the same results on all stores. Generated calls are plain data and refer to
+ * existing integrations, deliveries and leases by number.
  */
 import type {
   LimitReached,
@@ -209,7 +209,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
             }))
           }
         })
-        // Sometimes an event occurs twice, which makes the call fail.
+        // Sometimes adds the first event twice, which makes the call fail.
         if (call.repeat === 0 && records[0] !== undefined) records.push(records[0])
         const keys = call.keys.map(({ lifetime, name }) => ({
           key: name,
@@ -273,7 +273,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
           const id = at(leases, leased)?.delivery.id
           return id === undefined ? [] : [{ delivery_id: id, due_at: now + delay }]
         })
-        // A delivery that the batch settles is not released as well.
+        // Never releases a delivery that the same batch settles.
         const settledIds = new Set(settlements.map(({ delivery_id }) => delivery_id))
         const { applied, changed, hasDueDeliveries, notifications, recovered } = yield* store.settle(
           { worker, settlements, releases: releases.filter(({ delivery_id }) => !settledIds.has(delivery_id)) },
@@ -319,7 +319,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
         })
       }
       case "purge": {
-        // Only whether there is a `next` is compared, because stores number events differently.
+        // Only the presence of `next` is compared, because stores number events differently.
         const {
           deliveries: count,
           events: purged,
@@ -374,7 +374,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
   const surveyed = yield* Effect.forEach([...statusFilters, undefined], (status) =>
     integrationStore.listAll({ ...(status && { status }), after: 0, limit: 100 })
   )
-  // Not compared after a purge, because stores purge notifications in batches of different sizes.
+  // Notifications are not compared after a purge, because stores purge them in batches of different sizes.
   const notifications = steps.some(({ call }) => call.op === "purge")
     ? []
     : yield* store.notifications({ limit: 1_000 })

@@ -20,7 +20,7 @@ describe("stores agree", () => {
       }),
       { numRuns: 200 }
     )
-    // The timeout is generous, because a busy machine takes many times longer.
+    // The timeout is generous, because the test takes many times longer on a busy machine.
   }, 300_000)
 
   it("even while cancelled deliveries of an integration are updated one by one", async () => {

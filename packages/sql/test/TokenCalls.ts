@@ -23,7 +23,7 @@ const step = fc.oneof(
   fc.record({ op: fc.constant("grantsOf"), user: fc.nat(2), limit: fc.integer({ min: 1, max: 5 }) }),
   fc.record({ op: fc.constant("revokeAccess"), token: place }),
   fc.record({ op: fc.constant("wait"), days: fc.constantFrom(1, 2, 91) }),
-  // Purges have no limit here, because stores could choose different rows up to a limit.
+  // Purges have no limit here. With a limit, stores could choose different rows.
   fc.record({ op: fc.constant("purge") })
 )
 export const tokenCallSequence = fc.array(step, { minLength: 1, maxLength: 50, size: "max" })
@@ -45,7 +45,7 @@ const carryOut = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
   const hash = (kind: string): TokenHash => TokenHash.make(`${kind}-${++serial}`)
   const at = <A>(list: ReadonlyArray<A>, index: number): A | undefined => list[index % Math.max(1, list.length)]
 
-  /** Numbers that the store gave to access tokens. They differ between stores, so they are left out of the results. */
+  /** Numbers that the store assigned to access tokens. Results leave them out, because they differ between stores. */
   const numbers = new Map<TokenHash, number>()
   const numbered = ({ access }: IssuedTokens, stored: Effect.Effect<number | null, StoreError>) =>
     Effect.map(stored, (seq) => {
@@ -55,7 +55,7 @@ const carryOut = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
   const presented = (token: TokenHash) => ({ seq: numbers.get(token) ?? Number.MAX_SAFE_INTEGER, hash: token })
   const find = (token: TokenHash) =>
     Effect.map(store.findAccessToken(presented(token)), (found) => {
-      // The number of a deleted token may have been reused.
+      // Another token may have the number of a deleted one.
       if (found === null || found.token.hash !== token) return null
       const { seq: _, ...rest } = found.token
       return { token: rest, grant: found.grant }

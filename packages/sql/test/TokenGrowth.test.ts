@@ -33,7 +33,7 @@ const directory = DirectoryDocument.fromValue({
 })
 
 /**
- * Opens a store that runs on real time. A store checks its file every second, which in months of virtual time would be
+ * Opens a store that uses the real clock. A store checks its file every second, so months of virtual time would mean
  * millions of checks.
  */
 const storeOn = (filename: string) =>
@@ -109,10 +109,10 @@ describe("the rows of tokens", () => {
         const [early, ...later] = sizes
         assert.strictEqual(early?.refresh, 50 * 10 + 1)
         for (const rows of later) {
-          // Refresh tokens: the newest one, and those rotated within ninety days.
+          // Of the refresh tokens, the newest one and those rotated in the last ninety days are left.
           assert.deepStrictEqual(rows, { grants: 1, codes: 0, access: 0, refresh: 1 + 89 * 10 })
         }
-        // The newest token still works. A purged one is refused and revokes nothing.
+        // The newest token still works. Refreshing with a purged token is refused and revokes nothing.
         const forgotten = yield* Effect.flip(refresh(first))
         assert.include(forgotten.message, "unknown")
         yield* refresh(tokens)

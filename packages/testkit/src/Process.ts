@@ -24,7 +24,7 @@ export interface Running {
   readonly child: ChildProcess
   readonly stdout: () => string
   readonly stderr: () => string
-  /** Resolves with the match once standard output matches. Rejects with all output if the process ends before. */
+  /** Resolves with the match once standard output matches. Rejects with all output if the process ends first. */
   readonly printed: (pattern: RegExp) => Promise<RegExpExecArray>
   /** Like `printed`, for standard error. The two streams may arrive in any order. */
   readonly complained: (pattern: RegExp) => Promise<RegExpExecArray>

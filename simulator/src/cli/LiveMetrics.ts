@@ -1,4 +1,4 @@
-/** `--metrics PORT`: serves the measurements of a run as Prometheus text on the loopback address while it lasts. */
+/** `--metrics PORT`: serves measurements as Prometheus text on the loopback address during a run. */
 import { createServer } from "node:http"
 import { CommandFailure } from "@doorhook/core"
 import { Effect } from "effect"

@@ -67,7 +67,7 @@ const columnsBefore = 27
 export const drawDay = (hours: ReadonlyArray<HourCount>, width = columnsBefore + longestBar): string => {
   const room = Math.max(0, Math.min(longestBar, width - columnsBefore))
   const most = Math.max(1, ...hours.map(({ calls, accesses }) => calls + accesses))
-  // The `#` fill the rest of the bar, so that rounding does not make it longer.
+  // The `#` fill the rest of the bar, so that rounding does not make the bar longer.
   const bar = ({ calls, accesses }: HourCount) => {
     const length = Math.ceil(((calls + accesses) * room) / most)
     const rings = Math.round((calls * length) / Math.max(1, calls + accesses))

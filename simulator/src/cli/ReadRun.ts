@@ -96,7 +96,7 @@ const checkedKey = (operatorKey: Redacted.Redacted, keyFrom: string) =>
     ? Effect.succeed({ operatorKey, keyFrom })
     : usage(`${keyFrom}: expected one key on one line, in printable ASCII`)
 
-/** Reads the key from its flag, its file or the environment, in this order, and returns where it came from. */
+/** Reads the key from its flag, its file or the environment, in this order. Returns the key and its source. */
 const readKey = Effect.fnUntraced(function* ({ operatorKey: key, operatorKeyFile: file }: RunTexts) {
   if (Option.isSome(key)) return yield* checkedKey(key.value, "--operator-key")
   if (Option.isSome(file)) {
@@ -294,7 +294,7 @@ const namesOf = (integrations: ReadonlyArray<PlannedIntegration>): string => {
 const isMet = ({ down, goneAfter }: ReceiverRule, zone: string, { beginning, end }: RunBounds): boolean => {
   if (goneAfter !== null) return beginning + goneAfter < end
   if (down === null) return true
-  // It is enough to look at two days for a daily time, and at the three days around a date.
+  // Two days are enough for a daily time. For a date, the days around it are enough in every time zone.
   const from = down.on === null ? beginning : Math.max(beginning, Date.parse(down.on) - dayMillis)
   const until = Math.min(end, down.on === null ? beginning + 2 * dayMillis : Date.parse(down.on) + 3 * dayMillis)
   for (let at = from; at < until; at += minute) if (isWithin(down, momentAt(at, zone))) return true

@@ -2,7 +2,7 @@
  * `simulate run`: plays a scenario and reports how it went.
  *
  * Exit codes: 0 on success; 1 if an objective was missed, an event was not accepted or not accounted for, or a delivery
- * rule was broken; 3 for wrong usage; 130 after Ctrl-C. The report is written except for code 3.
+ * rule was broken; 3 for wrong usage; 130 after Ctrl-C. The report is written unless the code is 3.
  */
 import { Effect } from "effect"
 import { Command } from "effect/cli"

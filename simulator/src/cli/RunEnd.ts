@@ -1,5 +1,5 @@
 /**
- * What runs of all kinds need for their end: the facts for the report, objectives that end the run early, and the
+ * Parts that all kinds of runs need at their end: the facts for the report, objectives that end the run early, and the
  * reason for a failure.
  */
 import { CommandFailure, DurationText } from "@doorhook/core"
@@ -29,7 +29,7 @@ export const factsOf = (
   buildings: load.premises.length,
   integrations: integrations.length,
   speed,
-  // Null, because a service uses its own settings.
+  // Null for a service, which uses its own settings.
   ack_timeout: kind === "service" ? null : ackTimeout,
   retry: kind === "service" ? null : Record.map(retry, ({ delays }) => delays),
   warm_up: warmUp,

@@ -156,7 +156,7 @@ const places: ReadonlyArray<Place> = [
   }
 ]
 
-/** Flags of plans, which `--events` replaces. */
+/** Flags that apply to a plan. `--events` replaces the plan, so it can't be combined with them. */
 export const ofScenarios: ReadonlyArray<Name> = ["preset", "scenario", "start", "rateScale", "buildings"]
 
 /** Flags to leave out of the command that repeats a run: those for further seeds, for output, and for secrets. */

@@ -15,7 +15,7 @@ import type { RunTexts } from "./RunFlags.ts"
 
 type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
-/** Runs one seed. An interrupt ends the run, which is inside `restore`, but not the writing of the report. */
+/** Runs one seed. Only the run is inside `restore`, so an interrupt ends the run but not the writing of the report. */
 const runSeed = Effect.fnUntraced(function* (
   settings: RunSettings,
   texts: RunTexts,

@@ -1,6 +1,6 @@
 /**
  * The `Crypto` port of a simulation: synchronous and drawn from the seed. Simulations have no real secrets, so digests
- * only need to differ where their inputs differ. Digests are cheap, because each attempt needs one.
+ * only need to differ where their inputs differ. Every attempt needs a digest, so digests have to be cheap.
  */
 import { Crypto } from "@doorhook/core"
 import { Effect, Layer } from "effect"
@@ -15,7 +15,7 @@ const offsetBasis = 0x811c_9dc5
 let lastText = ""
 let lastHash = offsetBasis
 
-/** One multiplication a character: FNV-1a, 32 bits. */
+/** Returns the 32-bit FNV-1a hash of a text, with one multiplication per character. */
 const hashOf = (text: string): number => {
   if (text === lastText) return lastHash
   let hash = offsetBasis

@@ -18,7 +18,7 @@ export interface Timer {
   cancelled: boolean
 }
 
-/** Orders timers by due time, and those with the same due time in the order in which they were set. */
+/** Orders timers by due time, then by the order in which they were set. */
 const isBefore = (a: Timer, b: Timer): boolean => (a.at === b.at ? a.order < b.order : a.at < b.at)
 
 /** Wall-clock time at the start of every simulation, in milliseconds since the epoch: an ordinary Tuesday. */

@@ -65,7 +65,7 @@ export class InvalidLog extends Schema.TaggedError<InvalidLog>()("InvalidLog", {
   }
 }
 
-/** First part of dates like 03/02/2026. */
+/** Meanings of the first number in dates like 03/02/2026. */
 export const dateOrders = ["month-first", "day-first"] as const
 export type DateOrder = (typeof dateOrders)[number]
 
@@ -149,7 +149,7 @@ const delimiterOf = (text: string): string => {
   return counts.toSorted((a, b) => b[1] - a[1])[0]?.[0] ?? ","
 }
 
-/** Output of the library: each row with its position. */
+/** Output of the CSV parser: each row with its position. */
 const Parsed = Schema.Array(
   Schema.Struct({ record: Schema.Array(Schema.String), info: Schema.Struct({ lines: Schema.Int }) })
 )
@@ -164,7 +164,7 @@ const rowsOf = (text: string): Result.Result<ReadonlyArray<CsvRow>, InvalidLog> 
       skip_empty_lines: true,
       trim: true
     })
-    // The library returns the line on which a row ends. A row whose cells contain line breaks begins earlier.
+    // The parser returns the line on which a row ends. A row whose cells contain line breaks begins earlier.
     const linesIn = (cells: ReadonlyArray<string>) =>
       cells.reduce((sum, cell) => sum + cell.split(/\r\n|\r|\n/).length - 1, 0)
     return Result.succeed(
@@ -186,7 +186,7 @@ const plain = (name: string): string =>
     .trim()
     .replaceAll(/[^\p{L}\p{N}]+/gu, "_")
 
-/** Returns the position of each column, or the first named heading that the header lacks. */
+/** Returns the position of each column, or the first heading in `named` that the header lacks. */
 const placesIn = (header: ReadonlyArray<string>, named: LogOptions["named"]) => {
   const found = header.map(plain)
   const places: { [Name in ColumnName]?: number } = {}

@@ -71,7 +71,7 @@ const countByDay = (entries: ReadonlyArray<LogEntry>, days: ReadonlyArray<number
 
 const isRest = ({ day }: LogEntry): boolean => weekdayOf(day) % 6 === 0
 
-/** Returns the parameters of a flow. Its rate is per unit; `size` is the number of units. */
+/** Returns the parameters of a flow. The rate is per flat, dweller or employee; `size` is their number. */
 export const outsiderFit = (group: CallGroup, days: ReadonlyArray<number>, size: number) => {
   const arrivals = [...group.firsts, ...group.codes]
   const counts = countByDay(arrivals, days)
@@ -105,8 +105,8 @@ export const outsiderFit = (group: CallGroup, days: ReadonlyArray<number>, size:
       repeated: unanswered < 10 ? 0 : share(group.repeats / unanswered)
     }),
     ...(group.waits.length >= 30 && {
-      // A wait consists of the time to the answer and the time to the release. The log does not show which part is
-      // which, so the usual proportion is assumed.
+      // A wait consists of the time to the answer and the time to the release. The log shows only their sum, so the
+      // usual proportion is assumed.
       answer: { median: durationText(Math.max(second, quantile(group.waits, 0.5) * 0.66)), sigma: 0.6 }
     })
   }

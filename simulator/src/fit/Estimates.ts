@@ -1,4 +1,4 @@
-/** Estimators for the fit. Results are rounded, so that a reader can judge them. */
+/** Estimators for the fit. Results are rounded, so that scenario files are easy to read. */
 import { weekdayOf } from "../world/CalendarDate.ts"
 import type { Week } from "../traffic/Parameter.ts"
 import { clockText, durationText, weekdays } from "../traffic/Parameter.ts"
@@ -48,8 +48,8 @@ export const byWeekday = (days: ReadonlyMap<number, number>): Partial<Week> => {
 }
 
 /**
- * Estimates the coefficient of variation of the day factor: how much the counts of one weekday vary beyond chance.
- * `chance` returns the variance expected by chance for a mean.
+ * Estimates the coefficient of variation of the day factor: how much the counts of one weekday vary beyond chance. For
+ * a given mean, `chance` returns the variance expected by chance.
  */
 export const dayVariation = (days: ReadonlyMap<number, number>, chance: (mean: number) => number): number => {
   const groups = Map.groupBy(days, ([day]) => weekdayOf(day))
@@ -66,7 +66,7 @@ export const dayVariation = (days: ReadonlyMap<number, number>, chance: (mean: n
   return squares === 0 ? 0 : rounded(Math.sqrt(Math.max(0, excess / squares)), 2)
 }
 
-/** Returns a day shape that follows times of day in hours: eight peaks at their quantiles, plus an even part. */
+/** Fits a day shape to times of day, in hours: eight peaks at their quantiles, plus an even part. */
 export const shapeFit = (clocks: ReadonlyArray<number>) => {
   const [low, high] = [quantile(clocks, 0.005), quantile(clocks, 0.995)]
   const from = Math.max(0, Math.floor(low * 2) / 2)

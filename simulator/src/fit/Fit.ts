@@ -21,7 +21,7 @@ export type Kind = "homes" | "offices"
 
 export interface FitOptions {
   readonly name: string
-  /** Kind of building; null to tell by the weekend traffic. */
+  /** Kind of building; null to decide by the weekend traffic. */
   readonly kind: Kind | null
 }
 
@@ -45,7 +45,7 @@ export interface Fitted {
 const fewestDays = 7
 const fewestPeople = 5
 
-/** Tells offices from homes by their weekend traffic: offices are nearly empty then. */
+/** Decides between offices and homes by the weekend traffic: offices are nearly empty on weekends. */
 const kindOf = (members: Members): Kind => {
   const counts = [...presence(members)]
   const [rest, work] = [true, false].map((isRest) =>
@@ -102,7 +102,7 @@ export const fit = (whole: AccessLog, { kind: given, name }: FitOptions): Result
     ({ isDelivery }) => !isDelivery,
     members.codes.filter(({ isDelivery }) => !isDelivery)
   )
-  // The estimates already include the anomalies in the log.
+  // Zero anomalies, because the estimates already include those in the log.
   const anomalies = Record.map(AnomalyParameters.fields, () => 0)
   type Parts = Omit<(typeof ScenarioDocument.Encoded)["buildings"][number], "name" | "time_zone" | "anomalies">
   const made = (parts: Parts) => {

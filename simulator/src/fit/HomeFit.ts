@@ -19,7 +19,7 @@ import { byWeekday, mean, quantile, rounded, share } from "./Estimates.ts"
 import type { Members } from "./Members.ts"
 import { presence } from "./Members.ts"
 
-/** Counts of the traffic of residents; null if nobody was seen. */
+/** Figures of the residents' traffic. A figure is null if nobody was seen. */
 interface Counts {
   /** Average number of people seen per day, and average number of passages of each person. */
   readonly seen: number
@@ -49,8 +49,8 @@ const countsOf = (passages: ReadonlyArray<Passage>, days: number): Counts => {
 }
 
 /**
- * Moves a time of day by 70 % of the difference between log and simulation. Keeps the time if log or simulation shows
- * none.
+ * Moves a time of day by 70 % of the difference between log and simulation. Keeps the time if the log or the simulation
+ * has none.
  */
 const towards = (from: number, log: number | null, made: number | null): number =>
   log === null || made === null ? from : from + 0.7 * (log - made)

@@ -4,7 +4,7 @@
 import type { AccessLog, LogEntry } from "./AccessLog.ts"
 import { share } from "./Estimates.ts"
 
-/** One day of one member: the entries without the denied ones, in order. */
+/** One day of one member, with all entries that were not denied, in order. */
 export interface MemberDay {
   readonly person: string
   readonly day: number
@@ -21,7 +21,7 @@ export interface Members {
   readonly denied: number
   readonly attempts: number
   readonly methods: { readonly swipe_to_open: number; readonly pin: number; readonly qr_code: number }
-  /** Share of PIN entries by people who usually open in another way. */
+  /** Share of PIN entries among all entries of people who usually open in another way. */
   readonly otherMethod: number
 }
 
@@ -84,7 +84,7 @@ export const membersOf = ({ entries }: AccessLog): Members => {
   }
 }
 
-/** Returns how many members came on each calendar day. */
+/** Returns the number of members who came on each calendar day. */
 export const presence = ({ calendar, days }: Members): ReadonlyMap<number, number> => {
   const counts = new Map(calendar.map((day) => [day, 0]))
   for (const { day } of days) counts.set(day, (counts.get(day) ?? 0) + 1)

@@ -9,12 +9,12 @@ import { presence } from "./Members.ts"
 /** Maximum gap at the same door between two people of a group. */
 const closeBehind = 2.5 * second
 
-/** Traffic within this time before and after an entry shows how likely a small gap is by chance. */
+/** The traffic within this time before and after an entry gives the probability that a gap is small by chance. */
 const aroundHalf = 150 * second
 
 /**
- * Returns the share of entries in a group with the entry before at the same door, corrected for gaps that are small by
- * chance.
+ * Returns the share of entries that form a group with the previous entry at the same door. Corrects for gaps that are
+ * small by chance.
  */
 const groupShare = (entries: ReadonlyArray<LogEntry>): number => {
   let [behind, chance, count] = [0, 0, 0]
@@ -38,7 +38,7 @@ const groupShare = (entries: ReadonlyArray<LogEntry>): number => {
   }
   if (count === 0) return 0
   const [seen, expected] = [behind / count, chance / count]
-  // Some of the entries in these five minutes are of the same group, so chance is overestimated by the share of groups.
+  // Entries of the same group were counted as well, so chance is overestimated by the share of groups.
   const byChance = expected * (1 - seen)
   return share((seen - byChance) / (1 - byChance), 0.9)
 }
@@ -59,7 +59,7 @@ const lunchOf = ({ entries }: MemberDay, outer: ReadonlySet<string>): Lunch | nu
 
 const isWorking = ({ day }: { readonly day: number }): boolean => weekdayOf(day) % 6 !== 0
 
-/** Returns the doors through which most days begin. */
+/** Returns the outer doors: those through which more than 4 % of the members' days begin. */
 const outerDoors = (days: ReadonlyArray<MemberDay>): ReadonlySet<string> => {
   const firsts = Map.groupBy(
     days.flatMap(({ entries }) => entries.slice(0, 1)),
@@ -90,7 +90,7 @@ const shiftOf = (days: ReadonlyArray<MemberDay>): Shift => {
   return come < byDay.from ? "early" : "late"
 }
 
-/** Returns parameters with which this many simulated employees come as often as those in the log. */
+/** Returns parameters with which `people` simulated employees come as often as those in the log. */
 export const officeFit = (members: Members, people: number) => {
   const each = [...Map.groupBy(members.days, ({ person }) => person).values()]
   const byShift = Map.groupBy(each, shiftOf)

@@ -16,7 +16,7 @@ import { dayNumberAt, instantOf } from "../world/LocalDay.ts"
 import { dayMillis, hour, second } from "../world/LocalTime.ts"
 import { Heap } from "../clock/Heap.ts"
 
-/** An occurrence with its times of publication and of the device's log. */
+/** An occurrence, the time of its publication, and its time in the device's log. */
 export interface Recorded {
   readonly occurrence: Occurrence
   /** Time of publication, in milliseconds since the epoch. */
@@ -89,8 +89,8 @@ class Controller {
   }
 
   /**
-   * Returns the error and the time of the last setting. Clocks on the network are set at each restart, others by hand
-   * from time to time.
+   * Returns the clock's error right after it was last set, and the time of that setting. Clocks on the network are set
+   * at each restart, others by hand from time to time.
    */
   #clockOf(day: number, from: number): Pick<Period, "offset" | "setAt"> {
     const { deviation, set_every, wrong_deviation } = this.#devices.clocks
@@ -152,7 +152,7 @@ const controllersOf = (equipped: ReadonlyArray<Equipped>): ReadonlyMap<AccessPoi
   return controllers
 }
 
-/** Calls of the last day that could not be placed, in order of time. */
+/** Calls of the last 24 hours that could not be placed, in order of time. */
 class LostCalls {
   readonly #times = new Map<number, number>()
 

@@ -12,7 +12,7 @@ export interface EventRow {
   readonly event: PlannedEvent
 }
 
-/** A line that is not an event, and why. */
+/** A line that is not an event, and the reason. */
 export class InvalidLine extends Schema.TaggedError<InvalidLine>()("InvalidLine", {
   line: Schema.Int,
   detail: Schema.String

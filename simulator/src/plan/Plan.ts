@@ -45,7 +45,7 @@ export interface Window {
   readonly until: number
 }
 
-/** Returns the time that a plan covers in a building. */
+/** Returns the span of time that a plan covers in a building. */
 export const windowOf = (building: Building, { start, duration }: PlanOptions): Window => {
   const from = instantOf(start, building.time_zone)
   return { from, until: from + duration }

@@ -1,4 +1,4 @@
-/** An event of a plan: one line of NDJSON. The event is published at the time `at`, without that member. */
+/** An event of a plan: one line of NDJSON. `at` is the time of publication, and is left out of the published event. */
 import { AccessLogData, Action, builtInTable, BuildingId, CallData, TenantId } from "@doorhook/core"
 import { Schema } from "effect"
 import type { Access, Call } from "../traffic/Occurrence.ts"
@@ -57,7 +57,7 @@ export const toIso = (instant: number): string => {
 /** Parses a text written by `toIso`. */
 export const fromIso = (text: string): number => Date.parse(text)
 
-/** Returns the URL of a snapshot. The picture doesn't exist. */
+/** Returns a made-up URL for a snapshot. */
 const snapshotOf = (building_id: BuildingId, id: number): string => `https://snapshots.example/${building_id}/${id}.jpg`
 
 const callData = (call: Call, logged_at: string): CallData => ({

@@ -1,8 +1,8 @@
 /**
  * A modelled receiver, which answers requests without a network.
  *
- * A receiver is a chain of traits. The first trait that returns an answer to a request decides. If none does, one of
- * the receiver's workers processes the request, which takes the receiver's latency.
+ * A request passes through a chain of traits until one of them answers it. If none does, one of the receiver's workers
+ * processes the request, which takes the receiver's latency.
  */
 import type { TransportResult } from "@doorhook/core"
 import type { Lognormal } from "../random/Distribution.ts"
@@ -23,7 +23,7 @@ export interface IncomingRequest {
   readonly local: ReturnType<typeof momentAt>
 }
 
-/** Outcome of a request, and whether the receiver processed the event, whatever the sender got. */
+/** Outcome of a request as the sender sees it, and whether the receiver processed the event. */
 export interface Reception {
   readonly result: TransportResult
   readonly processed: boolean
@@ -44,8 +44,8 @@ export interface Capacity {
   /** Number of requests that can wait for a worker. Further requests get a 503. */
   readonly queue: number
   /**
-   * Time, in milliseconds, for which the receiver is slower after an outage. It starts at a fifth of its speed and
-   * recovers steadily.
+   * Time, in milliseconds, for which the receiver is slower after an outage. The receiver starts at a fifth of its
+   * usual speed and recovers steadily.
    */
   readonly recovery: number
 }

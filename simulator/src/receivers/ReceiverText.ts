@@ -152,7 +152,7 @@ const ofShare =
 
 const goneFrom = (after: number): Kind => ({ ...nothing, trait: traits.gone(after), goneAfter: after })
 
-/** What each name means without a value, and the reader for a value. Null means not allowed. */
+/** Meaning of each name without a value, and the reader for its value. Null means that this form is not allowed. */
 const kinds: Readonly<Record<string, readonly [alone: Kind | null, read: Read | null]>> = {
   prompt: [{ ...nothing, latency: promptLatency }, null],
   slow: [null, readSlow],

@@ -1,4 +1,4 @@
-/** The report as one HTML file without scripts, requests or other files, and the CSV over time. */
+/** The report as one HTML file that needs no scripts, requests or other files, and the CSV of values over time. */
 import { Html } from "@doorhook/core"
 import { Record } from "effect"
 import { rules } from "../results/Ledger.ts"

@@ -29,7 +29,10 @@ export class Histogram {
     this.#max = Math.max(this.#max, whole)
   }
 
-  /** Returns `sum max bucket:count ...`, the form in reports. It lets reports of several generators merge exactly. */
+  /**
+   * Returns `sum max bucket:count ...`, the form in reports. In this form, histograms of several generators can be
+   * merged exactly.
+   */
   toText(): string {
     const counts = [...this.#buckets.entries()].flatMap(([bucket, count]) => (count === 0 ? [] : `${bucket}:${count}`))
     return [this.#sum, this.#max, ...counts].join(" ")

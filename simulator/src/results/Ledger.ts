@@ -45,7 +45,7 @@ export interface LedgerOptions {
   readonly ackTimeout: number
   /** Maximum difference between the clocks of the engine and the ledger, in milliseconds. */
   readonly tolerance: number
-  /** Maximum wait of a due retry while a slot is free, in milliseconds. Null: not checked. */
+  /** Maximum wait of a due retry while a slot is free, in milliseconds; null to skip this check. */
   readonly slack: number | null
 }
 
@@ -58,7 +58,7 @@ export interface Tracked {
   attempts: number
   /** Number of failed early attempts. */
   early: number
-  /** Regular due time of the next attempt if that attempt is made early, else null. */
+  /** If the next attempt is made early, the time at which it would otherwise be due, else null. */
   earlyOf: number | null
   requests: number
   isOpen: boolean
@@ -268,7 +268,7 @@ export class Ledger {
     const stuck = [...this.#byId.values()].filter(
       ({ dueAt, movedAt }) => (dueAt === null || dueAt < now) && Math.max(movedAt, this.#busyAt) < since
     )
-    // Checked at the end, because deliveries can be stored as skipped before the ledger learns that their integration
+    // Checked at the end, because deliveries can be stored as skipped before the ledger records that their integration
     // was disabled.
     for (const [id, { count, first }] of this.#unsent)
       this.report("nothing-lost", now, `${first}, but integration ${id} is neither disabled nor deleted`, count)

@@ -64,7 +64,7 @@ interface Outage {
    */
   most_open: number
   most_open_at: number | null
-  /** Times after the peak at which the first delivery succeeded, and at which none was left. */
+  /** Times, after the peak, at which the first delivery succeeded and at which no delivery was waiting anymore. */
   delivered_at: number | null
   empty_at: number | null
   exhausted: number
@@ -88,7 +88,7 @@ export interface IntegrationTotals {
   readonly ack: Histogram
 }
 
-/** Deliveries are counted by their number of requests, up to this number; the last count includes those with more. */
+/** Deliveries are counted by number of requests. The count for this number includes deliveries with more requests. */
 const mostRequests = 16
 
 /** Refused connections mean that a modelled receiver is down: no other trait refuses connections. */
@@ -108,9 +108,9 @@ export class Measurements {
   readonly totals: Counters = { ...noCounts }
   readonly series = new Series()
   /**
-   * `ack` and `answer`: duration of requests to receivers, of acknowledged ones and of all. `delivery`: from acceptance
-   * to acknowledgement. `intended` and `service`: publish latency from the planned time and from the actual start.
-   * `late_start`: from the planned time to the actual start.
+   * `ack`: duration of acknowledged requests to receivers. `answer`: duration of all requests to receivers. `delivery`:
+   * from acceptance to acknowledgement. `intended`: publish latency from the planned time. `service`: publish latency
+   * from the actual start. `late_start`: from the planned time to the actual start.
    */
   readonly latency: Readonly<Record<LatencyName, Histogram>> = {
     ack: new Histogram(),
@@ -198,7 +198,7 @@ export class Measurements {
     this.series.open(time, totals.open)
   }
 
-  /** Counts a request to a receiver that ended or was given up. `took` is null if unknown. */
+  /** Counts an ended or abandoned request to a receiver. `took` is its duration, null if unknown. */
   request(
     time: number,
     integration: IntegrationTotals | null,
@@ -215,10 +215,7 @@ export class Measurements {
     if (outcome === "acknowledged") integration?.ack.add(took ?? 0)
   }
 
-  /**
-   * Counts a request to a receiver from the sample looked up at a service. `age`: age of the event when the request
-   * ended.
-   */
+  /** Counts a request in the sample that was looked up at a service. `age`: age of the event when the request ended. */
   sampled(time: number, outcome: AttemptOutcome, took: number, age: number, status: number | null = null): void {
     this.#ended(time, outcome, took, status)
     if (outcome === "acknowledged") this.#time("delivery", time, age)

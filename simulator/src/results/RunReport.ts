@@ -41,7 +41,7 @@ export const RunFacts = Schema.Struct({
   /** Null if these are settings of the service. */
   ack_timeout: Schema.NullOr(Schema.Finite),
   retry: Schema.NullOr(Schema.Record(Schema.String, Schema.Array(Schema.Finite))),
-  /** Length of the beginning of the run whose latencies are left out. */
+  /** Length of the warm-up, whose latencies are left out. */
   warm_up: Schema.Finite,
   /** `--max-inflight`; null on virtual time. */
   max_in_flight: Schema.NullOr(Schema.Finite),
@@ -49,7 +49,7 @@ export const RunFacts = Schema.Struct({
   generator: Schema.NullOr(Schema.String),
   /** Command that repeats the run. */
   command: Schema.String,
-  /** Time of the beginning in ISO 8601: time of the plan if the run kept a schedule, else real time. */
+  /** Beginning of the run in ISO 8601: in plan time if the run kept a schedule, else in real time. */
   began_at: Schema.String
 })
 export type RunFacts = typeof RunFacts.Type
@@ -284,11 +284,11 @@ const integrationLine = (id: number, own: IntegrationTotals, kind: RunKind): Int
   }
 }
 
-/** Whether a real receiver acknowledged nothing, so that it is probably not running or not the intended one. */
+/** Whether a real receiver acknowledged nothing. It is probably not running, or not the intended one. */
 export const isUnreached = ({ kind, outcomes, totals }: Pick<RunReport, "kind" | "outcomes" | "totals">): boolean =>
   kind === "receiver" && totals.requests > 0 && outcomes["acknowledged"] === undefined
 
-/** Whether a service did not report the deliveries of accepted events. Interrupted runs don't count. */
+/** Whether a service did not report the deliveries of accepted events. False for interrupted runs. */
 export const isUnaccounted = ({
   interrupted,
   kind,

@@ -22,7 +22,7 @@ export interface Progress {
   /** Position in the plan. */
   readonly place: string
   readonly measured: Measurements
-  /** Activity after sending has ended; null before. */
+  /** Current activity once sending has ended; null before that. */
   readonly phase: string | null
 }
 
@@ -130,7 +130,7 @@ type Row = readonly [name: string, value: string]
 const quantileText = ({ max, p50, p99 }: Quantiles): string =>
   `p50 ${duration(p50)}, p99 ${duration(p99)}, max ${duration(max)}`
 
-/** Returns `, 4,250 events/s`, or nothing if it took no time. */
+/** Returns `, 4,250 events/s`, or an empty text if `millis` is 0. */
 const paceText = (events: number, millis: number): string =>
   millis > 0 ? `, ${grouped((events * 1_000) / millis)} events/s` : ""
 

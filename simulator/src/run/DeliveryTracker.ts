@@ -42,12 +42,12 @@ const Detail = Schema.fromJsonString(
 /** Maximum number of events to track. */
 const usualMost = 1_000_000
 
-/** Maximum number of deliveries whose attempts are looked up, spread evenly over all deliveries. */
+/** Maximum number of deliveries whose attempts are looked up. The sample is spread evenly over all deliveries. */
 const sample = 1_000
 
 /**
- * Maximum waits before a lookup is retried, in milliseconds. Retries are needed because a service may limit its
- * clients.
+ * Maximum waits before a lookup is retried, in milliseconds. Retries are needed because a service may limit the rate of
+ * requests.
  */
 const lookUpAgain = [1_000, 5_000]
 
@@ -73,8 +73,8 @@ export class DeliveryTracker {
   readonly #timeOf: (instant: number) => number
   readonly #mostEvents: number
   /**
-   * Number of deliveries that are not counted yet. An extra delivery of one event doesn't make up for a missing
-   * delivery of another.
+   * Number of deliveries that are not counted yet, summed over events. An extra delivery of one event doesn't replace a
+   * missing delivery of another.
    */
   #missing = 0
   /** Query parameter with the position right before the run's first uncounted delivery. */
@@ -106,7 +106,7 @@ export class DeliveryTracker {
 
   /**
    * Stores the position of the newest delivery before the run. This must happen before the first event is published:
-   * requests can overtake each other, so the first answer doesn't tell which event was stored first. Returns null if
+   * requests can overtake each other, so the first answer doesn't show which event was stored first. Returns null if
    * the service answered.
    */
   begin(): Effect.Effect<Denial | null, never, HttpClient.HttpClient> {

@@ -21,7 +21,7 @@ const start = LocalTime.make(1_772_539_200_000)
 
 /**
  * Moves the events of the demo from Tuesday noon to `beginning`, so that there is traffic at any hour. The times in the
- * events move along.
+ * events are moved by the same amount.
  */
 const demoArrivals = (options: DemoTrafficOptions, beginning: number): Stream.Stream<Arrival> => {
   const shift = beginning - beginningOf(demo, start)

@@ -1,5 +1,5 @@
 /**
- * The delivery engine of core over given ports. Used in real time in this process, on virtual time, and in the
+ * The delivery engine of core, built on given ports. Used by runs in real time, by runs on virtual time, and by the
  * deterministic simulation.
  */
 import type { Crypto, DeliverySettingsShape, Notification } from "@doorhook/core"
@@ -36,7 +36,7 @@ export interface EnginePorts {
   readonly directory?: Directory["Service"]
   readonly transport: Transport["Service"]
   readonly settings: Partial<DeliverySettingsShape>
-  /** Receives notifications, like the host. */
+  /** Receives notifications, as the host does. */
   readonly listener?: (notification: Notification) => Effect.Effect<void>
   /** Wraps the dispatcher that publishers and integrations use. */
   readonly dispatcher?: (dispatcher: Dispatcher["Service"]) => Dispatcher["Service"]
@@ -44,7 +44,7 @@ export interface EnginePorts {
   readonly wake?: (wake: WakeSignal["Service"]) => WakeSignal["Service"]
 }
 
-/** Builds new stores from a layer, never shared ones. */
+/** Builds new stores from a layer. They are never shared. */
 export const storesOf = <E>(
   layer: Layer.Layer<DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore, E>
 ): Effect.Effect<Stores, E, Scope.Scope> =>

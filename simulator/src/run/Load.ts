@@ -86,7 +86,7 @@ export const extentOf = (stages: ReadonlyArray<Stage>) => ({
 })
 
 /**
- * Yields the times of arrivals since the beginning, in milliseconds: random as for independent people (Poisson), or
+ * Yields arrival times in milliseconds since the beginning: at random and independent of each other (Poisson), or
  * evenly spaced if `rng` is null.
  */
 export function* arrivalTimes(stages: ReadonlyArray<Stage>, rng: Rng | null): IterableIterator<number> {
@@ -101,7 +101,7 @@ export function* arrivalTimes(stages: ReadonlyArray<Stage>, rng: Rng | null): It
   }
 }
 
-/** Moves events to the times that the stages give. Times in the data of planned events move along. */
+/** Moves events to the times that the stages give. Times in the data of planned events are moved by the same amount. */
 export const atRate = <E, R>(
   events: Stream.Stream<Arrival, E, R>,
   stages: ReadonlyArray<Stage>,

@@ -48,7 +48,7 @@ export interface Target<R> {
   readonly publish: (events: ReadonlyArray<LoadEvent>, key: string) => Effect.Effect<Answer, never, R>
 }
 
-/** Maximum time to wait for an answer of the service, in milliseconds. */
+/** Maximum time to wait for an answer from the service, in milliseconds. */
 const timeout = 30_000
 
 /** Statuses below 500 after which a retry may succeed. */

@@ -78,7 +78,7 @@ const buildingOf = (document: BuildingDocument, id: number, name: string, firstI
   return house === null ? rooms : joined(house, rooms)
 }
 
-/** Share of people right behind another person who enter without an event, with and without turnstiles (assumed). */
+/** Share of people who slip in right behind another person without an event, with and without turnstiles (assumed). */
 const usualTailgating = { with: 0.02, without: 0.1 } as const
 
 const flowsOf = ({ anomalies, flows, homes, offices }: BuildingDocument, building: Building): ReadonlyArray<Flow> => {
@@ -126,7 +126,7 @@ export const resolveBuilding = (
   ]
 }
 
-/** Returns the ids and names of all buildings of a document, including its copies, and all that `times` times. */
+/** Returns the ids and names of a document's buildings and their copies, repeated `times` times. */
 const placesOf = (document: ScenarioDocument, times: number) => {
   let next = 1
   const places = document.buildings.flatMap((building, index) => {

@@ -2,8 +2,8 @@
  * Days of employees: they come in, go to their floor, go out to lunch and back in groups, pass floor doors in between,
  * and leave. Some work in shifts.
  *
- * Groups make peaks sharper than independent arrivals would. The first of a group comes at an individual time; the
- * others badge right behind or not at all.
+ * Groups make peaks sharper than independent arrivals would. The first person of a group comes at an individual time;
+ * the others badge right behind or not at all.
  */
 import { Schema } from "effect"
 import { between, chance, lognormal, normal, poisson } from "../random/Distribution.ts"
@@ -108,7 +108,7 @@ export interface EmployeeFlow extends Omit<typeof EmployeeParameters.Type, "tail
 
 /** Times of day, in hours. */
 interface WorkingDay {
-  /** Entrance of the person, or of the person in front. */
+  /** Entrance of the person in front if they arrive together, else the person's own. */
   readonly entrance: AccessPoint
   readonly arrives: number
   readonly leaves: number
@@ -132,7 +132,7 @@ const stepBehind = (rng: Rng): number => between(rng, 1, 2.2) / 3_600
 const wayUp = (rng: Rng): number => between(rng, 60, 180) / 3_600
 
 /**
- * Parts of the spread of arrivals that are due to a person's habit and to the day. Habit makes up four fifths of the
+ * Contributions of a person's habit and of the day to the spread of arrivals. Habit makes up four fifths of the
  * variance.
  */
 const habitShare = 0.894

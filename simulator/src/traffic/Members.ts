@@ -80,7 +80,7 @@ const addDenials = (
   clumsy: number,
   add: (before: number) => void
 ): void => {
-  // If one denied attempt before every passage is not enough for the share, several follow each other.
+  // A high share of denied attempts needs several in a row before one passage.
   const again = Math.max(deniedAgain, 1 - (1 - share) / (clumsy * share))
   let probability = ((1 - again) * clumsy * share) / (1 - share)
   let before = 0

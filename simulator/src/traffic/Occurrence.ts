@@ -32,7 +32,7 @@ interface Common {
   /** Tenants whose unit or credential is involved; none for strangers. */
   readonly tenant_ids: ReadonlyArray<TenantId>
   readonly role: Role
-  /** Ground truth for detectors: the kind of anomaly, else null. */
+  /** Ground truth for detectors: the kind of anomaly, or `denied`, else null. */
   readonly label: AnomalyKind | "denied" | null
   /** Id of the call that led to this opening or repeated ring. */
   readonly cause: number | null

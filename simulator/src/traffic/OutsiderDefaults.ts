@@ -52,7 +52,7 @@ const ring = {
   most_rings: 3
 } as const
 
-/** With a staffed reception. */
+/** Calls in a building with a staffed reception. */
 const staffed = { ...ring, answered: 0.94, answer: { median: "6s", sigma: 0.5 } } as const
 
 const sameEveryDay = (times: typeof DayShapeFields.Encoded) => ({ on_weekdays: times, on_weekends: times })

@@ -110,7 +110,7 @@ export interface OutsiderFlow extends Readonly<Parameters> {
   readonly per_day: number
 }
 
-/** Returns the number of flats, dwellers or employees of a building, to which a rate applies. */
+/** Returns the number of a building's flats, dwellers or employees, by which a rate is multiplied. */
 export const ratedBy = ({ people, units }: Building, per: "flat" | "dweller" | "employee"): number => {
   if (per === "flat") return units.filter(({ use }) => use === "home").length
   const duty = per === "dweller" ? "resident" : "employee"
@@ -147,7 +147,10 @@ export const guid = (rng: Rng): string => {
   return `${a}-${b.slice(0, 4)}-4${b.slice(5)}-${variant}${c.slice(1, 4)}-${c.slice(4)}${d}`
 }
 
-/** Maximum number of draws to find an occupied place. So many empty places mean fewer visits. */
+/**
+ * Maximum number of draws to find an occupied place. If every draw finds an empty place, there is no visit, so a
+ * building with many empty places gets fewer visits.
+ */
 const mostTries = 5
 
 /** Draws a person to visit. All people are equally likely, so larger households and companies get more visitors. */
@@ -234,7 +237,7 @@ export function* outsiderOccurrences(context: FlowDay<OutsiderFlow>): IterableIt
   const places = building.people.flatMap(({ unit }, place) => (unit.use === flow.use ? place : []))
   const shape = isWeekend(weekday) ? flow.on_weekends : flow.on_weekdays
   const rng = rngFor(context, "visits")
-  // Future occurrences of visits so far, in reverse order of time.
+  // Occurrences of earlier visits that are still to come, latest first.
   const pending: Array<Occurrence> = []
   for (const elapsed of arrivals(day, shape, expectedOn(context), rngFor(context, "arrivals"))) {
     const time = day.start + elapsed
@@ -248,8 +251,8 @@ export function* outsiderOccurrences(context: FlowDay<OutsiderFlow>): IterableIt
 }
 
 /**
- * Inserts an occurrence into a short list in reverse order of time. Of occurrences at the same time, the first inserted
- * comes last.
+ * Inserts an occurrence into a short list that is sorted latest first. Among occurrences at the same time, the first
+ * inserted comes last.
  */
 const insert = (pending: Array<Occurrence>, occurrence: Occurrence): void => {
   let place = pending.length

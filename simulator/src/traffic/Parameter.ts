@@ -13,7 +13,7 @@ export const sourceKey = "x-source"
 /** Source for defaults without published figures. */
 export const assumed = "assumed; no public figures exist"
 
-/** Limits of values to show in the JSON Schema, which lacks the checks on decoded values. */
+/** Limits of values, added to the JSON Schema because it lacks the checks on decoded values. */
 const limits = new WeakMap<Schema.Top, object>()
 
 const kind = <S extends Schema.Top>(schema: S, own: object): S => {
@@ -91,7 +91,10 @@ const durationUpTo = (most: number, refuse: (millis: number) => string | null = 
     (millis) => (millis <= most ? refuse(millis) : `must be a duration of at most ${DurationText.format(most)}`)
   )
 
-/** Maximum wait at a door, and maximum delay by a device, in milliseconds. A plan looks back no further. */
+/**
+ * Maximum wait at a door, and maximum delay by a device, in milliseconds. For longer waits, plans don't start
+ * generating early enough.
+ */
 export const longestWait = hour
 
 /** Durations in milliseconds. */

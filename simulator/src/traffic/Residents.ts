@@ -134,7 +134,7 @@ interface Absence {
 /** Minimum time at home between two absences, in hours. */
 const shortestStay = 0.25
 
-/** Duration of the commute, and differences of shift changes between workplaces, in hours (assumed). */
+/** Duration of the commute, and spread of shift changes between workplaces, in hours (assumed). */
 const commute = { mean: 0.7, spread: 0.3 }
 const shiftSpread = 0.75
 
@@ -148,7 +148,7 @@ const workOf = (rng: Rng, flow: ResidentFlow, weekday: number, person: Person): 
   const shift = shiftOf(person, flow.shifts)
   if (!chance(rng, shift === null ? ofWeekday(flow.goes_to_work, weekday) : flow.shifts.attendance)) return null
   if (shift === null) {
-    // Half of the variance of the departure is due to habit, half to the day.
+    // Habit and the day each contribute half of the variance of the departure.
     const out = flow.leaves.at + flow.leaves.spread * (0.71 * person.habit + normal(rng, 0, 0.71))
     return { out, back: Math.max(out + 2, at(rng, flow.returns)) }
   }
@@ -160,9 +160,7 @@ const workOf = (rng: Rng, flow: ResidentFlow, weekday: number, person: Person): 
   }
 }
 
-/**
- * Draws the absences of one day. Absences that would overlap with earlier drawn ones are left out; work is drawn first.
- */
+/** Draws the absences of one day. An absence that overlaps with one drawn before is left out. Work is drawn first. */
 const absencesOf = (rng: Rng, flow: ResidentFlow, weekday: number, person: Person): ReadonlyArray<Absence> => {
   const work = workOf(rng, flow, weekday, person)
   const absences: Array<Absence> = work === null ? [] : [work]

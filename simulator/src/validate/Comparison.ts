@@ -1,6 +1,6 @@
 /**
- * Compares a recorded log with a scenario: number of events, distribution over the hours, and share of people right
- * behind another. The reference is four plans of the scenario for the same period.
+ * Compares a recorded log with a scenario: number of events, distribution over the hours, and share of people who come
+ * right behind another person. The reference is four plans of the scenario for the same period.
  */
 import { Effect } from "effect"
 import { forEachYielding } from "../plan/Plan.ts"
@@ -43,7 +43,7 @@ export class Profile {
     this.#doors.set(place, logged_at)
   }
 
-  /** Share of events right behind another at the same door. */
+  /** Share of events that come right after another one at the same door. */
   get behind(): number {
     return this.#behind / Math.max(1, this.count)
   }

@@ -15,9 +15,9 @@ export const closeBehind = 2.5 * second
 const soonest = 3 * second
 
 /**
- * Measures how even the gaps between points are (Lewis 1965, in the form of Kim and Whitt 2014). The mean is 0.5 for
- * random points and 1 for the ticks of a clock. Gaps are compared within blocks of eight, in which the rate hardly
- * changes. A point at most `dead` milliseconds after another is ignored.
+ * Measures how even the gaps between points are (Lewis 1965, in the form of Kim and Whitt 2014). The measure averages
+ * 0.5 for random points and is 1 for the ticks of a clock. Gaps are compared within blocks of eight, in which the rate
+ * hardly changes. A point at most `dead` milliseconds after another is ignored.
  */
 export class Evenness {
   readonly #dead: number

@@ -220,7 +220,7 @@ const checksOfAny = (seen: Observations, rateScale: number): ReadonlyArray<Check
   ]
 }
 
-/** Counts of a building, with what it is checked against. */
+/** Counts of a building, and the expectation that they are checked against. */
 export interface Observed {
   readonly expectation: Expectation
   readonly seen: Observations

@@ -47,7 +47,7 @@ interface OpenRequest {
   readonly tracked: Tracked | null
 }
 
-/** Share of used slots from which on retries may have to wait. */
+/** Retries may have to wait once this share of all slots is in use. */
 const busyShare = 0.4
 
 export class Network {
@@ -58,7 +58,7 @@ export class Network {
   /** Open requests of each process. */
   readonly #openBy = new Map<number, Set<OpenRequest>>()
   #open = 0
-  /** Number of slots for one integration that retries may use in one process. */
+  /** Number of an integration's slots that retries may use in one process. */
   readonly #retryPlaces: number
 
   constructor(options: NetworkOptions) {
@@ -157,8 +157,8 @@ export class Network {
   }
 
   /**
-   * Records in the ledger if a retry may have had to wait for a slot until now. Called before a request opens or
-   * closes.
+   * Marks the time until now as busy in the ledger if a retry may have had to wait for a slot. Called before a request
+   * opens or closes.
    */
   #noteBusy(target: Target, now: number): void {
     const { ledger, settings } = this.#options

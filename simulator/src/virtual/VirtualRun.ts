@@ -3,7 +3,7 @@
  * die and restart.
  *
  * While no work is in progress and nothing is due, the machine sleeps: the wall clock advances, but the engine's timers
- * don't. The next due time wakes the machine. So months of idle polling cost nothing. All random numbers come from the
+ * don't. The next due time wakes the machine. Idle months therefore cost nothing. All random numbers come from the
  * seed, so the same options give the same run.
  */
 import type { DeliverySettingsShape, NewEvent } from "@doorhook/core"
@@ -39,7 +39,7 @@ import { World } from "./World.ts"
 /** All times in milliseconds. */
 export interface VirtualOptions {
   readonly seed: number
-  /** Length of the first part of the run whose latencies are left out. */
+  /** Length of the warm-up, whose latencies are left out. */
   readonly warmUp?: number
   /** Time of the beginning of the run, since the epoch. */
   readonly beginning: number
@@ -83,8 +83,7 @@ const hour = 3_600_000
 const absence = 5_000
 
 /**
- * Time for which a delivery may be in progress after its timeout. If processes die, two leases and the absence are
- * added.
+ * Time for which a delivery may be in progress after its timeout. If processes die, two leases and `absence` are added.
  */
 const patience = 60_000
 
@@ -144,7 +143,7 @@ export class VirtualWorld {
     // Polling is rare, because the world wakes the engine at due times and no signal is lost. Signing is off, because
     // modelled receivers don't check signatures.
     const signing = "off"
-    // A sleeping machine sends no heartbeats. So without crashes, leases are long enough to outlast the sleep.
+    // A sleeping machine sends no heartbeats. Without crashes, leases are therefore long enough to outlast the sleep.
     const lease = crashEvery === null ? { lease: longestHold } : {}
     const settings = Result.getOrThrow(
       deliverySettingsOf({ retry, ackTimeout, retention, signing, pollInterval: hour, ...lease })
@@ -213,7 +212,7 @@ export class VirtualWorld {
     this.measurements.plan(at - beginning)
     this.measurements.start(at - beginning, this.time.wall - beginning, null)
     this.#unaccepted++
-    // Without crashes, publications are not repeated after a lost answer, so they need no key.
+    // Without crashes, no answer is lost, so publications need no idempotency key.
     const key = crashEvery === null ? null : `run-${this.#published++}`
     this.#send({ at, event: newEventOf(event), key, tries: 0 })
   }

@@ -62,15 +62,15 @@ export interface Person {
   readonly entrance: AccessPoint
   /** Whether the person goes out to work on working days. */
   readonly works: boolean
-  /** Position among shift workers, from 0 to 1. The shares of a flow turn it into a shift. */
+  /** Random number from 0 to 1. Together with the shares of a flow, it determines the person's shift. */
   readonly shift: number
-  /** How much later than others (negative: earlier) the person usually is, in standard deviations. */
+  /** How much later than average the person usually is, in standard deviations; negative if earlier. */
   readonly habit: number
   /** Activity relative to the mean of all people. A few people are far more active (heavy tail). */
   readonly activity: number
 }
 
-/** Share of the people with a duty who are replaced in a year, and how these people open doors. */
+/** For all people with one duty: the share replaced in a year, and how they open doors. */
 export interface Staffing {
   readonly turnover: number
   readonly methods: Methods

@@ -25,7 +25,7 @@ export interface LocalDay {
 }
 
 /**
- * Converts local time in a zone to milliseconds since the epoch. Of a time that occurs twice, returns the first
+ * Converts local time in a zone to milliseconds since the epoch. For a time that occurs twice, returns the first
  * instant. A skipped time is moved past the gap: 2:30 becomes 3:30.
  */
 export const instantOf = (time: LocalTime | number, zone: string): number => instantAt(time, zone)

@@ -37,7 +37,7 @@ const garageShare = 0.3
 const courtyardShare = 0.15
 const sharedNameShare = 0.6
 
-/** Number of flats from which on a building has a courtyard with its own panel, and a gym. */
+/** Minimum number of flats of a building with a gym and a courtyard with its own panel. */
 const largeHouse = 60
 
 const letters = "ABCDEFGHJKLMNPQRSTUVWXYZ"

@@ -22,7 +22,8 @@ export interface Away {
 const yearDays = 365
 
 /**
- * Changes are looked for in this many years before a day. If there is none, the original person is still in the place.
+ * Number of years before a day in which moves are looked for. Without a move, the original person is still in the
+ * place.
  */
 const yearsBack = 12
 
@@ -30,8 +31,8 @@ const yearsBack = 12
 const longestVacancy = 45
 
 /**
- * Length of the blocks for which trips are drawn, and maximum length of a trip, in days. So a trip ends in the next
- * block at the latest.
+ * Length of the blocks for which trips are drawn, and maximum length of a trip, in days. A trip is shorter than a
+ * block, so it ends in the next block at the latest.
  */
 const blockDays = 91
 const longestTrip = 60

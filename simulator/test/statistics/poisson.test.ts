@@ -68,7 +68,7 @@ const lewis =
   (days: Days, resolution = 0) =>
   (seed: number) => {
     const rng = new Rng(root(`${seed} resolution`))
-    // Spreads rounded timestamps over the interval of rounding again.
+    // Spreads rounded timestamps at random over the rounding interval.
     const times = days(seed).map((time) => time + rng.uniform() * resolution)
     return uniformity(
       spacing(

@@ -44,7 +44,7 @@ const onStore = (url: string) => Layer.fresh(PostgresStore.layer({ url: Redacted
 const waiting = `SELECT 1 FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_locks
   WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database()))`
 
-/** Publishes with the SQL function, like a host, in the current transaction. */
+/** Publishes in the current transaction with the SQL function, as a host does. */
 const publishTo = (building: number) => {
   const event = JSON.stringify({ resource_type: "access_log", action: "create", building_id: building, data: {} })
   return SqlClient.SqlClient.use((sql) => sql.unsafe(`SELECT publish('${event}'::text)`))
@@ -109,7 +109,7 @@ await describeOnPostgres("concurrency", (server) => {
           Effect.forEach(Array(25).keys(), (round) =>
             Effect.gen(function* () {
               const by = `worker-${index}`
-              // Some memberships lapse, so that some settled deliveries have been released.
+              // Lets some memberships lapse, so some deliveries are released before they are settled.
               yield* store.heartbeat({ worker: by, now: start + round, until: start + round + (round % 3) })
               const claimed = yield* claim(start + round, { limit: 30, worker: by })
               const settlements = claimed.map((each, at) =>
@@ -374,8 +374,8 @@ await describeOnPostgres("concurrency", (server) => {
                 yield* publishTo(2)
                 const { changed, hasDueDeliveries, ids } = yield* settling(start)
                 assert.deepEqual(ids, [one.id, other.id, sound.id])
-                // `one` has no open publication and is disabled immediately. The delivery to `other` will be sent
-                // again.
+                // No open transaction publishes to `one`, so it is disabled immediately. The open transaction publishes
+                // to `other`, so the delivery to `other` will be retried.
                 assert.deepEqual([changed, hasDueDeliveries], [[one.id], true])
                 yield* publishTo(1)
                 yield* enqueue(...records(2, 2, sound)).pipe(Effect.provide(onStore(url)))
@@ -426,7 +426,8 @@ await describeOnPostgres("concurrency", (server) => {
               yield* publish
               const failed = settle(start, ...claimed.map((each) => StoreFixtures.retryAt(each, start + 5_000)))
               assert.strictEqual((yield* Effect.provide(failed, onStore(url))).size, 1)
-              // Publishing again does not conflict with the failure, which was recorded after the host's snapshot.
+              // The failure was recorded after the host's snapshot was taken. Publishing again does not conflict with
+              // it.
               yield* publish
               const changing = yield* disable.pipe(Effect.provide(onStore(url)), Effect.forkDetach)
               while ((yield* waits).length === 0) yield* Effect.yieldNow
@@ -437,7 +438,7 @@ await describeOnPostgres("concurrency", (server) => {
         assert.isTrue(yield* Fiber.join(changing))
         const { states } = yield* (yield* DeliveryStore).summary(start)
         assert.deepEqual(states, yield* counted)
-        // The change cancelled the deliveries that the host had published before.
+        // Disabling the integration waited for the host's transaction, and cancelled its deliveries as well.
         assert.deepEqual([states.cancelled, states.pending], [3, 0])
       }).pipe(Effect.provide(onStore(url)))
     })
@@ -449,7 +450,7 @@ await describeOnPostgres("concurrency", (server) => {
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const tokens = yield* TokenStore
-        // Later rows have earlier creation times.
+        // The creation times are in reverse order of the rows.
         yield* sql.unsafe(`INSERT INTO grants (id, user_id, client_id, scope, created_at)
           VALUES ('g1', 'user', 'client', 'public', 2), ('g2', 'user', 'client', 'public', 1)`)
         const waiters = (count: number) => Effect.repeat(sql.unsafe(waiting), { while: ({ length }) => length < count })

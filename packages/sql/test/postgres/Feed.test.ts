@@ -1,6 +1,6 @@
 /**
- * Transactions take ids before they commit and may commit in any order. A feed neither skips their deliveries nor waits
- * for them.
+ * Transactions take ids before they commit and may commit in any order. A feed must neither skip the deliveries of an
+ * open transaction nor wait for its commit.
  */
 import type { DeliveryId, Integration } from "@doorhook/core"
 import { DeliveryStore } from "@doorhook/core"
@@ -79,7 +79,7 @@ await describeOnPostgres("feeds", (server) => {
           yield* publish(3, integration)
           const slower = yield* keptOpen(Effect.andThen(publish(4, integration), publish(5, integration)))
           yield* publish(6, integration)
-          // Delivery 3 is held back until 2 commits, and the read does not wait.
+          // Delivery 3 is held back until delivery 2 is committed. The read does not wait.
           assert.deepEqual(yield* readOn(integration, cursor), [])
           yield* slow.commit
           assert.deepEqual(yield* readOn(integration, cursor), [2, 3])

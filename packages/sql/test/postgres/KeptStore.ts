@@ -1,6 +1,6 @@
 /**
- * A store that all tests of a file share. It is emptied for each test instead of opened again, because connecting and
- * planning take longer than most tests.
+ * A store that all tests of a file share. It is emptied for each test and stays open, because connecting and planning
+ * take longer than most tests.
  */
 import { PostgresStore } from "@doorhook/sql/postgres"
 import type { TestServer } from "@doorhook/testkit/postgres/TestServer"
@@ -13,7 +13,7 @@ type Stores = Layer.Success<ReturnType<typeof PostgresStore.layer>>
 /** Options for the shared store. */
 interface KeptStoreOptions {
   readonly encryptionKey?: Redacted.Redacted<string>
-  /** References that are provided while the store is built. */
+  /** Layer that sets Effect references while the store is built. */
   readonly provide?: Layer.Layer<never>
 }
 
@@ -29,7 +29,7 @@ export const keptStore = (
     return { database, services }
   })
   const scope = Scope.makeUnsafe()
-  // Opened outside of tests, because a test may use a test clock.
+  // Opens the store outside of tests, because a test may use a test clock.
   const opening = Effect.promise(() => Effect.runPromise(Scope.provide(open, scope)))
   const opened = Effect.runSync(Effect.cached(opening))
   afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))

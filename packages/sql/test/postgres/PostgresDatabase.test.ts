@@ -197,7 +197,7 @@ await describeOnPostgres("opening a database", (server) => {
         events.map(({ created_at }) => created_at),
         [99, 98, 97]
       )
-      // Writes as a process of the previous version does, which may still be running.
+      // Writes like a process of the previous version, because one may still be running.
       const dated = yield* Effect.promise(() =>
         server.administer(
           `INSERT INTO doorhook.events_of (event_seq, scope_type, scope_id, resource_type)
@@ -216,7 +216,7 @@ await describeOnPostgres("opening a database", (server) => {
       const name = yield* newDatabase(server)
       yield* Effect.gen(function* () {
         const store = yield* DeliveryStore
-        // Writes as processes up to version 5 do: the list entries have the server's time.
+        // Writes like processes up to version 5, whose list entries have the server's time.
         yield* Effect.promise(() =>
           server.administer(
             `SET search_path = doorhook;

@@ -18,7 +18,8 @@ await describeOnPostgres("wake signals", (server) => {
     const database = PostgresDatabase.layer({ url: Redacted.make(url) })
     const services = yield* Layer.build(Layer.fresh(PostgresWakeSignal.layer.pipe(Layer.provideMerge(database))))
     const wake = Context.get(services, WakeSignal)
-    // The first signal means that the process is now listening; null means that earlier changes are unknown.
+    // The first signal means that the process is listening. Changes are null at first, because earlier ones are
+    // unknown.
     yield* wake.wait
     assert.isNull(yield* wake.changes)
     return { wake, sql: Context.get(services, SqlClient.SqlClient) }

@@ -1,5 +1,5 @@
 /**
- * Every statement on a growing table uses its intended index. It must do so even when it is planned on a small table
+ * Every statement on a growing table uses its intended index. This must be true even for a plan made on a small table
  * without statistics, because plans are kept while the table grows.
  */
 import type { DeliveryFilter, DeliveryState } from "@doorhook/core"
@@ -167,7 +167,7 @@ await describeOnPostgres("query plans", (server) => {
       const options = Object.entries(PostgresDatabase.session)
         .map(([name, value]) => `-c ${name}=${value.replaceAll(" ", String.raw`\ `)}`)
         .join(" ")
-      // EXPLAIN (GENERIC_PLAN) works only without parameters, but doorhook's client always sends some.
+      // Uses another client, because doorhook's always sends parameters, which EXPLAIN (GENERIC_PLAN) doesn't accept.
       const client = yield* Effect.acquireRelease(
         Effect.promise(async () => {
           const connected = new pg.Client({ connectionString, options })

@@ -1,6 +1,6 @@
 /**
- * A delivery was cancelled during an attempt, and is resent while that attempt or its lease ends. In either order, no
- * outcome is lost, and the delivery does not stay leased to a worker that is not sending it.
+ * A delivery was cancelled during an attempt, and is resent while that attempt or its lease ends. Whichever comes
+ * first, no outcome is lost, and the delivery does not stay leased to a worker that is not sending it.
  */
 import type { DeliveryId, Heartbeat, Integration, LeasedDelivery } from "@doorhook/core"
 import { DeliveryStore, deliveryStates, IntegrationStore } from "@doorhook/core"
@@ -79,7 +79,9 @@ const claimed = Effect.gen(function* () {
   return leased === undefined ? assert.fail("nothing claimed") : { integration, leased }
 })
 
-/** Creates a delivery that was cancelled during its attempt. Its integration is enabled again. */
+/**
+ * Creates a delivery and cancels it during its attempt, by disabling its integration. Enables the integration again.
+ */
 const cancelled = Effect.gen(function* () {
   const { integration, leased } = yield* claimed
   yield* disable(integration)

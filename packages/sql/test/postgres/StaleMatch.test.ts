@@ -63,7 +63,7 @@ await describeOnPostgres("stale matches", (server) => {
           const stale = yield* Effect.flip(store(2, [one], remembered, keys))
           assert.strictEqual(stale._tag, "StaleMatch")
           assert.strictEqual((yield* deliveries.summary(start)).events, 1)
-          // The idempotency key is still free, and an event with an uncached match is stored.
+          // The idempotency key is still unused, so the event can be stored after matching it without the cache.
           const fresh = yield* matched(false)
           assert.strictEqual((yield* store(2, [], fresh, keys)).length, 1)
         }).pipe(Effect.provide(keptStore(server)))

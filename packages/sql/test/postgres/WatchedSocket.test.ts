@@ -69,14 +69,14 @@ describe("a watched connection", () => {
       const connection = yield* connected
       yield* exchange(connection)
       vi.advanceTimersByTime(1_000)
-      // This request is sent after the timer fired and before the immediate that checks for an answer.
+      // Sends a request after the timer has fired, but before the `setImmediate` callback that checks for an answer.
       connection.socket.write("?")
       yield* nextTurn
       yield* nextTurn
       assert.deepEqual(connection.errors, [])
       assert.isFalse(connection.socket.destroyed)
       yield* exchange(connection)
-      // The next answer is again awaited no longer than the timeout.
+      // A later request without an answer times out as usual.
       connection.socket.write("?")
       vi.advanceTimersByTime(1_000)
       yield* connection.closed

@@ -15,7 +15,7 @@ const program = (host: string, port: number): string => `
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
   })`
 
-/** Number of connections that is enough to fill the listener's backlog. */
+/** Number of connections that fill the listener's backlog. */
 const enough = 8
 
 /** Makes an address and port drop everything until the scope is closed. */

@@ -22,7 +22,7 @@ export interface HostileReceiver {
   readonly outcome: AttemptOutcome
   /** When the outcome must be known: as soon as the receiver has misbehaved, or at the deadline. */
   readonly known: "at once" | "at the deadline"
-  /** The detail for operators that must be recorded, if there was no response. */
+  /** Pattern for the detail that must be recorded for operators if there was no response. */
   readonly detail?: RegExp
 }
 
@@ -39,7 +39,7 @@ const broken = (detail: RegExp): Expected => ({ outcome: "connection_reset", kno
 const invalid = (detail: RegExp): Expected => ({ outcome: "invalid_response", known: "at once", detail })
 const tls = (detail: RegExp): Expected => ({ outcome: "tls", known: "at once", detail })
 const silent: Expected = { outcome: "timeout", known: "at the deadline", detail: /^no answer within \d+ ms$/ }
-/** For receivers that send complete headers. These acknowledge the delivery, whatever happens to the body. */
+/** Complete headers acknowledge the delivery, whatever happens to the body. */
 const acknowledged: Expected = { outcome: "acknowledged", known: "at once" }
 const acknowledgedLate: Expected = { outcome: "acknowledged", known: "at the deadline" }
 

@@ -21,7 +21,7 @@ export interface RawReceiver {
   readonly open: () => number
   /**
    * Resolves as soon as no connection is open. Discards unread input first, because the end of a connection can be read
-   * only after it.
+   * only after that input.
    */
   readonly allClosed: () => Promise<void>
 }

@@ -22,7 +22,7 @@ export const secured = (
       secureContext,
       requestCert,
       rejectUnauthorized: requestCert,
-      // A client that offers HTTP/2 gets it, although the response is HTTP/1.1.
+      // Selects HTTP/2 if the client offers it, although the response is HTTP/1.1.
       ALPNProtocols: ["h2", "http/1.1"]
     })
     // Closes gracefully, so that the TLS alert with the reason still arrives.

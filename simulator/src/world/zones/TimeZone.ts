@@ -145,7 +145,7 @@ export const changeBetween = (
 }
 
 /**
- * Converts local time in a zone to an instant. Of a time that occurs twice, returns the first instant. A skipped time
+ * Converts local time in a zone to an instant. For a time that occurs twice, returns the first instant. A skipped time
  * is moved past the gap: 2:30 becomes 3:30.
  */
 export const instantAt = (wall: number, name: string): number => {
