@@ -19,7 +19,7 @@ const mostTimes = 400
 export interface Ledger {
   readonly runs: () => ReadonlyArray<CaseRun>
   readonly plans: () => ReadonlyArray<Plan>
-  /** Replaces the plans, once the run knows which needs are met. */
+  /** Replaces the plans, once it is clear which needs are met. */
   readonly plan: (plans: ReadonlyArray<Plan>) => void
   readonly add: (run: CaseRun) => void
   readonly replace: (place: number, run: CaseRun) => void

@@ -129,7 +129,7 @@ export const refine = Effect.fnUntraced(function* (
   return { requirement, confirmed, reproduced: best }
 })
 
-/** Decides whether a history still fails, and repeats it as often as needed to decide. */
+/** Decides whether a history still fails, with as many repetitions as needed. */
 export type StillFails<R> = (history: History) => Effect.Effect<boolean, never, R>
 
 /** Shrinks the case at `path` with fast-check. Returns the simplest history found that still fails, or null. */

@@ -4,8 +4,7 @@
  *
  * The given cases of all requirements run first, then further cases, then cases drawn from the seed, then the lanes
  * `quiet` and `last`. (`last` sends as many events between an event and its duplicate as time allows.) Within a step,
- * lanes run in the order of `lanes`. Requirements take turns, so a run that is cut short has tested each requirement a
- * little.
+ * lanes run in the order of `lanes`. Requirements take turns, so a run that is cut short has tried some cases of each.
  */
 import { keyOf, lanes } from "../history/History.ts"
 import type { Case, Lane } from "../history/History.ts"

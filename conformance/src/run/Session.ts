@@ -64,7 +64,7 @@ type Done<A = void> = Effect.Effect<A, TargetUnusable | ProbeUnusable, EventFact
 const lateUntilAlone = 3
 
 /**
- * Once effects were still missing after a full settling time, later waits last only this share of it, but at least
+ * If effects are missing after a full settling time, later waits last only this share of that time, but at least
  * `leastSettle` milliseconds.
  */
 const impatience = 0.3

@@ -155,7 +155,7 @@ const holderOf = (socket: string): Effect.Effect<string, Error> =>
 
 /**
  * Listens at a socket, or runs `taken` if another process already does. Returns null when listening, and also if no
- * socket can be made, because a run can do without.
+ * socket can be made, because a run works without a socket.
  */
 const listenOr = (socket: string, taken: Effect.Effect<string | null, never, Scope.Scope>) =>
   listen(socket).pipe(
