@@ -1,5 +1,6 @@
 /**
- * Receivers that check timestamps and whose clock is moved. The suite stamps its requests by the receiver's clock.
+ * Receivers that check timestamps and whose clock is moved. The suite must take its timestamps from the receiver's
+ * clock.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"

@@ -1,6 +1,6 @@
 /**
  * Receivers that start again after the suite ended them, and receivers that stay down. Staying down is the receiver's
- * fault only if what starts it has started it before.
+ * fault only if the same command or supervisor has started it before.
  */
 import { freePort, listen } from "@doorhook/testkit/ListeningServer"
 import { temporaryFolder } from "@doorhook/testkit/Process"
@@ -22,7 +22,10 @@ import { saidAgain } from "./support/stored.ts"
 
 const main = new URL("../src/mutants/main.ts", import.meta.url).pathname
 
-/** Restarts a receiver that starts at this try. Returns the outcome and the number of starts. */
+/**
+ * Restarts a receiver that first becomes ready at start number `startsAt`. Returns the outcome and the number of
+ * starts.
+ */
 const restarted = (startsAt: number, given: { readonly startsIt?: boolean; readonly down?: string | undefined }) =>
   Effect.gen(function* () {
     let starts = 0
@@ -42,7 +45,7 @@ const restarted = (startsAt: number, given: { readonly startsIt?: boolean; reado
     })
     const restart = executeIn({ v: 1, ops: [{ k: "restart" }] }, setting)
     const fiber = yield* Effect.forkChild(restart)
-    // The suite first checks that nothing listens there, which takes real time.
+    // The suite first checks that nothing listens at the URL, which takes real time.
     yield* Deferred.await(begun)
     yield* TestClock.adjust("2 minutes")
     const executed = yield* Fiber.join(fiber)
@@ -88,9 +91,9 @@ describe("a receiver that is down after a restart", () => {
 
 /** Times of a supervised receiver, in milliseconds. */
 interface Supervised {
-  /** How long after the kill it still accepts connections, without answering. */
+  /** How long it still accepts connections after the kill, without answering. */
   readonly dies: number
-  /** How long after that the supervisor starts it again. */
+  /** How long it then stays down until the supervisor starts it again. */
   readonly down: number
 }
 
@@ -221,7 +224,7 @@ describe("a spawned receiver that does not start again after it was killed", () 
   )
 })
 
-/** Starts a spawned receiver twice; the second start ends with these words. Returns the error. */
+/** Starts a spawned receiver twice. The second start prints `lastWords` and exits. Returns the error. */
 const failedAfter = Effect.fnUntraced(function* (server: string, lastWords: string) {
   const folder = yield* temporaryFolder
   const port = yield* Effect.promise(freePort)
@@ -232,7 +235,7 @@ const failedAfter = Effect.fnUntraced(function* (server: string, lastWords: stri
   )
   const origin = new URL(`http://127.0.0.1:${port}`)
   const command = `if mkdir up; then ${server}; else echo '${lastWords}' >&2; exit 1; fi`
-  // Ready only once, so that a surviving process is not taken for the second start.
+  // Reports ready only once, so a process that survives is not mistaken for the second start.
   const program = `let asked = 0; require("http").createServer((_, answer) => answer.writeHead(asked++ === 0 ? 200 : 503).end()).listen(${port}, "127.0.0.1")`
   const env = { PROGRAM: program }
   const hooks = yield* spawned(`cd ${folder}; ${command}`, env, origin, origin)

@@ -1,5 +1,5 @@
 /**
- * The command as people and builds call it: exit codes, reports and refusals.
+ * The command as people and CI jobs call it: exit codes, reports and refusals.
  */
 import * as NodePlatform from "@doorhook/testkit/NodePlatform"
 import { temporaryFolder } from "@doorhook/testkit/Process"
@@ -446,7 +446,7 @@ describe("run", () => {
         /could not be decided within --max-time 800ms\. Give the run more time, such as --max-time \S+\./
       )
       assert.strictEqual(report?.ended, "time_up")
-      // Less than a deadline: the hanging attempt is given up when the run ends.
+      // Less than a deadline, because the end of the run gives up the hanging attempt.
       assert.isBelow(Duration.toMillis(took), 4_000)
     })
   )
@@ -481,7 +481,7 @@ describe("run", () => {
       const first = yield* bodies("5")
       const second = yield* bodies("5")
       const third = yield* bodies("6")
-      // Concurrent histories arrive in any order.
+      // Requests of concurrent histories arrive in any order.
       assert.sameMembers(first.map(shapeOf), second.map(shapeOf))
       assert.notDeepEqual(first.map(shapeOf).toSorted(), third.map(shapeOf).toSorted())
       const ids = new Set(first.map(({ headers }) => headers["webhook-id"]))

@@ -1,5 +1,5 @@
 /**
- * Crashes right after an acknowledgement. Slow receivers are judged like fast ones.
+ * Receivers that crash right after an acknowledgement. Slow ones get the same verdicts as fast ones.
  */
 import { listen } from "@doorhook/testkit/ListeningServer"
 import type { ListeningServer } from "@doorhook/testkit/ListeningServer"
@@ -18,14 +18,14 @@ import { run as runSuite } from "./support/run.ts"
 import { executeIn, settingOf } from "./support/setting.ts"
 
 interface Manners {
-  /** Time until it answers, in milliseconds. */
+  /** Time until the receiver answers, in milliseconds. */
   readonly answers: number
   /** Time from the answer until the effect is on disk, in milliseconds; null if it is on disk before the answer. */
   readonly writesLater: number | null
   readonly status?: number
 }
 
-/** A receiver with a disk, and a memory that is lost when it is killed. */
+/** A receiver with a disk, and with a memory that a kill erases. */
 const mortal = ({ answers, status = 200, writesLater }: Manners) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -105,7 +105,7 @@ const killed = Effect.fnUntraced(function* (manners: Manners, deadline: number) 
   return { log, attempts: trace.attempts.length }
 })
 
-/** Executes an operation between an event and its retry, with only these hooks. */
+/** Executes an operation between an event and its retry, with only the hooks in `leaves`. */
 const operated = Effect.fnUntraced(function* (operation: Operation, leaves: ReadonlyArray<"kill" | "restart">) {
   const { hooks, log, probe, url } = yield* mortal({ answers: 0, writesLater: null })
   const { kill, restart } = hooks

@@ -1,6 +1,6 @@
 /**
- * The engine on correct receivers and on whole classes of faults. Each fault must fail the requirement about it, by
- * fixed cases and in little time.
+ * The engine on correct receivers and on whole classes of faults. Fixed cases must find each fault quickly and fail the
+ * requirement about it.
  */
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"
@@ -34,7 +34,7 @@ const run = Effect.fnUntraced(function* (manners: Manners, options: Partial<Test
     seed: 7,
     ...options
   })
-  // Evidence does not contain where histories are stored.
+  // With stored histories the reports differ, because evidence does not contain their files.
   if (options.cases === undefined) assert.deepStrictEqual(yield* saidAgain(trace), report)
   return report
 })
@@ -158,7 +158,7 @@ const faults: ReadonlyArray<readonly [what: string, named: string, manners: () =
 describe.concurrent("a receiver with a fault fails the requirement about it", () => {
   it.live.each(faults)("%s: %s", ([, named, manners]) =>
     Effect.gen(function* () {
-      // All of them run at the same time, so each may be slow.
+      // All these runs are concurrent, so each may be slow.
       const report = yield* run(manners(), { only: [named], maxTime: 120_000 })
       assert.deepStrictEqual(idsWith(report, "FAIL"), [named], shown(report))
       const [failed] = report.requirements
@@ -256,7 +256,7 @@ describe("a random history", () => {
   it.live("is confirmed, shortened and stored without ids when it fails", () =>
     Effect.gen(function* () {
       const cases = `${yield* temporaryFolder}/cases`
-      // The model forgets ids from some point on, which is when histories drawn from the seed run.
+      // The model forgets ids after some 220 deliveries, when histories drawn from the seed run.
       const key = ({ id, index }: Delivery): string => (index > 220 ? `${id} ${index}` : id)
       const report = yield* run({ key }, { only: ["R-DUP-02"], cases, maxTime: 120_000 })
       assert.deepStrictEqual(idsWith(report, "FAIL"), ["R-DUP-02"])
@@ -265,7 +265,7 @@ describe("a random history", () => {
       const stored = Schema.decodeUnknownSync(Schema.fromJsonString(StoredCase))(text)
       assert.strictEqual(stored.violates, "R-DUP-02")
       assert.deepStrictEqual(stored.reproduced, { tried: 5, failed: 5 })
-      // As drawn, it has at least three operations.
+      // The history as drawn has at least three operations.
       assert.isAtMost(stored.ops.length, 2, text)
       assert.notMatch(text, /evt_[0-9a-z]/)
       assert.deepStrictEqual(report.requirements[0]?.confirmed, { tried: 5, failed: 5 })

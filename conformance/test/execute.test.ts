@@ -1,5 +1,5 @@
 /**
- * Executing histories: what is sent, and what is recorded of the answers.
+ * The execution of histories: what is sent, and what is recorded about the answers.
  */
 import { Crypto, Signature } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
@@ -101,7 +101,7 @@ describe("a history", () => {
     })
   )
 
-  /** Whether a request shows its variation, by variation. */
+  /** For each variation, whether a received request shows it. */
   const shown: Readonly<Partial<Record<Variation, (one: Received, plain: Received) => boolean>>> = {
     next_attempt: ({ headers }) => headers["doorhook-attempt"] === "2",
     aged: ({ headers }) => Number(headers["webhook-timestamp"]) * 1_000 < Date.now() - 60_000,

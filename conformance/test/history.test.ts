@@ -1,5 +1,5 @@
 /**
- * Histories and payloads: valid, unusual where intended, and the same for the same seed.
+ * Histories and payloads are valid, unusual where intended, and the same for the same seed.
  */
 import { AccessLogData, bodyOf as coreBodyOf, CallData, Crypto, JsonText } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
@@ -19,7 +19,7 @@ import { requirements } from "../src/requirements/Catalogue.ts"
 const factory = EventFactory.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto))
 const create = (template: EventTemplate) => Effect.flatMap(EventFactory, ({ create }) => create(template))
 
-/** Returns a template as a body, with stand-ins for created values. */
+/** Returns the body of a template, with fixed values in place of the created ones. */
 const bodyWithIds = (template: EventTemplate): string =>
   bodyOf({
     ...template,

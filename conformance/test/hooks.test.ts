@@ -17,8 +17,8 @@ import { spawnConformance } from "./support/command.ts"
 import { acknowledge, answer, deadPort, receiver } from "./support/receiver.ts"
 
 /**
- * Returns a command that starts a background process, which lives as long as its connection, and that connection. The
- * process calls `then` on it.
+ * Returns a command that starts a background process, and the connection that the process opens. The process lives as
+ * long as the connection, and calls `then` on its socket.
  */
 const background = Effect.fnUntraced(function* (then = ".resume()") {
   const connected = Promise.withResolvers<Socket>()
@@ -105,7 +105,9 @@ describe("a background process of a command", () => {
 })
 
 describe("a receiver that is not ready", () => {
-  /** Returns the error of waiting until the time is up, after `asked` is true. */
+  /**
+   * Waits for a receiver that never becomes ready. Lets the time run out once `asked` is true, and returns the error.
+   */
   const said = Effect.fnUntraced(function* (ready: string, asked: () => boolean) {
     const waiting = yield* Effect.forkScoped(Effect.flip(awaitReady(new URL(ready), new URL("/ready", ready))))
     yield* Effect.promise(() => setImmediate()).pipe(

@@ -12,7 +12,7 @@ import { executeIn, settingOf } from "./support/setting.ts"
 
 type Doing = "pause" | "resume" | "kill" | "restart" | "ready"
 
-/** Records the calls of hooks in order. One hook takes until `letGo`. */
+/** Records the calls of hooks in order. The first call of the hook `slow` lasts until `letGo` is completed. */
 const slowAt = Effect.fnUntraced(function* (slow: Doing) {
   const done: Array<Doing> = []
   const begun = yield* Deferred.make<void>()
@@ -34,7 +34,7 @@ const executed = Effect.fnUntraced(function* (operation: Operation, hooks: Parti
   )
 })
 
-/** Interrupts a run in the middle of a hook. Returns the hooks that were called by its end. */
+/** Interrupts a run in the middle of the hook `slow`. Returns all hooks that were called before the run ended. */
 const interruptedAt = Effect.fnUntraced(function* (slow: Doing, operation: Operation, has: ReadonlyArray<Doing>) {
   const { act, begun, done, letGo } = yield* slowAt(slow)
   const hooks = { ...Object.fromEntries(has.map((doing) => [doing, act(doing)])), ready: act("ready") }

@@ -40,11 +40,11 @@ const reset = failed("connection_reset")
 const endless: Exchange = { ...answered(200), ending: "unfinished", elapsed: 5_060 }
 const cutOff: Exchange = { ...answered(200), ending: "cut_off" }
 
-/** A trace of events that are sent once each. */
+/** Makes a trace of events that are sent once each. */
 const each = (...exchanges: ReadonlyArray<Exchange>): Trace =>
   traceOf(exchanges.map((exchange, index) => attemptOf({ exchange, op: index, event: index })))
 
-/** A trace of one event that is sent repeatedly. */
+/** Makes a trace of one event that is sent repeatedly. */
 const repeated = (...exchanges: ReadonlyArray<Exchange>): Trace =>
   traceOf(exchanges.map((exchange, op) => attemptOf({ exchange, op, number: op + 1, first: op === 0 })))
 
@@ -53,7 +53,10 @@ const stored = (digest: string, first: Exchange): Trace => ({
   effects: [{ ...counted(1), digest }]
 })
 
-/** A trace of an event with a number longer than a double, in a documented or an unknown member, with this reading. */
+/**
+ * Makes a trace of an event whose documented or unknown member is a number that a double can't store exactly. `shown`
+ * is the probe's reading.
+ */
 const longNumber = (member: "access_point" | "serial", shown: Partial<Effects>): Trace => {
   const number: Member = [member, "9007199254740993"]
   const event = member === "serial" ? withUnknown(accessLog, number) : withMember(accessLog, ...number)
@@ -65,11 +68,11 @@ const longNumber = (member: "access_point" | "serial", shown: Partial<Effects>):
 }
 const [exact, rounded] = ['{"a":9007199254740993}', '{"a":9.007199254740992e15}'] as const
 
-/** A trace of one attempt with these properties, and the effects that the probe reports for its event. */
+/** Makes a trace of one attempt with these properties, and with the effects that the probe reports for its event. */
 const special = (over: Partial<Attempt>, effects: number, ops: Trace["history"]["ops"] = []): Trace =>
   traceOf([attemptOf(over)], { history: { v: 1, ops }, effects: [counted(effects)] })
 
-/** A trace of one event that is sent to one or both URLs, with the effects that the probe reports at each. */
+/** Makes a trace of one event that is sent to one or both URLs, with the effects that the probe reports at each URL. */
 const urls = (sent: 1 | 2, here: number, there: number, blindToUrls = false): Trace =>
   traceOf([attemptOf(), attemptOf({ endpoint: "http://127.0.0.1:1/other", first: false })].slice(0, sent), {
     effects: [counted(here)],
@@ -83,7 +86,7 @@ const loaded = (heldUp: number, ...exchanges: ReadonlyArray<Exchange>): Trace =>
     { shortfalls: [{ op: 0, what: "connections", done: exchanges.length - heldUp, of: exchanges.length }] }
   )
 
-/** A trace of two events whose ids differ only in case, with the effects that the probe reports for each. */
+/** Makes a trace of two events whose ids differ only in case, with the effects that the probe reports for each. */
 const caseTwins = (counts: readonly [number, number], foldsCase: boolean): Trace => {
   const trace = traceOf([attemptOf(), attemptOf({ op: 0, event: 1 })], {
     history: { v: 1, ops: [{ k: "twins", event: accessLog, kind: "letter_case" }] },

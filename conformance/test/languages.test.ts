@@ -1,9 +1,9 @@
 /**
- * The documentation's receivers, in every language and framework that this machine has: none of them fails.
+ * The documentation's receivers pass, in every language and framework that is installed on this machine.
  *
- * They run at the same time in their own processes, since most of a run is waiting. They contain no code for the suite,
- * which counts the rows that they write. By default some requirements of each kind are tested; `CONFORMANCE_SEEDS=20`
- * tests all of them, with 20 seeds.
+ * They run concurrently in their own processes, because most of a run is waiting. They contain no code for the suite:
+ * the suite counts the rows that they write. By default, some requirements of each kind are tested.
+ * `CONFORMANCE_SEEDS=20` tests all requirements, with 20 seeds.
  */
 import { Shell } from "@doorhook/core"
 import { temporaryFolder } from "@doorhook/testkit/Process"
@@ -49,7 +49,7 @@ interface Example {
   readonly folder: string
   /** Succeeds if everything that the example needs is installed. */
   readonly needs: string
-  /** Prepares the folder `$BUILT`, so that nothing is compiled or migrated at each start. */
+  /** Prepares the folder `$BUILT`, so starts of the receiver compile and migrate nothing. */
   readonly build?: string
   readonly run: string
 }
@@ -57,7 +57,7 @@ interface Example {
 const ends = (command: string, folder = "."): boolean =>
   spawnSync("sh", ["-c", command], { cwd: join(examples, folder) }).status === 0
 
-/** Returns the first Python that has these modules. The Python on the path may not have the system's packages. */
+/** Returns the first Python that has these modules. The first Python in `PATH` might lack the system's packages. */
 const python = (modules: string): string =>
   ["python3", "/usr/bin/python3"].find((one) => ends(`${one} -c 'import ${modules}'`)) ?? "python3"
 
@@ -121,7 +121,10 @@ const built = (command: string, cwd: string, env: Readonly<Record<string, string
     assert.strictEqual(code, 0, complaints)
   })
 
-/** Counts what the page's probe counts, but without a process for each event, which would take most of the time. */
+/**
+ * Counts the same rows as the probe on the documentation page, but without a process for each event. Processes would
+ * take most of the time.
+ */
 const read = Effect.fnUntraced(function* (file: string): Effect.fn.Return<Probe, never, Scope.Scope> {
   const database = yield* Effect.acquireRelease(
     Effect.sync(() => new DatabaseSync(file, { timeout: 5_000 })),
@@ -202,7 +205,7 @@ describe("the documentation's receivers", () => {
           for (const [index, report] of reports.entries()) {
             const story = `${here[index]?.folder}, seed ${seed}: ${render(report)}`
             const verdicts = report.requirements.map(({ verdict }) => verdict)
-            // On a busy machine, not everything may be decided in time, but nothing may fail.
+            // On a busy machine some verdicts may stay open, but none may be a failure.
             for (const wrong of ["FAIL", "WARN", "ERROR"] as const) assert.notInclude(verdicts, wrong, story)
             assert.notStrictEqual(report.ended, "target_unusable", story)
             assert.include(verdicts, "PASS", story)

@@ -7,7 +7,10 @@ import type { Probe } from "../src/probes/Probe.ts"
 import { acknowledge, receiver } from "./support/receiver.ts"
 import { run as runSuite } from "./support/run.ts"
 
-/** Runs the suite. With `doubles`, each duplicate has another effect, but only after the suite has read all events. */
+/**
+ * Runs the suite. With `doubles`, each duplicate has a second effect, which appears only after the suite has read all
+ * events.
+ */
 const judged = Effect.fnUntraced(function* (doubles: boolean) {
   const target = yield* receiver(acknowledge)
   let late = false

@@ -1,6 +1,6 @@
 /**
  * Probes and hooks as the command makes them, on a receiver in its own process. The suite starts, kills and pauses the
- * receiver, and counts its effects in every way.
+ * receiver, and counts its effects with every kind of probe.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -149,7 +149,7 @@ describe("a spawned receiver", () => {
 })
 
 describe("effects are counted", () => {
-  /** Starts a receiver that writes a line for each effect, and has two effects for a duplicate if `doubles`. */
+  /** Starts a receiver that writes a line for each effect. With `doubles`, a duplicate has another effect. */
   const logging = (file: string, doubles: boolean) => {
     const seen = new Set<string>()
     writeFileSync(file, "")
@@ -302,7 +302,7 @@ describe("effects are counted", () => {
         const id = String(headers["webhook-id"])
         const count = (counts.get(socket) ?? 0) + 1
         counts.set(socket, count)
-        // Only hundreds of events bring this many over one connection.
+        // Only a case of hundreds of events sends 22 requests over one connection.
         if (count === 22 && lost === "") lost = id
         else if (!duplicate) writeFileSync(file, `done ${id}\n`, { flag: "a" })
         answer(response, 200)
@@ -366,7 +366,7 @@ describe("effects are counted", () => {
         ["rounded in both", (type: string, id: string) => `${type} ${Number(id)}`, Number, 1],
         ["rounded in the memory", (type: string, id: string) => `${type} ${Number(id)}`, String, 1]
       ] as const
-      // Most of the time is waiting.
+      // The runs are concurrent, because they mostly wait.
       yield* Effect.forEach(
         ways,
         Effect.fnUntraced(function* ([name, keyOf, shownAs, expected]) {
@@ -390,7 +390,7 @@ describe("effects are counted", () => {
         (_type, _id, webhookId) => webhookId
       )
       const probed = (probe: string) => counting(target.url, "R-FWD-01,R-DUP-02", `exec:${probe}`, "--max-time", "30s")
-      // Fails like a database query for something that is not a number.
+      // Fails like a database query for an id that is not a number.
       const { output, report } = yield* probed(
         `case "$DATA_ID" in ""|*[!0-9]*) echo "not a number: $DATA_ID" >&2; exit 1;; esac; grep -cw "done $DATA_ID" ${file}`
       )

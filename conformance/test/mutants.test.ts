@@ -1,6 +1,6 @@
 /**
- * The suite on receivers with known faults. `doorhook conformance mutants` tries all of them. These tests try one or
- * two of each family, and check what makes the results meaningful.
+ * The suite on receivers with known faults. `doorhook conformance mutants` tries all faults. These tests try one or two
+ * of each family, and check that the results mean something.
  */
 import * as NodePlatform from "@doorhook/testkit/NodePlatform"
 import { assert, describe, it } from "@effect/vitest"
@@ -18,7 +18,7 @@ import { runSuite } from "../src/run/RunSuite.ts"
 import { conformance } from "./support/command.ts"
 import { sampleReport } from "./support/sampleReport.ts"
 
-/** Faults that their own requirement alone finds quickly. */
+/** Faults that are found quickly when only their own requirement is tested. */
 const quick = [
   "ack-202",
   "redirect-308",
@@ -103,7 +103,7 @@ describe("an unreliable probe", () => {
     )
   })
 
-  /** Counts as SELECT EXISTS does. */
+  /** Reports at most one effect, like a probe that uses SELECT EXISTS. */
   const capped: Change = ({ count }) => ({ count: (...given) => Math.min(1, count(...given)) })
 
   it.live("that never counts past one is detected with a control URL", () =>

@@ -1,5 +1,5 @@
 /**
- * Probes on awkward receivers and logs: wrong, long, and full of unrelated text.
+ * Probes on awkward receivers and logs: wrong answers, long files, and unrelated text.
  */
 import { freePort } from "@doorhook/testkit/ListeningServer"
 import { temporaryFolder } from "@doorhook/testkit/Process"
@@ -54,7 +54,7 @@ describe("an address that is read often", () => {
       const sockets = new Set<Socket>()
       const target = yield* receiver(({ index }, response, socket) => {
         sockets.add(socket)
-        // Like a receiver that is ended during a request.
+        // Simulates a receiver that is ended during a request.
         if (index === 30) socket.resetAndDestroy()
         else answer(response, 200, '{"effects":1}')
       })

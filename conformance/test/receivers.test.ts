@@ -10,7 +10,7 @@ import { conformance, idsWith } from "./support/command.ts"
 import { acknowledge, answer, receiver, socketReceiver } from "./support/receiver.ts"
 import type { Behaviour, Received } from "./support/receiver.ts"
 
-/** The requirements that can pass at level 1. R-GET-01 needs a probe to see effects, but can pass without one. */
+/** The requirements that can pass at level 1. R-GET-01 is one of them: only its check of effects needs a probe. */
 const proven = requirements.filter(({ level, profile }) => level === 1 && profile === null).map(({ id }) => id)
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -173,13 +173,13 @@ describe("a correct receiver passes", () => {
   )
 })
 
-/** A fault, the flags of the run, and the requirements that it breaks. */
+/** A fault, the flags of the run, and the requirements that the fault breaks. */
 interface Fault {
   readonly name: string
   readonly behave: Behaviour
   readonly flags?: ReadonlyArray<string>
   readonly named: ReadonlyArray<string>
-  /** WARN if only a SHOULD is broken; FAIL by default. */
+  /** The expected verdict: WARN if the fault breaks only a SHOULD; FAIL by default. */
   readonly found?: "WARN"
 }
 
@@ -340,7 +340,7 @@ const faults: ReadonlyArray<Fault> = [
 describe.concurrent("a faulty receiver fails the requirement about its fault", () => {
   it.live.each(faults)("$name", ({ behave, flags = [], found = "FAIL", named }) =>
     Effect.gen(function* () {
-      // R-ACK-02 passes: a run in which nothing passes is inconclusive.
+      // Adds R-ACK-02, which passes, because a run in which nothing passes is inconclusive.
       const only = found === "WARN" ? [...named, "R-ACK-02"] : named
       const { exitCode, output, report } = yield* run(behave, "--seed", "11", "--only", only.join(","), ...flags)
       assert.deepStrictEqual(idsWith(report, found), named, output)

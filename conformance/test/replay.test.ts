@@ -18,7 +18,8 @@ import { answer, receiver } from "./support/receiver.ts"
 const encode = Schema.encodeSync(Schema.fromJsonString(StoredCase))
 
 /**
- * Stores a history that failed this often in five tries alone; null if it was never tried alone, or never failed alone.
+ * Stores a history that failed `failed` times in five executions alone. Null stands for a history that was never
+ * executed alone, or never failed alone.
  */
 const storedAs = (failed: number | null, violates: string, lane: Lane, ...ops: ReadonlyArray<Operation>) =>
   Effect.map(temporaryFolder, (folder) => {
@@ -28,10 +29,10 @@ const storedAs = (failed: number | null, violates: string, lane: Lane, ...ops: R
     return file
   })
 
-/** Stores a history that failed in every try alone. */
+/** Stores a history that failed in all five executions alone. */
 const stored = (violates: string, lane: Lane, ...ops: ReadonlyArray<Operation>) => storedAs(5, violates, lane, ...ops)
 
-/** Starts a receiver that handles events by `take`, with a probe at the same URL. */
+/** Starts a receiver that handles events with `take` and answers probes at the same URL. */
 const probed = (take: (id: string, response: ServerResponse, act: () => void) => void) => {
   const effects = new Map<string, number>()
   return receiver(({ headers, method, path }, response) => {
@@ -111,7 +112,8 @@ describe("a stored history", () => {
       const file = yield* storedAs(3, "R-DUP-02", "state", newEvent(accessLog), again(0, retry))
       const { exitCode, output } = yield* conformance("replay", file, ...seeing(target.url))
       assert.strictEqual(exitCode, 0, output)
-      // Four times two requests: this misses a failure in three of five tries one time in twenty.
+      // Four executions of two requests. A history that fails in three of five executions passes four times about once
+      // in forty.
       assert.isAtLeast(posted, 8)
     })
   )
@@ -146,7 +148,7 @@ describe("a stored history", () => {
   it.live("gives up an attempt at its share of the time that the receiver takes to answer", () =>
     Effect.gen(function* () {
       const known = new Set<string>()
-      // Records the id in the middle of its work, and drops the rest when the sender hangs up.
+      // Records the id in the middle of its work, and drops the rest of the work when the sender hangs up.
       const target = yield* probed((id, response, act) => {
         if (known.has(id)) return answer(response, 200)
         setTimeout(() => known.add(id), 20)
@@ -156,7 +158,7 @@ describe("a stored history", () => {
           answer(response, 200)
         }, 120)
       })
-      // One of the tries hits the moment, however busy the machine is.
+      // Even on a busy machine, one of the executions hangs up at the right moment.
       const file = yield* storedAs(2, "R-LATE-01", "disturbed", cutNew(accessLog, inAnswer(0.4)), retried(0))
       const { exitCode, output } = yield* conformance("replay", file, ...seeing(target.url))
       assert.strictEqual(exitCode, 1, output)

@@ -1,6 +1,6 @@
 /**
- * Receivers that are correct but unusual must not fail. By default only requirements that touch the difference are
- * tested; `CONFORMANCE_SEEDS=20` tests all of level 3, with 20 seeds.
+ * Receivers that are correct but unusual must not fail. By default, only requirements about the unusual behaviour are
+ * tested. `CONFORMANCE_SEEDS=20` tests all requirements up to level 3, with 20 seeds.
  */
 import * as NodePlatform from "@doorhook/testkit/NodePlatform"
 import { handlingReceiver } from "@doorhook/testkit/Receiver"
@@ -25,7 +25,8 @@ const assertRight = (report: Report, warned: ReadonlyArray<string>): void => {
     ({ id, observed, verdict }) =>
       verdict === "FAIL" ||
       verdict === "ERROR" ||
-      // Numbers longer than a double are rounded in the digests of most languages: a SHOULD.
+      // In most languages, digests round numbers that a double can't store exactly. Keeping such numbers is only a
+      // SHOULD.
       (verdict === "WARN" && !warned.includes(id) && !(id === "R-FWD-02" && /was rounded to a double/.test(observed)))
   )
   assert.deepStrictEqual(

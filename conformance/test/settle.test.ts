@@ -9,7 +9,8 @@ import type { Reader } from "../src/run/Settle.ts"
 import { attemptOf, counted, traceOf } from "./support/traces.ts"
 
 /**
- * Makes a probe that returns what `effectsOf` says at its n-th reading of an event, and the number of readings by id.
+ * Makes a probe that returns `effectsOf(id, reading)`, with readings counted from 1 for each event. `asked` has the
+ * number of readings by id.
  */
 const probeOf = (kind: Probe["kind"], effectsOf: (id: string, reading: number) => number) => {
   const asked = new Map<string, number>()

@@ -1,5 +1,5 @@
 /**
- * How a failing history is shortened, and that shortening stops when it is interrupted.
+ * How a failing history is shortened, and how an interruption ends the shortening.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"

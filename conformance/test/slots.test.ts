@@ -55,7 +55,9 @@ describe("slots", () => {
   )
 })
 
-/** Starts a receiver that takes this many concurrent requests. It answers none before it has refused one. */
+/**
+ * Starts a receiver that accepts `limit` concurrent requests. It answers no accepted request until it has refused one.
+ */
 const limited = (limit: number, status = 503) => {
   const counts = { atOnce: 0, most: 0 }
   const held: Array<() => void> = []
@@ -81,7 +83,7 @@ const limited = (limit: number, status = 503) => {
   )
 }
 
-/** Executes histories concurrently, as in a run. */
+/** Executes histories concurrently, as a run does. */
 const beside = (url: string, ...histories: ReadonlyArray<ReadonlyArray<Operation>>) =>
   Effect.suspend(() => {
     const setting = settingOf(new URL(url))

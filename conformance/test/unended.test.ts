@@ -1,6 +1,6 @@
 /**
- * Whether a receiver was really ended or paused is detected, also behind a proxy. If it was not ended, requirements
- * stay open instead of passing.
+ * The suite detects whether a receiver was really ended or paused, even behind a proxy. If the receiver was not ended,
+ * requirements stay open instead of passing.
  */
 import { listen } from "@doorhook/testkit/ListeningServer"
 import { temporaryFolder } from "@doorhook/testkit/Process"
@@ -30,7 +30,8 @@ const pauseDuring: Operation = { k: "pause_during", events: [accessLog, accessLo
 const executed = (operation: Operation, setting: Setting) => executeIn({ v: 1, ops: [operation] }, setting)
 
 /**
- * Executes an operation. Returns the finding about the receiver's end, and after what the receiver was started again.
+ * Executes an operation. Returns the finding about the receiver's end, and the actions after which the receiver was
+ * started again.
  */
 const ended = Effect.fnUntraced(function* (url: string, operation: Operation, hooks: Partial<Hooks>) {
   const setting = settingOf(new URL(url), { hooks: { ...noHooks, ...hooks } })
@@ -39,7 +40,7 @@ const ended = Effect.fnUntraced(function* (url: string, operation: Operation, ho
   return { finding: startsAgain(trace, terms), startedAfter: [...setting.startedAfter] }
 })
 
-/** Asserts that the end was seen: there is no finding about it. */
+/** Asserts that the suite saw the receiver end. The finding about the end is then empty. */
 const assertSeen = ({ finding }: Effect.Success<ReturnType<typeof ended>>): void =>
   assert.isTrue(finding.verdict === "INCONCLUSIVE" && finding.empty, JSON.stringify(finding))
 

@@ -10,10 +10,16 @@ import { acknowledge, receiver } from "./support/receiver.ts"
 import { run as runSuite } from "./support/run.ts"
 import { saidAgain } from "./support/stored.ts"
 
-/** Returns the effects of an event at a path, by the paths it was sent to and the number of earlier events. */
+/**
+ * Returns the number of effects of an event at a path. `came` has the paths that the event was sent to, `before` the
+ * number of earlier events.
+ */
 type EffectsAt = (came: ReadonlyArray<string>, path: string, before: number) => number
 
-/** Runs the suite. Returns the report, and the URLs as reports show them. Stored evidence must give the same report. */
+/**
+ * Runs the suite. Returns the report, and the URLs as reports show them. Fails unless the stored evidence gives the
+ * same report.
+ */
 const judged = Effect.fnUntraced(function* (effectsAt: EffectsAt, first = "", second = "/other") {
   const target = yield* receiver(acknowledge)
   const [url, other] = [new URL(`${target.url}${first}`), new URL(`${target.url}${second}`)]
@@ -59,7 +65,7 @@ describe("two URLs", () => {
     Effect.gen(function* () {
       const right = yield* judged(perUrl)
       assert.strictEqual(right.requirement.verdict, "PASS", right.requirement.observed)
-      // The probe is calibrated with the third to the fifth event.
+      // The probe must be right about the third to the fifth event, because they calibrate it.
       const leaking = yield* judged((came, path, before) =>
         came.length === 0 || (before >= 2 && before < 5) ? perUrl(came, path, before) : 1
       )

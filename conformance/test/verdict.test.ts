@@ -1,6 +1,6 @@
 /**
- * From evidence to verdicts: which findings count, what must be repeated, what stays open, and which failure causes
- * which.
+ * From evidence to verdicts: which findings count, what must be repeated, what stays open, and which failure explains
+ * another.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
@@ -42,7 +42,7 @@ const runOf = (one: Case, changes: Partial<CaseRun> = {}): CaseRun => ({
   ...changes
 })
 
-/** Makes a plan whose requirement has these findings by trace, and passes all other traces. */
+/** Makes a plan whose requirement judges the given traces as in `found`, and passes all other traces. */
 const planned = (
   found: ReadonlyArray<readonly [Trace, Finding]>,
   about: Partial<Requirement> = {},
@@ -99,7 +99,7 @@ const outcomeOf = (
 const [one, two, drawn] = [runOf(first), runOf(second), runOf(third)] as const
 const late = fail(0, "late", { timing: true })
 const weak = fail(0, "weak", { strength: "SHOULD" })
-/** Make plans with a finding in the second case, or in both. */
+/** Make plans with a finding in the second case, or in both cases. */
 const found = (finding: Finding, about?: Partial<Requirement>): Plan => planned([[two.trace, finding]], about)
 const foundTwice = (finding: Finding, other = finding): Plan =>
   planned([
@@ -153,7 +153,7 @@ const unseen: Plan = { ...fine, missing: "effects" }
 const manyInPart =
   /PASS the effects of 2 events; a sample of 1 of 3 events sent in bulk; 1 of 3 histories left out; CUT SHORT case 2: 40 of 300 events$/
 
-/** The situation, what the verdict says, and the evidence. */
+/** The situation, a pattern for the verdict, and the evidence. */
 const rows: ReadonlyArray<readonly [what: string, says: RegExp, ...given: Parameters<typeof outcomeOf>]> = [
   ["all given cases pass", /PASS/, fine, both],
   ["all given and drawn cases pass", /PASS/, fine, [...both, drawn]],

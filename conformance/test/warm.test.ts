@@ -1,6 +1,6 @@
 /**
- * A failure and its fix, as a user sees them. A run fails a receiver that loads only its latest ids after a restart.
- * The command in the report says FIXED when the receiver is fixed, and not before.
+ * A failure and its fix, as a user sees them. A receiver loads only its latest ids after a restart, and fails the run.
+ * The command in the report says FIXED only once the receiver is fixed.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { temporaryFolder } from "@doorhook/testkit/Process"
@@ -13,7 +13,7 @@ import { conformance, idsWith } from "./support/command.ts"
 const receiver = new URL("../src/mutants/main.ts", import.meta.url).pathname
 const node = `${process.execPath} --conditions=source --no-warnings`
 
-/** Runs a line of a report in a shell. Returns its exit code and everything that it printed. */
+/** Runs a line of a report in a shell. Returns the exit code and everything that was printed. */
 const paste = (line: string) =>
   Effect.callback<{ readonly exitCode: number; readonly output: string }>((resume) => {
     const child = execFile(

@@ -1,6 +1,6 @@
 /**
- * The suite's HTTP client: what it records of an answer, what a receiver gets of a request that is given up, and when a
- * connection is reused.
+ * The suite's HTTP client: what it records about an answer, how much of an abandoned request a receiver gets, and when
+ * a connection is reused.
  */
 import { listening } from "@doorhook/testkit/ListeningServer"
 import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
@@ -31,7 +31,7 @@ const exchanged = (url: string, sending = plain, sent = request) =>
     })
   )
 
-/** Sends one request that is answered with these bytes. */
+/** Sends one request to a server that answers with these bytes. */
 const answeredWith = (bytes: string | ((socket: Socket) => void), limit = 2_000) =>
   Effect.gen(function* () {
     const url = yield* socketReceiver((socket) => {
@@ -237,7 +237,7 @@ describe("a connection", () => {
   )
 })
 
-/** An authority that this process trusts until the scope is closed. */
+/** A certificate authority that this process trusts until the scope is closed. */
 const trusted = Effect.acquireRelease(
   Effect.sync(() => {
     const before = getCACertificates("default")
@@ -286,7 +286,7 @@ describe("a barrier", () => {
         assert.isFalse(turned, "a turn of the event loop lay between")
         if (went.length < 3) return
         assert.deepStrictEqual(went, [0, 1, 2])
-        // A late arrival is released immediately.
+        // A participant that arrives late is released immediately.
         barrier.arrive(3, () => resume(Effect.void))
       }
       for (const place of [2, 0, 1]) barrier.arrive(place, goOn(place))

@@ -7,7 +7,7 @@ import { defineConfig } from "vitepress"
 
 const docs = fileURLToPath(new URL("..", import.meta.url))
 
-/** Sidebar items of the listed pages. Leaves out pages that don't exist. */
+/** Returns the sidebar items of the listed pages. Leaves out pages that don't exist. */
 const pages = (...listed: ReadonlyArray<readonly [text: string, page: string]>) =>
   listed.filter(([, page]) => existsSync(`${docs}${page}.md`)).map(([text, page]) => ({ text, link: `/${page}` }))
 
@@ -96,14 +96,14 @@ export default defineConfig({
   title: "doorhook",
   description: "Webhooks and OAuth for doors and intercoms, inside the backend you already have.",
   lang: "en",
-  // A door, so that browsers need not ask for a file that is not there.
+  // An embedded icon of a door. Without it, browsers request a favicon that doesn't exist.
   head: [["link", { rel: "icon", href: `data:image/svg+xml,${encodeURIComponent(icon)}` }]],
   cleanUrls: true,
   srcExclude: ["examples/**", "node_modules/**", "deploy/**/README.md"],
   themeConfig: { sidebar, outline: [2, 3], search: { provider: "local" } },
   markdown: {
     config: (markdown) => {
-      // Images beside a page are written as they are everywhere else in Markdown, and in HTML.
+      // Pages link images without a leading `./`, in Markdown and in HTML. VitePress needs it.
       const beside = (source: string): string => (/^[a-z]+\//.test(source) ? `./${source}` : source)
       markdown.core.ruler.push("images-beside", ({ tokens }) => {
         for (const token of tokens.flatMap((block) => [block, ...(block.children ?? [])])) {
@@ -116,7 +116,7 @@ export default defineConfig({
           }
         }
       })
-      // What is in the repository and not on the site is named without a link.
+      // Links to files that are in the repository but not on the site become plain text.
       const { link_open: open, link_close: close } = markdown.renderer.rules
       const leaves = (href: string): boolean =>
         /^(\.\.\/|\.\/)?(\.\.\/|examples\/|deploy\/|grafana|.*\.(ts|json|sql)$)/.test(href)

@@ -1,6 +1,6 @@
 /**
  * Takes the pictures of `docs/outages.md`: `node --conditions=source docs/images/make-outage.ts`. It runs the command
- * of the page and photographs parts of the report in Chromium (`CHROMIUM_PATH`, or the system's own).
+ * on that page and takes screenshots of parts of the report in Chromium (`CHROMIUM_PATH`, or the system's own).
  */
 import { execFileSync } from "node:child_process"
 import { existsSync, mkdtempSync, rmSync } from "node:fs"

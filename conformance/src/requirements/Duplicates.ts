@@ -51,7 +51,7 @@ import type { Requirement } from "./Requirement.ts"
 
 const overNew = retryOf(0, "new_connection")
 
-/** Ways in which duplicates arise. Judged by the answers (level 1) and by the effects (level 2). */
+/** Ways in which duplicates arise. Level 1 judges the receiver's answers to them, level 2 their effects. */
 const repeated: ReadonlyArray<Case> = [
   state("two retries", newLog, retryOf(0), retryOf(0)),
   state("a retry over a new connection", newCall, overNew),
@@ -69,7 +69,7 @@ const repeatedFurther: ReadonlyArray<Case> = [
   quietCase
 ]
 
-/** Everything that may differ between attempts of an event, apart from its ids. */
+/** The ways in which a retry may differ from the first attempt of its event. The ids never differ. */
 const ways: ReadonlyArray<readonly [title: string, how: ReadonlyArray<Variation>]> = [
   ["byte for byte", []],
   ["with another attempt number", ["next_attempt"]],
@@ -112,7 +112,7 @@ const onceAcrossTwins = (trace: Trace, terms: Terms): Finding => {
 const races = (event: EventTemplate, copies: number): Case =>
   state(`${copies} copies of a new ${event.resource_type} at once`, raceNew(event, copies), retried(0))
 
-/** Number of other events after which the receiver should still recognise an event. Fewer are sent if time is short. */
+/** Number of other events after which the receiver should still recognise an event. A short run sends fewer. */
 const manyOthers = 5_500
 
 const [first, second] = builtInTypes.access_log.retry.delays
@@ -128,9 +128,7 @@ const horizon =
 
 const clockMoved = (ms: number, title: string): Case => operated(title, newLog, newCall, { k: "advance", ms }, retryAll)
 
-/**
- * Requires one effect of an event at each URL that it was sent to. Some probes count the effects at all URLs together.
- */
+/** Requires that an event has one effect at each URL that it was sent to. Some probes count all URLs together. */
 const oncePerEndpoint = (trace: Trace, terms: Terms): Finding => {
   const { blindToUrls } = trace.sight
   let good = 0
@@ -155,8 +153,8 @@ const oncePerEndpoint = (trace: Trace, terms: Terms): Finding => {
 const elsewhere: Operation = { k: "elsewhere", ref: 0 }
 
 /**
- * Requires that the first version stays stored. If none of its attempts was acknowledged, the other version may be
- * stored.
+ * Requires that the first version of an event stays stored. If none of its attempts was acknowledged, the other version
+ * may be stored.
  */
 export const firstStays: Judge = (trace, terms) =>
   trace.attempts.some(({ exchange, op }) => op === 0 && classify(exchange, terms) === "acknowledged")
@@ -241,8 +239,8 @@ export const duplicateRequirements: ReadonlyArray<Requirement> = [
       )
     ],
     further: [races(call, 2), ...[3, 8].flatMap((copies) => [races(accessLog, copies), races(call, copies)])],
-    // Including the events ahead of them, the copies stay within doorhook's limit of requests in flight to one
-    // integration.
+    // Counting the events sent ahead of the copies, these cases stay within doorhook's limit of requests in flight to
+    // one integration.
     givenWithEffects: [
       makeCase("load", "races to the last byte, 6 copies each", volleys(call, 6, 12)),
       makeCase("load", "races to the last byte, 2 copies each", volleys(accessLog, 2, 12))
@@ -318,7 +316,10 @@ export const duplicateRequirements: ReadonlyArray<Requirement> = [
 const alike = (kind: TwinKind, event: EventTemplate = accessLog, lane: Lane = "state"): Case =>
   makeCase(lane, `${event.resource_type} events with ${twins[kind].words}`, { k: "twins", event, kind })
 
-/** Undecided if the probe ignores the case of ids: it counts two events as one, so the effects of neither are known. */
+/**
+ * Returns an undecided finding if the probe ignores the case of ids. Such a probe counts two events as one, and hides
+ * the effects of each.
+ */
 const caseDistinguished = ({ history, sight }: Trace): Finding =>
   sight.foldsCase && history.ops.some((op) => op.k === "twins" && op.kind === "letter_case")
     ? inconclusive(
@@ -361,7 +362,7 @@ export const identityRequirements: ReadonlyArray<Requirement> = [
       alike("prefix", call),
       alike("punctuation", call),
       alike("leading_zero", call),
-      // Ids with equal hashes take long to find, so this case follows those that may fail sooner.
+      // Last, because finding ids with equal hashes takes long and another case may fail first.
       alike("same_hash_32", accessLog, "disturbed")
     ],
     givenFor: {

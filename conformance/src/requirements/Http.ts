@@ -24,11 +24,11 @@ const sent = (title: string, event: EventTemplate, ...how: ReadonlyArray<Variati
 const twice = (title: string, event: EventTemplate, how: Variation): Case =>
   state(`${event.resource_type} ${title}, twice`, newEvent(event, [how]), retryOf(0, how))
 
-/** Enough characters of three and four bytes for pieces of the body to end within some. */
+/** An event whose name has so many three-byte and four-byte characters that pieces of the body end inside some. */
 const wide = noted(withMember(accessLog, "name", string("字🔑".repeat(100))), "a name of wide characters")
 
 /**
- * Returns new events of alternating types, sent with variations. With duplicates, every third operation repeats an
+ * Returns new events of alternating types, sent with variations. `withDuplicates` makes every third operation repeat an
  * event.
  */
 const byTurns = (count: number, how: ReadonlyArray<Variation>, withDuplicates = false): ReadonlyArray<Operation> =>
@@ -46,7 +46,7 @@ const longest: Readonly<Record<string, string>> = {
 const sizeOf = ({ data }: EventTemplate): number =>
   Buffer.byteLength(object(data.map(([name, value]) => [name, longest[value] ?? value])))
 
-/** Adds a text that makes the event's data exactly this long, or a byte shorter if its id is short. */
+/** Adds a text that makes the event's data exactly `kib` KiB long, or a byte shorter if the event's id is short. */
 const longText = (kib: number, event: EventTemplate): EventTemplate => {
   const left = kib * 1_024 - sizeOf(withUnknown(event, ["transcript", string("")]))
   return noted(withUnknown(event, ["transcript", string("x".repeat(left))]), `${kib} KiB in one text`)
@@ -57,7 +57,7 @@ const entry = object([
   ["state", string("open")]
 ])
 
-/** Adds a list that makes the event's data about this long. A KiB is left for the documented members. */
+/** Adds a list that makes the event's data about `kib` KiB long. One KiB is reserved for the documented members. */
 const longList = (kib: number, event: EventTemplate): EventTemplate => {
   const count = Math.floor(((kib - 1) * 1_024) / (entry.length + 1))
   return noted(
@@ -66,7 +66,7 @@ const longList = (kib: number, event: EventTemplate): EventTemplate => {
   )
 }
 
-/** Sizes in KiB, each above a limit in common use. The last is the largest that doorhook sends. */
+/** Sizes in KiB, each above a body limit in common use. The last is the largest that doorhook sends. */
 const sizes = [11, 17, 33, 65, 101, 129, 200, 256]
 
 const large = (kib: number): Case => state(`${kib} KiB`, newEvent(longText(kib, accessLog)))

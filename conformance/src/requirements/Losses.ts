@@ -48,7 +48,7 @@ const neverWhole = (percent: number): Case =>
 const noEvent = (kind: Malformation): Case =>
   disturbed(`an event ${malformationInWords(kind)}`, malformed(accessLog, kind))
 
-/** Requires one effect after the retry, unless the receiver acknowledged the malformed event: it then owes none. */
+/** Requires one effect after the retry. A receiver that acknowledged the malformed event owes no effect. */
 const oneUnlessMalformedAccepted = (trace: Trace, terms: Terms): Finding => {
   const isOwed = trace.attempts.every(
     ({ exchange, kind }) => kind !== "malformed" || exchange._tag === "Failed" || exchange.status >= 300
@@ -117,7 +117,8 @@ export const lossRequirements: ReadonlyArray<Requirement> = [
     further: [
       neverWhole(30),
       neverWhole(95),
-      // The event is whole; many parsers read the first value of a text and ignore the rest (RFC 8259, section 9).
+      // A SHOULD, because the event is complete: many parsers read the first value and ignore the rest (RFC 8259,
+      // section 9).
       ...only("SHOULD", [noEvent("trailing")]).map((one) => ({
         ...one,
         because:

@@ -1,5 +1,5 @@
 /**
- * Prints the catalogue as the page `docs/requirements.md`. A test compares the two.
+ * Prints the catalogue as the page `docs/requirements.md`. A test checks that the committed page is current.
  */
 import { strengthOf } from "../history/Operations.ts"
 import { defaultTerms } from "../judgement/Terms.ts"
@@ -14,13 +14,13 @@ const scope = ({ level, profile }: Requirement): string => (profile === null ? S
 const row = (requirement: Requirement): string =>
   `| [${requirement.id}](#${requirement.id.toLowerCase()}) | ${scope(requirement)} | ${requirement.strength} | ${cell(requirement.statement)} |`
 
-/** Whether the level or the profile implies the need. */
+/** Whether the requirement's level or profile already implies the need. */
 const isImplied = ({ level, profile }: Requirement, need: Need): boolean =>
   (need === "effects" && level >= 2) ||
   (need === "stop" && level === 3) ||
   (profile !== null && profiles[profile] === need)
 
-/** Lists the cases that a verdict needs. `explain` lists the others. */
+/** Lists the cases that a verdict needs. `doorhook conformance explain` lists all cases. */
 const casesOf = (requirement: Requirement): ReadonlyArray<string> => {
   const { further, sampled } = requirement
   const more = [

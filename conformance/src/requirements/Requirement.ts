@@ -1,6 +1,6 @@
 /**
- * The type of requirements, each with its texts, histories and judgement in one block; and `needs`: what a run must be
- * able to see or do to test them.
+ * Defines a requirement with its texts, histories and judgement, and `needs`: what a run must be able to see or do to
+ * test requirements.
  */
 import { Struct } from "effect"
 import { keyOf } from "../history/History.ts"
@@ -12,10 +12,10 @@ import type { Judge } from "../judgement/Judge.ts"
 import type { DedupKey, Terms } from "../judgement/Terms.ts"
 import type { Symptom } from "../judgement/Verdict.ts"
 
-/** What a receiver must let the suite see: 1 its URL alone, 2 a probe, 3 a way to restart or kill it. */
+/** What the suite needs from a receiver: 1 only its URL, 2 also a probe, 3 also a way to restart or kill it. */
 export type Level = 1 | 2 | 3
 
-/** Everything that a run may be able to see or do, in all wordings that messages use. */
+/** Everything that a run may be able to see or do, with the wording of each kind of message. */
 export const needs = {
   effects: {
     seen: "effects of events",
@@ -66,7 +66,7 @@ export const needs = {
 export type Need = keyof typeof needs
 export const allNeeds: ReadonlyArray<Need> = Struct.keys(needs)
 
-/** Groups of requirements that are tested on request, each with the need that it depends on. */
+/** Groups of requirements that are tested only on request, each with the need that its requirements depend on. */
 export const profiles = { signed: "secret", tenant: "endpoints", clock: "advance", load: "rate" } as const
 export type Profile = keyof typeof profiles
 
@@ -96,7 +96,7 @@ export interface Requirement {
    * Whether a run without the profile lists the requirement as NOT_OBSERVABLE, and says how to test it.
    */
   readonly listedWithoutProfile: boolean
-  /** The strength of its cases, unless they have their own. A breach of a MUST is FAIL, of a SHOULD WARN. */
+  /** Default strength of the cases. A broken MUST is FAIL, a broken SHOULD is WARN. */
   readonly strength: Strength
   /** What is required, in one sentence. */
   readonly statement: string
@@ -111,25 +111,27 @@ export interface Requirement {
   /** Whether the requirement can't be judged if the receiver acknowledges nothing at all. */
   readonly presumesAcknowledgement: boolean
   /**
-   * Requirements that the cases presuppose, besides those about ordinary events and duplicates. If one of them is
-   * broken, this one probably is too.
+   * Requirements that the cases presuppose, besides those about ordinary events and duplicates. If a presupposed
+   * requirement is broken, this requirement probably fails too.
    */
   readonly presupposes: ReadonlyArray<Requirement["id"]>
-  /** Needs without which the requirement can't be tested. */
+  /** Needs that a run must meet to test the requirement. */
   readonly needs: ReadonlyArray<Need>
-  /** Needs without which, from level 2 on, the requirement can fail but not pass. */
+  /** Needs that a run at level 2 or 3 must meet for the requirement to pass. Without them it can only fail. */
   readonly provenBy: ReadonlyArray<Need>
   /** Whether the requirement is judged by its own cases, or by all cases that were executed. */
   readonly examines: "own" | "all"
-  /** The cases that a verdict needs. Slow receivers take long for each, so include only cases that differ in kind. */
+  /**
+   * The cases that a verdict needs. Each case takes long on a slow receiver, so include only cases that differ in kind.
+   */
   readonly given: ReadonlyArray<Case>
   /** More fixed cases, executed after the given cases of all requirements. */
   readonly further: ReadonlyArray<Case>
-  /** Given cases that show nothing without a probe. */
+  /** More given cases, which show nothing without a probe. */
   readonly givenWithEffects: ReadonlyArray<Case>
-  /** Given cases for one stressed deduplication key. */
+  /** More given cases by stressed deduplication key. */
   readonly givenFor: Partial<Readonly<Record<DedupKey, ReadonlyArray<Case>>>>
-  /** Cases drawn from the seed, as far as time allows. */
+  /** Random cases, drawn from the seed while time allows. */
   readonly sampled: Samples
   readonly judge: Judge
 }
@@ -164,7 +166,7 @@ export const symptoms = {
     "A sender that lost the answer tries again while the first attempt may still run, perhaps in another process of the receiver. A receiver that checks for the id first and records it later lets both through."
 } as const satisfies Readonly<Record<Symptom, string>>
 
-/** The consequence if an event whose answer was lost has two effects. */
+/** The consequence of a second effect of an event whose answer was lost. */
 export const unrecorded =
   "Networks fail after the work is done and before the answer arrives. Work that is not recorded together with the id of its event is done again at the retry."
 

@@ -37,8 +37,8 @@ const forged = (event: EventTemplate, kind: Forgery, by: Carrier = "plain"): Ope
 const forgedAgain = (kind: Forgery, by: Carrier = "plain"): Operation => ({ k: "forged_again", ref: 0, kind, by })
 
 /**
- * Makes three cases: a forgery alone, one before its genuine request (which must be handled as usual), one of a known
- * event.
+ * Makes three cases: a forgery alone, a forgery followed by its genuine request (which must be handled as usual), and a
+ * forgery of a known event.
  */
 const eachWay = (kind: Forgery): ReadonlyArray<Case> => [
   state(`an event ${forgeryInWords(kind)}`, forged(accessLog, kind), newCall),
@@ -57,8 +57,8 @@ const harmless =
 
 /**
  * Makes the cases of several kinds of forgery. The given cases send all kinds in sequence, and the first kind by each
- * body carrier. The further cases send each kind alone. Kinds of strength SHOULD have their own cases, so that they
- * don't weaken others.
+ * body carrier. The further cases send each kind alone. Forgeries whose refusal is only a SHOULD have their own cases,
+ * because a case is as strong as its weakest operation.
  */
 const forgedCases = (
   topic: string,
@@ -88,7 +88,7 @@ const forgeriesRefused = (trace: Trace, terms: Terms): Finding =>
   eachAttempt(trace, "nothing forged was sent", (attempt, index) => {
     if (attempt.kind !== "forged") return null
     const answer = classify(attempt.exchange, terms)
-    // A connection that is closed without an answer acknowledges nothing either.
+    // A connection closed without an answer also acknowledges nothing.
     if (answer === "refused" || answer === "broken") return "good"
     return fail(index, exchangeInWords(attempt.exchange), { timing: answer === "late" })
   })

@@ -1,6 +1,6 @@
 /**
- * Everything that a run has executed, and which requirements are decided. A decided requirement needs no more cases, so
- * that a receiver that hangs costs a few deadlines instead of one for each case.
+ * Everything that a run has executed, and which requirements are decided. A decided requirement gets no more cases, so
+ * a hanging receiver costs a few deadlines instead of one for each case.
  */
 import { keyOf } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
@@ -13,13 +13,13 @@ import type { Plan } from "../record/Outcome.ts"
 /** Number of inconclusive cases after which a requirement gets no more cases. */
 const mostOpen = 2
 
-/** Number of answer times after which no more are recorded. */
+/** Number of answer times after which recording stops. */
 const mostTimes = 400
 
 export interface Ledger {
   readonly runs: () => ReadonlyArray<CaseRun>
   readonly plans: () => ReadonlyArray<Plan>
-  /** Replaces the plans when it is known which needs are met. */
+  /** Replaces the plans, once it is clear which needs are met. */
   readonly plan: (plans: ReadonlyArray<Plan>) => void
   readonly add: (run: CaseRun) => void
   readonly replace: (place: number, run: CaseRun) => void
@@ -30,11 +30,17 @@ export interface Ledger {
   /** Whether repeating a run would help to decide a requirement. */
   readonly isWorthRepeating: (place: number) => boolean
   readonly acknowledges: () => boolean
-  /** The median time until an acknowledgement while nothing else ran, in milliseconds; 0 if there was none. */
+  /**
+   * The median time from a request to its acknowledgement in cases that ran alone, in milliseconds; 0 without such
+   * acknowledgements.
+   */
   readonly typical: () => number
 }
 
-/** How far a requirement is decided. `all`: it needs no more cases. `some`: it needs only cases of its own strength. */
+/**
+ * How far a requirement is decided. `all`: it needs no more cases. `some`: it needs only cases of the requirement's own
+ * strength.
+ */
 type Decided = "all" | "some" | "nothing"
 
 export const makeLedger = (terms: Terms): Ledger => {
@@ -44,7 +50,7 @@ export const makeLedger = (terms: Terms): Ledger => {
   const times: Array<number> = []
   let acknowledges = false
   let typical = 0
-  // The results of `decide` until something is executed that may change them.
+  // Cached results of `decide`. An execution that may change a result clears it.
   let known = new Map<Plan, Decided>()
 
   const concerned = (plan: Plan): ReadonlyArray<CaseRun> => runs.filter((run) => concerns(plan, run))
@@ -56,10 +62,10 @@ export const makeLedger = (terms: Terms): Ledger => {
     for (const run of own) {
       const { finding, suspect } = assess(plan, run, own, terms)
       if (finding.verdict === "ERROR") return "all"
-      // A suspect failure is repeated first: more cases may take a deadline each.
+      // A suspect failure is repeated before more cases are tried, because each of them may take a deadline.
       if (finding.verdict === "FAIL" && (suspect || finding.strength === plan.requirement.strength)) return "all"
       if (finding.verdict === "FAIL") decided = "some"
-      // If the receiver acknowledges nothing, empty findings count as open, too.
+      // If the receiver acknowledges nothing, empty findings also count as open.
       if (finding.verdict === "INCONCLUSIVE" && (!finding.empty || !acknowledges)) open += 1
     }
     return open >= mostOpen ? "all" : decided

@@ -1,8 +1,8 @@
 /**
- * Repeats the history of a failure alone, one run at a time. If it does not fail again, the actions of other cases on
- * the receiver are added to it as operations. Then the history is shortened.
+ * Repeats the history of a failure alone, one run at a time. If the repeats pass, adds the actions of other cases on
+ * the receiver to the history as operations. Then shortens the history.
  *
- * A wrong answer or effect that was seen once is proof. It stays a failure even if it never recurs.
+ * A wrong answer or effect that was seen once is proof: the failure stands even if it never recurs.
  */
 import type { Crypto } from "@doorhook/core"
 import { Clock, Data, Effect } from "effect"
@@ -24,27 +24,27 @@ import { repeatsFor } from "./StoredCase.ts"
 /** Number of times that a failure is repeated. */
 const confirmations = 5
 
-/** Most actions of other cases on the receiver, and most of their events, that become operations. */
+/** Maximum number of other cases' actions on the receiver, and of their events, that become operations. */
 const mostEnds = 3
 const mostEvents = 2_000
 
 export interface Failure {
   readonly requirement: string
   readonly trace: Trace
-  /** How fast-check drew the case; null for a fixed case. */
+  /** What fast-check needs to draw the case again; null for a fixed case. */
   readonly drawn: { readonly samples: Samples; readonly seed: number; readonly path: string } | null
   readonly bindings: ReadonlyArray<string> | null
   readonly fails: (trace: Trace) => boolean
 }
 
-/** Returns the index of the first operation with an attempt after a time. */
+/** Returns the index of the first operation that made an attempt after `at`. */
 const placeOf = ({ attempts, began, history }: Trace, at: number): number =>
   attempts.find(({ started }) => began + started > at)?.op ?? history.ops.length
 
 /**
- * Adds the actions of other cases during a history to it as operations: each kill or restart in its place, after as
- * many filler events as other cases sent. Leaves out waits for all other cases. A stored history is then complete by
- * itself.
+ * Adds what other cases did during a history to the history as operations: as many filler events as they sent, then
+ * each kill or restart in its place. Removes the wait for all other cases. The stored history can then be replayed
+ * alone.
  */
 export const withConditions = (trace: Trace): History => {
   const ends = trace.interventions
@@ -110,7 +110,7 @@ export const refine = Effect.fnUntraced(function* (
   let history = trace.history
   const conditioned = withConditions(trace)
   const isAlike = keyOf(conditioned) === keyOf(history)
-  // A history that waits for all other cases is tried with their actions instead.
+  // A history with a wait for all other cases is only tried with their actions in place of the wait.
   const waits = !isAlike && history.ops.some(({ k }) => k === "age")
   let confirmed = waits ? { tried: 0, failed: 0 } : yield* confirm(history)
   if (confirmed.failed === 0) {
@@ -129,7 +129,7 @@ export const refine = Effect.fnUntraced(function* (
   return { requirement, confirmed, reproduced: best }
 })
 
-/** Whether a history still fails. Repeats the history as often as needed to decide. */
+/** Decides whether a history still fails, with as many repetitions as needed. */
 export type StillFails<R> = (history: History) => Effect.Effect<boolean, never, R>
 
 /** Shrinks the case at `path` with fast-check. Returns the simplest history found that still fails, or null. */
@@ -174,7 +174,7 @@ export const dropEach = Effect.fnUntraced(function* <R>(
   return best
 })
 
-/** Matches strings in a member's raw value. A string before a colon is a name. */
+/** Matches strings in a member's raw value. A string before a colon is the name of a member. */
 const quoted = /("(?:[^"\\]|\\.)*")(\s*:)?/gu
 const textsOf = (value: string): ReadonlyArray<string> =>
   Array.from(value.matchAll(quoted)).flatMap(([, raw = "", colon]) => (colon === undefined ? [raw] : []))
@@ -190,14 +190,14 @@ const withText = (value: string, nth: number, letters: ReadonlyArray<string>): s
 
 const lettersOf = (raw: string): ReadonlyArray<string> => Array.from(String(JSON.parse(raw)))
 
-/** Returns the fewest letters that still fail. Tries to remove larger pieces before smaller ones. */
+/** Removes as many letters as possible while the history still fails, larger pieces before smaller ones. */
 const fewestLetters = Effect.fnUntraced(function* <E, R>(
   letters: ReadonlyArray<string>,
   fails: (letters: ReadonlyArray<string>) => Effect.Effect<boolean, E, R>
 ): Effect.fn.Return<ReadonlyArray<string>, E, R> {
   const all = letters.map(() => "a")
   if (letters.length > 1 && (yield* fails(all))) {
-    // Only the length matters.
+    // The letters themselves don't matter, so find the shortest length that fails.
     let [passes, length] = [0, all.length]
     while (length - passes > 1) {
       const middle = (passes + length) >> 1
@@ -235,7 +235,9 @@ const differences = (event: EventTemplate, plain: EventTemplate): string =>
     ...event.beside_event.map(([name, value]) => `beside event ${name} ${short(value)}`)
   ].join(", ")
 
-/** Returns the events one step closer to the plain event: with one member removed, added or set to its plain value. */
+/**
+ * Returns every event that is one step closer to the plain event: one member removed, added or set to its plain value.
+ */
 const nearer = (event: EventTemplate, plain: EventTemplate): ReadonlyArray<EventTemplate> => {
   const without = (members: ReadonlyArray<Member>, at: number) => members.toSpliced(at, 1)
   const known = new Map(plain.data)
@@ -253,7 +255,7 @@ const nearer = (event: EventTemplate, plain: EventTemplate): ReadonlyArray<Event
   ]
 }
 
-/** Returns the event closest to the plain event of its kind that still fails. */
+/** Returns the failing event that is closest to the plain event of its kind. */
 export const simplerEvent = Effect.fnUntraced(function* <E, R>(
   event: EventTemplate,
   fails: (event: EventTemplate) => Effect.Effect<boolean, E, R>
@@ -285,7 +287,7 @@ export const simplerEvent = Effect.fnUntraced(function* <E, R>(
   return best
 })
 
-/** Returns simpler forms of an operation, without changing its event. */
+/** Returns simpler forms of an operation, with the same event. */
 const simpler = (operation: Operation): ReadonlyArray<Operation> => {
   if ("copies" in operation && operation.copies !== undefined && operation.copies > 2) {
     return [{ ...operation, copies: 2 }]
@@ -294,7 +296,7 @@ const simpler = (operation: Operation): ReadonlyArray<Operation> => {
   return operation.how.map((_, at) => ({ ...operation, how: operation.how.toSpliced(at, 1) }))
 }
 
-/** Stops simplifying when the time is up, since a text of thousands of letters has many parts to try. */
+/** Stops simplifying when the time is up: a text of thousands of letters has too many parts to try. */
 class TimeUp extends Data.TaggedError("TimeUp") {}
 
 /** Simplifies each operation for as long as the history still fails. */

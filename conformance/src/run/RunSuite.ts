@@ -16,10 +16,10 @@ import { makeSession } from "./Session.ts"
 import { measureGuard, services } from "./Setup.ts"
 import { storeCases } from "./StoredCase.ts"
 
-/** Settings that a caller gives. Missing settings have their defaults, and a missing seed is drawn. */
+/** Settings that a caller gives. Missing settings get their defaults, and a missing seed is drawn at random. */
 export type Given = Pick<Options, "url"> & Partial<Options>
 
-/** A prepared run. `soFar` reports what was done until then, for a run that is interrupted. */
+/** A prepared run. `soFar` reports the results so far, for a run that is interrupted. */
 export interface PreparedRun {
   readonly options: Options
   readonly guard: number
@@ -69,6 +69,6 @@ export const prepareSuite = Effect.fnUntraced(function* (given: Given, means: Me
   }
 })
 
-/** Runs the suite. For a target that can't be tested, the report says so. */
+/** Runs the suite. If the target can't be tested, the report says why. */
 export const runSuite = (given: Given, means: Means): Effect.Effect<Report> =>
   Effect.flatMap(prepareSuite(given, means), ({ run }) => run)

@@ -1,24 +1,24 @@
 /**
- * Decides which cases run, in which order and for how long: breadth first. Pure data and functions.
+ * Decides which cases run, in which order and for how long. All requirements advance together, breadth first. Pure data
+ * and functions.
  *
- * The given cases of all requirements come first, then further cases, then cases drawn from the seed, then the lanes
+ * The given cases of all requirements run first, then further cases, then cases drawn from the seed, then the lanes
  * `quiet` and `last`. (`last` sends as many events between an event and its duplicate as time allows.) Within a step,
- * lanes run in the order of `lanes`, and requirements take turns, so that a run that is cut short has tested something
- * of each.
+ * lanes run in the order of `lanes`. Requirements take turns, so a run that is cut short has tried some cases of each.
  */
 import { keyOf, lanes } from "../history/History.ts"
 import type { Case, Lane } from "../history/History.ts"
 import { costOf, endsReceiver, movesClock } from "../history/Operations.ts"
 import type { Plan } from "../record/Outcome.ts"
 
-/** Steps of a run, from what must be done to what time allows. */
+/** Steps of a run: required cases first, then cases for which there is time. */
 const steps = ["given", "further", "sampled"] as const
 export type Step = (typeof steps)[number]
 
-/** Time for the lane `last`: in milliseconds, or as a share of the run's time if that is longer. */
+/** Usual time for the lane `last`, in milliseconds and as a share of the run's time. The longer of the two applies. */
 const lastUsual = 12_000
 const lastShare = 0.1
-/** Smallest share of the run's time for the lane `last`, even if everything else took too long. */
+/** Minimum share of the run's time for the lane `last`, even if everything else took too long. */
 const lastLeast = 0.035
 
 /** Share of the run's time after which no more cases of a step begin. */
@@ -31,7 +31,7 @@ export const until: Readonly<Record<Step | "last" | "beforeClock" | "end", numbe
   end: 0.95
 }
 
-/** Returns the end of the lane `last` if it begins now, both in milliseconds since the run began. */
+/** Returns when the lane `last` ends if it begins at `now`. Both times are in milliseconds since the run began. */
 export const lastUntil = (now: number, maxTime: number): number =>
   Math.max(
     Math.min(maxTime * until.last, now + Math.max(lastUsual, maxTime * lastShare)),
@@ -51,24 +51,24 @@ export const widths: Readonly<Record<Lane, number>> = {
   aged: 8
 }
 
-/** Cases that run together, and whose effects are read together. */
+/** Cases that run together and share the reading of effects. */
 export interface Batch {
   readonly step: Step
   readonly lane: Lane
-  /** The cases in order: requirements take turns. */
+  /** The cases in order. Requirements take turns. */
   readonly cases: ReadonlyArray<Case>
-  /** Number of cases at the beginning that are the first of their requirement. */
+  /** Number of cases at the beginning of `cases` that are the first of their requirement. */
   readonly firsts: number
-  /** Whether a case may end the receiver. The effects of earlier cases are read first. */
+  /** Whether a case may end the receiver. The effects of earlier cases are read before such a batch. */
   readonly endsReceiver: boolean
-  /** Whether a case moves the receiver's clock. Only batches that do so may follow. */
+  /** Whether a case moves the receiver's clock. Only other batches that move it may follow. */
   readonly movesClock: boolean
 }
 
 const ends = ({ history }: Case): boolean => history.ops.some(endsReceiver)
 const moves = ({ history }: Case): boolean => history.ops.some(movesClock)
 
-/** Returns the first case of each list, then the second of each, and so on. Equal histories occur once. */
+/** Returns the first case of each list, then the second of each, and so on. Drops repeated histories. */
 const byTurns = (lists: ReadonlyArray<ReadonlyArray<Case>>): ReadonlyArray<Case> => {
   const longest = Math.max(0, ...lists.map(({ length }) => length))
   const turns = Array.from({ length: longest }, (_, turn) => lists.flatMap((list) => list[turn] ?? [])).flat()
@@ -80,7 +80,7 @@ export const lanesApart: ReadonlySet<Lane> = new Set(["last", "quiet", "aged"])
 
 /**
  * Returns the batches of a run in order: the lane `aged`, the steps, the lanes `quiet` and `last`, and batches that
- * move the clock. Equal histories occur once.
+ * move the clock. Drops repeated histories.
  */
 export const scheduleOf = (plans: ReadonlyArray<Plan>): ReadonlyArray<Batch> => {
   const known = new Set<string>()
@@ -107,10 +107,10 @@ export const scheduleOf = (plans: ReadonlyArray<Plan>): ReadonlyArray<Batch> => 
         const [staying, ending] = [false, true].map((ended) =>
           batchOf(step, lane, (one) => stays(one) && ends(one) === ended)
         )
-        // A pause takes longer than a deadline, so kills come first.
+        // Kills come before pauses, because a pause takes longer than a deadline.
         return (lane === "operated" ? [ending, staying] : [staying, ending]).flatMap((batch) => batch ?? [])
       })
-  // A case that is given for one requirement runs as given, whatever its step in another.
+  // A case that is a given case of one requirement runs as given, even if another requirement lists it in a later step.
   const ofLane = (lane: Lane): ReadonlyArray<Batch> => steps.map((step) => batchOf(step, lane, stays))
   const aged = ofLane("aged")
   const given = whole("given")
@@ -120,10 +120,7 @@ export const scheduleOf = (plans: ReadonlyArray<Plan>): ReadonlyArray<Batch> => 
   return batches.filter(({ cases }) => cases.length > 0)
 }
 
-/**
- * Returns the shortest time that a case takes, in milliseconds, with a receiver that takes `answer` milliseconds to
- * answer.
- */
+/** Returns the minimum duration of a case in milliseconds, if each answer takes `answer` milliseconds. */
 const timeOf = ({ history }: Case, answer: number, pace: number): number =>
   history.ops.reduce((sum, operation) => {
     const { answers, ms } = costOf(operation)
@@ -136,12 +133,12 @@ const waitOf = ({ history }: Case): number => history.ops.reduce((sum, operation
 export const longestFirst = (lane: Lane, cases: ReadonlyArray<Case>): ReadonlyArray<Case> =>
   widths[lane] === 1 ? cases : cases.toSorted((a, b) => waitOf(b) - waitOf(a))
 
-/** Returns the shortest time that some cases of a lane take, with the lane's concurrency. */
+/** Returns the minimum duration of cases of a lane in milliseconds, with the lane's concurrency. */
 export const timeOfAll = (lane: Lane, cases: ReadonlyArray<Case>, answer: number, pace: number): number =>
   cases.reduce((sum, one) => sum + timeOf(one, answer, pace), 0) / widths[lane]
 
 /**
- * Returns the cases of a batch that fit into the time that is left, and at least the first of each requirement. The
+ * Returns the cases of a batch that fit into `left` milliseconds, and always the first case of each requirement. The
  * report counts the cases left out.
  */
 export const fitting = (batch: Batch, left: number, answer: number, pace: number): ReadonlyArray<Case> => {
@@ -152,7 +149,10 @@ export const fitting = (batch: Batch, left: number, answer: number, pace: number
   })
 }
 
-/** Returns the time to reserve for later batches of a step: enough for one case of each of their requirements. */
+/**
+ * Returns the time to reserve for later batches of a step, in milliseconds: enough for one case of each of their
+ * requirements.
+ */
 export const reserveOf = (later: ReadonlyArray<Batch>, step: Step, answer: number, pace: number): number =>
   later
     .filter((batch) => batch.step === step && !lanesApart.has(batch.lane))

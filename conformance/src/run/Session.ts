@@ -3,8 +3,8 @@
  * failures that may have been accidents. A decided requirement gets no more cases. The run gathers evidence;
  * `record/Outcome.ts` judges it.
  *
- * Cases that wait for all other cases begin first and end last. Batches share the wait for effects. Effects are read
- * before a batch that ends the receiver, and before a lane of another kind.
+ * Cases that wait for all other cases begin first and end last. Consecutive batches share one wait for effects. Effects
+ * are read before a batch that may end the receiver, and before a batch with another `settling` number or step.
  */
 import { isoOf } from "@doorhook/core"
 import type { Crypto } from "@doorhook/core"
@@ -49,28 +49,28 @@ import { reach } from "./Target.ts"
 export interface Session {
   /** Executes until everything is decided, the time is up or the receiver is gone. */
   readonly run: Effect.Effect<Ended, never, EventFactory | Crypto | Slots>
-  /** Returns the evidence so far, for a run that ended in this way. */
+  /** Returns the evidence gathered so far. `ended` says how the run ended. */
   readonly evidence: (ended: Ended, durationMs: number) => Evidence
 }
 
-/** The guard, and when the run began, in milliseconds since the epoch. */
+/** The guard, and the start of the run in milliseconds since the epoch. */
 export interface Measured extends Guard {
   readonly startedAt: number
 }
 
 type Done<A = void> = Effect.Effect<A, TargetUnusable | ProbeUnusable, EventFactory | Crypto | Slots>
 
-/** After this many late answers to parallel histories, histories run one by one. */
+/** Number of late answers to concurrent histories after which histories run one by one. */
 const lateUntilAlone = 3
 
 /**
- * After a settling time with effects missing, later waits last only this share of it, but at least this many
- * milliseconds.
+ * If effects are missing after a full settling time, later waits last only this share of that time, but at least
+ * `leastSettle` milliseconds.
  */
 const impatience = 0.3
 const leastSettle = 2_000
 
-/** The largest shares of the run's time for waiting for late effects, for reading them, and for refining failures. */
+/** Maximum shares of the run's time for waiting for late effects, for reading them, and for refining failures. */
 const lateShare = 0.1
 const rereadShare = 0.04
 const refineShare = 0.2
@@ -170,12 +170,12 @@ export const makeSession = Effect.fnUntraced(function* (
     yield* lookForStrangers()
   })
 
-  /** Reads missing effects once more, since an effect may only be late. */
+  /** Reads missing effects once more, because they may just have been late. */
   const lookAgain = () => observeRuns(({ settled }, trace) => settled && lacksEffects(trace, terms))
 
   /**
-   * Looks once for late second effects, at the end, when the settling time has passed since the given cases were done.
-   * Other cases usually take that long.
+   * Looks once for late second effects at the end of the run, when the settling time has passed since the last given
+   * case. Other cases usually fill that time.
    */
   const lookForLate = Effect.fnUntraced(function* (since: number, end: number) {
     const reading = reader()
@@ -237,14 +237,14 @@ export const makeSession = Effect.fnUntraced(function* (
     const firsts = new Set(batch.cases.slice(0, batch.firsts))
     const width = widths[batch.lane]
     const queue = [...cases]
-    // Workers take one case at a time, so that a lane can be narrowed while it runs.
+    // Workers take one case at a time, so late answers can reduce a lane's concurrency while it runs.
     const worker = (index: number): Done =>
       Effect.gen(function* () {
         while (queue.length > 0) {
           const now = yield* Clock.currentTimeMillis
           if (now > end || (index > 0 && late >= lateUntilAlone)) return
           const one = queue.shift()
-          // A second case must leave time for the first case of another requirement.
+          // A requirement's second case must leave time for the first cases of other requirements.
           if (one !== undefined && !firsts.has(one) && now > end - reserved) continue
           const fillerTime =
             batch.lane === "last" ? Math.max(0, end - now) : maxTime * (width === 1 ? fillerShareAlone : fillerShare)
@@ -273,10 +273,13 @@ export const makeSession = Effect.fnUntraced(function* (
   const isOpen = (one: Case): boolean => !ledger.has(one) && ledger.isAskedFor(one)
   const lacksFirst = ({ cases, firsts }: Batch): boolean => cases.slice(0, firsts).some(isOpen)
 
-  /** Executes a batch. Repeats it for cases that were not needed while another failure was suspect. */
+  /**
+   * Executes a batch, and again for cases that were skipped while an unconfirmed failure seemed to decide their
+   * requirement.
+   */
   const runBatch = Effect.fnUntraced(function* (batch: Batch, later: ReadonlyArray<Batch>) {
     const { lane, movesClock, step } = batch
-    // If the receiver acknowledges nothing, more cases show nothing and may take a deadline each.
+    // If the receiver acknowledges nothing, more cases show nothing, and each may take a deadline.
     if (step !== "given" && !ledger.acknowledges()) return
     const now = yield* Clock.currentTimeMillis
     const isLast = lane === "last"
@@ -297,7 +300,7 @@ export const makeSession = Effect.fnUntraced(function* (
   const beginAged = Effect.fnUntraced(function* (aged: ReadonlyArray<Case>, done: Deferred.Deferred<void>) {
     const waiting = yield* Latch.make()
     const busy = new Set(aged)
-    // A case may not be needed, or may end before it waits.
+    // Called when a case waits or ends: a case may not be needed, or may end before its wait.
     const waitsOrEnded = (one: Case) =>
       Effect.suspend(() => {
         busy.delete(one)
@@ -312,7 +315,7 @@ export const makeSession = Effect.fnUntraced(function* (
     return fiber
   })
 
-  /** Returns the shortest proven failure of a requirement, except failures that rest on a measured time. */
+  /** Returns the shortest proven failure of a requirement. Ignores failures that depend on a measured time. */
   const failureOf = (one: Plan) => {
     const concerned = ledger.runs().filter((run) => concerns(one, run))
     const broken = concerned
@@ -359,7 +362,7 @@ export const makeSession = Effect.fnUntraced(function* (
     yield* calibrate()
     const batches = scheduleOf(ledger.plans())
     const once = batches.filter(({ lane }) => lane !== "aged")
-    // Given batches come twice, for cases that had to leave time for others at first.
+    // Given batches run twice: the second time for cases that had to leave time for others.
     const directed = once.filter(
       ({ lane, movesClock, step }) => step === "given" && !lanesApart.has(lane) && !movesClock
     )
@@ -377,7 +380,7 @@ export const makeSession = Effect.fnUntraced(function* (
       if (batch.movesClock || !batch.cases.some(isOpen)) continue
       const isOther = before !== null && (settling[before.lane] !== settling[batch.lane] || before.step !== batch.step)
       if (isOther || batch.endsReceiver) yield* settleAll()
-      // The last lanes take long: failures are refined before them.
+      // The last lanes take long, so failures are refined before them.
       if (lanesApart.has(batch.lane) && before !== null && !lanesApart.has(before.lane)) yield* refineAll(until.given)
       if (batch.step === "given" && !lanesApart.has(batch.lane) && !batch.endsReceiver)
         givenDone = yield* Clock.currentTimeMillis
@@ -385,7 +388,7 @@ export const makeSession = Effect.fnUntraced(function* (
       before = batch
     }
     yield* settleAll()
-    // The `aged` cases still wait. Cases that move the clock need their time, too.
+    // The `aged` cases are still waiting, and cases that move the clock also need time.
     yield* lookForLate(givenDone, clock.length > 0 ? until.beforeClock : until.end)
     yield* Deferred.succeed(allElseDone, undefined)
     yield* Fiber.join(fiber)

@@ -1,10 +1,10 @@
 /**
- * Waits for the effects of a batch's events and reads them, for all its traces together.
+ * Waits for the effects of a batch's events and reads them, for all traces of the batch together.
  *
- * Events are read until each acknowledged event has its effect and two readings some time apart are equal, or until no
- * new effect appears for the settling time. While a receiver works through a backlog, the wait goes on for up to a few
- * settling times. A reading may be a slow command, so nothing is read twice without need, and only a sample of many
- * events is read.
+ * Reads events until each acknowledged event has its effect and two readings some time apart are equal, or until no new
+ * effect appears for the settling time. While a receiver works through a backlog, the wait goes on for up to
+ * `mostWaits` settling times. A reading may be a slow command, so no event is read twice without need, and of the many
+ * events that an operation sends only a sample is read.
  */
 import { Clock, Effect } from "effect"
 import type { Effects, Trace } from "../evidence/Trace.ts"
@@ -22,21 +22,21 @@ export interface Reader {
   readonly terms: Terms
   /** The receiver's URLs; most events go to the first. */
   readonly endpoints: ReadonlyArray<string>
-  /** Seed for the sample of many events. */
+  /** Seed for drawing the sample of a trace that has too many events to read them all. */
   readonly seed: number
 }
 
-/** Size of the largest sample of a trace's many events; unlimited if a reading costs nothing. */
+/** Maximum size of the sample of a trace's bulk events, by kind of probe; unlimited if a reading costs nothing. */
 const mostBulk: Readonly<Record<Probe["kind"], number>> = { log: Infinity, sink: Infinity, http: 300, exec: 300 }
-/** Size of the smallest sample, which is read however long that takes, and the time for the rest in milliseconds. */
+/** Size of the minimum sample, which is read however long that takes. The rest gets `bulkTime` milliseconds. */
 const leastBulk = 12
 const bulkTime = 1_000
 
-/** Shortest time between two equal readings for them to count, in milliseconds. */
+/** Minimum time between two equal readings for an event to count as settled, in milliseconds. */
 const leastQuiet = 100
 const betweenReadings = 50
 
-/** The longest wait for a receiver that still produces effects, in settling times. */
+/** Maximum wait for a receiver that still produces effects, in settling times. */
 const mostWaits = 4
 
 /** An event of a trace whose effects are read. */
@@ -45,9 +45,9 @@ interface Watched {
   readonly story: EventStory
   readonly endpoint: string | null
   readonly elsewhere: boolean
-  /** Whether the event is outside of the smallest sample. */
+  /** Whether the event lies outside the minimum sample. */
   readonly spare: boolean
-  /** The watched events of the story's `alike`. */
+  /** The watched events that the story's `alike` refers to. */
   readonly alike: Array<Watched>
   reading: ProbeReading | null
   /** The time of the last reading, in milliseconds since the epoch. */
@@ -71,7 +71,7 @@ export const drawn = <One>(all: ReadonlyArray<One>, most: number, seed: number):
   return all.filter((_, place) => chosen.has(place))
 }
 
-/** Whether a trace is a single event sent to one URL, which is the control for events sent to two URLs. */
+/** Whether a trace is a single event sent to one URL. Such traces are the control for events sent to two URLs. */
 const isControl = ({ history }: Trace): boolean => history.ops.length === 1 && history.ops[0]?.k === "new"
 
 /** Returns the events to read. A probe that finds events by `data.id` can't read an event whose id is not a number. */
@@ -104,7 +104,7 @@ const watchedOf = (traces: ReadonlyArray<Trace>, reader: Reader): ReadonlyArray<
   })
 }
 
-/** Whether an acknowledged event lacks effects. */
+/** Whether an acknowledged event has fewer effects than it must have. */
 const lacks = ({ owed, shared, state }: EventStory, effects: number): boolean =>
   state === "acknowledged" && owed && effects < shared
 
@@ -119,7 +119,7 @@ const isAsExpected = ({ alike, elsewhere, reading, story }: Watched): boolean =>
 export const lacksEffects = (trace: Trace, terms: Terms): boolean =>
   storiesOf(trace, terms).some((story) => story.last !== null && lacks(story, story.last))
 
-/** Reads some events once, in order, until a time. */
+/** Reads events once, in order. Stops at `until`, in milliseconds since the epoch. */
 const readAll = (probe: Probe, some: ReadonlyArray<Watched>, until = Infinity): Effect.Effect<void, ProbeUnusable> =>
   Effect.forEach(
     some,
@@ -142,7 +142,7 @@ const effectsOf = ({ data, digest, effects }: ProbeReading, most: number): Effec
   ...(data === null ? {} : { data })
 })
 
-/** Adds the effects that were read to a trace. `keep` merges them with those of earlier readings. */
+/** Adds the effects that were read to a trace. `keep` merges them with the effects of earlier readings. */
 const put = (
   trace: Trace,
   place: number,
@@ -169,7 +169,7 @@ const put = (
 const withReading = (one: Watched, before: Effects | null): Effects | null =>
   one.reading === null ? before : effectsOf(one.reading, Math.max(one.most, before?.most ?? 0))
 
-/** Reads the effects of some traces; returns the traces with them, and whether no effect is missing. */
+/** Reads the effects of traces. Returns the traces with their effects, and whether no effect is missing. */
 export const settle = Effect.fnUntraced(function* (
   given: ReadonlyArray<Trace>,
   reader: Reader,
@@ -202,7 +202,7 @@ export const settle = Effect.fnUntraced(function* (
       until = Math.min((yield* Clock.currentTimeMillis) + patience, begun + mostWaits * patience)
     }
   }
-  // A second effect may follow the first.
+  // A second effect may follow soon after the first, so read again after a while.
   const quiet = Math.max(leastQuiet, Math.min(2 * lag, patience / 2))
   const isEarly = ({ at, changedAt }: Watched): boolean => at < Math.max(begun, changedAt) + quiet
   let early = watched.filter(isEarly)
@@ -217,13 +217,14 @@ export const settle = Effect.fnUntraced(function* (
   }
 })
 
-/** Puts events that were sent again first, since a second effect is most likely for them. */
+/** Puts events that were sent more than once first, because they are most likely to have a second effect. */
 const byWorth = (a: Watched, b: Watched): number =>
   Number(b.story.attempts.length > 1) - Number(a.story.attempts.length > 1) || Number(a.spare) - Number(b.spare)
 
 /**
- * Reads events once more, as time allows, to find effects that appeared since. Ignores a lower count than before: a
- * receiver that was ended since may have kept effects only in memory, which other requirements test.
+ * Reads events once more, within `limit` milliseconds, to find effects that appeared since the last reading. Ignores a
+ * count that has dropped: a receiver stopped in the meantime may have lost effects that were only in memory. Other
+ * requirements test for that loss.
  */
 export const readAgain = Effect.fnUntraced(function* (
   traces: ReadonlyArray<Trace>,

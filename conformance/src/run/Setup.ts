@@ -1,6 +1,6 @@
 /**
  * The preparation of a run, a replay and the doctor: measures how accurately this machine can time an answer, reaches
- * the receiver, sends the simplest events and calibrates the probe. After that, a history can be tried alone.
+ * the receiver, sends the simplest events and calibrates the probe. Afterwards a history can be executed alone.
  */
 import { Crypto } from "@doorhook/core"
 import { Clock, Effect, Layer, Struct } from "effect"
@@ -35,14 +35,15 @@ import { reach } from "./Target.ts"
 export const services = Layer.mergeAll(EventFactory.layer, Slots.layer).pipe(Layer.provideMerge(Crypto.layerWebCrypto))
 
 /**
- * Largest share of a run's time for an operation that sends many events. The second applies if other cases wait for it.
+ * Maximum share of a run's time for an operation that sends many events. `fillerShareAlone` applies when no other case
+ * can run beside it.
  */
 export const fillerShare = 0.07
 export const fillerShareAlone = 0.035
-/** The same share outside of a run. */
+/** The same share in a replay and in `doctor`. */
 const fillerAlone = 0.25
 
-/** Returns the default factor for waiting times, for a run of this many milliseconds. */
+/** Returns the default factor for waiting times in a run of `maxTime` milliseconds. */
 export const paceOf = (maxTime: number): number => Math.min(1, maxTime / defaultMaxTime)
 
 export const termsOf = ({ ack, deadline, dedupKey, tolerance }: Options, { guard }: Guard): Terms => ({
@@ -53,7 +54,10 @@ export const termsOf = ({ ack, deadline, dedupKey, tolerance }: Options, { guard
   tolerance
 })
 
-/** Returns the needs that a run with these options and means meets, apart from the digest. */
+/**
+ * Returns the needs that a run with these options and means meets. Leaves out `digest`, which depends on the probe's
+ * answers.
+ */
 export const givenBy = ({ level, peakRate }: Options, { hooks, probe, secret, urls }: Means): ReadonlyArray<Need> => {
   const given: Readonly<Record<Exclude<Need, "digest">, boolean>> = {
     effects: probe !== null && level >= 2,
@@ -68,7 +72,7 @@ export const givenBy = ({ level, peakRate }: Options, { hooks, probe, secret, ur
   return Struct.keys(given).filter((need) => given[need])
 }
 
-/** Makes the setting that the histories of a run share. */
+/** Makes the setting that all histories of a run share. */
 export const settingOf = Effect.fnUntraced(function* (
   options: Options,
   means: Means,
@@ -111,11 +115,14 @@ export const readerOf = (
     ? null
     : { probe, calibration, terms, seed, endpoints: urls.map(({ href }) => href) }
 
-/** Extends a trace to now, when its effects were read, with the actions of other cases on the receiver until now. */
+/**
+ * Extends a trace to the present, when its effects have just been read: adds the actions of other cases on the receiver
+ * until now.
+ */
 export const upToNow = (trace: Trace, { interventions, now }: Setting): Trace =>
   withInterventions({ ...trace, ended: now() }, interventions)
 
-/** Executes a history alone and reads its effects: for confirming, shrinking and `replay`. */
+/** Executes a history alone and reads its effects. Used to confirm and shrink failures, and by `replay`. */
 export type TryOut = (
   history: History
 ) => Effect.Effect<Trace, TargetUnusable | ProbeUnusable, EventFactory | Crypto | Slots>
@@ -125,7 +132,7 @@ export const tryOutWith =
   (history) =>
     Effect.gen(function* () {
       const { broke, trace } = yield* execute(history, setting, context)
-      // A receiver that did not start again shows no effects.
+      // A receiver that did not start again has no effects to read.
       if (broke?.stayedDown === true) return trace
       if (broke !== null) return yield* broke
       const own = reader()
@@ -146,7 +153,8 @@ export interface PreparedReceiver {
 }
 
 /**
- * Reaches and measures a receiver. Histories can then be executed on it one at a time, with all waits at full length.
+ * Reaches and measures a receiver. `tryOut` can then execute histories on it one at a time, with all waits at full
+ * length.
  */
 export const prepareReceiver = Effect.fnUntraced(function* (
   options: Options,
@@ -212,7 +220,7 @@ const echo: Effect.Effect<URL, never, Scope.Scope> = Effect.acquireRelease(
 const percentile99 = (values: ReadonlyArray<number>): number =>
   values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(values.length * 0.99) - 1)] ?? 0
 
-/** The guard band and the delay it is derived from, in milliseconds. */
+/** The guard band and the delay from which it is derived, in milliseconds. */
 export interface Guard {
   readonly guard: number
   readonly echo: number
@@ -240,7 +248,7 @@ const betweenReadings = 20
 
 const unusable = (message: string): ProbeUnusable => new ProbeUnusable({ message })
 
-/** Reads until a condition holds or the time is up; returns the last reading. */
+/** Reads until a condition is true or the time is up. Returns the last reading. */
 const readUntil = Effect.fnUntraced(function* (
   probe: Probe,
   subject: Subject,
@@ -256,7 +264,7 @@ const readUntil = Effect.fnUntraced(function* (
   return reading
 })
 
-/** Makes the receiver record one more effect and checks that the probe shows it; null without `double`. */
+/** Makes the receiver record one more effect and checks that the probe shows it. Returns null without `double`. */
 const checkDouble = Effect.fnUntraced(function* (probe: Probe, { hooks }: Setting, subject: Subject, limit: number) {
   if (hooks.double === null) return null
   const before = (yield* probe.read(subject)).effects
@@ -276,7 +284,10 @@ const checkDouble = Effect.fnUntraced(function* (probe: Probe, { hooks }: Settin
   return { expected: before + 1, observed: effects }
 })
 
-/** Checks that the beginning of an event's id has no effects: another event may have such an id. */
+/**
+ * Checks that the probe reports no effects for an id without its last character. Otherwise it would confuse ids that
+ * begin alike.
+ */
 const checkWhole = Effect.fnUntraced(function* (
   probe: Probe,
   subjects: ReadonlyArray<Subject>,
@@ -296,7 +307,7 @@ const checkWhole = Effect.fnUntraced(function* (
   }
 })
 
-/** Makes a case of three events for these bindings. */
+/** Makes a case of up to three events, as the bindings allow. */
 const trial = (bindings: ReadonlyArray<string> | null) =>
   forBindings(makeCase("timing", "the probe", newEvent(accessLog), newEvent(call), newEvent(accessLog)), bindings)
 
@@ -331,7 +342,7 @@ export const calibrateProbe = Effect.fnUntraced(function* (
   const subjects = acknowledged.flatMap(({ event }) => trace.events[event] ?? []).map((sent) => subjectOf(sent, null))
   if (subjects.length === 0) return null
   const begun = yield* Clock.currentTimeMillis
-  // One effect is enough: a receiver that loses the other events must be judged, not called unusable.
+  // Waits for one effect only: a receiver that loses the other events must be judged, not called unusable.
   let seen = 0
   while (seen === 0 && (yield* Clock.currentTimeMillis) < begun + settle) {
     const readings = yield* Effect.forEach(subjects, probe.read, { concurrency: probe.concurrency })

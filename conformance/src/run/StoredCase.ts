@@ -1,6 +1,6 @@
 /**
- * Stores failed histories as files, for a replay after the receiver is corrected. The files contain no ids: each
- * execution makes its own.
+ * Stores failed histories as files, to replay them after the receiver is corrected. The files contain no event ids,
+ * because each execution creates new ones.
  */
 import { CommandFailure, eventIdPrefix, fileTroubleOf } from "@doorhook/core"
 import { Effect, Option, Schema } from "effect"
@@ -22,12 +22,12 @@ export const StoredCase = Schema.Struct({
   violates: Schema.String,
   title: Schema.String,
   lane: Schema.Literals(lanes),
-  /** The operations, including the conditions of the failure. */
+  /** The operations, including the actions of other cases that the failure depended on. */
   ops: Schema.Array(Operation),
   observed: Schema.String,
   /**
    * How often exactly these operations were executed alone, and how often they failed. Null if they never failed alone:
-   * a pass then proves nothing, and a replay returns OPEN.
+   * a pass then proves nothing, and a replay without a failure returns OPEN.
    */
   reproduced: Schema.NullOr(Confirmed)
 })
@@ -37,8 +37,8 @@ export type StoredCase = typeof StoredCase.Type
 export type Replayed = "FAILS" | "FIXED" | "OPEN"
 
 /**
- * Returns how often a history must pass to count as fixed. A failure is then missed about one time in twenty. Ten
- * passes always suffice.
+ * Returns how often a history must pass to count as fixed, ten times at most. Up to that limit, a failure is missed
+ * about one time in twenty.
  */
 export const repeatsFor = ({ failed, tried }: Confirmed): number => {
   const share = tried === 0 ? 0 : failed / tried
@@ -48,7 +48,7 @@ export const repeatsFor = ({ failed, tried }: Confirmed): number => {
 
 /**
  * Returns FAILS if the replay failed, FIXED if these operations failed alone before and passed often enough now, and
- * OPEN otherwise. If it is OPEN, the file stays.
+ * OPEN otherwise. The file of an OPEN history is kept.
  */
 export const replayedOf = (
   { reproduced }: Pick<StoredCase, "reproduced">,
@@ -61,18 +61,18 @@ export const replayedOf = (
       ? "FIXED"
       : "OPEN"
 
-/** An id in a text, even a shortened one. */
+/** Matches event ids in a text, even shortened ids. */
 const mentioned = new RegExp(`${eventIdPrefix}[0-9A-Za-z]+`, "g")
 
 const encode = Schema.encodeSync(Schema.fromJsonString(StoredCase))
 
-/** Stored files by requirement id, and why any could not be stored; null if there was no problem. */
+/** Stored files by requirement id, and the reason if a file could not be stored. */
 export interface Stored {
   readonly files: ReadonlyMap<string, string>
   readonly problem: string | null
 }
 
-/** Writes a file and creates its folder. Returns why the file could not be written, or null. */
+/** Creates the folder and writes the file. Returns the reason if that fails, otherwise null. */
 const write = (folder: string, file: string, text: string): Promise<string | null> =>
   mkdir(folder, { recursive: true })
     .then(() => writeFile(file, text))
@@ -81,13 +81,15 @@ const write = (folder: string, file: string, text: string): Promise<string | nul
       (error: unknown) => (codeOf(error) === "EEXIST" ? "it is a file, not a folder" : fileTroubleOf(error))
     )
 
-/** Returns how often a run itself executed its history alone; null if other cases acted in that time. */
+/**
+ * Returns how often the run itself executed the history alone; null if other cases acted on the receiver in that time.
+ */
 const byItself = ({ alone, repeats, trace }: CaseRun): Confirmed | null =>
   alone && trace.otherEvents === 0 && trace.interventions.every(({ op }) => op !== null)
     ? { tried: 1 + repeats.length, failed: 1 }
     : null
 
-/** Writes failed histories to a folder. A problem with writing changes no verdict. */
+/** Writes failed histories to a folder. A write error changes no verdict. */
 export const storeCases = Effect.fnUntraced(function* (
   folder: string | null,
   seed: number,
@@ -110,7 +112,7 @@ export const storeCases = Effect.fnUntraced(function* (
       title,
       lane,
       ops: history.ops,
-      // The ids of this run mean nothing later.
+      // Outside of this run its ids mean nothing.
       observed: observed.replaceAll(mentioned, `${eventIdPrefix}...`),
       reproduced:
         refinement === undefined

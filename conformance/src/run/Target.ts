@@ -2,12 +2,12 @@
  * The receiver under test: checks that the suite may send to it and that something listens there, and lets only one run
  * on this machine use it at a time.
  *
- * The suite sends events that look real, many times. It sends to this machine and private networks, and elsewhere only
- * if `--i-own-this-target` says that the receiver is the user's own.
+ * The suite sends many events that look real. It sends them only to this machine and private networks, unless
+ * `--i-own-this-target` confirms that the receiver is the user's own.
  *
- * A run listens at a local socket that is named after the URL and answers with its process id. The system closes the
- * socket with the process. This keeps runs on one machine apart. Other senders are noticed by their events, if the
- * probe shows these (`strangersAmong`).
+ * To keep runs on one machine apart, each run listens at a local socket that is named after the URL, and answers with
+ * its process id. The operating system closes the socket when the process ends. Other senders are detected by their
+ * events, if the probe shows them (`strangersAmong`).
  */
 import { AddressPolicy, CommandFailure, english, NameResolver, UrlPolicy } from "@doorhook/core"
 import { Clock, Data, Effect, Layer, Option, Result } from "effect"
@@ -26,7 +26,7 @@ import { accepts, portOf } from "../http/Ask.ts"
 const networks = (...texts: ReadonlyArray<string>): AddressPolicy.AllowList =>
   texts.flatMap((text) => Option.toArray(AddressPolicy.parseNetwork(text)))
 
-/** Loopback and private networks, and the unspecified addresses, which mean this machine. */
+/** Loopback and private networks, and the unspecified addresses (`0.0.0.0`, `::`), which mean this machine. */
 const local = networks(
   "127.0.0.0/8",
   "::1/128",
@@ -40,7 +40,7 @@ const local = networks(
 
 const everywhere = networks("0.0.0.0/0", "::/0")
 
-/** Whether an address is local: allowed by the list above, but not without it. */
+/** Whether an address is local: allowed only because of the list above. */
 export const isLocal = (address: string): boolean =>
   AddressPolicy.isAllowedAddress(address, local) && !AddressPolicy.isAllowedAddress(address, [])
 
@@ -63,11 +63,11 @@ export const parse = (text: string): Result.Result<URL, CommandFailure> => {
     : Result.fail(CommandFailure.usage(`--url ${text}: ${flaw}`))
 }
 
-/** Whether a name has no meaning outside a machine or network: one without a dot, or a special-use name (RFC 6761). */
+/** Whether a name has no meaning outside a machine or network: it has no dot, or is a special-use name (RFC 6761). */
 const isPrivateName = (host: string): boolean =>
   !host.includes(".") || /\.(?:localhost|local|lan|internal|home\.arpa|test|invalid|example)$/i.test(host)
 
-/** Fails unless the receiver is local or the user owns it. */
+/** Fails unless the receiver is local or the user declares it as their own. */
 export const authorize = Effect.fnUntraced(function* (
   url: URL,
   owned: boolean
@@ -80,7 +80,7 @@ export const authorize = Effect.fnUntraced(function* (
       message: `${host} has no address: the name could not be resolved. Correct --url.`
     })
   }
-  // A public name that does not resolve now is foreign, too.
+  // A public name that does not resolve now also counts as foreign.
   const foreign = addresses.length === 0 ? "unresolved" : addresses.find((address) => !isLocal(address))
   if (foreign === undefined || owned) return
   const where = foreign === host ? foreign : `${host} (${foreign})`
@@ -101,11 +101,14 @@ export const reach = (url: URL, limit: number): Effect.Effect<void, TargetUnusab
     )
   )
 
-/** Milliseconds between checks whether the other run has ended, and for its process to identify itself. */
+/**
+ * Milliseconds between checks whether the other run has ended, and maximum milliseconds for its process to identify
+ * itself.
+ */
 const step = 200
 const answerPatience = 1_000
 
-/** Another run still uses the receiver. */
+/** The error when another run still uses the receiver. */
 export class ReceiverTaken extends Data.TaggedError("ReceiverTaken")<{ readonly message: string }> {}
 
 /** Returns the host of a URL, with one name for all addresses of this machine. */
@@ -114,10 +117,12 @@ const hostOf = (url: URL): string => {
   return /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|::1|0\.0\.0\.0|::)$/.test(host) ? "localhost" : host
 }
 
-/** Linux has sockets that are not files. Node.js before 20 does not distinguish their names. */
+/** Linux has abstract sockets, which are not files. Node.js before 20 does not distinguish their names. */
 const hasAbstract = process.platform === "linux" && Number.parseInt(process.versions.node, 10) >= 20
 
-/** Returns the socket for a URL, whatever its scheme and query. A socket that is a file can outlive its process. */
+/**
+ * Returns the socket for a URL. The scheme and the query don't matter. A socket that is a file can outlive its process.
+ */
 export const socketOf = (url: URL): string => {
   const key = hashOf("sha256", `${hostOf(url)}:${portOf(url)}${url.pathname}`).slice(0, 16)
   const name = `doorhook-conformance-${key}`
@@ -149,8 +154,8 @@ const holderOf = (socket: string): Effect.Effect<string, Error> =>
   }).pipe(Effect.timeoutOrElse({ duration: answerPatience, orElse: () => Effect.succeed("another process") }))
 
 /**
- * Listens at a socket, or runs `taken` if another process does. Returns null if it listens, or if no socket can be
- * made, which does not prevent a run.
+ * Listens at a socket, or runs `taken` if another process already does. Returns null when listening, and also if no
+ * socket can be made, because a run works without a socket.
  */
 const listenOr = (socket: string, taken: Effect.Effect<string | null, never, Scope.Scope>) =>
   listen(socket).pipe(
@@ -158,7 +163,10 @@ const listenOr = (socket: string, taken: Effect.Effect<string | null, never, Sco
     Effect.catch((error) => (codeOf(error) === "EADDRINUSE" ? taken : Effect.succeed(null)))
   )
 
-/** Takes a socket and returns null, or returns its present holder. Removes a socket file that an ended process left. */
+/**
+ * Takes a socket and returns null, or returns the run that holds it. Removes a socket file that an ended process left
+ * behind.
+ */
 const take = (socket: string): Effect.Effect<string | null, never, Scope.Scope> =>
   listenOr(
     socket,
@@ -171,7 +179,7 @@ const take = (socket: string): Effect.Effect<string | null, never, Scope.Scope> 
 
 type Announce = (message: string) => Effect.Effect<void>
 
-/** Waits for the socket of a URL and takes it. */
+/** Waits until the socket of a URL is free and takes it. */
 const claimOne = Effect.fnUntraced(function* (
   url: URL,
   patience: number,
@@ -206,7 +214,7 @@ export const claim = (
   patience: number,
   announce: Announce
 ): Effect.Effect<void, ReceiverTaken, Scope.Scope> => {
-  // In a fixed order, so that no two runs wait for each other.
+  // Claims sockets in a fixed order, so two runs never wait for each other.
   const inOrder = [...new Map(urls.map((url) => [socketOf(url), url]))].toSorted(([a], [b]) => a.localeCompare(b))
   return Effect.forEach(inOrder, ([, url]) => claimOne(url, patience, announce), { discard: true })
 }

@@ -1,5 +1,5 @@
 /**
- * The receiver that the suite hosts for a sender: it answers by a plan and records what it sees.
+ * The receiver that the suite hosts for a sender. It answers by a plan and records all requests.
  */
 import { Clock, Effect, Schema } from "effect"
 import type { Scope } from "effect"
@@ -13,12 +13,12 @@ export type Treatment =
   | { readonly k: "redirect"; readonly status: number }
   /** The connection is closed without an answer. */
   | { readonly k: "reset" }
-  /** 200, after a share of the deadline. */
+  /** 200, after this share of the deadline. */
   | { readonly k: "after"; readonly share: number }
 
 export const acknowledge: Treatment = { k: "status", status: 200 }
 
-/** The answers to the attempts of each event until one acknowledges, for events in the order of their arrival. */
+/** For each event, in order of arrival, the answers to its attempts before the acknowledgement. */
 export const plan: ReadonlyArray<ReadonlyArray<Treatment>> = [
   [],
   [{ k: "status", status: 500 }],
@@ -42,7 +42,7 @@ const treatmentOf = (event: number, attempt: number): Treatment => plan[event % 
 export const acknowledges = (treatment: Treatment): boolean =>
   treatment.k === "status" ? treatment.status === 200 : treatment.k === "after" && treatment.share < 1
 
-/** One request. Times in milliseconds since the host began to listen. */
+/** One request. `at` is in milliseconds since the host began to listen. */
 export interface SeenAttempt {
   readonly at: number
   /** Time of arrival by the host's clock, in milliseconds since the epoch. */
@@ -51,9 +51,12 @@ export interface SeenAttempt {
   readonly path: string
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: string
-  /** The answer; null for a request that should not have been made. */
+  /** The answer; null for a request that the sender should not have made. */
   readonly treatment: Treatment | null
-  /** How long after the arrival the sender closed the connection without an answer; null if it did not. */
+  /**
+   * Milliseconds from the arrival until the sender closed the connection without waiting for the answer; null if it
+   * waited.
+   */
   readonly gaveUpAfter: number | null
 }
 
@@ -86,11 +89,11 @@ export interface Host {
   readonly events: () => number
   /** Whether each event that arrived was acknowledged. */
   readonly allAcknowledged: () => boolean
-  /** Milliseconds since a request last arrived or was answered. */
+  /** Milliseconds since the last arrival or answer of a request. */
   readonly quietFor: () => number
 }
 
-/** The host can't listen at its address. */
+/** The error when the host can't listen at its address. */
 export class CannotListen extends Schema.TaggedError<CannotListen>()("CannotListen", { message: Schema.String }) {}
 
 /** The target of redirects, which no sender should follow. */
@@ -227,6 +230,6 @@ const treatmentInWords = (treatment: Treatment, deadline: number): string => {
   }
 }
 
-/** Says when an attempt arrived and how it was answered. */
+/** Describes when an attempt arrived and how it was answered. */
 export const answerInWords = ({ at, gaveUpAfter, treatment }: SeenAttempt, deadline: number): string =>
   `at ${Math.round(at)} ms, answered ${treatment === null ? "200" : treatmentInWords(treatment, deadline)}${gaveUpAfter === null ? "" : `; the sender gave up after ${Math.round(gaveUpAfter)} ms`}`

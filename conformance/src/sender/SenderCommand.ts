@@ -65,7 +65,7 @@ const verdictOf = (requirements: ReadonlyArray<Reported>): SenderReport["verdict
 
 const attemptsOf = ({ events }: Observation): ReadonlyArray<SeenAttempt> => events.flatMap(({ attempts }) => attempts)
 
-/** Returns the attempts with wrong signatures, and what is wrong with each. */
+/** Returns the attempts with wrong signatures, each with what is wrong. */
 const signatureProblems = Effect.fnUntraced(function* (
   attempts: ReadonlyArray<SeenAttempt>,
   secret: Redacted.Redacted<string>
@@ -87,7 +87,7 @@ export interface SenderOptions {
   /** How long to watch for further requests after the last acknowledgement, in milliseconds. */
   readonly quiet: number
   readonly maxTime: number
-  /** Called with the URL to send to, once the host listens. Events may be published from then on. */
+  /** Called once the host listens, with the URL to send to. Events may be published from then on. */
   readonly listening: (url: string, events: number) => Effect.Effect<void>
 }
 
@@ -95,12 +95,14 @@ export interface SenderOptions {
 export const eventsNeeded = plan.length
 
 /**
- * Returns the measuring error to allow for, in milliseconds, since a busy machine notices a request late: half of the
- * time between the plan's slow answer and the deadline, and at least 250.
+ * Returns the measuring error to allow for, in milliseconds: half of the time between the plan's slow answer and the
+ * deadline, and at least 250. A busy machine notices a request late.
  */
 const guardOf = (deadline: number): number => Math.max(250, deadline / 10)
 
-/** Judges the sender once enough was seen, or the time is up. Fails only if it can't listen. */
+/**
+ * Hosts a receiver and judges the sender once enough was seen or the time is up. Fails only if the host can't listen.
+ */
 export const runSender = (options: SenderOptions): Effect.Effect<SenderReport, CannotListen> =>
   Effect.gen(function* () {
     const { deadline, maxTime, quiet, secret } = options

@@ -9,9 +9,9 @@ import type { Observation, SeenAttempt, SeenEvent, Treatment } from "./Host.ts"
 export interface SenderTerms {
   /** How long the sender should wait for an answer, in milliseconds. */
   readonly deadline: number
-  /** Times this close to the deadline are not judged, in milliseconds. */
+  /** Measuring error to allow for, in milliseconds. Times this close to the deadline are not judged. */
   readonly guard: number
-  /** The attempts with wrong signatures, and why; null without the secret. */
+  /** The attempts with wrong signatures, each with what is wrong; null without the secret. */
   readonly signatures: ReadonlyMap<SeenAttempt, string> | null
 }
 
@@ -36,7 +36,10 @@ const fail = (observed: string, event: SeenEvent | null = null): SenderFinding =
   event
 })
 
-/** Judges attempts one by one. `judge` returns `good`, the failure in words, or null if there is nothing to judge. */
+/**
+ * Judges attempts one by one. `judge` returns `good`, a description of the failure, or null if there is nothing to
+ * judge.
+ */
 const eachAttempt = (
   nothing: string,
   judge: (attempt: SeenAttempt, event: SeenEvent, index: number, terms: SenderTerms) => string | null
@@ -56,7 +59,7 @@ const eachAttempt = (
   }
 }
 
-/** Requires that another attempt follows such a treatment. */
+/** Requires that another attempt follows each treatment that `isMeant` selects. */
 const retried = (isMeant: (treatment: Treatment) => boolean, nothing: string) =>
   eachAttempt(nothing, ({ treatment }, { attempts }, index) => {
     if (treatment === null || !isMeant(treatment)) return null
@@ -89,7 +92,7 @@ const shapeProblem = (body: string): string | null => {
   return null
 }
 
-/** How far two clocks may drift apart after the first attempt, in seconds. */
+/** Maximum drift between two clocks since the first attempt, in seconds. */
 const clockDrift = 2
 
 export const senderRequirements: ReadonlyArray<SenderRequirement> = [

@@ -25,8 +25,8 @@ import type { ReceiverTaken } from "../run/Target.ts"
 type Act = () => void | Promise<void>
 
 /**
- * A reading of the test's probe. `digest` is `sha256:HEX` of the stored data's canonical JSON (RFC 8785), `data` that
- * data.
+ * A reading of the test's probe. `data` is the data that the receiver stored. `digest` is `sha256:HEX` of its canonical
+ * JSON (RFC 8785).
  */
 interface Seen {
   readonly effects: number
@@ -34,23 +34,24 @@ interface Seen {
   readonly data?: unknown
 }
 
-/** A running receiver, and how the suite sees and operates it. */
+/** A running receiver, and the functions with which the suite observes and operates it. */
 export interface StartedReceiver {
   /** The URL that events are posted to. */
   readonly url: string
   /** Counts the effects of an event. Levels 2 and 3 need this. */
   readonly probe?: (webhookId: string, url: string) => Seen | Promise<Seen>
   /**
-   * Ends the receiver with its server and starts it again at the same URL. Data on disk stays. Level 3 needs this or `kill`.
+   * Stops the receiver and its server and starts them again at the same URL, with the data on disk. Level 3 needs this
+   * or `kill`.
    */
   readonly restart?: Act
-  /** Ends the receiver abruptly, as SIGKILL does. */
+  /** Stops the receiver abruptly, as SIGKILL does. */
   readonly kill?: Act
   readonly pause?: Act
   readonly resume?: Act
   /** Moves the receiver's clock forward. The profile `clock` needs this. */
   readonly advance?: (milliseconds: number) => void | Promise<void>
-  /** Records one more effect on purpose, to detect a probe that can't count past one. */
+  /** Makes the receiver record one more effect on purpose, to detect a probe that can't count past one. */
   readonly double?: (webhookId: string) => void | Promise<void>
   /** Stops the receiver. Called once, at the end. */
   readonly stop?: Act
@@ -60,8 +61,8 @@ export interface ReceiverSuiteOptions {
   /** Starts the receiver. Called once. */
   readonly start: () => StartedReceiver | Promise<StartedReceiver>
   /**
-   * 1 (the default) needs only the URL, 2 a probe as well, 3 also a way to restart or kill the receiver. The suite
-   * fails if one of these is missing.
+   * Level 1, the default, needs only the URL. Level 2 also needs a probe, and level 3 also a way to restart or kill the
+   * receiver. The suite fails if something that the level needs is missing.
    */
   readonly level?: Level
   readonly profiles?: ReadonlyArray<Profile>
@@ -77,7 +78,7 @@ export interface ReceiverSuiteOptions {
   readonly ack?: "200" | "2xx"
   /** How long the receiver has to acknowledge, in milliseconds; 5000 by default. */
   readonly deadline?: number
-  /** How far off a signed timestamp may be for the receiver to accept it, in milliseconds; 300000 by default. */
+  /** Maximum deviation of a signed timestamp that the receiver accepts, in milliseconds; 300000 by default. */
   readonly tolerance?: number
   /** How long to wait for effects, in milliseconds; 10000 by default. */
   readonly settle?: number
@@ -92,7 +93,7 @@ export interface ReceiverSuiteOptions {
   readonly onReport?: (report: Report) => void | Promise<void>
 }
 
-/** Returns what is wrong with the options, before anything is started; null if nothing is. */
+/** Returns what is wrong with the options, before anything is started. Returns null if they are valid. */
 const lackingOptions = (options: ReceiverSuiteOptions): string | null => {
   const { level = 1, otherUrls = [], peakRate, profiles = [], secret } = options
   if (otherUrls.length > 1) {
@@ -130,7 +131,7 @@ const lackingMeans = (
   return (pause === undefined) === (resume === undefined) ? null : "pause and resume go together: give both"
 }
 
-/** How long starting and stopping may take, in milliseconds. */
+/** Maximum time for starting and stopping, in milliseconds. */
 const slack = 30_000
 
 const wrongly = (what: string): ProbeUnusable => new ProbeUnusable({ message: `the probe of the test gave ${what}` })
@@ -149,7 +150,7 @@ const probeOf = ({ probe, url: own }: StartedReceiver): Probe | null =>
           }).pipe(Effect.flatMap((given) => readReading(given, wrongly)))
       }
 
-/** The message about a receiver that neither the test nor its supervisor started again. */
+/** The parts of the message about a receiver that was not started again by the test or its supervisor. */
 const byTest = {
   what: "The receiver was not ready again",
   advice: "Does the test's `restart`, or what watches over it after `kill`, start it at the same URL?"
@@ -237,7 +238,7 @@ export const receiverSuite = (options: ReceiverSuiteOptions): void => {
         const { observed, verdict } = found
         // A broken SHOULD must not fail a build; `onReport` shows it.
         if (verdict === "NOT_OBSERVABLE" || verdict === "SKIPPED" || verdict === "WARN") skip(`${verdict}: ${observed}`)
-        // vitest shows the explanation as the difference.
+        // vitest shows the explanation as the difference between the two texts.
         expect(verdict === "PASS" ? "" : linesOf(explainRequirement(found)).join("\n")).toBe("")
       })
     }

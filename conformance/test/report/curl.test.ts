@@ -1,5 +1,5 @@
 /**
- * The curl command of a failure: it sends what the suite sent, and is left out if it can't.
+ * The curl command of a failure. It sends what the suite sent; the report leaves it out if curl can't do that.
  */
 import { wordsOf } from "@doorhook/testkit/Bash"
 import { assert, describe, it } from "@effect/vitest"
@@ -63,10 +63,7 @@ describe("a command", () => {
   })
 })
 
-/**
- * Returns the command after these operations. Each operation sent one request of an event, and the last request
- * decided.
- */
+/** Returns the command for a failure at the last of these operations. Each operation sent one request for an event. */
 const after = (
   ops: ReadonlyArray<Operation>,
   events: ReadonlyArray<number>,

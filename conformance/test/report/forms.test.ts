@@ -1,6 +1,5 @@
 /**
- * The forms of a report, all made from a report with every verdict and with the most hostile text that a receiver can
- * send.
+ * All formats of a report with every verdict and with the most hostile text that a receiver can send.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
@@ -30,7 +29,7 @@ const failed = sampleReport.requirements.find(({ id }) => id === "R-DUP-01") ?? 
 /** All requirements of level 2. */
 const requirements = select({ level: 2, profile: [], only: [], skip: [] }).selected
 
-/** Parts of a report in which these requirements passed, with changes by id. */
+/** Makes the parts of a report in which these requirements passed, with changes by id. */
 const passing = (
   tested: ReadonlyArray<Pick<ReportedRequirement, "id">>,
   others: Readonly<Record<string, Partial<ReportedRequirement>>> = {}
@@ -48,7 +47,7 @@ interface Tag {
   readonly attributes: Readonly<Record<string, string>>
 }
 
-/** Reads the tags of XML, and fails when they are not nested or something is not escaped. */
+/** Reads the tags of XML. Fails if tags are not nested properly or a text is not escaped. */
 const tagsOf = (xml: string): ReadonlyArray<Tag> => {
   const tags: Array<Tag> = []
   const open: Array<string> = []
@@ -75,7 +74,7 @@ const tagsOf = (xml: string): ReadonlyArray<Tag> => {
 describe("every form", () => {
   it.each(Object.entries(forms))("contains no secret: %s", (form, text) => {
     for (const hidden of [secret, signature, "Bearer hush", "sid=hush", "key=hush"]) assert.notInclude(text, hidden)
-    // An archive keeps bodies unchanged, since programs read it.
+    // A HAR archive keeps bodies unchanged, because programs read it.
     if (form === "har") return
     assert.notMatch(text, /[\u0000-\u0008\u000b-\u001f\u202e]/, "steers a terminal or turns the text around")
   })
@@ -345,7 +344,7 @@ describe("JUnit XML", () => {
   })
 })
 
-/** Returns the sample report with these changes, and without errors and unknown failures. */
+/** Returns the sample report with these changes, but without errors and unknown failures. */
 const without = (change: Partial<Report>): Report => ({
   ...sampleReport,
   baseline: null,
@@ -431,7 +430,7 @@ describe("Markdown", () => {
 
 const Named = Schema.Array(Schema.Struct({ name: Schema.String, value: Schema.String }))
 
-/** The parts of HAR 1.2 that are used. */
+/** The parts of HAR 1.2 that the report uses. */
 const Har = Schema.fromJsonString(
   Schema.Struct({
     log: Schema.Struct({

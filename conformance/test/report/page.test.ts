@@ -1,6 +1,6 @@
 /**
- * The HTML report in a real browser: it requests nothing, fits a phone, is readable in dark mode, and filters without a
- * script.
+ * The HTML report in a real browser. It makes no requests, fits a phone, is readable in dark mode, and filters without
+ * a script.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { chromium } from "playwright-core"
@@ -15,7 +15,7 @@ if (path === null) process.stderr.write("\n!!! NO BROWSER: the tests of the HTML
 const wide: BrowserContextOptions = { viewport: { width: 1_100, height: 900 } }
 const phone: BrowserContextOptions = { viewport: { width: 320, height: 640 } }
 
-/** Contrast of two CSS colours by WCAG 2. */
+/** Returns the contrast of two CSS colours as defined by WCAG 2. */
 const contrast = (a: string, b: string): number => {
   const light = (text: string): number => {
     const [red = 0, green = 0, blue = 0] = (text.match(/[\d.]+/g) ?? []).slice(0, 3).map((value) => {
@@ -28,7 +28,7 @@ const contrast = (a: string, b: string): number => {
   return (bright + 0.05) / (dark + 0.05)
 }
 
-/** Returns the colour of each coloured text, and of its background. */
+/** Script that returns the colours of each coloured text and its background. */
 const coloursOfTexts = `Array.from(document.querySelectorAll(".v, .soft, .arrow, a"), (element) => {
   let ground = "rgba(0, 0, 0, 0)"
   for (let at = element; at !== null && ground.endsWith(", 0)"); at = at.parentElement) {

@@ -1,5 +1,6 @@
 /**
- * The steps of a history in words, with the actions of other cases on the receiver where they happened.
+ * The steps of a history in words. They include the actions of other cases on the receiver, at the steps where these
+ * happened.
  */
 import { assert, describe, it } from "@effect/vitest"
 import type { Intervention } from "../../src/evidence/Trace.ts"

@@ -1,5 +1,5 @@
 /**
- * The checks of a sender: each requirement on an observation that keeps it and on one that breaks it.
+ * The requirements on senders. Each is checked on an observation that satisfies it and on one that breaks it.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { acknowledge, plan } from "../../src/sender/Host.ts"
@@ -41,7 +41,7 @@ const attempt = (event: number, index: number, treatment: Treatment, over: Parti
   }
 }
 
-/** The events of a correct sender: each event of the plan, with attempts until it is acknowledged. */
+/** The events that a correct sender sends: one for each row of the plan, with attempts until it is acknowledged. */
 const events: ReadonlyArray<SeenEvent> = plan.map((treatments, event) => {
   const slow = treatments.some((one) => one.k === "after" && one.share < 1)
   return {
@@ -51,13 +51,13 @@ const events: ReadonlyArray<SeenEvent> = plan.map((treatments, event) => {
 })
 const good: Observation = { events, strays: [] }
 
-/** Returns the same events, with each attempt changed. */
+/** Returns the events of a correct sender, with each attempt changed. */
 const changed = (change: (seen: SeenAttempt, index: number) => SeenAttempt): Observation => ({
   events: events.map(({ attempts, number }) => ({ number, attempts: attempts.map(change) })),
   strays: []
 })
 
-/** Returns the same events, without the attempts that follow some treatments. */
+/** Returns the events of a correct sender, without the attempts that follow a treatment for which `isLast` is true. */
 const endingAfter = (isLast: (treatment: Treatment) => boolean): Observation => ({
   events: events.map(({ attempts, number }) => {
     const last = attempts.findIndex(({ treatment }) => treatment !== null && isLast(treatment))

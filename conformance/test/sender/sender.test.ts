@@ -1,5 +1,5 @@
 /**
- * The suite on senders: doorhook passes, started as people start it. A sender that takes every shortcut fails.
+ * The suite on senders. doorhook passes, started by its command. A sender that takes every shortcut fails.
  */
 import { operatorKey, startService } from "@doorhook/testkit/Doorhook"
 import { assert, describe, it } from "@effect/vitest"
@@ -63,7 +63,7 @@ describe("a sender", () => {
       const retry = { access_log: ["200ms", "300ms", "500ms", "1s"] }
       const { url } = yield* startService(yield* configured("memory", { ackTimeout: "3s", lease: "9s", retry }))
       const port = yield* deadPort
-      // The secret is known once the integration is created, which takes the receiver's URL.
+      // The secret is known only once the integration exists, and creating the integration takes the receiver's URL.
       const created = yield* Effect.promise(async () => {
         const client = await discover(url, "c1", "s1")
         const tokens = await takeTokens(client, "https://client.example/cb", "admin@example.com", "correct horse")
@@ -82,7 +82,7 @@ describe("a sender", () => {
         host: "127.0.0.1",
         port,
         secret: Redacted.make(meta.signing_secret),
-        // The plan answers at 80 % of it, which must be in time on a busy machine, too.
+        // The plan's slow answer is sent at 80 % of the deadline, and must be in time even on a busy machine.
         deadline: 3_000,
         quiet: 2_000,
         maxTime: 60_000,

@@ -1,5 +1,5 @@
 /**
- * Runs the command, in this process or in its own.
+ * Runs the command, in this process or in a separate one.
  */
 import { conformanceCommand } from "@doorhook/conformance"
 import { CommandFailure } from "@doorhook/core"
@@ -19,13 +19,13 @@ const readReport = Effect.fnUntraced(function* (file: string) {
   return yield* Schema.decodeEffect(Schema.fromJsonString(Report))(yield* fs.readFileString(file))
 })
 
-/** A file that does not exist yet, in a folder that is deleted with the scope. */
+/** Path of a file that does not exist yet, in a folder that is deleted with the scope. */
 const reportFile = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   return `${yield* fs.makeTempDirectoryScoped()}/report.json`
 })
 
-/** Adds flags that a run lacks: a JSON report, its own folder for cases, and a short --max-time. */
+/** Adds missing flags: a JSON report, a separate folder for stored histories, and a short --max-time. */
 const withReport = (args: ReadonlyArray<string>, file: string): ReadonlyArray<string> => {
   const unless = (flag: string, value: string): ReadonlyArray<string> => (args.includes(flag) ? [] : [flag, value])
   return args[0] === "run"
@@ -42,7 +42,7 @@ export interface Result {
   readonly exitCode: number
   /** Everything that was printed. */
   readonly output: string
-  /** The message of the failure; empty if there was none or if another process printed it. */
+  /** The message of the failure; empty after a success, or if a separate process printed the message. */
   readonly message: string
   /** The JSON report; null when none was written. */
   readonly report: Report | null
@@ -70,7 +70,7 @@ export interface Process {
   readonly ended: Effect.Effect<Result>
 }
 
-/** Runs `conformance ...args` in its own process, with a JSON report if it is a run. */
+/** Runs `conformance ...args` in a separate process, with a JSON report if it is a run. */
 export const spawnConformance = (...args: ReadonlyArray<string>): Effect.Effect<Process, never, Scope.Scope> =>
   Effect.gen(function* () {
     const file = yield* reportFile

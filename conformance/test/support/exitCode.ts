@@ -1,5 +1,5 @@
 /**
- * The exit codes of a process that mounts the command.
+ * The exit codes of a process that runs the command as part of its own command line.
  */
 import { CommandFailure } from "@doorhook/core"
 import { Cause, Exit } from "effect"
@@ -7,7 +7,7 @@ import { CliError } from "effect/cli"
 
 const defect = 70
 
-/** Returns the exit code of a failure. A wrong command line has the code of wrong usage. */
+/** Returns the exit code of a failure. An invalid command line has the code for wrong usage. */
 const exitCodeOf = (error: unknown): number => {
   if (error instanceof CommandFailure) return error.exitCode
   if (!CliError.isCliError(error)) return defect

@@ -1,5 +1,5 @@
 /**
- * Runs the command as a process.
+ * Entry point of a process that runs the command.
  */
 import { conformanceCommand } from "@doorhook/conformance"
 import { CommandFailure } from "@doorhook/core"

@@ -1,6 +1,6 @@
 /**
- * A model of a receiver in this process, and a probe that reads its memory directly. The engine is tested on it where
- * no separate process is needed.
+ * A model of a receiver in this process, and a probe that reads its memory directly. For tests of the engine that need
+ * no separate process.
  */
 import { Crypto } from "@doorhook/core"
 import { listen } from "@doorhook/testkit/ListeningServer"
@@ -28,7 +28,7 @@ export interface Delivery {
 
 /** Differences from a correct receiver. */
 export interface Manners {
-  /** The key by which it recognises a duplicate. */
+  /** The key by which the receiver recognises a duplicate. */
   readonly key?: (delivery: Delivery) => string
   /** Number of keys that it remembers. */
   readonly capacity?: number
@@ -38,7 +38,7 @@ export interface Manners {
   readonly accepts?: (delivery: Delivery) => boolean
   /** The status of its answer. */
   readonly status?: (delivery: Delivery, known: boolean) => number
-  /** How long its work takes, in milliseconds. It records the id before the work, and the effect after it. */
+  /** Duration of its work, in milliseconds. The receiver records the id before the work and the effect after it. */
   readonly work?: number | ((delivery: Delivery) => number)
   /** Changes the data before it is stored. */
   readonly stores?: (data: string, delivery: Delivery) => string
@@ -46,7 +46,7 @@ export interface Manners {
   readonly notesLater?: boolean
   /** Whether work is dropped when the sender goes away. */
   readonly dropsAbandoned?: boolean
-  /** Whether a request with another method is handled like a POST. */
+  /** Whether a request with any method is handled like a POST. */
   readonly anyMethod?: boolean
   /** Changes the number of effects before the probe returns it. */
   readonly probed?: (effects: number, total: number) => number

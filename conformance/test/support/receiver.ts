@@ -1,5 +1,5 @@
 /**
- * Receivers to test the suite on: real HTTP servers, correct and faulty, that record what they receive.
+ * Receivers to test the suite on: real HTTP servers that record what they receive. They can be correct or faulty.
  */
 import { freePort, listening } from "@doorhook/testkit/ListeningServer"
 import { handlingReceiver } from "@doorhook/testkit/Receiver"
@@ -24,7 +24,7 @@ export type Behaviour = (received: Received, response: ServerResponse, socket: S
 export interface Receiver {
   readonly url: string
   readonly received: ReadonlyArray<Received>
-  /** Ends the server and every connection, as the death of a process does. */
+  /** Closes the server and every connection, as the end of a process does. */
   readonly die: () => void
 }
 
@@ -51,7 +51,7 @@ export const socketReceiver = (connected: (socket: Socket) => void): Effect.Effe
   return Effect.map(listening(server), ({ url }) => `${url}/hook`)
 }
 
-/** A port of this machine at which nothing listens. */
+/** A port of this machine on which nothing listens. */
 export const deadPort: Effect.Effect<number> = Effect.promise(freePort)
 
 /** Acknowledges every request. */

@@ -10,7 +10,7 @@ import type { Report } from "../../src/report/Report.ts"
 import { runSuite } from "../../src/run/RunSuite.ts"
 import type { Given } from "../../src/run/RunSuite.ts"
 
-/** Settings and means in one object. Missing ones have their defaults, except that no history is stored. */
+/** Settings and means in one object. Missing members have their defaults, except that histories are not stored. */
 export interface Tested extends Partial<Omit<Options, "url" | "probe">> {
   readonly url: URL
   readonly otherUrls?: ReadonlyArray<URL>

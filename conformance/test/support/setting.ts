@@ -16,7 +16,7 @@ export const terms = { ...defaultTerms, deadline: 2_000 }
 
 export { services }
 
-/** Makes a setting for a receiver, with defaults except for `others`. Each setting has its own clock. */
+/** Makes a setting for a receiver. `others` replaces defaults. Each setting has its own clock. */
 export const settingOf = (url: URL, others: Partial<Omit<Setting, "urls">> = {}): Setting => {
   const startedAt = performance.now()
   return {

@@ -1,5 +1,5 @@
 /**
- * Makes traces for tests: attempts by their answers, effects by the probe's counts.
+ * Makes traces for tests: attempts from the receiver's answers, effects from the probe's counts.
  */
 import type { Exchange } from "../../src/evidence/Exchange.ts"
 import type { Attempt, Effects, SentEvent, Trace } from "../../src/evidence/Trace.ts"
@@ -21,7 +21,7 @@ export const answered = (status: number, elapsed = 5): Answered => ({
   headers: {}
 })
 
-/** Makes an attempt of the first event that is answered with 200, except for `over`. */
+/** Makes an attempt of the first event that is answered with 200. `over` replaces defaults. */
 export const attemptOf = (over: Partial<Attempt> = {}): Attempt => ({
   kind: "delivery",
   op: 0,
@@ -53,7 +53,7 @@ const eventOf = (place: number): SentEvent => ({
 
 export const counted = (last: number, most = last): Effects => ({ last, most, digest: null })
 
-/** Makes a trace of these attempts and the events that they refer to. */
+/** Makes a trace of these attempts and of the events that they refer to. */
 export const traceOf = (
   attempts: ReadonlyArray<Attempt>,
   { ops = [], ...over }: Partial<Trace> & { readonly ops?: ReadonlyArray<Operation> } = {}

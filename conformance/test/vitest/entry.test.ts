@@ -1,6 +1,6 @@
 /**
- * The entry for vitest, as the author of a receiver uses it: on correct receivers here, and on faulty ones in a
- * separate project.
+ * The entry for vitest, as the author of a receiver uses it. This file tests correct receivers, a separate project
+ * faulty ones.
  */
 import { receiverSuite } from "@doorhook/conformance/vitest"
 import type { ReceiverSuiteOptions, StartedReceiver } from "@doorhook/conformance/vitest"
@@ -15,7 +15,7 @@ import { inProcess } from "../../src/mutants/Faults.ts"
 import { httpProbe } from "../../src/probes/Probe.ts"
 import { needs } from "../../src/requirements/Requirement.ts"
 
-/** Starts the bundled receiver, as a project starts its own. */
+/** Starts the bundled receiver, as a project starts its own receiver. */
 const start = async (): Promise<StartedReceiver> => {
   const scope = Scope.makeUnsafe()
   const origin = await Effect.runPromise(inProcess({ change: () => ({}), secret: null }).pipe(Scope.provide(scope)))

@@ -98,7 +98,7 @@ const Server = Layer.unwrap(
   )
 )
 
-/** Logs the address of the server. */
+/** Logs the address of the server once it listens. */
 const Announce = Layer.effectDiscard(HttpServer.addressFormattedWith((url) => Console.log(`listening on ${url}`)))
 
 const App = Announce.pipe(

@@ -1,6 +1,6 @@
 /**
- * A backend on Express and PostgreSQL with its own login, which offers webhooks to third parties. It publishes an event
- * in the transaction that stores the entry.
+ * A backend on Express and PostgreSQL with its own login, which offers webhooks to third parties. It publishes each
+ * event in the transaction that stores the entry.
  */
 import { createDoorhook, publishIn, redactUrl, sqlDirectory } from "doorhook"
 import express from "express"

@@ -7,7 +7,7 @@ import pg from "pg"
 export const databaseUrl = process.env["DATABASE_URL"] ?? "postgres://postgres@localhost:5432/postgres"
 
 export const pool = new pg.Pool({ connectionString: databaseUrl })
-// Without a listener, errors of idle connections end the process.
+// Without an error listener, an error on an idle connection ends the process.
 pool.on("error", ({ message }) => process.stderr.write(`${message}\n`))
 
 /** Creates missing tables. */

@@ -1,5 +1,5 @@
 /**
- * A backend on Fastify and Kysely that offers webhooks to third parties. It publishes an event in a transaction of
+ * A backend on Fastify and Kysely that offers webhooks to third parties. It publishes each event in a transaction of
  * Kysely.
  */
 import { createDoorhook, publishIn, redactUrl } from "doorhook"
@@ -33,7 +33,7 @@ const app = Fastify({
 await app.register(doorhook.fastify)
 app.get("/", () => "North Tower")
 
-/** Rings: stores the ring and publishes its event in one transaction. */
+/** `POST /rings`: stores the ring and publishes its event in one transaction. */
 app.post("/rings", async (_, reply) => {
   const published = await db.transaction().execute(async (transaction) => {
     const ring = await transaction

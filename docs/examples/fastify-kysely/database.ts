@@ -15,7 +15,7 @@ interface Tables {
 export const databaseUrl = process.env["DATABASE_URL"] ?? "postgres://postgres@localhost:5432/postgres"
 
 const pool = new pg.Pool({ connectionString: databaseUrl })
-// Without a listener, errors of idle connections end the process.
+// Without an error listener, an error on an idle connection ends the process.
 pool.on("error", ({ message }) => process.stderr.write(`${message}\n`))
 
 export const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })

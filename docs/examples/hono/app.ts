@@ -14,7 +14,7 @@ const port = Number(process.env["PORT"] ?? 3000)
 
 const doorhook = await createDoorhook({
   database: join(data, "doorhook.db"),
-  // Web requests do not contain the public address.
+  // Needed because web requests do not contain the public address.
   publicUrl: process.env["PUBLIC_URL"] ?? `http://localhost:${port}`,
   operatorKey: process.env["DOORHOOK_OPERATOR_KEY"], // without it doorhook stores a generated key in the database
   encryptionKey: process.env["DOORHOOK_ENCRYPTION_KEY"], // without it secrets are readable in the database
@@ -34,7 +34,10 @@ app.use((context, next) =>
 )
 app.get("/", (context) => context.text("North Tower"))
 
-/** Rings. Two SQLite files can't share a transaction, so the key makes it safe to publish the same ring again. */
+/**
+ * Rings. The ring and its event are in two SQLite files, which can't share a transaction. The key makes it safe to
+ * publish the same ring again.
+ */
 app.post("/rings", async (context) => {
   const { lastInsertRowid: id } = database.prepare("INSERT INTO rings (building_id) VALUES (1)").run()
   const published = await doorhook.publish(

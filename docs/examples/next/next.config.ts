@@ -1,2 +1,2 @@
-// doorhook must not be bundled.
+// Keeps doorhook out of the bundle.
 export default { serverExternalPackages: ["doorhook"] }

@@ -1,5 +1,5 @@
 /**
- * The suite with a probe that returns the count as a text, as some database clients do.
+ * The suite with a probe that returns the count as text, as some database clients do.
  */
 import { receiverSuite } from "@doorhook/conformance/vitest"
 import { listen } from "@doorhook/testkit/ListeningServer"

@@ -8,7 +8,7 @@ import { AppModule } from "./app.module.js"
 import { DOORHOOK } from "./doorhook.module.js"
 
 const app = await NestFactory.create(AppModule)
-// Before `listen`, which adds Nest's body parsers: doorhook reads bodies itself.
+// Mounted before `listen`, which adds Nest's body parsers, because doorhook reads bodies itself.
 app.use(app.get<Doorhook>(DOORHOOK).node)
 app.enableShutdownHooks()
 await app.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1")

@@ -1,6 +1,6 @@
 /**
- * One doorhook for the whole Next.js process. A global survives reloads of modules. doorhook starts at the first
- * access, because `next build` imports the routes too.
+ * One doorhook for the whole Next.js process. It is a global, so it survives reloads of modules. It starts at the first
+ * access, because `next build` also imports the routes.
  */
 import { createDoorhook } from "doorhook"
 import type { Doorhook } from "doorhook"

@@ -15,7 +15,7 @@ const keep = database.prepare("INSERT INTO events VALUES (?, ?)")
 const receiver = createReceiver({
   secrets: [WEBHOOK_SECRET],
   store,
-  // In one transaction with the id. Another process works on `events` later.
+  // Runs in the transaction that stores the id. Another process works on `events` later.
   record: (_, { body, id }) => void keep.run(id, body)
 })
 const server = createServer(receiver.node).listen(Number(PORT), "127.0.0.1")
