@@ -66,7 +66,7 @@ describe("openid-client", () => {
 
   it("introspects, and gets the reason if the user returns without a code", async () => {
     const config = await discover("c1", client.ClientSecretPost(secretOfC1))
-    assert.deepStrictEqual(await client.tokenIntrospection(config, "unknown"), { active: false })
+    assert.isFalse((await client.tokenIntrospection(config, "unknown")).active)
     const url = client.buildAuthorizationUrl(config, { redirect_uri: redirectUri, state: "s", scope: "admin" })
     const { headers } = await new Browser(server.url).request(url.href)
     const callback = new URL(headers.get("location") ?? assert.fail("it was not redirected"))
