@@ -35,6 +35,12 @@ describe("the settings of deliveries to one integration", () => {
     )
   })
 
+  it("can add headers", () => {
+    assert.isNull(DeliveryPolicy.customHeadersOf(plain))
+    const own = makeIntegration({ overrides: { headers: { "x-api-key": Redacted.make("k") } } })
+    assert.deepStrictEqual(DeliveryPolicy.customHeadersOf(own), { "x-api-key": "k" })
+  })
+
   it("accept any 2xx as an acknowledgement if set", () => {
     const lenient = makeIntegration({ overrides: { acknowledge: "2xx" } })
     assert.strictEqual(DeliveryPolicy.acknowledgementOf(lenient), "2xx")

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Crypto, Signature } from "@doorhook/core"
 import { Effect, Redacted } from "effect"
 import fc from "fast-check"
+import { createPublicKey, verify as verifySignature } from "node:crypto"
 import { Webhook } from "standardwebhooks"
 
 const run = <A>(effect: Effect.Effect<A, never, Crypto>) =>
@@ -104,5 +105,54 @@ describe("Signature", () => {
     const other = Redacted.make("whsec_c2Vjb25k")
     const both = await run(Signature.sign([secret, other], vector))
     assert.deepStrictEqual(both.split(" "), [vectorSignature, await run(Signature.sign([other], vector))])
+  })
+
+  describe("of a private key", () => {
+    /** The private key of RFC 8032 section 7.1, test 1, and its public key. */
+    const seed = Buffer.from("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60", "hex")
+    const publicBytes = Buffer.from("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a", "hex")
+    const privateKey = Redacted.make(`whsk_${seed.toString("base64")}`)
+
+    const verified = (signature: string): boolean => {
+      const jwk = { kty: "OKP", crv: "Ed25519", x: publicBytes.toString("base64url") }
+      const key = createPublicKey({ key: jwk, format: "jwk" })
+      const [version, bytes = ""] = signature.split(",")
+      const content = Buffer.from(`${vector.id}.${vector.timestamp}.${vector.body}`)
+      return version === "v1a" && verifySignature(null, content, key, Buffer.from(bytes, "base64"))
+    }
+
+    it("is verified with its public key, which is derived from it", async () => {
+      assert.isTrue(verified(await run(Signature.sign([privateKey], vector))))
+      assert.strictEqual(await run(Signature.publicKeyOf(privateKey)), `whpk_${publicBytes.toString("base64")}`)
+      assert.isNull(await run(Signature.publicKeyOf(secret)))
+      assert.isNull(await run(Signature.publicKeyOf(Redacted.make("whsk_!"))))
+    })
+
+    it("is the same if the public key is appended to the private key", async () => {
+      const both = Redacted.make(`whsk_${Buffer.concat([seed, publicBytes]).toString("base64")}`)
+      assert.deepStrictEqual(Signature.keyOf(both), Signature.keyOf(privateKey))
+      assert.strictEqual(await run(Signature.sign([both], vector)), await run(Signature.sign([privateKey], vector)))
+    })
+
+    it("does not exist if the key has another length", () => {
+      for (const length of [1, 31, 33, 63, 65]) {
+        assert.isNull(Signature.keyOf(Redacted.make(`whsk_${Buffer.alloc(length, 1).toString("base64")}`)), `${length}`)
+      }
+    })
+
+    it("follows the signature of a secret when both sign", async () => {
+      const [first, second = ""] = (await run(Signature.sign([secret, privateKey], vector))).split(" ")
+      assert.strictEqual(first, vectorSignature)
+      assert.isTrue(verified(second))
+    })
+
+    it("is made with generated keys of 32 bytes, which differ", async () => {
+      const generated = [await run(Signature.generatePrivateKey), await run(Signature.generatePrivateKey)]
+      for (const key of generated) {
+        assert.match(Redacted.value(key), /^whsk_/)
+        assert.lengthOf(Signature.keyOf(key) ?? [], 32)
+      }
+      assert.strictEqual(new Set(generated.map(Redacted.value)).size, 2)
+    })
   })
 })

@@ -162,6 +162,16 @@ describe("UrlPolicy", () => {
     assert.match(message, /^The URL must (be|begin|lead|not) [^{]+\.$/)
   })
 
+  it("shows a URL to its owner without user name and query, and does not accept that form as a URL to save", () => {
+    const shown = UrlPolicy.shownUrl(new URL("https://user:pw@hooks.example.com:8443/a/b?key=1"))
+    assert.strictEqual(shown, "https://hooks.example.com:8443/a/b?...")
+    assert.match(UrlPolicy.hiddenQueryFlaw(shown) ?? "", /Write the query itself\.$/)
+    const whole = UrlPolicy.shownUrl(new URL("https://hooks.example.com/a"))
+    assert.strictEqual(whole, "https://hooks.example.com/a")
+    assert.isNull(UrlPolicy.hiddenQueryFlaw(whole))
+    assert.isNull(UrlPolicy.hiddenQueryFlaw(`${whole}?...&key=1`))
+  })
+
   it("shows only the host and the port of a URL in a log, even if the URL is unusable", () => {
     assert.strictEqual(
       UrlPolicy.shownHost("https://user:pw@Hooks.example.com:8443/secret?key=1"),
