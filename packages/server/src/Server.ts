@@ -25,7 +25,7 @@ import type { HttpRouter } from "effect/http"
 import { makeApiEndpoint } from "./api/ApiEndpoint.ts"
 import type { ApiSettings } from "./api/ApiSettings.ts"
 import { makeIntegrationRoutes } from "./api/Integrations.ts"
-import { makePremisesRoutes } from "./api/ScopeRoutes.ts"
+import { makeScopeRoutes } from "./api/ScopeRoutes.ts"
 import { makeHealthRoutes } from "./health/HealthRoutes.ts"
 import type { HealthSettings } from "./health/HealthSettings.ts"
 import { StoreProbe } from "./health/HealthStatus.ts"
@@ -74,7 +74,7 @@ export const makeRoutes = Effect.gen(function* () {
   const api = yield* makeApiEndpoint
   const routes: ReadonlyArray<Route> = [
     ...(yield* makeOAuthRoutes),
-    ...(yield* makePremisesRoutes(api)),
+    ...(yield* makeScopeRoutes(api)),
     ...(yield* makeIntegrationRoutes(api)),
     ...(yield* makeOperatorRoutes),
     ...(yield* makeUiRoutes),

@@ -756,7 +756,7 @@ describe("publishing and dispatching", () => {
   )
 
   /** The dependencies of a dispatcher. */
-  const premises = (settings = DeliverySettings.layer(), wake: Layer.Layer<WakeSignal> = WakeSignal.layerLocal) =>
+  const services = (settings = DeliverySettings.layer(), wake: Layer.Layer<WakeSignal> = WakeSignal.layerLocal) =>
     Layer.mergeAll(transport, directory, settings, wake, Notifications.layer).pipe(
       Layer.provideMerge(Layer.mergeAll(World.layer, MemoryStore.layer, NodeCrypto.layer)),
       Layer.fresh
@@ -774,8 +774,8 @@ describe("publishing and dispatching", () => {
       )
     )
 
-  const over = (change: Change, ...needed: Parameters<typeof premises>) =>
-    Layer.provideMerge(dispatcherOver(change), premises(...needed)).pipe(Layer.fresh)
+  const over = (change: Change, ...needed: Parameters<typeof services>) =>
+    Layer.provideMerge(dispatcherOver(change), services(...needed)).pipe(Layer.fresh)
 
   const enqueueMany = Effect.fnUntraced(function* (
     count: number,
@@ -828,7 +828,7 @@ describe("publishing and dispatching", () => {
         Layer.mergeAll(
           dispatcherOver(() => ({})),
           ...others
-        ).pipe(Layer.provideMerge(premises()))
+        ).pipe(Layer.provideMerge(services()))
       )
     )
   }
@@ -1332,7 +1332,7 @@ describe("publishing and dispatching", () => {
       }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(Dispatcher.layer))
       const { states } = yield* store.summary(yield* Clock.currentTimeMillis)
       assert.deepInclude(states, { pending: 2, delivering: 0 })
-    }).pipe(Effect.provide(premises()))
+    }).pipe(Effect.provide(services()))
   )
 
   it.effect("releases the deliveries of a slow receiver before it closes, however slow the store is", () =>
@@ -1357,7 +1357,7 @@ describe("publishing and dispatching", () => {
       const { states } = yield* store.summary(yield* Clock.currentTimeMillis)
       assert.strictEqual(states.delivering, 0)
       assert.isAbove(states.pending, 50)
-    }).pipe(Effect.provide(premises()))
+    }).pipe(Effect.provide(services()))
   )
 
   it.effect("finishes an attempt before it closes, however slow the directory was before the attempt", () =>
@@ -1372,7 +1372,7 @@ describe("publishing and dispatching", () => {
       )
       assert.lengthOf(sent, 1)
       assert.strictEqual((yield* store.summary(yield* Clock.currentTimeMillis)).states.delivered, 1)
-    }).pipe(Effect.provide(premises(DeliverySettings.layer({ ackTimeout: 20_000 }))))
+    }).pipe(Effect.provide(services(DeliverySettings.layer({ ackTimeout: 20_000 }))))
   )
 
   it.effect("lets old events expire during an outage of the directory", () => {
@@ -1738,7 +1738,7 @@ describe("publishing and dispatching", () => {
         assert.deepInclude((yield* store.summary(now)).states, { delivered: 30, delivering: 0 })
       }).pipe(
         Effect.ensuring(Effect.forkDetach(pass(60_000))),
-        Effect.provide(Layer.provideMerge(dispatcher, premises()))
+        Effect.provide(Layer.provideMerge(dispatcher, services()))
       )
     })
 

@@ -125,8 +125,8 @@ const operationNames: Readonly<Record<string, string>> = { access_log: "accessLo
 const partOf = <A>(items: ReadonlyArray<A>, page: PageRequest): ReadonlyArray<A> =>
   items.slice(offsetOf(page), offsetOf(page) + page.size)
 
-export const makePremisesRoutes = Effect.fnUntraced(function* ({ open, operation }: ApiEndpoint) {
-  const premises = yield* ScopeReader
+export const makeScopeRoutes = Effect.fnUntraced(function* ({ open, operation }: ApiEndpoint) {
+  const scopes = yield* ScopeReader
   const publicUrl = yield* PublicUrl
   const settings = yield* ApiSettings
   const types = yield* ResourceTypes
@@ -141,7 +141,7 @@ export const makePremisesRoutes = Effect.fnUntraced(function* ({ open, operation
     run: ({ caller, query }) =>
       Effect.gen(function* () {
         const page = yield* readPage(query)
-        const all = yield* premises.buildings(caller)
+        const all = yield* scopes.buildings(caller)
         const items = partOf(all, page).map((building) => JSON.stringify(buildingResource(publicUrl.url, building)))
         const url = `${publicUrl.url}/v4/buildings`
         return { status: 200, document: listText({ url, page, total: all.length }, items, settings) }
@@ -160,7 +160,7 @@ export const makePremisesRoutes = Effect.fnUntraced(function* ({ open, operation
           (text) => parsePositiveInt(BuildingId, text),
           "a building, which is a positive whole number"
         )
-        const found = yield* premises.building(caller, id)
+        const found = yield* scopes.building(caller, id)
         return { status: 200, document: JSON.stringify({ data: buildingResource(publicUrl.url, found) }) }
       })
   })
@@ -176,7 +176,7 @@ export const makePremisesRoutes = Effect.fnUntraced(function* ({ open, operation
           return yield* parameterFailure("scope", "`scope` must be `self`: only the user's own tenants can be listed.")
         }
         const page = yield* readPage(query)
-        const all = yield* premises.tenants(caller)
+        const all = yield* scopes.tenants(caller)
         const items = partOf(all, page).map((tenant) => JSON.stringify(tenantResource(tenant)))
         const url = `${publicUrl.url}/v4/tenants${query.scope === undefined ? "" : "?scope=self"}`
         return { status: 200, document: listText({ url, page, total: all.length }, items, settings) }
@@ -194,7 +194,7 @@ export const makePremisesRoutes = Effect.fnUntraced(function* ({ open, operation
           const scope = yield* scopeIn(owner, params)
           const { filters, page, range } = yield* readRange(query)
           const { isCapped, items, total } = yield* Effect.catchTag(
-            premises.events(caller, scope, resource_type, range),
+            scopes.events(caller, scope, resource_type, range),
             "PageTooDeep",
             (error) => tooDeep(page, error)
           )

@@ -39,13 +39,13 @@ const hintOf = (building: BuildingId): string =>
 export const makeEventHandlers = Effect.gen(function* () {
   const publisher = yield* Publisher
   const reader = yield* PublishRequest.reader
-  const premises = yield* ScopeReader
+  const scopes = yield* ScopeReader
   const crypto = yield* Crypto
 
   /** Returns hints for events without deliveries. Only the buildings of these events are looked up in the directory. */
   const hintsFor = (events: ReadonlyArray<NewEvent>, published: ReadonlyArray<Published>) =>
     Effect.map(
-      premises.unknown(events.flatMap(({ building_id }, at) => (published[at]?.deliveries === 0 ? [building_id] : []))),
+      scopes.unknown(events.flatMap(({ building_id }, at) => (published[at]?.deliveries === 0 ? [building_id] : []))),
       (buildings) => buildings.map(hintOf)
     )
 

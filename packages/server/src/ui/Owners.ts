@@ -71,13 +71,13 @@ const boxName = "binding"
 
 export const makeOwnerPages = Effect.gen(function* () {
   const integrations = yield* Integrations
-  const premises = yield* ScopeReader
+  const scopes = yield* ScopeReader
   const operatorIntegrations = yield* OperatorIntegrations
   const types = yield* ResourceTypes
 
   const placesOf = Effect.fnUntraced(function* (visit: Visit, actor: Actor) {
-    const buildings = yield* premises.buildings(actor)
-    const tenants = yield* premises.tenants(actor)
+    const buildings = yield* scopes.buildings(actor)
+    const tenants = yield* scopes.tenants(actor)
     return [
       ...buildings.map(({ id, name }): Place => ({ scope: { type: "building", id }, name })),
       ...tenants.map(({ id, unit }): Place => {
