@@ -20,7 +20,7 @@ export const hostile = `</pre><script>window.hacked = 1</script><img src=x onerr
 export const owner = { login: "admin", password: "right" } as const
 
 /** The owner's data in the host's directory. */
-const directory = {
+const pagesDirectory = {
   ...directory,
   isTenant: (user: string, tenant: number) => user === owner.login && tenant === 101,
   buildings: (user: string) =>
@@ -68,7 +68,7 @@ export const openPageStage = Effect.fnUntraced(function* ({ complaint, query }: 
   const doorhook = yield* start({
     publicUrl: url,
     operatorKey,
-    directory,
+    directory: pagesDirectory,
     retry: { access_log: ["1s", "1h"] }
   })
   server.on("request", doorhook.node)
