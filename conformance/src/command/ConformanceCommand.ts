@@ -60,7 +60,7 @@ const replay = Command.make(
     ),
     ...targetFlags,
     keep: Flag.Boolean("keep").pipe(
-      Flag.withDescription("Keeps a stored history that no longer fails"),
+      Flag.withDescription("Keeps a stored history that no longer fails (by default it is deleted)"),
       Flag.withDefault(false)
     )
   },

@@ -3,8 +3,8 @@
  * and one function in `execution/Perform.ts` that carries it out.
  *
  * A history contains no ids and refers to events by their index. Ids are made when the history runs, so it can run many
- * times against one receiver without producing duplicates. An index counts modulo the number of events sent so far, so
- * every part of a history is a valid history.
+ * times against one receiver without producing duplicates. An index is taken modulo the number of events sent so far,
+ * so any part of a history is itself valid.
  */
 import { Schema } from "effect"
 import { EventTemplate, isKnownKind, TwinKind, twins } from "./Events.ts"

@@ -350,7 +350,8 @@ export const open = Effect.fnUntraced(function* (url: URL): Effect.fn.Return<Con
 })
 
 /**
- * Longest time that the first request waits for the others, in milliseconds. A receiver may not accept all connections.
+ * Longest time that the first request waits for the others, in milliseconds. Limited, because a receiver might not
+ * accept all connections.
  */
 const patience = 500
 

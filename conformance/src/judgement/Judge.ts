@@ -337,7 +337,7 @@ const statusOf = ({ exchange }: Attempt): number | null => (exchange._tag === "A
 /**
  * Requires that every further attempt of an event is acknowledged, whatever happened to the earlier ones. A duplicate
  * that fails like the first attempt is left to other requirements. A refusal is allowed while an earlier attempt may
- * still run, and for copies sent at the same time.
+ * still be running, and for copies sent at the same time.
  */
 export const everyDuplicate: Judge = (trace, terms) =>
   eachAttempt(trace, "no event was sent again", (attempt, index) => {
@@ -351,7 +351,7 @@ export const everyDuplicate: Judge = (trace, terms) =>
     // The receiver may still be working on an attempt whose sender hung up.
     if (earlier.some(({ kind }) => kind === "cut")) return null
     if (mayStillRun(earlier, terms)) {
-      return inconclusive(index, `${observed}, while an earlier attempt may still have run`)
+      return inconclusive(index, `${observed}, while an earlier attempt may still have been running`)
     }
     const isKnown = earlier.some((other) => isAcknowledged(other, terms))
     const isAlike = (other: Attempt): boolean =>
@@ -373,8 +373,8 @@ export const lastAttempts: Judge = (trace, terms) => {
 }
 
 /**
- * Requires that each of several copies sent at the same time is acknowledged or refused promptly, and neither hangs nor
- * breaks.
+ * Requires that each of several copies sent at the same time is promptly acknowledged or refused; none may hang or end
+ * without an answer.
  */
 export const copiesAnswered: Judge = (trace, terms) =>
   eachAttempt(trace, "no copies were sent at once", (attempt, index) => {
@@ -492,6 +492,7 @@ export const leaksNothing: Judge = (trace) => {
   if (attempt === undefined) return nothing("no answer leaked anything")
   const what = attempt.leaked === "secret" ? "the secret" : "the correct signature"
   return fail(index, `${exchangeInWords(attempt.exchange)}: the answer contains ${what}`, {
-    because: "A forger can read it in the answer, and send the request again with a correct signature."
+    because:
+      "A forger can read the secret or signature in the answer, and send the request again with a correct signature."
   })
 }

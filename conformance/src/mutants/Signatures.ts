@@ -229,7 +229,7 @@ export const signatureRows: Rows = {
   },
   "R-SIG-09": {
     "open-on-garbage": [
-      "Accepts a request with an unreadable timestamp, because it only logs errors of the verification.",
+      "Accepts a request with an unreadable timestamp, because it only logs verification errors.",
       leavesOut(({ headers }) => Number.isNaN(Number(headers["webhook-timestamp"])))
     ],
     "an-hour": ["Accepts timestamps that are up to an hour off.", checks(isSigned, 3_600), { found: "WARN" }],

@@ -122,7 +122,7 @@ export const lossRequirements: ReadonlyArray<Requirement> = [
       ...only("SHOULD", [noEvent("trailing")]).map((one) => ({
         ...one,
         because:
-          "The event is complete, so acting on it does no harm. But the sender writes nothing after the JSON, and a strict parser notices it."
+          "The event is complete, so acting on it does no harm. But a genuine sender writes nothing after the JSON, and a strict parser refuses a body that has more."
       }))
     ],
     judge: noPhantom
@@ -141,7 +141,7 @@ export const lateRequirements: ReadonlyArray<Requirement> = [
     statement: "When the answer is lost on its way, the retry is acknowledged and there is one effect.",
     source: "interface document, section 6, rules 3 and 4",
     because:
-      "Networks fail after the work is done and before the answer arrives. The sender then sends the event again, and a receiver that refuses it gets it for days.",
+      "Networks fail after the work is done and before the answer arrives. The sender then sends the event again. A receiver that refuses the retry gets further retries for days.",
     becauses: {
       lost: "Networks fail before the answer arrives. If the work is rolled back because the client hung up, but the id stays recorded, the event is lost.",
       doubled: unrecorded

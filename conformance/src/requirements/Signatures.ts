@@ -153,7 +153,7 @@ export const signatureRequirements: ReadonlyArray<Requirement> = [
     ...mustRefuse,
     statement: "A request without a signature, or without what is signed, is refused and has no effect.",
     because:
-      "A receiver that checks only requests with a signature, or only complete ones, or only those of one form, accepts requests from anybody.",
+      "A receiver that skips the check when a signature header is missing or empty, or when the body is chunked or large, accepts requests from anybody.",
     ...forgedCases(
       "without a signature or what is signed",
       "missing",
@@ -199,7 +199,7 @@ export const signatureRequirements: ReadonlyArray<Requirement> = [
     ...mustAccept,
     statement: "One good signature among several is enough, at any position.",
     because:
-      "While a secret is rotated, each request carries a signature by the old and one by the new secret. A receiver that reads only the first stops working then.",
+      "While a secret is rotated, each request carries a signature by the old and one by the new secret. A receiver that reads only the first signature then stops working.",
     given: [
       inWay(accessLog, "with the good signature last", "signature_last"),
       inWay(call, "with the good signature first", "signature_first"),

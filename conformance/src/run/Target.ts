@@ -164,8 +164,8 @@ const listenOr = (socket: string, taken: Effect.Effect<string | null, never, Sco
   )
 
 /**
- * Takes a socket and returns null, or returns the run that holds it. Removes a socket file that an ended process left
- * behind.
+ * Claims a socket. Returns null on success, or else the run that already holds it. Removes a socket file that an ended
+ * process left behind.
  */
 const take = (socket: string): Effect.Effect<string | null, never, Scope.Scope> =>
   listenOr(

@@ -1,6 +1,6 @@
 /**
- * Stores in the host's own database: SQLite through node:sqlite, and PostgreSQL through the host's client. The writes
- * of `record` are in the same transaction as the mark that the delivery is known.
+ * Stores in the host's own database: SQLite through node:sqlite, and PostgreSQL through the host's client. `record`
+ * writes in the same transaction that marks the delivery as known.
  */
 import { parseEvent } from "./Delivery.ts"
 import type { ClaimedWork, ReceiverStore } from "./Store.ts"

@@ -13,13 +13,13 @@ export interface ClaimedWork {
 }
 
 /**
- * A store. `Tx` is the database or client through which `record` writes in the same transaction. Times are in
- * milliseconds.
+ * A store. `Tx` is the database or client through which `record` writes in the transaction that stores the delivery.
+ * Times are in milliseconds.
  */
 export interface ReceiverStore<Tx> {
   /**
-   * Stores a delivery unless its key is known, and calls `record` in the same transaction. When the delivery is on
-   * disk, resolves to whether it is new. Rejects if nothing was stored. Only one of several calls with the same key may
+   * Stores a delivery unless its key is known, and calls `record` in the same transaction. Resolves once the delivery
+   * is on disk: true if it is new. Rejects if nothing was stored. Only one of several calls with the same key may
    * resolve to true, whether the calls are concurrent or years apart. `dueAt` is when the delivery's work is due; null
    * for no work.
    */

@@ -2,8 +2,8 @@
  * Turns occurrences into published events. Devices can be offline, send late and have wrong clocks.
  *
  * While a controller is offline, it stores the openings of its doors, and sends them once it is online again. Calls
- * can't be placed in that time, so nobody opens the door for the caller. A controller restarts once a night, in local
- * time. Outages between two restarts are drawn from a separate substream, so people behave the same with and without
+ * can't be placed in that time, so nobody opens the door for the caller. A controller restarts once a night (local
+ * time). Outages between two restarts are drawn from a separate substream, so people behave the same with and without
  * outages.
  */
 import { between, chance, lognormal, normal, poisson } from "../random/Distribution.ts"

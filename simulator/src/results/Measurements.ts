@@ -14,7 +14,7 @@ export const noCounts = {
   /** Events that were due: planned = accepted + failed + unanswered. */
   planned: 0,
   accepted: 0,
-  /** Events that were still not accepted after all retries. */
+  /** Events that were not accepted even after the last retry. */
   failed: 0,
   /** Events whose publish request was unanswered when the run ended. */
   unanswered: 0,
@@ -165,7 +165,7 @@ export class Measurements {
     if (time !== Infinity) this.series.at(time).publish.add(intended ?? service)
   }
 
-  /** Counts events that were not accepted after all retries. */
+  /** Counts events that were not accepted even after the last retry. */
   fail(time: number, count: number, why: string): void {
     this.totals.failed += count
     this.totals.unanswered -= count

@@ -1,6 +1,6 @@
 /**
- * Dates of the Gregorian calendar as day numbers (days since 1970-01-01), holidays, and seasons with more or less
- * traffic. ECMAScript specifies `Date.UTC` exactly, so results are the same everywhere.
+ * Gregorian dates as day numbers (days since 1970-01-01). Also holidays, and seasons with more or less traffic.
+ * ECMAScript specifies `Date.UTC` exactly, so results are the same everywhere.
  */
 const dayMillis = 86_400_000
 

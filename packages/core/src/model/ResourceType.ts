@@ -27,7 +27,7 @@ export type Action = typeof Action.Type
 
 export interface ResourceTypeDefinition {
   readonly actions: ReadonlyArray<Action>
-  /** Whether deliveries of this type are sent before those of types that are not urgent. */
+  /** Whether deliveries of this type are sent before non-urgent ones. */
   readonly urgent: boolean
   /** Retry schedule and lifetime. Settings of the service or the integration can replace the schedule. */
   readonly retry: RetryPolicy

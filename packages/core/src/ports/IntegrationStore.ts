@@ -103,8 +103,8 @@ export class IntegrationStore extends Context.Service<
      */
     readonly remove: (found: Pick<Integration, "id" | "version">) => Effect.Effect<boolean, StoreError>
     /**
-     * Returns all integrations of these buildings and tenants, including disabled ones, for matching events. Unreadable
-     * integrations are included with their readable parts.
+     * Returns all integrations of these buildings and tenants, including disabled ones, as candidates to match events
+     * against. Unreadable integrations are included with their readable parts.
      */
     readonly findByScopes: (scopes: {
       readonly buildings: ReadonlyArray<BuildingId>

@@ -90,7 +90,7 @@ export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
     })
   },
   {
-    name: "hmacSha256 follows RFC 4231 and returns base64 with padding, even for a key that is a view of a larger buffer",
+    name: "`hmacSha256` follows RFC 4231 and returns base64 with padding, even for a key that is a view of a larger buffer",
     run: Effect.gen(function* () {
       const crypto = yield* Crypto
       for (const [key, text, hex] of codes) {
@@ -106,7 +106,7 @@ export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
     })
   },
   {
-    name: "hmacSha256 accepts any key and any text in UTF-8, even concurrently",
+    name: "`hmacSha256` accepts any key and any text in UTF-8, even concurrently",
     run: Effect.gen(function* () {
       const crypto = yield* Crypto
       yield* concurrently(
@@ -153,7 +153,7 @@ export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
     })
   },
   {
-    name: "randomBytes returns the requested number of bytes, with every possible value",
+    name: "`randomBytes` returns the requested number of bytes, with every possible value",
     run: Effect.gen(function* () {
       const crypto = yield* Crypto
       for (const length of [0, 1, 16, 32, 511, 512, 513, 4_095, 4_096, 4_097, 65_536]) {

@@ -125,7 +125,7 @@ export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | I
     })
   },
   {
-    name: "purgeExpired deletes expired keys in batches, and no others",
+    name: "`purgeExpired` deletes expired keys in batches, and no others",
     run: Effect.gen(function* () {
       const keys = yield* IdempotencyStore
       const names = ["a", "b", "c", "d", "e"]

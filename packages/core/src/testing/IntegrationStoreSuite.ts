@@ -73,7 +73,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "list pages through one scope in the order of creation",
+    name: "`list` returns the integrations of one scope page by page, in the order of creation",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const ofBuilding = yield* Effect.replicateEffect(createIntegration({ scope: building(3) }), 5)
@@ -91,7 +91,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "list pages through the integrations created by one client, and counts only these",
+    name: "`list` returns the integrations created by one client page by page, and counts only these",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const created_by = { user_id: UserId.make("user"), client_id: ClientId.make("other client") }
@@ -110,7 +110,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "create never exceeds the limit of a scope, even with concurrent calls",
+    name: "`create` never exceeds the limit of a scope, even with concurrent calls",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const create = (scope: Scope, key: string, limit?: number) =>
@@ -143,7 +143,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "update replaces an integration only if it has the expected version",
+    name: "`update` replaces an integration only if it has the expected version",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const created = yield* createIntegration()
@@ -205,7 +205,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "remove deletes an integration, cancels its waiting deliveries and keeps its settled ones",
+    name: "`remove` deletes an integration, cancels its waiting deliveries and keeps its settled ones",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const deliveries = yield* DeliveryStore
@@ -242,7 +242,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "findByScopes returns all integrations of the given buildings and tenants, including disabled ones, each once",
+    name: "`findByScopes` returns all integrations of the given buildings and tenants, including disabled ones, each once",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const one = yield* createIntegration({ scope: building(1) })
@@ -259,7 +259,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "findByScopes accepts a thousand scopes",
+    name: "`findByScopes` accepts a thousand scopes",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const created = yield* Effect.forEach([1, 500, 1_000], (id) => createIntegration({ scope: tenant(id) }))
@@ -272,7 +272,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "listAll pages through all integrations, or only those with a status, or only unhealthy ones",
+    name: "`listAll` returns all integrations page by page, or only those with a status, or only unhealthy ones",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const one = yield* createIntegration()

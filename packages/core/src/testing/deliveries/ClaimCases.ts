@@ -33,7 +33,7 @@ const integrationsOf = (claimed: ReadonlyArray<{ readonly integration: { readonl
 
 export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
-    name: "claim leases a delivery with everything that an attempt needs",
+    name: "`claim` leases a delivery with everything that an attempt needs",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const event = newEvent(1, { resource_type: "call" })
@@ -57,7 +57,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "claim returns the current state of the integration",
+    name: "`claim` returns the current state of the integration",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueue(...records(1, 2, integration))
@@ -73,7 +73,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "claim takes deliveries that are due now, and none that are due later",
+    name: "`claim` takes deliveries that are due now, and none that are due later",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const [first, second] = yield* enqueue(
@@ -86,7 +86,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "claim does not read a clock: now is a parameter",
+    name: "`claim` does not read a clock: `now` is a parameter",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const farFuture = 4_102_444_800_000
@@ -147,7 +147,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "limit bounds a claim, and the next one takes the rest",
+    name: "`limit` bounds a claim, and the next one takes the rest",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const ids = yield* enqueue(...records(1, 5, integration))
@@ -183,7 +183,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "limitPerIntegration bounds each integration over all its lanes",
+    name: "`limitPerIntegration` bounds each integration over all its lanes",
     run: Effect.gen(function* () {
       const a = yield* createIntegration()
       const b = yield* createIntegration()
@@ -202,7 +202,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "limits override limitPerIntegration for the integrations they name; 0 takes nothing",
+    name: "`limits` override `limitPerIntegration` for the integrations they name; 0 takes nothing",
     run: Effect.gen(function* () {
       const none = yield* createIntegration()
       const more = yield* createIntegration()

@@ -32,7 +32,7 @@ import { concurrently, expectEqual } from "../SuiteCase.ts"
 
 export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
-    name: "enqueue assigns ascending ids to the deliveries in the given order, and returns them",
+    name: "`enqueue` assigns ascending ids to the deliveries in the given order, and returns them",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const a = yield* createIntegration()
@@ -70,7 +70,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "enqueue without events does nothing",
+    name: "`enqueue` without events does nothing",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       yield* expectEqual("answer", yield* store.enqueue([]), [])

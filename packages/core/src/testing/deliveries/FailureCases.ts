@@ -188,7 +188,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "a warning is stored once, whether an attempt or a call of warn causes it",
+    name: "a warning is stored once, whether an attempt or a call of `warn` causes it",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()
@@ -225,7 +225,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "twenty concurrent calls of warn store one warning for each integration",
+    name: "twenty concurrent calls of `warn` store one warning for each integration",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integrations = [yield* createIntegration(), yield* createIntegration(), yield* createIntegration()]

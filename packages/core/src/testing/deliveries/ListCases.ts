@@ -83,7 +83,7 @@ const selected = (all: ReadonlyArray<ListedDelivery>, filter: DeliveryFilter): R
 
 export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
-    name: "list returns deliveries in ascending order of ids, after a given id, up to a limit",
+    name: "`list` returns deliveries in ascending order of ids, after a given id, up to a limit",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const ids = yield* enqueue(...records(1, 10, yield* createIntegration()))
@@ -103,7 +103,7 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
     })
   },
   {
-    name: "list filters by state, integration and event, separately and together",
+    name: "`list` filters by state, integration and event, separately and together",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const { a, b } = yield* everyState
@@ -169,7 +169,7 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
     })
   },
   {
-    name: "summary counts events, and deliveries by state",
+    name: "`summary` counts events, and deliveries by state",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const none = { events: 0, states: countsOf([]), oldest_due_at: null }
@@ -190,7 +190,7 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
     })
   },
   {
-    name: "summary returns when the longest overdue delivery fell due",
+    name: "`summary` returns when the longest overdue delivery fell due",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()

@@ -29,7 +29,7 @@ const spread = Effect.fnUntraced(function* (count: number) {
 
 export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
-    name: "purge deletes old events with their settled deliveries and attempts, and updates the counts",
+    name: "`purge` deletes old events with their settled deliveries and attempts, and updates the counts",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       yield* spread(4)
@@ -57,7 +57,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "purge keeps unsettled deliveries, however old, with their event and its other deliveries",
+    name: "`purge` keeps unsettled deliveries, however old, with their event and its other deliveries",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const [one, two] = [yield* createIntegration(), yield* createIntegration()]
@@ -110,7 +110,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "purge skips events that are wrongly dated in the future, and stops when no old events are left",
+    name: "`purge` skips events that are wrongly dated in the future, and stops when no old events are left",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const wrong = start + 365 * 86_400_000
@@ -138,7 +138,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "purge deletes events without deliveries, and old notifications",
+    name: "`purge` deletes events without deliveries, and old notifications",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()

@@ -70,7 +70,7 @@ const settledOrWaiting = [
 
 export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   ...settledOrWaiting.map((state) => ({
-    name: `resend makes a ${state} delivery due immediately, for one further attempt`,
+    name: `a resend makes a ${state} delivery due immediately, for one further attempt`,
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const id = yield* bringInto(state, 1, integration)
@@ -191,7 +191,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a delivery resent during a lease is due immediately after its release, whatever the release's due time",
+    name: "a delivery resent during a lease is due as soon as it is released, whatever due time the release gives",
     run: Effect.gen(function* () {
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const leased = yield* claimOne(start)

@@ -39,7 +39,7 @@ const endings = [
 
 export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   ...endings.map(([state, reason]) => ({
-    name: `settle as ${state} ends a delivery`,
+    name: `a settlement as ${state} ends a delivery`,
     run: Effect.gen(function* () {
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const applied = yield* settle(start + 5, settlement(yield* claimOne(start), { state, reason }))
@@ -55,7 +55,7 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   })),
   {
-    name: "settle as retrying makes a delivery due at the given time, in the given lane",
+    name: "a settlement as retrying makes a delivery due at the given time, in the given lane",
     run: Effect.gen(function* () {
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const first = yield* claimOne(start)

@@ -12,7 +12,7 @@ import { access, granted, hash, issue, namedTokens, newCode, newGrant, refresh }
 
 export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
-    name: "revokeGrant revokes the code and all tokens of the grant, and no others",
+    name: "`revokeGrant` revokes the code and all tokens of the grant, and no others",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -34,7 +34,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "revokeGrantsTo revokes all grants of a client, and no others",
+    name: "`revokeGrantsTo` revokes all grants of a client, and no others",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -56,7 +56,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "grantsOf lists a user's grants that can be refreshed, oldest first",
+    name: "`grantsOf` lists a user's grants that can be refreshed, oldest first",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const second = yield* granted("a second", { created_at: start + 20, client_id: ClientId.make("another client") })
@@ -78,7 +78,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "revokeGrantsOf revokes all grants of a user, and returns how many could be refreshed",
+    name: "`revokeGrantsOf` revokes all grants of a user, and returns how many could be refreshed",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const one = yield* granted("one")
@@ -105,7 +105,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "revokeGrantsOf can revoke only a user's grants to one client",
+    name: "`revokeGrantsOf` can revoke only a user's grants to one client",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const client_id = ClientId.make("another client")
@@ -121,7 +121,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "revokeAccessToken revokes only that access token",
+    name: "`revokeAccessToken` revokes only that access token",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -134,7 +134,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "revokeAccessToken requires the right hash and, for a token with a number, the number",
+    name: "`revokeAccessToken` requires the right hash and, for a token with a number, the number",
     run: Effect.gen(function* () {
       const store = yield* TokenStore
       const grant = yield* granted("g")
@@ -154,7 +154,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
 
 export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
-    name: "purgeExpired deletes expired access tokens in batches, but no refresh token that was not rotated",
+    name: "`purgeExpired` deletes expired access tokens in batches, but no refresh token that was not rotated",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -178,7 +178,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "purgeExpired deletes codes one day after their expiry; a used code can be found until then",
+    name: "`purgeExpired` deletes codes one day after their expiry; a used code can be found until then",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       yield* granted("used")
@@ -198,7 +198,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "purgeExpired deletes rotated refresh tokens in batches after ninety days; they can be found until then",
+    name: "`purgeExpired` deletes rotated refresh tokens in batches after ninety days; they can be found until then",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -222,7 +222,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "purgeExpired deletes a revoked grant with all its data, in batches, after one day",
+    name: "`purgeExpired` deletes a revoked grant with all its data, in batches, after one day",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -254,7 +254,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "purgeExpired counts revoked grants, even without remaining data, so a full batch means that more may follow",
+    name: "`purgeExpired` counts revoked grants, even without remaining data, so a full batch means that more may follow",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grants = Array.from({ length: 7 }, (_, n) => newGrant(`g${n}`))

@@ -10,7 +10,7 @@ import { access, expectTokensOf, granted, hash, issue, namedTokens, refresh } fr
 
 export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
-    name: "refresh without a new refresh token stores the access token and changes nothing else",
+    name: "`refresh` without a new refresh token stores the access token and changes nothing else",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -48,7 +48,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "refresh with a new refresh token rotates the presented one, which is accepted until it is retired",
+    name: "`refresh` with a new refresh token rotates the presented one, which is accepted until it is retired",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -73,7 +73,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "refresh ends the oldest access tokens of the grant beyond the limit, and no tokens of other grants",
+    name: "`refresh` ends the oldest access tokens of the grant beyond the limit, and no tokens of other grants",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")

@@ -11,8 +11,8 @@ import { expectClosed, expectFailed, postTo, start } from "./Receivers.ts"
 /** Deadline in milliseconds, long enough to connect and get headers even on a busy machine. */
 const deadline = 1_000
 /**
- * Maximum delay of a result after a plain timer of the same length, in milliseconds. With a restarted deadline, the
- * delay would be longer.
+ * How much later than a plain timer of `deadline` a result may arrive, in milliseconds. With a restarted deadline, it
+ * would arrive later still.
  */
 const slack = 900
 
