@@ -3,25 +3,29 @@ import { defineConfig } from "vitest/config"
 import type { TestSpecification } from "vitest/node"
 import { BaseSequencer } from "vitest/node"
 
-/** The longest test files, roughly in order. */
+/** The longest test files, the longest first. */
 const long: ReadonlyArray<string> = [
   "packages/doorhook/test/packaging/Packages.test.ts",
   "conformance/test/means.test.ts",
-  "conformance/test/languages.test.ts",
-  "conformance/test/right.test.ts",
-  "conformance/test/mutants.test.ts",
-  "packages/doorhook/test/faults/Killed.test.ts",
-  "packages/doorhook/test/faults/DatabaseFile.test.ts",
-  "packages/doorhook/test/faults/PostgresOutage.test.ts",
-  "packages/doorhook/test/browser/Console.test.ts",
+  "packages/doorhook/test/browser/Operators.test.ts",
+  "packages/doorhook/test/browser/Owners.test.ts",
+  "packages/doorhook/test/Backup.test.ts",
+  "packages/simulation/test/simulation.test.ts",
   "conformance/test/engine.test.ts",
+  "conformance/test/right.test.ts",
+  "conformance/test/languages.test.ts",
+  "simulator/test/validate/command.test.ts",
+  "conformance/test/mutants.test.ts",
+  "packages/simulation/test/sqlite.test.ts",
+  "conformance/test/receivers.test.ts",
   "conformance/test/vitest/entry.test.ts",
-  "packages/doorhook/test/Postgres.test.ts",
   "packages/doorhook/test/browser/LoginPage.test.ts",
-  "packages/doorhook/test/Service.test.ts",
-  "packages/doorhook/test/Commands.test.ts",
-  "packages/doorhook/test/telemetry/Telemetry.test.ts",
-  "packages/doorhook/test/embedding/Closing.test.ts"
+  "packages/node/test/HostileReceivers.test.ts",
+  "conformance/test/clock.test.ts",
+  "conformance/test/warm.test.ts",
+  "conformance/test/options.test.ts",
+  "packages/doorhook/test/faults/Killed.test.ts",
+  "packages/bench/test/Benchmarks.test.ts"
 ]
 
 const place = ({ moduleId, project }: TestSpecification): number => {
@@ -50,7 +54,7 @@ export default defineConfig({
     // A compile cache for this process and the processes that tests start. It halves their start-up time.
     env: { NODE_COMPILE_CACHE: new URL("../node_modules/.cache/node", import.meta.url).pathname },
     // More workers than cores, because tests often wait for processes, leases and databases.
-    maxWorkers: 4,
+    maxWorkers: 5,
     sequence: { sequencer: LongestFirst },
     // Tests do not affect each other, and isolation would load all modules again for each file.
     isolate: false,
