@@ -7,7 +7,7 @@ import type { Delivery, ReceivedRequest } from "@doorhook/receiver"
 import { besideOthers, drops, idOf, isCall, isEvent, keyOf, pause, refuses, scopeOf, unavailable } from "./Base.ts"
 import type { ReceiverState, Change, Rows } from "./Base.ts"
 
-/** Matches strings, whose braces don't count, and braces. */
+/** Matches braces, and whole strings so that the braces in them are not counted. */
 const textOrBrace = /"(?:[^"\\]|\\.)*"|[{}]/gs
 
 /** Returns the body up to the end of the first event, or the whole body if it does not start with an event. */

@@ -126,7 +126,7 @@ const Calibration = Schema.Struct({
       neverSent: Schema.NullOr(Control),
       one: Schema.NullOr(Control),
       two: Schema.NullOr(Control),
-      /** Reading after the control URL made the receiver record one more effect; null without a control URL. */
+      /** The count once the control URL had made the receiver record one more effect; null without a control URL. */
       double: Schema.NullOr(Control),
       /** Whether the probe was seen to count past one. */
       upperRangeVerified: Schema.Boolean,

@@ -37,8 +37,8 @@ const test = (
  */
 const deadlines = { "at the deadline": 1_000, "at once": 60_000 }
 /**
- * Maximum delay of a result after a plain timer fires, in milliseconds. A deadline that restarted during the request
- * would exceed this.
+ * Maximum delay of a result after a plain timer fires, in milliseconds. If the deadline restarted during the request,
+ * the delay would exceed this.
  */
 const slack = 900
 

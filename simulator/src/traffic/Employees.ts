@@ -138,7 +138,7 @@ const wayUp = (rng: Rng): number => between(rng, 60, 180) / 3_600
 const habitShare = 0.894
 const dayShare = 0.447
 
-/** Draws the lunch of a person. `company` is the lunch of the person who left before. */
+/** Draws the lunch of a person. `company` is the lunch of the person who went out before, whom this person may join. */
 const lunchOf = (rng: Rng, { lunch }: EmployeeFlow, door: AccessPoint, company: Lunch | null): Lunch | null => {
   if (!chance(rng, lunch.share)) return null
   if (company !== null && chance(rng, lunch.groups)) {

@@ -10,10 +10,10 @@
  * The queue is limited by count and by the size of the events. An eighth of it is reserved for urgent deliveries. A
  * quarter is reserved for integrations that hold too few deliveries to keep their places busy. The limit for one
  * integration depends on the situation:
- * - an eighth of the queue;
- * - an equal share, once half of the common room is used;
- * - enough to keep its places busy, if the integration is slow;
- * - what its places can send soon, if other workers share the store.
+ * - in general, an eighth of the queue;
+ * - once half of the common room is used, an equal share;
+ * - if the integration is slow, enough to keep its places busy;
+ * - if other workers share the store, as many as it can send soon with its places.
  *
  * Further deliveries wait in the store and are claimed in turn.
  *

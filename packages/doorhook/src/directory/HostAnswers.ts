@@ -66,7 +66,7 @@ const unusable = (operation: Question, answer: unknown, cause?: Schema.SchemaErr
   return new DirectoryError({ operation, flaw, cause: cause ?? new TypeError(flaw) })
 }
 
-/** Makes a call whose answer is checked with a schema. */
+/** Returns a function that asks the host a question and checks the answer with a schema. */
 export const questionFor = <A>(operation: Question, schema: Schema.Codec<A, unknown>) => {
   const decode = Schema.decodeUnknownExit(schema)
   const check = (_: Question, answer: unknown): Asked<A> =>

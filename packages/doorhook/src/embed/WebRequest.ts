@@ -6,8 +6,8 @@ import { DoorhookError } from "../DoorhookError.ts"
 import { badArgument } from "./Arguments.ts"
 
 /**
- * Throws if the argument is not a web request, or if its body was read. A text or a URL is refused, because
- * `doorhook.fetch` takes no method and headers as its second argument. Members are checked instead of the class,
+ * Throws if the argument is not a web request, or if its body was read. A string or a URL is refused: unlike the global
+ * `fetch`, `doorhook.fetch` has no second argument for method and headers. Members are checked instead of the class,
  * because frameworks and test runners have their own classes.
  */
 export const checkWebRequest = (given: unknown): void => {

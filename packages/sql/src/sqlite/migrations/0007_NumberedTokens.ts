@@ -1,7 +1,6 @@
 /**
- * Numbers access tokens in the order of issue. The number is part of the token's text and is used to find its row. New
- * rows go to the end of the table and purges delete from its start, so issuing a token writes to no index on hashes or
- * times.
+ * Numbers access tokens in the order of issue. The number is part of the token's text and is used to find its row, so
+ * no index on hashes is needed. Purges delete from the start of the table, so no index on times is needed either.
  *
  * Tokens issued earlier stay valid until they expire. Their text has no number, so they are found by hash, through a
  * separate index that is empty within a day.
