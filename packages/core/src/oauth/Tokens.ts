@@ -94,7 +94,7 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
           )
     )
 
-  /** Returns the principal of a valid access token. Its first use retires the refresh token that it replaces. */
+  /** Returns the principal of a valid access token, and retires the refresh token that it was issued for. */
   const usedBy = ({ grant, token }: StoredAccessToken): Effect.Effect<Principal | null, Failure> =>
     Effect.flatMapEager(hasParties(grant), (areThere): Effect.Effect<Principal | null, Failure> => {
       if (!areThere) return nobody
