@@ -20,6 +20,6 @@ export const setup = async (): Promise<void> => {
     platform: "node",
     resolve: { conditionNames: ["source", "node", "import", "default"] },
     logLevel: "warn",
-    output: { dir: join(root, "node_modules/.cache/programs"), format: "es", cleanDir: true, minify: false }
+    output: { dir: join(root, "node_modules/.cache/programs"), format: "es", cleanDir: true }
   })
 }

@@ -6,9 +6,9 @@ import type { Finished } from "./Process.ts"
 import { doorhookProgram } from "./Programs.ts"
 import { Effect } from "effect"
 
-/** Starts `doorhook` with arguments. */
+/** Starts `doorhook` with arguments, and with as many threads for files and names as its `bin/doorhook.js` sets. */
 export const startDoorhook = (args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) =>
-  startNode([doorhookProgram, ...args], { env })
+  startNode([doorhookProgram, ...args], { env: { UV_THREADPOOL_SIZE: "64", ...env } })
 
 /** Runs `doorhook` with arguments until it ends. */
 export const runDoorhook = (
