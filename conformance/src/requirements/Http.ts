@@ -24,7 +24,7 @@ const sent = (title: string, event: EventTemplate, ...how: ReadonlyArray<Variati
 const twice = (title: string, event: EventTemplate, how: Variation): Case =>
   state(`${event.resource_type} ${title}, twice`, newEvent(event, [how]), retryOf(0, how))
 
-/** An event whose name has so many three-byte and four-byte characters that pieces of the body end inside some. */
+/** An event whose name is full of three-byte and four-byte characters, so pieces of the body end inside a character. */
 const wide = noted(withMember(accessLog, "name", string("字🔑".repeat(100))), "a name of wide characters")
 
 /**

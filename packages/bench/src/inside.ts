@@ -14,16 +14,16 @@ const count = (statement: string): void => {
   else counted.queries++
 }
 
-/** Wraps a method so that each call first calls `tell`. */
+/** Wraps a method so that each call first calls `observe`. */
 const before = (
   prototype: object,
   method: string,
-  tell: (self: unknown, args: ReadonlyArray<unknown>) => void
+  observe: (self: unknown, args: ReadonlyArray<unknown>) => void
 ): void => {
   const original: unknown = Reflect.get(prototype, method)
   if (typeof original !== "function") throw new TypeError(`there is no method ${method}`)
   Reflect.set(prototype, method, function (this: unknown, ...args: ReadonlyArray<unknown>): unknown {
-    tell(this, args)
+    observe(this, args)
     return Reflect.apply(original, this, args)
   })
 }

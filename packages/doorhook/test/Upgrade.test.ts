@@ -120,8 +120,8 @@ describe("a store of version 0.1.0", () => {
     Effect.gen(function* () {
       const older = yield* olderFile
       const fresh = join(yield* temporaryFolder, "fresh.db")
-      const told = yield* runHere(["migrate", "--database", older], { DOORHOOK_ENCRYPTION_KEY: left.encryptionKey })
-      assert.match(told.stdout, /^the tables now have version \d+; they had version 1\n$/)
+      const migrated = yield* runHere(["migrate", "--database", older], { DOORHOOK_ENCRYPTION_KEY: left.encryptionKey })
+      assert.match(migrated.stdout, /^the tables now have version \d+; they had version 1\n$/)
       assert.match((yield* runHere(["migrate", "--database", fresh])).stdout, /there were none/)
       assert.deepStrictEqual(shapeOf(older), shapeOf(fresh))
     })

@@ -26,14 +26,14 @@ export const failureOf = <Name extends string>(
 }
 
 /**
- * Runs the rounds. A peer that fails is left out of later rounds; if ours fails, the contest fails. `tell` formats a
+ * Runs the rounds. A peer that fails is left out of later rounds; if ours fails, the contest fails. `format` formats a
  * result for progress lines.
  */
 export const contest = Effect.fnUntraced(function* <Name extends string, A, E, R>(
   contenders: { readonly ours: ReadonlyArray<Name>; readonly peers: ReadonlyArray<Name> },
   rounds: number,
   play: (name: Name) => Effect.Effect<A, E, R>,
-  tell: (answer: A) => string
+  format: (answer: A) => string
 ) {
   const answers = new Map<Name, Array<A>>()
   const failures = new Map<Name, string>()
@@ -51,7 +51,7 @@ export const contest = Effect.fnUntraced(function* <Name extends string, A, E, R
         process.stderr.write(`round ${round + 1}: ${name} has failed: ${failures.get(name)}\n`)
       } else {
         answers.set(name, [...(answers.get(name) ?? []), answer])
-        process.stderr.write(`round ${round + 1}: ${name} ${tell(answer)}\n`)
+        process.stderr.write(`round ${round + 1}: ${name} ${format(answer)}\n`)
       }
     }
   }

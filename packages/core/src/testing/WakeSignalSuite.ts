@@ -66,10 +66,10 @@ export const cases: ReadonlyArray<SuiteCase<WakeSignal>> = [
     name: "a signal does not report a change",
     run: Effect.gen(function* () {
       const wake = yield* WakeSignal
-      const told = yield* Effect.forkChild(wake.changes)
+      const waiting = yield* Effect.forkChild(wake.changes)
       yield* wake.signal
       yield* wake.wait
-      yield* expectAsleep("the fiber waiting for changes", told)
+      yield* expectAsleep("the fiber waiting for changes", waiting)
     })
   }
 ]

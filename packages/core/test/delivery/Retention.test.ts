@@ -67,7 +67,7 @@ describe("housekeeping", () => {
       sleep: (duration) => clock.sleep(duration)
     }
     const counted = { deliveries: 0, keys: 0, tokens: 0 }
-    const told: Array<string> = []
+    const notified: Array<string> = []
     const broken = { notifications: false }
     const unreadable = new StoreError({ operation: "DeliveryStore.notifications", cause: new Error("broken") })
     const stores = yield* Layer.build(MemoryStore.layer)
@@ -96,7 +96,7 @@ describe("housekeeping", () => {
         Retention.layer.pipe(
           Layer.provide(Notifications.layer),
           Layer.provide(Layer.mergeAll(counting, DeliverySettings.layer())),
-          Layer.provide(Layer.succeed(NotificationListener, ({ kind }) => Effect.sync(() => void told.push(kind)))),
+          Layer.provide(Layer.succeed(NotificationListener, ({ kind }) => Effect.sync(() => void notified.push(kind)))),
           Layer.fresh
         ),
         process
@@ -121,7 +121,7 @@ describe("housekeeping", () => {
       now,
       start,
       stop,
-      told
+      notified
     }
   })
 
@@ -129,7 +129,7 @@ describe("housekeeping", () => {
 
   it.effect("deletes nothing for a day after the clock jumped ahead by more than an hour, and notifies once", () =>
     Effect.gen(function* () {
-      const { during, jump, notifications, told } = yield* startSkewed
+      const { during, jump, notifications, notified } = yield* startSkewed
       yield* during(5 * 60_000)
       jump(200 * day)
       assert.deepStrictEqual(yield* during(day - 60_000), nothing)
@@ -139,7 +139,7 @@ describe("housekeeping", () => {
       if (notification?.kind !== "retention_paused") return
       assert.approximately(notification.ahead_ms, 200 * day, 1_000)
       assert.strictEqual(notification.until, notification.at + day)
-      assert.deepStrictEqual(told, ["retention_paused"])
+      assert.deepStrictEqual(notified, ["retention_paused"])
       const after = yield* during(5 * 60_000)
       assert.isAbove(after.deliveries, 0)
       assert.isAbove(after.keys, 0)
