@@ -24,7 +24,7 @@ const tried = Effect.fnUntraced(function* (change: Change, ...only: ReadonlyArra
     profile: ["signed", "clock"],
     only,
     settle: 1_000,
-    maxTime: 60_000,
+    maxTime: 240_000,
     pace: 0.05,
     seed: 1
   })

@@ -154,7 +154,7 @@ describe("a receiver that is killed by a command and started by a supervisor", (
         level: 3,
         only: ["R-CRA-03", "R-CRA-04"],
         settle: 1_000,
-        maxTime: 60_000,
+        maxTime: 240_000,
         pace: 0.01,
         seed: 1
       })
@@ -191,7 +191,8 @@ const run = Effect.fnUntraced(function* (command: string, only: ReadonlyArray<st
     only,
     settle: 1_000,
     comeback: 1_000,
-    maxTime: 60_000,
+    maxTime: 240_000,
+    pace: 0.5,
     trace
   })
   assert.deepStrictEqual(yield* saidAgain(trace), report)

@@ -84,7 +84,8 @@ const judged = Effect.fnUntraced(function* (manners: Manners) {
     level: 3,
     only: ["R-CRA-01"],
     settle: 1_000,
-    maxTime: 60_000,
+    maxTime: 240_000,
+    pace: 0.5,
     seed: 1
   })
   const [requirement] = report.requirements

@@ -29,7 +29,7 @@ const run = Effect.fnUntraced(function* (manners: Manners, options: Partial<Test
     hooks: target.hooks,
     level: 2,
     settle: 300,
-    maxTime: 20_000,
+    maxTime: 120_000,
     pace: 0.05,
     seed: 7,
     ...options
@@ -51,7 +51,7 @@ const shown = (report: Report): string =>
 describe("a correct receiver", () => {
   it.live("passes all of level 2, except what can't be observed", () =>
     Effect.gen(function* () {
-      const report = yield* run({}, { maxTime: 40_000 })
+      const report = yield* run({}, { maxTime: 120_000 })
       assert.deepStrictEqual(idsWith(report, "FAIL"), [], shown(report))
       assert.deepStrictEqual(idsWith(report, "INCONCLUSIVE"), [], shown(report))
       assert.deepStrictEqual(idsWith(report, "NOT_OBSERVABLE"), ["R-DUP-06", "R-LATE-02"])
@@ -228,7 +228,7 @@ describe("a history that may block the receiver", () => {
       const { hooks, probe, url } = yield* model()
       const trace = `${yield* temporaryFolder}/trace.ndjson`
       const only = ["R-HTTP-09"]
-      yield* runSuite({ url, probe, hooks, only, trace, level: 2, settle: 300, maxTime: 20_000, pace: 0.05 })
+      yield* runSuite({ url, probe, hooks, only, trace, level: 2, settle: 300, maxTime: 120_000, pace: 0.05 })
       const { runs } = yield* evidenceIn(trace)
       const blocking = runs.filter(({ trace: { history } }) => history.ops.some(({ k }) => k === "stalled"))
       assert.strictEqual(blocking.length, 2)

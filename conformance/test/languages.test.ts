@@ -42,7 +42,7 @@ const some = [
   "R-CRA-01"
 ]
 
-const setting = CONFORMANCE_SEEDS === undefined ? { only: some, maxTime: 60_000, pace: 0.05 } : { maxTime: 360_000 }
+const setting = CONFORMANCE_SEEDS === undefined ? { only: some, maxTime: 240_000, pace: 0.05 } : { maxTime: 360_000 }
 
 /** Shell commands that run in the example's folder. */
 interface Example {

@@ -30,7 +30,7 @@ const judged = Effect.fnUntraced(function* (doubles: boolean) {
     level: 2,
     only: ["R-DUP-02", "R-LOS-01"],
     settle: 500,
-    maxTime: 20_000,
+    maxTime: 120_000,
     pace: 0.01,
     seed: 1,
     progress: (what) => Effect.sync(() => void (late ||= doubles && what === "late effects"))

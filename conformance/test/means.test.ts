@@ -41,7 +41,7 @@ describe("a spawned receiver", () => {
         "--only",
         "R-CRA-*,R-LATE-02",
         "--max-time",
-        "60s"
+        "4m"
       )
       assert.sameMembers(
         [...idsWith(report, "PASS")],
@@ -177,6 +177,8 @@ describe("effects are counted", () => {
           ...only,
           "--settle",
           "1s",
+          "--max-time",
+          "60s",
           "--probe",
           `log:${file}:^done (?<id>\\S+)$`
         )
@@ -215,6 +217,8 @@ describe("effects are counted", () => {
           "R-DUP-02,R-DUP-08",
           "--settle",
           "1s",
+          "--max-time",
+          "60s",
           "--probe",
           `log:${file}:^done (?<id>\\S+)$`
         )
@@ -241,7 +245,7 @@ describe("effects are counted", () => {
         "--settle",
         "1s",
         "--max-time",
-        "60s",
+        "4m",
         "--probe",
         `exec:grep -cw "done $EVENT_ID" ${file} || true`
       )
@@ -256,7 +260,7 @@ describe("effects are counted", () => {
     Effect.gen(function* () {
       const file = join(folder, "effects-whole.log")
       const target = yield* logging(file, false)
-      const probed = (probe: string) => counting(target.url, "R-NEW-01", `exec:${probe}`, "--max-time", "60s")
+      const probed = (probe: string) => counting(target.url, "R-NEW-01", `exec:${probe}`, "--max-time", "4m")
       const whole = yield* probed(`grep -cw "done $EVENT_ID" ${file}`)
       assert.deepStrictEqual([...idsWith(whole.report, "PASS")], ["R-NEW-01"], whole.output)
       const alike = yield* probed(`grep -c "done $EVENT_ID" ${file}`)
@@ -286,7 +290,7 @@ describe("effects are counted", () => {
         "--probe",
         `sink:${port}`,
         "--max-time",
-        "40s"
+        "4m"
       )
       assert.strictEqual(exitCode, 0, output)
     })
@@ -318,7 +322,7 @@ describe("effects are counted", () => {
         "--settle",
         "1s",
         "--max-time",
-        "60s",
+        "4m",
         "--probe",
         `log:${file}:^done (\\S+)$`
       )
@@ -389,7 +393,7 @@ describe("effects are counted", () => {
         (id) => writeFileSync(file, `done ${id}\n`, { flag: "a" }),
         (_type, _id, webhookId) => webhookId
       )
-      const probed = (probe: string) => counting(target.url, "R-FWD-01,R-DUP-02", `exec:${probe}`, "--max-time", "30s")
+      const probed = (probe: string) => counting(target.url, "R-FWD-01,R-DUP-02", `exec:${probe}`, "--max-time", "60s")
       // Fails like a database query for an id that is not a number.
       const { output, report } = yield* probed(
         `case "$DATA_ID" in ""|*[!0-9]*) echo "not a number: $DATA_ID" >&2; exit 1;; esac; grep -cw "done $DATA_ID" ${file}`

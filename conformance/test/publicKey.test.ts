@@ -22,7 +22,7 @@ const tried = Effect.fnUntraced(function* (change: Change) {
     profile: ["signed"],
     only: ["R-SIG-*"],
     settle: 1_000,
-    maxTime: 60_000,
+    maxTime: 240_000,
     pace: 0.05,
     seed: 1
   })

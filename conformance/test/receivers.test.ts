@@ -166,7 +166,7 @@ describe("a correct receiver passes", () => {
         "--skip",
         "R-DUP-04",
         "--max-time",
-        "60s"
+        "4m"
       )
       assert.strictEqual(exitCode, 0, output)
     })

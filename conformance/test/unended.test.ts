@@ -74,7 +74,7 @@ describe("a receiver that keeps running", () => {
         level: 3,
         only: ["R-CRA-04"],
         settle: 100,
-        maxTime: 60_000,
+        maxTime: 240_000,
         pace: 0.01,
         trace
       })

@@ -46,7 +46,7 @@ const judged = Effect.fnUntraced(function* (effectsAt: EffectsAt, first = "", se
     profile: ["tenant"],
     only: ["R-DUP-08"],
     settle: 500,
-    maxTime: 20_000,
+    maxTime: 120_000,
     pace: 0.01,
     seed: 1
   })

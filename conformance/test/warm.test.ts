@@ -46,7 +46,7 @@ describe("a receiver that loads only its latest hundred ids after a restart", ()
         "--cases",
         `${folder}/cases`,
         "--max-time",
-        "2m"
+        "6m"
       )
       assert.strictEqual(exitCode, 1, output)
       assert.deepStrictEqual([...idsWith(report, "FAIL")], ["R-CRA-03"], output)
