@@ -175,7 +175,7 @@ describe("a receiver that is killed by a command and started by a supervisor", (
   )
 })
 
-/** Runs the suite on a bundled receiver in its own process. */
+/** Runs the suite on a bundled receiver in a separate process. */
 const run = Effect.fnUntraced(function* (command: string, only: ReadonlyArray<string>) {
   const folder = yield* temporaryFolder
   const port = yield* Effect.promise(freePort)
@@ -269,7 +269,7 @@ describe("a spawned receiver that ends before it is ready", () => {
       const origin = new URL(`http://127.0.0.1:${yield* Effect.promise(freePort)}`)
       const holds = `${process.execPath} -e 'setInterval(() => {}, 1000); setTimeout(process.exit, 20000)'`
       const { down } = yield* Effect.flip(spawned(`${holds} & exit 1`, {}, origin, origin))
-      assert.strictEqual(down, "it ended before it was ready, without a word")
+      assert.strictEqual(down, "it ended before it was ready, without an error message")
     })
   )
 

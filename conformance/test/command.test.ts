@@ -374,7 +374,7 @@ describe("run", () => {
       assert.include(yield* planned(...still, "--pause-cmd", "true", "--resume-cmd", "true"), held)
       const offered = yield* planned(...still, "--control-url", "http://127.0.0.1:9/control")
       assert.match(offered, /\n {2}if the control URL offers it:\n[^]*while the receiver is paused/)
-      const races = "races to the last byte"
+      const races = "copies each that end at the same moment"
       assert.include(yield* planned("--only", "R-DUP-04", "--level", "2"), races)
       assert.notInclude(yield* planned("--only", "R-DUP-04", "--level", "1"), races)
     })

@@ -1,5 +1,5 @@
 /**
- * Receivers that crash right after an acknowledgement. Slow ones get the same verdicts as fast ones.
+ * Receivers that crash right after an acknowledgement. Slow receivers get the same verdicts as fast ones.
  */
 import { listen } from "@doorhook/testkit/ListeningServer"
 import type { ListeningServer } from "@doorhook/testkit/ListeningServer"

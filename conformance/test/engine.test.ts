@@ -256,7 +256,8 @@ describe("a random history", () => {
   it.live("is confirmed, shortened and stored without ids when it fails", () =>
     Effect.gen(function* () {
       const cases = `${yield* temporaryFolder}/cases`
-      // The model forgets ids after some 220 deliveries, when histories drawn from the seed run.
+      // After about 220 deliveries, when the run executes histories drawn from the seed, the model recognises no
+      // duplicates.
       const key = ({ id, index }: Delivery): string => (index > 220 ? `${id} ${index}` : id)
       const report = yield* run({ key }, { only: ["R-DUP-02"], cases, maxTime: 120_000 })
       assert.deepStrictEqual(idsWith(report, "FAIL"), ["R-DUP-02"])
@@ -265,7 +266,7 @@ describe("a random history", () => {
       const stored = Schema.decodeUnknownSync(Schema.fromJsonString(StoredCase))(text)
       assert.strictEqual(stored.violates, "R-DUP-02")
       assert.deepStrictEqual(stored.reproduced, { tried: 5, failed: 5 })
-      // The history as drawn has at least three operations.
+      // The drawn history has at least three operations, so it was shortened.
       assert.isAtMost(stored.ops.length, 2, text)
       assert.notMatch(text, /evt_[0-9a-z]/)
       assert.deepStrictEqual(report.requirements[0]?.confirmed, { tried: 5, failed: 5 })

@@ -17,8 +17,8 @@ import { spawnConformance } from "./support/command.ts"
 import { acknowledge, answer, deadPort, receiver } from "./support/receiver.ts"
 
 /**
- * Returns a command that starts a background process, and the connection that the process opens. The process lives as
- * long as the connection, and calls `then` on its socket.
+ * Returns a command that starts a background process, and the connection that the process opens. The process ends with
+ * the connection. `then` is the code of a method call on its socket.
  */
 const background = Effect.fnUntraced(function* (then = ".resume()") {
   const connected = Promise.withResolvers<Socket>()

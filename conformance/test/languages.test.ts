@@ -63,7 +63,7 @@ const python = (modules: string): string =>
 
 const [flask, fastapi, django] = ["flask, gunicorn", "fastapi, uvicorn", "django, uvicorn"].map(python)
 const node = `${Shell.quote(process.execPath)} --no-warnings`
-/** Go's driver and Java's libraries as Debian installs them. */
+/** The folders in which Debian installs Go's database driver and Java's libraries. */
 const go = "GO111MODULE=off GOPATH=/usr/share/gocode go"
 const jars = "/usr/share/java/*"
 

@@ -1,6 +1,6 @@
 /**
- * Probes and hooks as the command makes them, on a receiver in its own process. The suite starts, kills and pauses the
- * receiver, and counts its effects with every kind of probe.
+ * Probes and hooks as the command creates them, on a receiver in a separate process. The suite starts, kills and pauses
+ * the receiver, and counts its effects with every kind of probe.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"

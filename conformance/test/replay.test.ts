@@ -112,8 +112,8 @@ describe("a stored history", () => {
       const file = yield* storedAs(3, "R-DUP-02", "state", newEvent(accessLog), again(0, retry))
       const { exitCode, output } = yield* conformance("replay", file, ...seeing(target.url))
       assert.strictEqual(exitCode, 0, output)
-      // Four executions of two requests. A history that fails in three of five executions passes four times about once
-      // in forty.
+      // Four executions of two requests. A history that fails in three of five executions passes four times in a row
+      // with a probability of about 1 in 40.
       assert.isAtLeast(posted, 8)
     })
   )

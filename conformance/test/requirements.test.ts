@@ -129,7 +129,8 @@ describe("requirements", () => {
       const weak = own.filter(({ history }) => strengthOf(history.ops) === "SHOULD")
       assert.isBelow(weak.length, own.length, id)
       for (const { history } of weak) {
-        // Forgeries with strength SHOULD have their own cases, because they would weaken the findings about others.
+        // Forgeries with strength SHOULD have their own cases, because they would turn failures about other forgeries
+        // into warnings.
         assert.isAtMost(history.ops.filter(({ k }) => k === "forged").length, 1, id)
       }
     }

@@ -14,7 +14,7 @@ const options = { ...defaults, url: ["http://127.0.0.1/"], seed: 1, level: 3 } a
 const sight = new Set<Need>(["effects", "digest", "stop", "kill", "pause"])
 const plans = plansOf(options, sight)
 const batches = scheduleOf(plans)
-/** Lanes with their own place in a run, independent of the step. */
+/** Lanes that run at a fixed place of a run, whatever the step of their cases. */
 const apart: ReadonlySet<Lane> = new Set(["last", "quiet", "aged"])
 
 describe("the schedule of a run", () => {

@@ -31,7 +31,7 @@ const run = Command.make("run", runFlags, (flags) =>
     },
     {
       command: `${program.called} run --url http://127.0.0.1:9000/hook --level 2 --probe http://127.0.0.1:9000/probe`,
-      description: "Test its effects too, as counted by the probe"
+      description: "Also test the receiver's effects, as counted by the probe"
     },
     {
       command: `${program.called} run --url http://127.0.0.1:9000/hook --level 3 --probe http://127.0.0.1:9000/probe --spawn 'node server.js' --port-env PORT`,
@@ -48,7 +48,7 @@ const doctor = Command.make("doctor", targetFlags, (flags) =>
 ).pipe(
   Command.annotate(FlagGroups, flagGroups),
   Command.withDescription(
-    "Shows what the suite can see and do with these flags, what is missing, and the highest level that can be tested"
+    "Shows what the suite can observe and control with these flags, what is missing, and the highest level that can be tested"
   )
 )
 
@@ -71,7 +71,7 @@ const replay = Command.make(
     )
 ).pipe(
   Command.annotate(FlagGroups, flagGroups),
-  Command.withDescription(`Repeats a failure: a stored history, or all of one requirement. ${exits}`)
+  Command.withDescription(`Repeats a failure: runs a stored history again, or all cases of one requirement. ${exits}`)
 )
 
 const check = Command.make(
@@ -130,7 +130,9 @@ const mutants = Command.make(
   "mutants",
   {
     only: Flag.String("only").pipe(
-      Flag.withDescription("Names or requirements of receivers, or patterns like R-DUP-*, separated by commas"),
+      Flag.withDescription(
+        "Names of receivers, ids of the requirements that they break, or patterns like R-DUP-*, separated by commas"
+      ),
       Flag.withMetavar("NAMES"),
       Flag.atLeast(0)
     ),

@@ -58,7 +58,7 @@ export const runDoctor = (flags: TargetFlags) =>
         Effect.provide(services)
       )
       yield* Console.log(
-        `Clock        99 % of echoes take up to ${Math.round(guard.echo)} ms, so times are judged with a tolerance of ${guard.guard} ms`
+        `Clock        99 % of requests to an echo server took up to ${Math.round(guard.echo)} ms, so times are judged with a tolerance of ${guard.guard} ms`
       )
       if (probe !== null) {
         yield* Console.log(`Probe        ${probe.kind}: ${probe.name}`)

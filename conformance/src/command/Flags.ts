@@ -103,7 +103,7 @@ export type TargetFlags = Command.Command.Config.Infer<typeof targetFlags>
 /** The headings of the flags in `--help`, each with the first flag under it. */
 export const flagGroups = {
   url: "Target",
-  probe: "What the receiver shows",
+  probe: "Probe and control",
   spawn: "Hooks",
   level: "What is tested",
   "max-time": "Time",

@@ -1,7 +1,7 @@
 /**
- * `conformance replay`: repeats a stored history, or all of one requirement.
+ * `conformance replay`: runs a stored history again, or all cases of one requirement.
  *
- * - FIXED: the history used to fail alone and now passes often enough. Its file is deleted.
+ * - FIXED: the history failed before when it ran alone, and now passes often enough. Its file is deleted.
  * - FAILS: the history failed again. The file stays.
  * - OPEN: anything else. The file stays.
  */
@@ -66,7 +66,7 @@ const planFor = (one: Case, id: string, options: Options, sight: ReturnType<type
 const unproven = ({ reproduced, seed, violates }: StoredCase): string =>
   reproduced === null || reproduced.failed === 0
     ? `it passes, but that proves nothing: it failed only together with other cases, never alone. Run the whole suite again with --seed ${seed}. If ${violates} passes there, delete the file`
-    : "it passes, but not often enough to count as fixed. Replay it again with more --max-time"
+    : "it passes, but not often enough to count as fixed. Replay it again with a longer --max-time"
 
 /** Executes a stored history until it fails or has passed often enough to count as fixed. */
 const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Options, means: Means) {
@@ -88,7 +88,7 @@ const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Opt
       { runs, terms, calibration, refinements: [], strangers: [], repeatable: true },
       { how: "complete", message: "" }
     )
-  // The requirement can't be judged for a receiver that acknowledges nothing.
+  // A requirement that presumes acknowledgement can't be judged if the receiver acknowledges nothing.
   if (plan.requirement.presumesAcknowledgement && !acknowledges) return open(judged().observed)
 
   const settled = means.probe === null || calibration !== null

@@ -68,7 +68,7 @@ export const runAndReport = Effect.fnUntraced(function* (
   yield* failUnlessPassed(report)
 })
 
-/** Checks the selection and the baseline, and that every file can be written. */
+/** Checks the selected requirements and the baseline, and that every file can be written. */
 export const checkFiles = Effect.fnUntraced(function* ({ baseline, only, report, skip, trace }: RunFlags) {
   const wrong = selectionFlaw({ only, skip })
   if (wrong !== null) return yield* CommandFailure.usage(wrong)
@@ -85,7 +85,10 @@ export const runConformance = Effect.fnUntraced(function* (flags: RunFlags) {
   yield* runAndReport({ given: { ...given, baseline, only, skip, trace }, means }, requests)
 }, Effect.scoped)
 
-/** Returns whether a run would meet each need. If that depends on the receiver, returns the condition in words. */
+/**
+ * Returns for each need of the requirements whether a run would meet it, or the condition in words if that depends on
+ * the receiver.
+ */
 const sightOf = ({ controlUrl, options, secret, urls }: Checked) => {
   const { advanceCmd, killCmd, level, pauseCmd, peakRate, probe, spawn } = options
   const offered = controlUrl === null ? false : "if the control URL offers it"

@@ -1,6 +1,6 @@
 /**
- * A request of the suite and its result. An exchange extends core's `TransportResult`, so core's own rule can judge it.
- * It also says how the answer ended.
+ * A request of the suite and its result. An exchange extends core's `TransportResult`, so core's own rule for
+ * acknowledgements can judge it. An exchange also says how the answer ended.
  */
 import type { TransportResult } from "@doorhook/core"
 import { AttemptOutcome, maxExcerptLength } from "@doorhook/core"

@@ -13,8 +13,8 @@ import { Exchange, HttpRequest } from "./Exchange.ts"
  * - `cut`: the suite hung up before an answer could arrive.
  * - `amid`: sent while the receiver was being stopped.
  * - `forged`, `malformed`, `method`: not an event that a receiver should act on.
- * - `load`: one of many attempts that are judged together. If they are sent at a rate, each is timed from when it was
- *   due.
+ * - `load`: one of many attempts that are judged together. If the attempts are sent at a rate, each attempt is timed
+ *   from when it was due.
  */
 const AttemptKind = Schema.Literals(["delivery", "cut", "amid", "forged", "malformed", "method", "load"])
 export type AttemptKind = typeof AttemptKind.Type
@@ -96,7 +96,7 @@ export const Intervention = Schema.Struct({
 })
 export type Intervention = typeof Intervention.Type
 
-/** An operation that was cut short, for lack of time or because it had become pointless. */
+/** An operation that was cut short, for lack of time or because going on would show nothing new. */
 export const Shortfall = Schema.Struct({
   op: Schema.Int,
   what: Schema.Literals(["events", "wait", "load", "steps", "connections"]),

@@ -219,8 +219,8 @@ export const volleys = Effect.fnUntraced(function* (
 })
 
 /**
- * Maximum number of ids to try. About 80,000 ids usually contain a pair with equal 32-bit hashes, so this many almost
- * always do.
+ * Maximum number of ids to try. Among 80,000 ids there is usually a pair with equal 32-bit hashes, and among this many
+ * ids almost always.
  */
 const candidates = 400_000
 const candidatesAtOnce = 1_000
@@ -283,7 +283,7 @@ const createColliding = Effect.fnUntraced(function* (execution: Execution, templ
   return actors
 })
 
-/** Creates events that are nearly equal in the way that the kind names. */
+/** Creates twins of a kind: events with nearly equal ids. */
 export const createTwins = Effect.fnUntraced(function* (execution: Execution, template: EventTemplate, kind: TwinKind) {
   const { make } = twins[kind]
   if (make === null) return yield* createColliding(execution, template)

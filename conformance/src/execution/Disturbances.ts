@@ -58,7 +58,7 @@ export const stall = Effect.fnUntraced(function* (
     const actor = yield* createUsual(execution)
     yield* forkBeside(execution, cut(execution, actor, { cut: { in: "body", percent }, stalls: true }, op))
   }
-  // The unfinished requests must arrive first. Later events get a new connection, as if from another sender.
+  // Waits until the unfinished requests have arrived. Later events get a new connection, as if from another sender.
   yield* Effect.sleep(untilThere)
   yield* execution.connection.renew
 })
@@ -97,8 +97,8 @@ const forge = Effect.fnUntraced(function* (
 })
 
 /**
- * Sends an event with a forged signature, in the kind of request that its carrier describes. This does not count as
- * sending the event.
+ * Sends an event with a forged signature. The operation's carrier (`by`) decides how the request is sent. The request
+ * does not count as sending the event.
  */
 export const forged = Effect.fnUntraced(function* (
   execution: Execution,

@@ -82,10 +82,10 @@ export interface Execution {
   readonly events: Array<SentEvent>
   readonly attempts: Array<Attempt>
   readonly shortfalls: Array<Shortfall>
-  /** This history's actions on the receiver, each with its operation. */
+  /** This history's actions on the receiver, each with the index of its operation. */
   readonly interventions: Map<Intervention, number>
   /**
-   * Number of requests that run in parallel with the history. As long as they keep their slots, no request can be sent
+   * Number of requests that run in parallel with the history. While they keep their slots, no request can be sent
    * alone.
    */
   beside: number
@@ -232,7 +232,7 @@ export const withInterventions = (trace: Trace, all: ReadonlyArray<Intervention>
 /** Maximum number of requests that doorhook has in flight to one integration. */
 export const maxInFlight = 10
 
-/** Maximum number of refused requests that are sent again alone in a run. */
+/** Maximum number of times in a run that a refused request is sent again alone. */
 const mostRepeats = 20
 
 /**
@@ -249,8 +249,8 @@ export class Slots extends Context.Service<
     /** Whether another refused request may still be sent again alone. Each call uses up one such repeat. */
     readonly mayRepeat: () => boolean
     /**
-     * Counts a request as in flight. `atOnce` returns the highest number of requests in flight since this one began,
-     * itself included.
+     * Counts a request as in flight while it is sent. `atOnce` returns the highest number of requests in flight since
+     * this request began, itself included.
      */
     readonly counted: <A, E, R>(send: (atOnce: () => number) => Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   }

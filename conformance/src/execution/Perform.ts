@@ -50,7 +50,7 @@ const sendEach = (
   op: number
 ): Doing => Effect.forEach(actors, (actor) => send(execution, actor, how, { op }), { discard: true })
 
-/** Waits for a time that the run's pace may shorten, and records how much was cut. */
+/** Waits for a time that the run's pace may shorten, and records a shortened wait. */
 const wait = (execution: Execution, { ms }: { readonly ms: number }, op: number): Effect.Effect<void> =>
   Effect.suspend(() => {
     const done = ms * execution.setting.pace
@@ -115,7 +115,8 @@ export interface Executed {
 }
 
 /**
- * After this many single attempts without an answer in time, a history ends early, because more would show nothing new.
+ * After this many `new` and `again` operations without an answer in time, a history ends early, because more attempts
+ * would show nothing new.
  */
 const lateUntilGivenUp = 3
 

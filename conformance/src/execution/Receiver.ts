@@ -21,8 +21,8 @@ const act = (hook: Effect.Effect<void, HookFailed> | null): Effect.Effect<void, 
   hook === null ? Effect.void : Effect.mapError(hook, unusable)
 
 /**
- * Calls a hook and waits until it has finished, even if the run is interrupted. A command broken off in the middle
- * might already have stopped the receiver.
+ * Calls a hook and waits until it has finished, even if the run is interrupted. A command that was interrupted might
+ * already have stopped the receiver.
  */
 const actWhole = (hook: Effect.Effect<void, HookFailed> | null): Effect.Effect<void, TargetUnusable> =>
   Effect.uninterruptible(act(hook))
@@ -30,7 +30,7 @@ const actWhole = (hook: Effect.Effect<void, HookFailed> | null): Effect.Effect<v
 /** The hook that stops the receiver. */
 type By = "kill" | "restart"
 
-/** What is recorded after the receiver was stopped: `unended` if nothing showed that it had stopped. */
+/** What is recorded after the hook that should stop the receiver: `unended` if nothing showed that it stopped. */
 type Seen = Pick<Intervention, "unended">
 
 /** Stops the receiver, then runs `ended`, and waits until the receiver is gone. */
@@ -132,7 +132,7 @@ export const killAmid = Effect.fnUntraced(function* (
   const { hooks, now, terms, urls } = execution.setting
   yield* execution.connection.renew
   const atOnce = Math.max(1, Math.min(workers, Math.floor(maxInFlight / copies)))
-  /** Completed when the time `after` begins. */
+  /** Completed at the event or acknowledgement from which `after` counts. */
   const counted = yield* Deferred.make<void>()
   const count = Deferred.succeed(counted, undefined)
   const cut = yield* Deferred.make<void>()

@@ -29,14 +29,14 @@ export interface AttemptOptions {
   readonly op: number
   readonly kind?: AttemptKind
   readonly raced?: boolean
-  /** Whether this counts as a first attempt of its event; by default, only the earliest one does. */
+  /** Whether this counts as a first attempt of its event; by default, only the earliest attempt counts. */
   readonly first?: boolean
   readonly endpoint?: URL
   /** How late the attempt was sent, in milliseconds after it was due. */
   readonly overdue?: number
   /** Sends only once, even if the receiver accepts no connection. */
   readonly once?: true
-  /** Takes no slot: `own` if the caller already has one, `beyond` to exceed the cap of ten. */
+  /** Takes no slot: `own` if the caller already has a slot, `beyond` to exceed the cap of ten requests in flight. */
   readonly slot?: "own" | "beyond"
 }
 
@@ -98,7 +98,7 @@ export const prepare = Effect.fnUntraced(function* (
   return yield* requestOf(execution, actor, variedBody(actor.created.filled, how), how)
 })
 
-/** Returns the exchange with its times counted from when it was due. */
+/** Returns the exchange with its times counted from when the request was due. */
 const overdueBy = (exchange: Exchange, overdue: number): Exchange =>
   exchange._tag === "Answered"
     ? { ...exchange, elapsed: exchange.elapsed + overdue, headers_elapsed: exchange.headers_elapsed + overdue }
@@ -186,8 +186,8 @@ const sendOver = (
           if (!isUnreached(exchanged.exchange)) break
           if (pause !== null) yield* Effect.sleep(pause)
           else if (setting.hooks.startsIt) {
-            // If the suite has started the receiver itself, waits until it is ready. Fails with the reason if it has
-            // ended.
+            // If the suite has started the receiver itself, waits until the receiver is ready. Fails if the receiver
+            // has ended.
             yield* Effect.mapError(setting.hooks.ready, ({ message }) => new TargetUnusable({ message }))
           } else return yield* unusable(about.endpoint ?? setting.urls[0], exchanged.exchange)
           exchanged = yield* send
@@ -235,8 +235,8 @@ const untilClosed = 40
  *
  * If the event is refused with 429 or 503 while other requests are in flight, it is sent again alone, and only that
  * attempt counts. This does not apply to copies sent at the same time. If a kept connection is reset without an answer,
- * the event is sent again over a new one, as a sender would do: the first request is recorded as `cut`, and the second
- * counts.
+ * the event is sent again over a new connection, as a sender would do. Then the first request is recorded as `cut`, and
+ * only the second counts.
  */
 export const send = Effect.fnUntraced(function* (
   execution: Execution,

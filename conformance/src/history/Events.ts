@@ -9,7 +9,10 @@ import { randomUUID } from "node:crypto"
 import { digestOf, exactDigestOf, object, string } from "./Json.ts"
 import type { Member } from "./Json.ts"
 
-/** Placeholders for values that are made when the event is sent. No JSON text begins with `@`. */
+/**
+ * Placeholders for values that are made when the event is created. They differ from all values, because no JSON text
+ * begins with `@`.
+ */
 export const placeholders = { id: "@id", longId: "@longId", guid: "@guid", now: "@now" } as const
 
 const Members: Schema.Codec<ReadonlyArray<Member>> = Schema.Array(Schema.Tuple([Schema.String, Schema.String]))
@@ -124,7 +127,7 @@ export const templates: Readonly<Record<string, EventTemplate>> = {
   [bindingOf(call)]: call
 }
 
-/** Returns plain events for these bindings in a typical mix, with more door events than calls. */
+/** Returns the plain events that these bindings select, with three access logs for each call; all if they select none. */
 export const plainEvents = (bindings: ReadonlyArray<string> | null): ReadonlyArray<EventTemplate> => {
   const usual = [accessLog, accessLog, call, accessLog]
   const bound = usual.filter((event) => bindings === null || bindings.includes(bindingOf(event)))
@@ -145,7 +148,7 @@ export interface CreatedEvent {
   readonly exactDigest: string | null
 }
 
-/** Values to use instead of new ones. */
+/** Values to use instead of generated values. */
 export interface EventValues {
   readonly webhookId?: string
   readonly dataId?: string
@@ -237,7 +240,7 @@ interface Fresh extends Identity {
 interface TwinKindRow {
   readonly words: string
   readonly count: number
-  /** Makes the ids of a pair; null if `createTwins` has to search for them. */
+  /** Makes the ids of a pair; null if `createTwins` has to search for ids. */
   readonly make: ((fresh: Fresh) => readonly [Identity, Identity]) | null
 }
 
@@ -314,7 +317,7 @@ export const twins = {
     { webhookId: `${webhookId}0`, dataId: `${dataId}0` }
   ]),
   // Ids without doorhook's prefix, so that they look like numbers.
-  leading_zero: pair("webhook-ids that are equal as numbers, or that differ in a leading zero", ({ dataId }) => [
+  leading_zero: pair("webhook-ids that differ only in a leading zero", ({ dataId }) => [
     { webhookId: dataId, dataId },
     { webhookId: `0${dataId}`, dataId: plus(1)(dataId) }
   ]),
@@ -331,8 +334,8 @@ export const twins = {
     count: 10,
     make: null
   },
-  same_data_id: near("another webhook-id, the same data.id", -1, plus(0)),
-  same_webhook_id: pair("another data.id, the same webhook-id", ({ dataId, webhookId }) => [
+  same_data_id: near("different webhook-ids and the same data.id", -1, plus(0)),
+  same_webhook_id: pair("different values of data.id and the same webhook-id", ({ dataId, webhookId }) => [
     { webhookId, dataId },
     { webhookId, dataId: plus(1)(dataId) }
   ])

@@ -19,7 +19,7 @@ export type History = typeof History.Type
  *
  * - `timing`: alone, so that deadlines can be judged.
  * - `state`: in parallel with others.
- * - `disturbed`: in parallel with others; comes later because a fault found here would spoil the cases above.
+ * - `disturbed`: in parallel with others; after `state`, because a fault found here would spoil the `state` cases.
  * - `blocking`: alone, because it may block the receiver for all others.
  * - `load`: alone.
  * - `operated`: alone; the receiver is stopped and started.
@@ -105,7 +105,8 @@ const adapted = (operation: Operation, bindings: ReadonlyArray<string>): Operati
 
 /**
  * Adapts a case to a receiver with these bindings; null if the case needs events that none of them selects. If no
- * bindings were declared (null), returns the case unchanged; events that no binding could select are then a SHOULD.
+ * bindings were declared (null), returns the case unchanged; a failure with an event that no binding could select is
+ * then a breach of a SHOULD.
  */
 export const forBindings = (one: Case, bindings: ReadonlyArray<string> | null): Case | null => {
   if (bindings === null) return one

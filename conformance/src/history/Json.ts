@@ -1,6 +1,7 @@
 /**
- * JSON as text, to keep numbers that doubles would round. Also the canonical form of JSON (RFC 8785), whose digest a
- * probe returns for stored data. Doesn't import Effect, because the bundled receivers load this module at each start.
+ * JSON as text, to keep numbers that doubles would round. This module also has the canonical form of JSON (RFC 8785): a
+ * probe returns the digest of this form for stored data. Doesn't import Effect, because the bundled receivers load this
+ * module at each start.
  */
 import { createHash } from "node:crypto"
 
@@ -120,10 +121,10 @@ export const parseExact = (text: string): unknown => {
   }
 }
 
-/** Whether a value of `parseExact` is a number. */
+/** Whether a value from `parseExact` is a number. */
 export const isExactNumber = (value: unknown): value is string => typeof value === "string" && value.startsWith(mark)
 
-/** Writes a value of `parseExact` as JSON text; in canonical form if `isCompared`. */
+/** Writes a value from `parseExact` as JSON text, in canonical form if `isCompared`. */
 export const exactText = (value: unknown, isCompared = false): string => {
   if (isExactNumber(value)) {
     const written = value.slice(mark.length)

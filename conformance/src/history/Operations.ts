@@ -51,7 +51,7 @@ interface Names {
 interface More<Op> {
   /** Number of new events that later operations can refer to; 0 by default. */
   events?(operation: Op): number
-  /** Whether a sequence of curl commands can do the same. */
+  /** Whether a sequence of curl commands can replace the operation. */
   readonly byCurl?: true
   /** Whether the operation stops the receiver, so that everything that is only in its memory is lost. */
   readonly endsReceiver?: true
@@ -125,7 +125,7 @@ const operations = {
   retry: kind("retry", { ref: Ref }, ({ ref }, { known }) => `${known(ref)} again, until it is acknowledged`, {
     byCurl: true
   }),
-  /** Every event of the history without an acknowledgement, sent again like `retry`. */
+  /** Every event of the history without an acknowledgement, sent again as in `retry`. */
   retry_open: kind("retry_open", {}, () => "every event without an acknowledgement again, until it is acknowledged", {
     byCurl: true,
     cost: () => ({ answers: 3, ms: 0 })
@@ -151,7 +151,7 @@ const operations = {
   ),
   /**
    * New events in sequence, each in several copies after some other events. The last bytes of all copies are sent in
-   * one turn.
+   * one turn of the event loop.
    */
   volleys: kind(
     "volleys",
@@ -290,7 +290,10 @@ const operations = {
       after: Schema.Finite,
       /** Counts `after` from the first acknowledgement instead. */
       from: Schema.optionalKey(Schema.Literal("acknowledgement")),
-      /** Number of copies of each event sent at the same time; 1 by default. Workers times copies is limited to ten. */
+      /**
+       * Number of copies of each event sent at the same time; 1 by default. All workers together have at most ten
+       * requests in flight.
+       */
       copies: Schema.optionalKey(Count)
     },
     ({ after, copies = 1, from, workers }) =>
@@ -355,7 +358,7 @@ export const isPlain = (operation: Operation): boolean => aboutOf(operation).isP
 export const costOf = (operation: Operation): { readonly answers: number; readonly ms: number } =>
   aboutOf(operation).cost?.(operation) ?? { answers: 1, ms: 0 }
 
-/** Returns SHOULD if one of the operations is a SHOULD. Such operations have separate cases. */
+/** Returns the strength of a history: SHOULD if the strength of any of its operations is SHOULD. */
 export const strengthOf = (ops: ReadonlyArray<Operation>): Strength =>
   ops.some((operation) => aboutOf(operation).strength?.(operation) === "SHOULD") ? "SHOULD" : "MUST"
 

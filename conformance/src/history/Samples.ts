@@ -1,7 +1,7 @@
 /**
- * Random events and cases, drawn from a seed to find what the hand-written cases miss. The same seed gives the same
- * cases for any selection of requirements. fast-check replays a failing case by its path and shrinks both operations
- * and values.
+ * Random events and cases, drawn from a seed to find faults that the hand-written cases miss. The same seed gives the
+ * same cases for any selection of requirements. fast-check replays a failing case by its path and shrinks both
+ * operations and values.
  *
  * Numbers are generated as text. A receiver may have good reasons to refuse control characters and lone surrogates in
  * texts, numbers beyond the range of a double, and members called `__proto__`, so these never occur.
@@ -264,7 +264,10 @@ export const duplicates = (title: string, runs: number): Samples => ({
   runs
 })
 
-/** Events of kinds that a binding can select. An event of any other kind would make the whole history a SHOULD. */
+/**
+ * Events of kinds that a binding can select. An event of any other kind would reduce the strength of the whole history
+ * to SHOULD.
+ */
 const events = fc.oneof(
   { weight: 4, arbitrary: ordinary },
   { weight: 1, arbitrary: odd },
@@ -334,7 +337,7 @@ export const randomRestarts: Samples = {
     .map(([before, end, after]) =>
       makeCase(
         "operated",
-        "a random history around a stop",
+        "a random history with a restart or a kill",
         ...before,
         end,
         ...after,

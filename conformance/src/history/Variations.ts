@@ -165,7 +165,9 @@ export interface Signed {
 export interface ForgeryKind {
   readonly words: string
   readonly strength: Strength
-  /** Changes the content to sign. The request gets all headers made for that content, or `only` the signature. */
+  /**
+   * Changes the content to sign. The request gets all headers made for the changed content, or `only` its signature.
+   */
   readonly signed?: (content: Signed, tolerance: number) => Partial<Signed>
   readonly only?: "signature"
   readonly without?: ReadonlyArray<string>
@@ -205,8 +207,8 @@ export const keyOf = (
 type How = Omit<ForgeryKind, "words" | "strength">
 const must = (words: string, how: How): ForgeryKind => ({ words, strength: "MUST", ...how })
 /**
- * Makes a forgery whose refusal is only a SHOULD: either only the owner of the secret could send it, or the interface
- * document sets no limit for it.
+ * Makes a forgery that a receiver only SHOULD refuse: either only the owner of the secret could send it, or the
+ * interface document sets no limit for it.
  */
 const should = (words: string, how: How): ForgeryKind => ({ words, strength: "SHOULD", ...how })
 

@@ -68,7 +68,7 @@ export const runHook = (name: string, command: string, env: Environment = {}): E
   )
 }
 
-/** Commands by hook; null if not given. */
+/** The command of each hook; null if its flag was not given. */
 export type HookCommands = Readonly<Record<"restart" | "kill" | "pause" | "resume" | "advance", string | null>>
 
 export const commandHooks = (commands: HookCommands, url: URL, readyUrl: URL | null): Hooks => {

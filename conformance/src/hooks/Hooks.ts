@@ -1,6 +1,6 @@
 /**
- * The hooks with which the suite operates a receiver. Hooks are the users' commands and code, and may have no effect.
- * So this module also checks from outside whether the receiver is ready after a start, or gone after a stop.
+ * The hooks with which the suite operates a receiver. Hooks are commands and code of users and may fail silently.
+ * Therefore this module also checks from outside whether the receiver is ready after a start, or gone after a stop.
  */
 import { Deferred, Effect, Fiber, Option, Schedule, Schema } from "effect"
 import type { Scope } from "effect"
@@ -58,9 +58,11 @@ const startPatience = 30_000
 const longestEnd = 5_000
 /** How long a port may still accept connections after the killed process's connections were closed, in milliseconds. */
 const longestPort = 250
-/** Timeout of a try, pause between tries, and pause between requests that check for a proxy, in milliseconds. */
+/** Timeout of one try to reach the receiver, in milliseconds. */
 const tryTimeout = 2_000
+/** Pause between tries, in milliseconds. */
 export const retryInterval = 20
+/** Pause between requests that check whether a proxy answers, in milliseconds. */
 const betweenQuestions = 50
 
 /** Whether something accepts connections at the host and port of the URL. */
@@ -133,8 +135,8 @@ const answeredFor = (url: URL): Effect.Effect<unknown> =>
  * - A proxy answers instead of the receiver.
  * - `cut`: a request was cut off.
  *
- * Returns an effect that waits for any of them, for `longestEnd` at most, and returns whether one happened. A killed
- * process may still accept connections for some moments and must not be mistaken for its successor.
+ * Returns an effect that waits for any of these signs, for `longestEnd` at most, and returns whether one appeared. A
+ * killed process may still accept connections for some moments and must not be mistaken for its successor.
  */
 export const watchEnd = Effect.fnUntraced(function* (
   url: URL,

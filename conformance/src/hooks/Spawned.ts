@@ -17,7 +17,7 @@ import type { Hooks } from "./Hooks.ts"
  * port of a stopped receiver.
  */
 const ports = { from: 10_100, to: 30_000 }
-/** Number of tries in that range before `freePort` takes any free port. */
+/** Number of tries in the range `ports` before `freePort` takes any free port. */
 const mostTries = 100
 
 /** Returns the port if it is free, else null. Returns any free port for 0. */
@@ -130,13 +130,13 @@ export const spawned = Effect.fnUntraced(function* (
 
   const failed = (): HookFailed => {
     const lines = complaint.trim().split("\n")
-    // The last line names the version for Node.js, and a stack frame for other platforms.
+    // The last line may not be the error: Node.js prints its version there, and other platforms print a stack frame.
     const why = lines.findLast((line) => /^\w*(?:error|exception)\b/i.test(line)) ?? lines.at(-1) ?? ""
     return new HookFailed({
       message: `--spawn ended${exit}: ${command}${why === "" ? "" : ` (${why})`}`,
       ...(portTaken.test(complaint)
         ? {}
-        : { down: `it ended before it was ready${why === "" ? ", without a word" : `: ${why}`}` })
+        : { down: `it ended before it was ready${why === "" ? ", without an error message" : `: ${why}`}` })
     })
   }
   const diedEarly = Effect.suspend(() => ended).pipe(Effect.andThen(Effect.suspend(() => Effect.fail(failed()))))

@@ -1,5 +1,5 @@
 /**
- * Requests that are not part of the test: to the probe, the control URL and the ready URL. Also connections that only
+ * Requests that are not part of the test (to the probe, the control URL and the ready URL), and connections that only
  * check whether something is listening.
  */
 import { UrlPolicy } from "@doorhook/core"

@@ -23,8 +23,8 @@ import { portOf } from "./Ask.ts"
 /** How one request is sent. */
 export interface Sending extends Form {
   /**
-   * Longest wait for the end of the answer, in milliseconds. Pauses in the request, and time during which the suite
-   * itself was stalled, are added.
+   * Longest wait for the end of the answer, in milliseconds. The suite adds the pauses in the request, and the time
+   * during which it was itself stalled.
    */
   readonly limit: number
   /**
@@ -276,7 +276,9 @@ const begin = (
   }
 }
 
-/** Opens a connection to the host of a URL. Closing the scope closes it. */
+/**
+ * Returns a connection to the host of a URL, which the first request opens. Closing the scope closes the connection.
+ */
 export const open = Effect.fnUntraced(function* (url: URL): Effect.fn.Return<Connection, never, Scope.Scope> {
   const clock = yield* Clock.Clock
   let idle: Line | null = null
@@ -362,8 +364,8 @@ const lull = 8
 const longestHold = patience + lull
 
 /**
- * Holds requests until all of them are sent except for the last byte. Then all last bytes are written in one turn of
- * the event loop, so that only the receiver decides their order.
+ * Holds requests until all of them are sent except for the last byte. Then writes all last bytes in one turn of the
+ * event loop, so that only the receiver decides their order.
  */
 export interface Barrier {
   /** Registers a request and the function that continues it. Requests continue in the order of `place`. */

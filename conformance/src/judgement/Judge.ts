@@ -27,8 +27,8 @@ type JudgeAttempt = (attempt: Attempt, index: number) => Finding | "good" | null
 
 /**
  * Judges attempt by attempt. One breach breaks the requirement for the trace; otherwise one undecided attempt leaves it
- * undecided. A wrong answer takes precedence over a late one, which may be an accident. If an attempt was crowded, only
- * its repeat is judged.
+ * undecided. A wrong answer takes precedence over a late answer, which may be an accident. If an attempt is marked as
+ * `crowded`, only its repeat is judged.
  */
 export const eachAttempt = (trace: Trace, none: string, judge: JudgeAttempt): Finding => {
   const good: Array<number> = []
@@ -314,8 +314,8 @@ export const eachEvent = (
 }
 
 /**
- * Whether the receiver may refuse an attempt because it may still be working on an earlier one: one timed out, and none
- * was acknowledged.
+ * Whether the receiver may refuse an attempt because it may still be working on an earlier attempt: an earlier attempt
+ * timed out, and none was acknowledged.
  */
 const mayStillRun = (earlier: ReadonlyArray<Attempt>, terms: Terms): boolean => {
   const answers = earlier.flatMap(({ exchange, kind }) => (kind === "delivery" ? [classify(exchange, terms)] : []))
@@ -335,9 +335,9 @@ export const everyAttempt: Judge = (trace, terms) =>
 const statusOf = ({ exchange }: Attempt): number | null => (exchange._tag === "Answered" ? exchange.status : null)
 
 /**
- * Requires that every further attempt of an event is acknowledged, whatever happened to the earlier ones. A duplicate
- * that fails like the first attempt is left to other requirements. A refusal is allowed while an earlier attempt may
- * still be running, and for copies sent at the same time.
+ * Requires that every further attempt of an event is acknowledged, whatever happened to the earlier ones. If a
+ * duplicate fails like the first attempt, the finding is undecided, because other requirements judge that failure. A
+ * refusal is allowed while an earlier attempt may still be running, and for copies sent at the same time.
  */
 export const everyDuplicate: Judge = (trace, terms) =>
   eachAttempt(trace, "no event was sent again", (attempt, index) => {

@@ -47,7 +47,7 @@ export const inWords = (terms: Terms): string => `${statusInWords(terms)} within
  */
 export const certainlyInTime = ({ deadline, guard }: Terms): number => deadline - Math.min(guard, deadline / 4)
 
-/** Returns how long the suite waits for an answer before it counts as late, in milliseconds. */
+/** Returns how long the suite waits before it counts an answer as late, in milliseconds. */
 export const patienceOf = ({ deadline, guard }: Terms): number => deadline + guard
 
 export type AnswerKind =

@@ -277,7 +277,7 @@ export const besideOthers =
   }
 
 /**
- * Calls `otherwise` for a copy that arrives while the first is being processed. Processing takes this many
+ * Calls `otherwise` for a copy that arrives while the first copy is being processed. Processing takes this many
  * milliseconds.
  */
 export const besideItself =

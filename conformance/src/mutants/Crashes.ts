@@ -34,7 +34,7 @@ const markThenAct =
     }
   })
 
-/** Gives another answer to the first event after a start. */
+/** Answers the first event after a start with `answer`, and acknowledges all others. */
 const first =
   (answer: () => Answer | Promise<Answer>): Change =>
   () => {
@@ -68,7 +68,7 @@ export const crashRows: Rows = {
   },
   "R-LATE-02": {
     "two-after-a-standstill": [
-      "Acts twice on an event that arrived twice while it was paused: both find the id unknown.",
+      "Acts twice on an event that arrived twice during a pause, because both copies find the id unknown.",
       checkThenAct(() => pause(25)),
       { level: 3 }
     ],
@@ -130,7 +130,10 @@ export const crashRows: Rows = {
         return { keep: async (...given) => buffer.push(given) > 0 }
       }
     ],
-    "copies-in-flight": ["Acknowledges a copy before the first is committed.", besideItself(60, async () => false)],
+    "copies-in-flight": [
+      "Acknowledges a copy before the first copy is committed.",
+      besideItself(60, async () => false)
+    ],
     "starts-empty": [
       "Keeps its database on a disk that a restart empties.",
       (_, { ledger }) => ({ start: () => ledger.database.exec("DELETE FROM doorhook_deliveries; DELETE FROM effects") })

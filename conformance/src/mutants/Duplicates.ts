@@ -99,7 +99,7 @@ const repeated: Rows = {
   },
   "R-DUP-04": {
     "check-then-act": [
-      "Checks whether it knows the id, and marks it a turn of the event loop later.",
+      "Checks whether it knows the id, and marks the id one turn of the event loop later.",
       checkThenAct(() => setImmediate()),
       { level: 2 }
     ],

@@ -182,7 +182,7 @@ export const weaknesses = (kills: ReadonlyArray<Kill>, requirements: ReadonlyArr
   }),
   ...requirements
     .filter((id) => !kills.some(({ fault, isKilled }) => isKilled && fault.requirement === id))
-    .map((id) => `${id} fails no faulty receiver written for it`)
+    .map((id) => `${id} detects no faulty receiver written for it`)
 ]
 
 /** Describes a result in one line. */

@@ -15,7 +15,7 @@ export interface RightReceiver {
   /** What the receiver does. */
   readonly does: string
   readonly change: Change
-  /** Settings that its author would declare. */
+  /** Settings that the receiver's author would give. */
   readonly said: Partial<Pick<Options, "binding" | "tolerance">>
   readonly profile: Profile | null
   /** Requirements that may end as WARN, because the receiver breaks a SHOULD. */

@@ -29,10 +29,13 @@ const replaced = (file: string): ProbeUnusable =>
 /** Maximum number of bytes to read at a time. */
 const mostAtOnce = 1_048_576
 
-/** Maximum number of bytes to keep of those read last. If the log has other bytes there, it was overwritten. */
+/**
+ * Maximum number of bytes to remember from the end of the part that was read. If these bytes of the log change, the log
+ * was overwritten.
+ */
 const mostKnown = 256
 
-/** Counts matches by id as the log grows. Reads only whole lines, because the last may be incomplete. */
+/** Counts matches by id as the log grows. Reads only whole lines, because the last line may be incomplete. */
 class Tail {
   readonly #file: string
   readonly #pattern: RegExp

@@ -1,6 +1,6 @@
 /**
  * The interface through which the suite observes what a receiver did: how often the effect of an event was committed.
- * Also the two probes that read one event at a time: a command and a URL.
+ * This module also has the two probes that read one event at a time: a command and a URL.
  */
 import { Effect, Predicate, Schedule, Schema } from "effect"
 import { spawn } from "node:child_process"

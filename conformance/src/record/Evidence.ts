@@ -21,12 +21,12 @@ export const suite = `doorhook-conformance/${version}`
 export const CaseRun = Schema.Struct({
   title: Schema.String,
   lane: Schema.Literals(lanes),
-  /** Whether the case ran alone. Only then do measured times count. */
+  /** Whether the case ran alone. Times that were measured in other cases don't count. */
   alone: Schema.Boolean,
   trace: Trace,
   /** Whether the case was executed to the end. False if the receiver became unreachable before the end. */
   whole: Schema.Boolean,
-  /** Whether the effects of the case were read. Also true without a probe. */
+  /** Whether the effects of the case were read; without a probe, always true. */
   settled: Schema.Boolean,
   /** Traces of further executions of the same case, which ran alone. */
   repeats: Schema.Array(Trace)
@@ -85,7 +85,7 @@ export const Evidence = Schema.Struct({
   /** The settings, without the values of queries in URLs. */
   options: Options,
   terms: Terms,
-  /** Needs that the run meets, except for the digest. */
+  /** The `Need`s that the run meets, without `digest`: only the probe's answers show whether it is met. */
   given: Schema.Array(Schema.String),
   /** Names of the hooks in reports. */
   hooks: Schema.Record(Schema.String, Schema.String),
@@ -176,7 +176,8 @@ export const memoryOf = ({ runs, terms }: Pick<Evidence, "runs" | "terms">): Mem
     // In the other lanes, duplicates follow too soon to count.
     if (!settled || (lane !== "aged" && lane !== "last")) continue
     const hasWaited = trace.history.ops.some(({ k }) => k === "age")
-    // A map keeps the last value of a key. In reverse order, that is the place of the first attempt.
+    // A map keeps the last value of a key. As the attempts are in reverse order, that is the index of the first
+    // attempt.
     const beginnings = new Map(trace.attempts.map(({ event }, index) => [event, index] as const).toReversed())
     const placesOfNew = [...beginnings.values()]
     for (const { attempts, last, most, shared, state } of storiesOf(trace, terms)) {

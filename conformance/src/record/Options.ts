@@ -113,7 +113,7 @@ export const rows = {
     "baseline",
     Schema.NullOr(Texts),
     null,
-    "Ids that are known to fail, one a line, or an earlier JSON report",
+    "Ids of requirements that are known to fail, one per line, or an earlier JSON report",
     { metavar: "FILE", repeats: false }
   ),
   seed: setting("seed", Schema.Int, 0, "The seed of random histories; the same seed gives the same histories"),

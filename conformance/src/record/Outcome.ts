@@ -28,9 +28,9 @@ export interface Plan {
   readonly sampled: ReadonlyArray<Drawn>
   /** Strengths of the cases, by the keys of their histories. */
   readonly strengths: ReadonlyMap<string, Strength>
-  /** An unmet need without which the requirement can't be tested; null if there is none. */
+  /** A need that the requirement can't be tested without and the run does not meet; null if there is none. */
   readonly missing: Need | null
-  /** An unmet need without which the requirement can't pass; null if there is none. */
+  /** A need that the requirement can't pass without and the run does not meet; null if there is none. */
   readonly unproven: Need | null
   /** The bindings, if they select none of the events that the requirement needs; else null. */
   readonly unsent: ReadonlyArray<string> | null
@@ -78,7 +78,7 @@ const planOf = (
   }
 }
 
-/** Returns the plans of all selected requirements, and of those whose profile was not requested. */
+/** Returns the plans of the selected requirements, and of requirements listed only because their profile was not requested. */
 export const plansOf = (options: Options, sight: ReadonlySet<Need>): ReadonlyArray<Plan> => {
   const { listed, selected } = select(options)
   return [...selected, ...listed].map((requirement) => planOf(requirement, options, sight))
@@ -157,7 +157,7 @@ const mayBeAccident = (finding: Finding, run: CaseRun): boolean =>
  *
  * The strength of a breach is the weakest of four strengths: of the requirement, the case, the operations
  * (`strengthOf`) and the finding. A late answer counts as an accident until a repeat, or another case that ran alone,
- * confirms it. The late answer is dropped only if other requests were in flight and a repeat passes alone.
+ * confirms it. The late answer is dropped only if the case did not run alone and a repeat, which runs alone, passes.
  */
 export const assess = (plan: Plan, run: CaseRun, others: ReadonlyArray<CaseRun>, terms: Terms): Assessment => {
   const { requirement } = plan

@@ -86,8 +86,9 @@ const stepBlocks = (requirement: ReportedRequirement): ReadonlyArray<StepBlock> 
   })
 }
 
-/** Maximum number of events whose effects are listed, and of differing members of stored data. */
+/** Maximum number of events whose effects are listed. */
 const mostEffects = 5
+/** Maximum number of differing members of stored data that are listed. */
 const mostMembers = 8
 
 const isNotable = ({ digestMatches, effects, most }: ReportedEffects): boolean =>

@@ -29,8 +29,9 @@ export const exitCodeOf = (report: Pick<Report, "ended" | "verdict">): number =>
   isUnusable(report) ? exitCodes.unusable : exitCodeByVerdict[report.verdict]
 
 /**
- * Returns the verdict of a run. Known failures do not fail the run, but a stale baseline does. A run that was stopped
- * early can't pass.
+ * Returns the verdict of a run. Failures in the baseline do not fail the run, but a requirement in the baseline that
+ * passed does. A run can't pass if it was interrupted, or if its receiver or probe became unusable. A run that only
+ * reached `--max-time` can.
  */
 export const verdictOf = (
   requirements: ReadonlyArray<ReportedRequirement>,
@@ -47,7 +48,7 @@ export const verdictOf = (
 /** Whether nothing could be sent. One reason then explains every untested requirement. */
 export const neverBegan = (report: Report): boolean => report.attempts === 0 && isUnusable(report)
 
-/** Whether a requirement fails the run. Known failures do not. */
+/** Whether a requirement fails the run. Failures in the baseline do not. */
 export const isFailure = ({ known, verdict }: Pick<ReportedRequirement, "known" | "verdict">): boolean =>
   verdict === "FAIL" && !known
 
@@ -187,8 +188,8 @@ export const explainRequirement = (requirement: ReportedRequirement): Explained 
 const order: ReadonlyArray<Verdict> = ["FAIL", "ERROR", "WARN", "INCONCLUSIVE", "NOT_OBSERVABLE"]
 
 /**
- * Maps the id of a requirement to the id of the cause under which it is shown. A cause is at least as severe as what it
- * causes. There are no cycles.
+ * Maps the id of a requirement to the id of the cause under which it is shown. The verdict of a cause is at least as
+ * severe. There are no cycles.
  */
 const parentsOf = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyMap<string, string> => {
   const byId = new Map(requirements.map((one) => [one.id, one]))

@@ -104,7 +104,7 @@ const probeOf = (evidence: Evidence): Calibration["probe"] => {
 
 type Seen = Pick<Evidence, "calibration" | "given" | "hooks" | "options" | "repeatable">
 
-/** Names what meets each need in this run. */
+/** Says for each need of the requirements what meets it in this run, such as a probe or a hook. */
 const howOf = ({ calibration, hooks, options }: Seen): Readonly<Record<Need, string>> => ({
   effects:
     calibration === null ? `the probe ${options.probe ?? ""}` : `the ${calibration.kind} probe ${calibration.name}`,
@@ -118,7 +118,7 @@ const howOf = ({ calibration, hooks, options }: Seen): Readonly<Record<Need, str
   rate: `${options.peakRate ?? 0} events a second`
 })
 
-/** Lists what the suite could and could not see and do in a run, with the means for it. */
+/** Lists what the suite could and could not observe and control in a run, with the means used or the missing flags. */
 export const observabilityOf = (evidence: Seen): Report["observability"] => {
   const { hooks, repeatable } = evidence
   const sight = sightOf(evidence)
@@ -263,8 +263,8 @@ const isPresupposed = ({ decisive, requirement }: Outcome, cause: Outcome): bool
 
 /**
  * Returns the ids of the broken requirements that probably caused a failure. If the basic requirement for its symptom
- * is broken, returns only that one. Otherwise returns presupposed requirements, and those broken by the same kind of
- * history. Affects the order in reports, not the verdicts.
+ * is broken, returns only that one. Otherwise returns presupposed requirements, and requirements that the same kind of
+ * history breaks. The result affects the order in reports, not the verdicts.
  */
 export const causesOf = (outcome: Outcome, all: ReadonlyArray<Outcome>): ReadonlyArray<Requirement["id"]> => {
   if (!isBroken(outcome)) return []
@@ -320,7 +320,7 @@ const onTime = (outcomes: ReadonlyArray<Outcome>, { maxTime }: Options): Readonl
     ),
     ...unless(
       short.length === 0,
-      `${idsOf(short)} passed, but --max-time ${span} cut some of their cases short. Each requirement lists which, and by how much.`
+      `${idsOf(short)} passed, but --max-time ${span} cut some of their cases short. The report lists these cases with each requirement.`
     )
   ]
 }

@@ -122,7 +122,7 @@ const Calibration = Schema.Struct({
     Schema.Struct({
       kind: Schema.Literals(probeKinds),
       name: Schema.String,
-      /** Control readings; null if the run did not get that far. */
+      /** Readings for an event that was never sent, for one event and for two; null if the run ended before. */
       neverSent: Schema.NullOr(Control),
       one: Schema.NullOr(Control),
       two: Schema.NullOr(Control),
@@ -138,7 +138,9 @@ const Calibration = Schema.Struct({
 })
 export type Calibration = typeof Calibration.Type
 
-/** Something that the suite could or could not see or do in this run, with the means for it. */
+/**
+ * Something that the suite could or could not observe or control in this run, with the means used or the missing flags.
+ */
 const Observation = Schema.Struct({
   what: Schema.String,
   available: Schema.Boolean,

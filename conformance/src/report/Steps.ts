@@ -135,7 +135,10 @@ const doneBesides = (decisive: Decisive, follows: boolean): ReadonlyArray<string
   })
 }
 
-/** Returns the history step by step. If the failure follows from another, leaves out the actions of other cases. */
+/**
+ * Returns the history step by step. If another failure probably caused this failure, leaves out the actions of other
+ * cases.
+ */
 export const stepsOf = (decisive: Decisive, follows: boolean): ReadonlyArray<Step> => {
   const { trace } = decisive
   const words = inWords(trace.history.ops)
@@ -230,7 +233,7 @@ const howOf = (op: Operation | undefined): ReadonlyArray<Variation> => (op !== u
 /** Whether a request is signed. Reports leave signatures out, so no command can repeat such a request. */
 const isSigned = ({ request: { headers } }: Attempt): boolean => (headers[Signature.headerNames.signature] ?? "") !== ""
 
-/** Whether an operation sends in a way that curl can't repeat. */
+/** Whether an operation sends a forged request in a form that curl can't repeat. */
 const isBeyondCurl = (op: Operation | undefined): boolean => op !== undefined && "by" in op && op.by !== "plain"
 
 /**

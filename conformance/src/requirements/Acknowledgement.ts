@@ -83,7 +83,7 @@ const timeCases: ReadonlyArray<Case> = [
   at(call, "2031-01-01T00:00:00Z", "from years in the future")
 ]
 
-const samples = single("timing", "events of a day", ordinary, 8)
+const samples = single("timing", "random ordinary events", ordinary, 8)
 
 const inTimeShare = 0.999
 

@@ -62,8 +62,8 @@ export interface SelectionOptions {
 }
 
 /**
- * Selects the requirements of this level or lower that need no profile, or a profile in `profile`. Keeps only those in
- * `only`, if any are named, and leaves out those in `skip`.
+ * Selects the requirements of this level or lower that need no profile, or a profile in `profile`. If `only` is not
+ * empty, keeps only the requirements that it names. Leaves out the requirements that `skip` names.
  */
 export const select = ({ level, only, profile: profiles, skip }: SelectionOptions): Selection => {
   const wanted = entriesOf(only)
@@ -122,7 +122,7 @@ export const outOfReach = (asked: SelectionOptions): ReadonlyArray<string> => {
     .map((requirement) => `${requirement.id} (${lackingFor(asked, requirement)})`)
 }
 
-/** Says why nothing is selected, and what would change that. */
+/** Says why no requirement is selected, and which flags would select one. */
 export const whyNothing = (asked: SelectionOptions): string => {
   const { only } = asked
   const { skipped } = select(asked)
@@ -133,7 +133,7 @@ export const whyNothing = (asked: SelectionOptions): string => {
   if (wants.length === 0) {
     return `Nothing was tested: no requirement is called ${entriesOf(only).join(" or ")}. The ids are ${ids()}.`
   }
-  return `Nothing was tested: this run does not include what --only names. It needs more: ${wants.join(", ")}.`
+  return `Nothing was tested: this run does not include the requirements that --only names. They need more: ${wants.join(", ")}.`
 }
 
 /** Lists every id, for a message about an unknown id. */

@@ -133,19 +133,20 @@ const values = (title: string, because: string, ...events: ReadonlyArray<Unusual
   because
 })
 
-const people = "People have names in every script. Each such event would be refused for days, or stored incorrectly."
+const people =
+  "People have names in every script. A receiver that can't handle them refuses such events for days, or stores them incorrectly."
 
 const oddValues: ReadonlyArray<Case> = [
   values(
     "access logs with image_url null or absent",
-    "Not every door has a camera. Each such event would be refused for days.",
+    "Not every door has a camera. A receiver that refuses such an event gets it again for days.",
     [withMember(accessLog, "image_url", "null"), "image_url null"],
     [withoutMember(accessLog, "image_url"), "without image_url"],
     [withMember(accessLog, "image_url", string("")), "an empty image_url"]
   ),
   values(
     "calls with unit and image_url null or absent",
-    "Not every panel has a camera, and not every call is for a unit. Each such event would be refused for days.",
+    "Not every panel has a camera, and not every call is for a unit. A receiver that refuses such an event gets it again for days.",
     [withMember(withMember(call, "unit", "null"), "image_url", "null"), "unit and image_url null"],
     [withoutMember(withoutMember(call, "unit"), "image_url"), "without unit and image_url"]
   ),
@@ -169,7 +170,7 @@ const oddValues: ReadonlyArray<Case> = [
     [named(string("line one\nline two\r\nline three\ttab")), "a name with line breaks and a tab"]
   ),
   values(
-    "names that look like something else",
+    "names that look like numbers, null or true",
     "A string stays a string, whatever it looks like. A receiver that turns it into a number, a date or null stores something else.",
     [named(string("")), "an empty name"],
     [named(string("007")), "a name of digits with leading zeros"],
@@ -181,7 +182,7 @@ const oddValues: ReadonlyArray<Case> = [
   ),
   values(
     "long texts",
-    "Names and image URLs can be longer than a database column that fits the usual ones. Each such event would be refused for days, or its texts cut.",
+    "Names and image URLs can be too long for a database column that fits usual texts. A receiver with such a column refuses the event for days, or cuts its texts.",
     [named(string("n".repeat(maxNameLength))), `a name of ${maxNameLength} characters`],
     [named(string("\u{1f511}".repeat(maxNameLength))), `a name of ${maxNameLength} characters of four bytes`],
     [
@@ -191,7 +192,7 @@ const oddValues: ReadonlyArray<Case> = [
   ),
   values(
     "large ids of access logs",
-    "Ids outgrow 32 bits one day. From then on every event would be refused, or stored under another id.",
+    "Some day, new ids no longer fit into 32 bits. From then on, a receiver with 32-bit ids refuses every event, or stores it under another id.",
     [withMember(accessLog, "id", placeholders.longId), "an id beyond 32 bits"],
     [withMember(accessLog, "access_point", "4294967301"), "an access point beyond 32 bits"],
     [withMember(accessLog, "access_point", "9007199254740991"), "an access point of 2^53 - 1"],
@@ -211,13 +212,13 @@ const oddValues: ReadonlyArray<Case> = [
   ),
   values(
     "values that the interface does not list",
-    "The interface lists only examples of these values, and hosts have others. Each such event would be refused for days.",
+    "The interface lists only examples of these values, and hosts have others. A receiver that refuses such an event gets it again for days.",
     [withMember(accessLog, "entry_method", string("face_recognition_v2")), "another entry_method"],
     [withMember(accessLog, "release_status", string("Denied: anti-passback")), "another release_status"]
   ),
   values(
     "values of calls that the interface does not list",
-    "The interface lists only examples of these values, and hosts have others. Each such event would be refused for days.",
+    "The interface lists only examples of these values, and hosts have others. A receiver that refuses such an event gets it again for days.",
     [withMember(call, "notification_type", string("maintenance_request")), "another notification_type"],
     [withMember(call, "status", string("forwarded_to_concierge")), "another status"]
   ),
@@ -243,7 +244,7 @@ const limits: ReadonlyArray<Case> = only("SHOULD", [
   values("a name with U+0000, escaped", limit, [named('"Dana\\u0000Whitfield"'), "a name with U+0000, escaped"]),
   values(
     "times in other forms of ISO 8601",
-    "The same moment in another form is a different string. So what is later shown, exported or compared is not what the controller sent.",
+    "The same moment in another form is a different string. A receiver that stores another form later shows, exports or compares a time that the controller did not send.",
     ...["2026-03-02T08:00:00Z", "2026-03-02T08:00:00.123456Z", "2026-03-02T08:00:00+00:00"].map((time): Unusual => [
       withMember(accessLog, "logged_at", string(time)),
       `logged_at ${time}`
@@ -252,7 +253,10 @@ const limits: ReadonlyArray<Case> = only("SHOULD", [
   ...each(longNumber, manyDigits).map((one) => ({ ...one, because: limit }))
 ])
 
-/** Requires the right answer, and the right stored data if the probe shows it. */
+/**
+ * Requires that first attempts are acknowledged and that the stored data, if the probe gives its digest, is what was
+ * sent.
+ */
 const answeredAndStored: Judge = (trace, terms) => {
   // R-ACK-01 judges whether ordinary events are acknowledged.
   const isOrdinary = trace.effects.length > 0 && trace.history.ops.every(({ k }) => k === "filler")
@@ -277,7 +281,7 @@ export const contentRequirements: ReadonlyArray<Requirement> = [
       "An event is acknowledged and stored as sent with null or absent optional members, empty and long texts, and texts of any script.",
     source: "interface document, section 2.3; RFC 8259, sections 7 and 8.1",
     because:
-      "People have names in every script, and not every door has a camera: each such event would be refused for days.",
+      "People have names in every script, and not every door has a camera. A receiver that refuses such an event gets it again for days.",
     expected: (terms) =>
       `an event with such values is answered with ${inWords(terms)}, and what is stored is what was sent`,
     provenBy: ["digest"],

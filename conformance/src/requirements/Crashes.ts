@@ -26,12 +26,12 @@ import type { Requirement } from "./Requirement.ts"
 
 const crash = (after: number, workers: number, event: EventTemplate = accessLog, copies = 1): Case =>
   operated(
-    `killed ${after} ms into traffic of ${workers} workers, ${event.resource_type}${copies > 1 ? `, each ${copies} times at once` : ""}`,
+    `killed ${after} ms after the first event of ${workers} workers' traffic, ${event.resource_type}${copies > 1 ? `, each ${copies} times at once` : ""}`,
     { k: "kill_amid", event, workers, after, ...(copies > 1 ? { copies } : {}) },
     retryOpen
   )
 
-/** Milliseconds from an acknowledgement to the kill. A background write has hardly begun by then. */
+/** Milliseconds from an acknowledgement to the kill: so few that a write in the background has hardly begun. */
 const soon = 5
 
 /**
@@ -54,7 +54,7 @@ const crashes: ReadonlyArray<Case> = [
 ]
 const crashesFurther: ReadonlyArray<Case> = [crash(5, 8), crash(90, 4), crash(40, 5, accessLog, 2)]
 
-/** A graceful restart must not lose more than a crash. But it may stop a worker that still has a queue. */
+/** A graceful restart, which may stop a worker that still has a queue, must not lose more than a crash. */
 const restartAfterAnswers = operated("restarted right after acknowledgements", newLog, newCall, newLog, restart)
 
 const endings = ({ interventions }: Trace) =>
@@ -166,7 +166,7 @@ export const crashRequirements: ReadonlyArray<Requirement> = [
       "A receiver that reports ready and then needs too long for the first event receives it twice after every deployment.",
     expected: (terms) => `the first event after the receiver is ready is answered with ${inWords(terms)}`,
     needs: ["stop"],
-    given: [operated("a door right after a start", restart, newLog, newCall)],
+    given: [operated("an access log right after a start", restart, newLog, newCall)],
     further: [operated("a call right after a start", restart, newCall, newLog)],
     judge: all(afterRestart, statusInTime, completeAnswers, startsAgain)
   })

@@ -64,7 +64,7 @@ const repeatedFurther: ReadonlyArray<Case> = [
   state("the same request twice", newLog, again(0, [])),
   state("a retry with other whitespace", newLog, retryOf(0, "reencoded")),
   state("eight retries, each over a new connection", newLog, ...times(8, overNew)),
-  state("a retry between two others", newLog, newLog, retryOf(0), retryOf(1), retryOf(0)),
+  state("a retry of another event between two retries", newLog, newLog, retryOf(0), retryOf(1), retryOf(0)),
   state("several retries at once", newLog, raceAgain(0, 3)),
   quietCase
 ]
@@ -89,7 +89,7 @@ const ways: ReadonlyArray<readonly [title: string, how: ReadonlyArray<Variation>
 
 const everyWay = (event: EventTemplate): Case =>
   state(
-    `${event.resource_type}: again in every form, one after the other`,
+    `${event.resource_type}: sent again in every form, one form after the other`,
     newEvent(event),
     ...ways.map(([, how]) => again(0, how))
   )
@@ -170,7 +170,7 @@ export const duplicateRequirements: ReadonlyArray<Requirement> = [
       `every repeated attempt is answered with ${inWords(terms)}; of several at once some may be refused (R-DUP-04)`,
     given: repeated,
     further: repeatedFurther,
-    sampled: duplicates("events that come again among others", 6),
+    sampled: duplicates("events that are sent again among other events", 6),
     judge: everyDuplicate
   }),
   requirement("R-DUP-02", 2, {
@@ -190,19 +190,23 @@ export const duplicateRequirements: ReadonlyArray<Requirement> = [
     statement: "A duplicate is recognised by its id, not by its bytes, headers or connection.",
     source: "interface document, section 6, rule 4; Standard Webhooks, webhook-id",
     because:
-      "A retry has another attempt number, timestamp and signature, and may use another connection. A proxy may change the rest.",
+      "A retry has another attempt number, timestamp and signature, and may use another connection. A proxy may also change the other headers and the form of the body.",
     expected: () => "one effect when the attempts of an event differ in anything but its ids",
     needs: ["effects"],
     given: [
       everyWay(accessLog),
       everyWay(call),
-      state("the first attempt stamped a minute before the retry", newEvent(accessLog, ["aged"]), retryOf(0)),
-      state("other whitespace first, then plain", newEvent(accessLog, ["reencoded"]), retryOf(0))
+      state(
+        "an access log whose first attempt has a timestamp more than a minute old",
+        newEvent(accessLog, ["aged"]),
+        retryOf(0)
+      ),
+      state("other whitespace in the first attempt than in the retry", newEvent(accessLog, ["reencoded"]), retryOf(0))
     ],
     further: [
-      state("a call whose first attempt was stamped a minute before", newEvent(call, ["aged"]), retryOf(0)),
+      state("a call whose first attempt has a timestamp more than a minute old", newEvent(call, ["aged"]), retryOf(0)),
       ...[accessLog, call].flatMap((event) =>
-        ways.map(([title, how]) => state(`${event.resource_type}: again ${title}`, newEvent(event), again(0, how)))
+        ways.map(([title, how]) => state(`${event.resource_type}: sent again ${title}`, newEvent(event), again(0, how)))
       )
     ],
     givenFor: {
@@ -217,7 +221,7 @@ export const duplicateRequirements: ReadonlyArray<Requirement> = [
     because: symptoms.doubled_at_once,
     becauses: {
       duplicate_refused: symptoms.duplicate_refused,
-      lost: "Copies that meet may both fail. A receiver that still answers one of them with 200 loses the event."
+      lost: "Copies that arrive together may all fail. A receiver that answers one of them with 200 loses the event."
     },
     expected: (terms) =>
       `every copy is answered in time, the retry after them with ${inWords(terms)}, and the probe counts one effect`,
@@ -226,10 +230,10 @@ export const duplicateRequirements: ReadonlyArray<Requirement> = [
       races(accessLog, 2),
       races(call, 4),
       races(accessLog, 10),
-      state("10 copies of a known event at once", newLog, raceAgain(0, 10), retried(0)),
-      state("two races for one event", raceNew(accessLog, 8), raceAgain(0, 8), retried(0)),
+      state("10 copies of an earlier event at once", newLog, raceAgain(0, 10), retried(0)),
+      state("8 copies of an event at once, then 8 more", raceNew(accessLog, 8), raceAgain(0, 8), retried(0)),
       state(
-        "races for two events, crosswise",
+        "copies of two events at once, then more copies of both",
         raceNew(accessLog, 3),
         raceNew(call, 3),
         raceAgain(0, 3),
@@ -239,11 +243,11 @@ export const duplicateRequirements: ReadonlyArray<Requirement> = [
       )
     ],
     further: [races(call, 2), ...[3, 8].flatMap((copies) => [races(accessLog, copies), races(call, copies)])],
-    // Counting the events sent ahead of the copies, these cases stay within doorhook's limit of requests in flight to
+    // Even with the events sent ahead of the copies, these cases stay within doorhook's limit of requests in flight to
     // one integration.
     givenWithEffects: [
-      makeCase("load", "races to the last byte, 6 copies each", volleys(call, 6, 12)),
-      makeCase("load", "races to the last byte, 2 copies each", volleys(accessLog, 2, 12))
+      makeCase("load", "events in 6 copies each that end at the same moment", volleys(call, 6, 12)),
+      makeCase("load", "events in 2 copies each that end at the same moment", volleys(accessLog, 2, 12))
     ],
     judge: all(copiesAnswered, lastAttempts, exactlyOnce)
   }),
@@ -253,12 +257,28 @@ export const duplicateRequirements: ReadonlyArray<Requirement> = [
     because:
       "A retry may come days after the first attempt. A memory of the last thousand ids, or of the last minute, has lost the id by then.",
     expected: () =>
-      `one effect for an event that is sent again after up to ${manyOthers} others, or ${secondRetry / 1_000} seconds later`,
+      `one effect for an event that is sent again after up to ${manyOthers} other events, or ${secondRetry / 1_000} seconds later`,
     needs: ["effects"],
     given: [
-      state("again after 40 others", newLog, filler(40), retryOf(0)),
-      makeCase("last", "again after thousands of others", newLog, newCall, newLog, filler(manyOthers), retryAll),
-      makeCase("aged", "again at the second retry", newLog, newCall, newLog, { k: "age", ms: secondRetry }, retryAll)
+      state("a retry after 40 other events", newLog, filler(40), retryOf(0)),
+      makeCase(
+        "last",
+        "retries after thousands of other events",
+        newLog,
+        newCall,
+        newLog,
+        filler(manyOthers),
+        retryAll
+      ),
+      makeCase(
+        "aged",
+        "retries after the delay of the second retry",
+        newLog,
+        newCall,
+        newLog,
+        { k: "age", ms: secondRetry },
+        retryAll
+      )
     ],
     judge: exactlyOnce
   }),
@@ -268,14 +288,14 @@ export const duplicateRequirements: ReadonlyArray<Requirement> = [
     statement: "A duplicate is recognised for as long as the sender may retry the event.",
     source: "interface document, section 6, rule 4; the retry schedule in docs/decisions.md",
     because:
-      "An access log is retried for about three days. A receiver with a shorter memory handles the last retries again; one that refuses old events never acknowledges them.",
+      "An access log is retried for about three days. A receiver with a shorter memory handles the last retries again; a receiver that refuses old events never acknowledges these retries.",
     expected: (terms) =>
       `an event that is sent again ${Math.round(horizon / hour)} hours later is answered with ${inWords(terms)} and has one effect`,
     needs: ["effects", "advance"],
     given: [
-      clockMoved(10 * 60_000, "again after ten minutes"),
-      clockMoved(25 * hour, "again after a day"),
-      clockMoved(Math.ceil(horizon), "again at the last retry")
+      clockMoved(10 * 60_000, "retries after ten minutes"),
+      clockMoved(25 * hour, "retries after 25 hours"),
+      clockMoved(Math.ceil(horizon), "retries after the delay of the last retry")
     ],
     judge: all(lastAttempts, exactlyOnce)
   }),
@@ -289,10 +309,12 @@ export const duplicateRequirements: ReadonlyArray<Requirement> = [
     needs: ["effects"],
     provenBy: ["digest"],
     given: [
-      state("an access log again with another name", newLog, retryOf(0, "changed")),
-      state("a call again with another status", newCall, retryOf(0, "changed"))
+      state("an access log, then a retry with another name", newLog, retryOf(0, "changed")),
+      state("a call, then a retry with another status", newCall, retryOf(0, "changed"))
     ],
-    further: [state("another name, then the first again", newLog, retryOf(0, "changed"), retryOf(0))],
+    further: [
+      state("a retry with another name, then a retry with the first name", newLog, retryOf(0, "changed"), retryOf(0))
+    ],
     judge: all(everyAttempt, atMostOnce, firstStays)
   }),
   requirement("R-DUP-08", 2, {
@@ -362,7 +384,7 @@ export const identityRequirements: ReadonlyArray<Requirement> = [
       alike("prefix", call),
       alike("punctuation", call),
       alike("leading_zero", call),
-      // Last, because finding ids with equal hashes takes long and another case may fail first.
+      // This case is last, because finding ids with equal hashes takes long and another case may fail first.
       alike("same_hash_32", accessLog, "disturbed")
     ],
     givenFor: {

@@ -80,7 +80,7 @@ export const httpRequirements: ReadonlyArray<Requirement> = [
     statement: "An event is acknowledged when its body comes in chunks, without a length.",
     source: "RFC 9112, section 7.1",
     because:
-      "Proxies re-frame requests. A receiver that insists on content-length (411) gets nothing through them. One that reads a body without a length as empty loses the event.",
+      "Proxies re-frame requests. A receiver that insists on content-length (411) gets nothing through them. A receiver that reads a body without a length as empty loses the event.",
     expected: (terms) => `an event sent in chunks is answered with ${inWords(terms)}`,
     given: [sent("in chunks", accessLog, "chunked"), sent("in chunks", call, "chunked")],
     judge: everyAttempt
@@ -116,7 +116,7 @@ export const httpRequirements: ReadonlyArray<Requirement> = [
     statement: "An event is acknowledged whatever the case of its header names.",
     source: "RFC 9110, section 5.1",
     because:
-      "Header names are case-insensitive, and a proxy may change their case. A receiver that looks for one spelling then finds no id.",
+      "Header names are case-insensitive, and a proxy may change their case. A receiver that looks for only one spelling may find no id.",
     expected: (terms) => `an event with header names in upper or title case is answered with ${inWords(terms)}`,
     given: [
       twice("with header names in upper case", accessLog, "upper_headers"),
@@ -184,7 +184,7 @@ export const httpRequirements: ReadonlyArray<Requirement> = [
     further: [
       ...[11, 17, 33, 129, 200].map(large),
       state("100 KiB in a list", newEvent(longList(100, call))),
-      state("256 KiB, then a small one", newEvent(longText(256, accessLog)), newCall)
+      state("256 KiB, then a small event", newEvent(longText(256, accessLog)), newCall)
     ],
     judge: everyAttempt
   }),
@@ -192,7 +192,7 @@ export const httpRequirements: ReadonlyArray<Requirement> = [
     statement: "Requests that stop, are broken off or hold no event do not block other requests.",
     source: "RFC 9112, section 8; RFC 8259, section 2",
     because:
-      "A handler that waits forever for the rest of a body holds a worker, a lock or a transaction. One that throws on an unreadable body may end its process. After enough such requests, the receiver no longer answers.",
+      "A handler that waits forever for the rest of a body holds a worker, a lock or a transaction. A handler that throws on an unreadable body may end its process. After enough such requests, the receiver no longer answers.",
     expected: (terms) => `events after many broken requests are answered with ${inWords(terms)}`,
     given: [
       disturbed(
@@ -210,7 +210,7 @@ export const httpRequirements: ReadonlyArray<Requirement> = [
     further: [
       disturbed("events after eight broken requests", storm(8, 50), newLog, newCall),
       disturbed(
-        "events after broken requests again and again",
+        "events between bursts of broken requests",
         storm(8, 10),
         newCall,
         storm(8, 70),
@@ -258,7 +258,7 @@ export const methodRequirements: ReadonlyArray<Requirement> = [
       lost: "A request that only mentions an event must not make the event a duplicate: it would be acknowledged and dropped."
     },
     expected: (terms) =>
-      `such a request has no effect; the POST after it is answered with ${inWords(terms)} and has one`,
+      `such a request has no effect; the POST after it is answered with ${inWords(terms)} and has one effect`,
     provenBy: ["effects"],
     given: [neverSent("GET"), ...methods.flatMap((method) => [withBody(method), aroundPost(method)])],
     further: [neverSent("HEAD"), neverSent("OPTIONS")],

@@ -1,6 +1,7 @@
 /**
- * R-LOS: acknowledged events have their effect, failures leave nothing behind, and only what was sent has an effect.
- * R-LATE: lost or late answers, and the attempts that follow. R-ORD: events arrive in any order.
+ * R-LOS: acknowledged events have their effect, failed attempts do not prevent the effect of a retry, and events that
+ * were never sent have no effect. R-LATE: lost or late answers, and the attempts that follow. R-ORD: events arrive in
+ * any order.
  */
 import type { Trace } from "../evidence/Trace.ts"
 import { accessLog, call, noted, withMember } from "../history/Events.ts"
@@ -48,7 +49,7 @@ const neverWhole = (percent: number): Case =>
 const noEvent = (kind: Malformation): Case =>
   disturbed(`an event ${malformationInWords(kind)}`, malformed(accessLog, kind))
 
-/** Requires one effect after the retry. A receiver that acknowledged the malformed event owes no effect. */
+/** Requires one effect after the retry, unless the receiver acknowledged the malformed event. */
 const oneUnlessMalformedAccepted = (trace: Trace, terms: Terms): Finding => {
   const isOwed = trace.attempts.every(
     ({ exchange, kind }) => kind !== "malformed" || exchange._tag === "Failed" || exchange.status >= 300
@@ -75,7 +76,7 @@ export const lossRequirements: ReadonlyArray<Requirement> = [
       "A receiver that records an id before it has handled the event takes the retry of a failed attempt for a duplicate, acknowledges it and drops it.",
     becauses: {
       unacknowledged:
-        "A receiver that refuses an event because an earlier attempt broke refuses every retry, too. The event is given up after days.",
+        "A receiver that refuses an event because an earlier attempt broke refuses every retry, too. The sender gives the event up after days.",
       duplicate_refused: symptoms.duplicate_refused,
       doubled: unrecorded
     },
@@ -92,7 +93,7 @@ export const lossRequirements: ReadonlyArray<Requirement> = [
         retried(0)
       ),
       disturbed(
-        "broken off in the body, then gone before the answer",
+        "broken off in the body, then closed before the answer",
         cutNew(call, inBody(50)),
         cutAgain(0, inAnswer(0)),
         retried(0)
@@ -100,7 +101,7 @@ export const lossRequirements: ReadonlyArray<Requirement> = [
       disturbed("a malformed attempt first", malformed(accessLog, "truncated"), retried(0))
     ],
     further: [
-      disturbed("gone before the answer", cutNew(accessLog, inAnswer(0)), retried(0)),
+      disturbed("connection closed before the answer", cutNew(accessLog, inAnswer(0)), retried(0)),
       ...[0, 25, 75, 99].map((percent) => brokenOff(accessLog, percent)),
       ...[0, 25, 50, 75].map((percent) => brokenOff(call, percent))
     ],
@@ -131,7 +132,7 @@ export const lossRequirements: ReadonlyArray<Requirement> = [
 
 const givenUp = (event: EventTemplate, share: number): Case =>
   disturbed(
-    `${event.resource_type} given up ${share * 100} % into the wait`,
+    `${event.resource_type} given up after ${share * 100} % of the usual answer time`,
     cutNew(event, inAnswer(share)),
     retried(0)
   )
@@ -143,7 +144,7 @@ export const lateRequirements: ReadonlyArray<Requirement> = [
     because:
       "Networks fail after the work is done and before the answer arrives. The sender then sends the event again. A receiver that refuses the retry gets further retries for days.",
     becauses: {
-      lost: "Networks fail before the answer arrives. If the work is rolled back because the client hung up, but the id stays recorded, the event is lost.",
+      lost: "Networks fail before the answer arrives. If the receiver rolls its work back because the sender hung up, but keeps the id, the event is lost.",
       doubled: unrecorded
     },
     expected: (terms) => `the retry is answered with ${inWords(terms)}, and there is one effect`,
@@ -159,7 +160,7 @@ export const lateRequirements: ReadonlyArray<Requirement> = [
         cutAgain(0, inAnswer(1)),
         retried(0)
       ),
-      disturbed("the answer to a duplicate lost", newCall, cutAgain(0, inAnswer(0.3)), retried(0)),
+      disturbed("the answer to a duplicate is lost", newCall, cutAgain(0, inAnswer(0.3)), retried(0)),
       {
         ...disturbed(
           "the third attempt is the first that arrives whole",
@@ -183,7 +184,7 @@ export const lateRequirements: ReadonlyArray<Requirement> = [
     statement: "When the receiver is too slow and the event is sent again in the meantime, there is one effect.",
     source: "interface document, section 6, rules 3 and 4",
     because:
-      "After a pause of some seconds (a full disk, a garbage collection, a migration) the sender repeats every event of that time.",
+      "After a pause of some seconds (a full disk, a garbage collection, a migration) the sender sends every event of that time again.",
     expected: (terms) => `one effect, and a later retry is answered with ${inWords(terms)}`,
     needs: ["effects", "pause"],
     given: [
@@ -201,7 +202,8 @@ export const lateRequirements: ReadonlyArray<Requirement> = [
     source: "interface document, section 6, rule 3",
     because:
       "If the receiver refuses them, the event is retried for days and then reported as failed, although it was handled.",
-    expected: (terms) => `each attempt after one that the sender gave up is answered with ${inWords(terms)}`,
+    expected: (terms) =>
+      `after the sender gives up an attempt, each further attempt is answered with ${inWords(terms)}`,
     given: [
       disturbed(
         "retries after an answer that came too late",
@@ -247,16 +249,16 @@ export const orderRequirements: ReadonlyArray<Requirement> = [
     statement: "Events are handled in any order, old events included: the effects are the same.",
     source: "interface document, section 6: order is not promised",
     because:
-      "A retry arrives after newer events, a controller that was offline sends what it has stored, a clock may be ahead. A receiver that accepts only events newer than the last one drops or refuses the others.",
+      "Retries arrive after newer events. A controller that was offline sends the events that it has stored. A clock may be ahead. A receiver that accepts only events newer than the last one drops or refuses the others.",
     becauses: { duplicate_refused: symptoms.duplicate_refused, doubled: symptoms.doubled },
     expected: (terms) => `${inWords(terms)} and one effect for each event, in every order`,
     needs: ["effects"],
     given: [
-      shuffled("made in one order, sent in the opposite", sixAlike, [5, 4, 3, 2, 1, 0]),
+      shuffled("six events sent in reverse order", sixAlike, [5, 4, 3, 2, 1, 0]),
       shuffled("access logs of ten years, in any order", years(accessLog), [2, 5, 0, 4, 1, 3]),
       shuffled("calls of ten years, newest first", years(call), [5, 4, 3, 2, 1, 0]),
       state(
-        "two events of the same moment",
+        "two events with the same time",
         newEvent(at("2026-03-01T12:00:00Z")),
         newEvent(at("2026-03-01T12:00:00Z"))
       ),
@@ -270,7 +272,7 @@ export const orderRequirements: ReadonlyArray<Requirement> = [
       )
     ],
     further: [
-      shuffled("made in one order, sent in another", sixAlike, [3, 0, 5, 1, 4, 2]),
+      shuffled("six events sent in another order", sixAlike, [3, 0, 5, 1, 4, 2]),
       shuffled("access logs of ten years, newest first", years(accessLog), [5, 4, 3, 2, 1, 0]),
       shuffled("access logs of ten years, oldest first", years(accessLog), [0, 1, 2, 3, 4, 5]),
       state("an event older than the last", newLog, newEvent(at("2021-06-01T12:00:00Z"))),

@@ -1,6 +1,6 @@
 /**
- * Defines a requirement with its texts, histories and judgement, and `needs`: what a run must be able to see or do to
- * test requirements.
+ * Defines requirements: their texts, histories and judgement. `needs` lists everything that a run must be able to see
+ * or do to test them.
  */
 import { Struct } from "effect"
 import { keyOf } from "../history/History.ts"
@@ -15,7 +15,10 @@ import type { Symptom } from "../judgement/Verdict.ts"
 /** What the suite needs from a receiver: 1 only its URL, 2 also a probe, 3 also a way to restart or kill it. */
 export type Level = 1 | 2 | 3
 
-/** Everything that a run may be able to see or do, with the wording of each kind of message. */
+/**
+ * Everything that a run may be able to see or do, in the words of the report (`seen`), of the command (`toGive`) and of
+ * a Vitest test (`inTest`).
+ */
 export const needs = {
   effects: {
     seen: "effects of events",
@@ -54,8 +57,8 @@ export const needs = {
   },
   secret: {
     seen: "signing",
-    toGive: "--secret lets the suite sign what it sends",
-    inTest: "`secret` lets the suite sign what it sends"
+    toGive: "--secret lets the suite sign its requests",
+    inTest: "`secret` lets the suite sign its requests"
   },
   rate: {
     seen: "the load the receiver is made for",
@@ -87,7 +90,7 @@ export const families = {
 type Family = keyof typeof families
 
 export interface Requirement {
-  /** Stable, because builds refer to it. */
+  /** Never changes, because users' builds refer to it. */
   readonly id: `R-${Family}-${string}`
   readonly level: Level
   /** The profile without which the requirement is not tested; null if it is always tested. */
@@ -108,7 +111,7 @@ export interface Requirement {
   readonly becauses: Partial<Readonly<Record<Symptom, string>>>
   /** What the suite expects to see, under the terms of a run. */
   readonly expected: (terms: Terms) => string
-  /** Whether the requirement can't be judged if the receiver acknowledges nothing at all. */
+  /** Whether the requirement can be judged only if the receiver acknowledges at least one event. */
   readonly presumesAcknowledgement: boolean
   /**
    * Requirements that the cases presuppose, besides those about ordinary events and duplicates. If a presupposed
@@ -129,7 +132,7 @@ export interface Requirement {
   readonly further: ReadonlyArray<Case>
   /** More given cases, which show nothing without a probe. */
   readonly givenWithEffects: ReadonlyArray<Case>
-  /** More given cases by stressed deduplication key. */
+  /** More given cases, by the deduplication key that the run stresses (`--dedup-key`). */
   readonly givenFor: Partial<Readonly<Record<DedupKey, ReadonlyArray<Case>>>>
   /** Random cases, drawn from the seed while time allows. */
   readonly sampled: Samples
@@ -161,9 +164,9 @@ export const symptoms = {
     "A duplicate arrives when an acknowledgement was lost. A receiver that refuses it (often with 409) receives it again until the sender reports the event as failed, although it was handled.",
   lost: "After an acknowledgement the sender forgets the event. A receiver that answers 200 and drops it, because of a swallowed error or a full queue, loses it forever.",
   doubled:
-    "Duplicates are part of the design: one follows every lost acknowledgement. A receiver that acts on each rings, bills or opens twice.",
+    "Duplicates are part of the design: one follows every lost acknowledgement. If a receiver acts on each of them, it rings, bills or opens twice.",
   doubled_at_once:
-    "A sender that lost the answer tries again while the first attempt may still run, perhaps in another process of the receiver. A receiver that checks for the id first and records it later lets both through."
+    "A sender that lost the answer tries again while the first attempt may still run, perhaps in another process of the receiver. A receiver that checks for the id first and records it later handles both."
 } as const satisfies Readonly<Record<Symptom, string>>
 
 /** The consequence of a second effect of an event whose answer was lost. */
@@ -177,7 +180,9 @@ export const requirement = (
   own: Omit<Requirement, "id" | "level" | keyof typeof usual> & Partial<Requirement>
 ): Requirement => ({ ...usual, ...own, id, level })
 
-/** Returns the cases that a verdict needs, for a stressed key and with or without a probe. */
+/**
+ * Returns the cases that a verdict needs, for the deduplication key that the run stresses and with or without a probe.
+ */
 export const casesOf = (
   { given, givenFor, givenWithEffects }: Requirement,
   dedupKey: DedupKey,

@@ -56,9 +56,9 @@ const harmless =
   "Nobody without the secret can make such a request, so accepting it does no harm. But it shows that the comparison is not exact."
 
 /**
- * Makes the cases of several kinds of forgery. The given cases send all kinds in sequence, and the first kind by each
- * body carrier. The further cases send each kind alone. Forgeries whose refusal is only a SHOULD have their own cases,
- * because a case is as strong as its weakest operation.
+ * Makes the cases of several kinds of forgery. The given cases send all kinds in sequence, and the first kind with each
+ * form of body (`bodies`). The further cases send each kind alone. Forgeries whose refusal is only a SHOULD have their
+ * own cases, because one such operation makes its whole case a SHOULD.
  */
 const forgedCases = (
   topic: string,
@@ -155,7 +155,7 @@ export const signatureRequirements: ReadonlyArray<Requirement> = [
     because:
       "A receiver that skips the check when a signature header is missing or empty, or when the body is chunked or large, accepts requests from anybody.",
     ...forgedCases(
-      "without a signature or what is signed",
+      "without a signature, timestamp or id",
       "missing",
       "empty",
       "no_timestamp",
@@ -170,7 +170,7 @@ export const signatureRequirements: ReadonlyArray<Requirement> = [
     presupposes: ["R-SIG-01"],
     statement: "A request with a wrong signature is refused and has no effect.",
     because:
-      "A receiver that compares only a part, the length or the presence of a signature accepts what anybody can make up. So does one with a second secret that is unset and reads as an empty key.",
+      "A receiver that compares only a part, the length or the presence of a signature accepts what anybody can make up. So does a receiver whose second secret is unset and is used as an empty key.",
     ...wrongSignatures,
     given: [...wrongSignatures.given, ...heads.map((by) => carried("random", by))]
   }),
@@ -187,7 +187,7 @@ export const signatureRequirements: ReadonlyArray<Requirement> = [
     statement: "A request whose id, timestamp or body is not what was signed is refused and has no effect.",
     because: "A forger can record a request and send it again under a new id, or with another body.",
     ...forgedCases(
-      "with the signature of something else",
+      "with a signature that does not match the request",
       "changed_body",
       "other_id",
       "other_timestamp",
@@ -199,23 +199,23 @@ export const signatureRequirements: ReadonlyArray<Requirement> = [
     ...mustAccept,
     statement: "One good signature among several is enough, at any position.",
     because:
-      "While a secret is rotated, each request carries a signature by the old and one by the new secret. A receiver that reads only the first signature then stops working.",
+      "While a secret is rotated, each request carries a signature by the old and one by the new secret. A receiver that reads only the first signature then refuses genuine requests.",
     given: [
       inWay(accessLog, "with the good signature last", "signature_last"),
       inWay(call, "with the good signature first", "signature_first"),
-      inWay(accessLog, "with unknown versions around", "signature_among_unknown")
+      inWay(accessLog, "with the good signature among unknown versions", "signature_among_unknown")
     ],
     further: [
       inWay(call, "with the good signature last", "signature_last"),
       inWay(accessLog, "with the good signature first", "signature_first"),
-      inWay(call, "with unknown versions around", "signature_among_unknown")
+      inWay(call, "with the good signature among unknown versions", "signature_among_unknown")
     ]
   }),
   requirement("R-SIG-06", 1, {
     ...mustAccept,
     statement: "A genuine request is accepted whatever its whitespace, escapes, numbers and order of members.",
     because:
-      "A receiver that verifies its own serialisation of the body refuses genuine requests, for a space, a 1.0 or an escaped letter.",
+      "A receiver that parses the body and verifies its own serialisation refuses genuine requests because of a space, a 1.0 or an escaped letter.",
     given: [
       inWay(accessLog, "with other whitespace", "reencoded"),
       inWay(call, "with members in another order", "reordered"),
@@ -233,7 +233,10 @@ export const signatureRequirements: ReadonlyArray<Requirement> = [
         )
       ),
       state("a text in many scripts", newEvent(withMember(accessLog, "name", string(everyPlane)))),
-      state("signs that some serializers escape", newEvent(withMember(accessLog, "name", string("<a/> & \u2028 'b'"))))
+      state(
+        "characters that some serializers escape",
+        newEvent(withMember(accessLog, "name", string("<a/> & \u2028 'b'")))
+      )
     ],
     further: [
       inWay(call, "with other whitespace", "reencoded"),
@@ -257,7 +260,7 @@ export const signatureRequirements: ReadonlyArray<Requirement> = [
     source: ownNumber,
     statement: "A request whose timestamp is off by less than the tolerance is accepted.",
     because:
-      "Clocks are not exact, and requests wait in queues. With a tolerance of seconds a receiver refuses genuine requests, most of all when the sender is busy.",
+      "Clocks are not exact, and requests wait in queues. A receiver that tolerates only a few seconds refuses genuine requests, especially when the sender is busy.",
     expected: (terms) =>
       `a timestamp within the tolerance of ${DurationText.format(terms.tolerance)} is answered with ${inWords(terms)}`,
     given: stamps.map(([stamp, when]) => inWay(accessLog, `stamped ${when}, within the tolerance`, stamp)),

@@ -1,6 +1,6 @@
 /**
- * Repeats the history of a failure alone, one run at a time. If the repeats pass, adds the actions of other cases on
- * the receiver to the history as operations. Then shortens the history.
+ * Repeats the history of a failure alone, one run at a time. If the repeats pass, adds what other cases did to the
+ * receiver at the time (events, kills, restarts) to the history as operations. Then shortens the history.
  *
  * A wrong answer or effect that was seen once is proof: the failure stands even if it never recurs.
  */
@@ -24,14 +24,14 @@ import { repeatsFor } from "./StoredCase.ts"
 /** Number of times that a failure is repeated. */
 const confirmations = 5
 
-/** Maximum number of other cases' actions on the receiver, and of their events, that become operations. */
+/** Maximum numbers of other cases' kills and restarts, and of their events, that become operations. */
 const mostEnds = 3
 const mostEvents = 2_000
 
 export interface Failure {
   readonly requirement: string
   readonly trace: Trace
-  /** What fast-check needs to draw the case again; null for a fixed case. */
+  /** The values from which fast-check generates the case again; null for a fixed case. */
   readonly drawn: { readonly samples: Samples; readonly seed: number; readonly path: string } | null
   readonly bindings: ReadonlyArray<string> | null
   readonly fails: (trace: Trace) => boolean
@@ -42,8 +42,8 @@ const placeOf = ({ attempts, began, history }: Trace, at: number): number =>
   attempts.find(({ started }) => began + started > at)?.op ?? history.ops.length
 
 /**
- * Adds what other cases did during a history to the history as operations: as many filler events as they sent, then
- * each kill or restart in its place. Removes the wait for all other cases. The stored history can then be replayed
+ * Adds the actions of other cases during a history to that history as operations: as many filler events as they sent,
+ * then each kill or restart in its place. Removes the wait for all other cases. The stored history can then be replayed
  * alone.
  */
 export const withConditions = (trace: Trace): History => {

@@ -51,7 +51,7 @@ export const widths: Readonly<Record<Lane, number>> = {
   aged: 8
 }
 
-/** Cases that run together and share the reading of effects. */
+/** Cases that run together and whose effects are read together. */
 export interface Batch {
   readonly step: Step
   readonly lane: Lane
@@ -75,7 +75,7 @@ const byTurns = (lists: ReadonlyArray<ReadonlyArray<Case>>): ReadonlyArray<Case>
   return [...new Map(turns.map((one) => [keyOf(one.history), one])).values()]
 }
 
-/** Lanes with their own place in a run, independent of the step. */
+/** Lanes that run at a fixed place of a run, whatever the step of their cases. */
 export const lanesApart: ReadonlySet<Lane> = new Set(["last", "quiet", "aged"])
 
 /**

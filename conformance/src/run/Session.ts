@@ -53,7 +53,7 @@ export interface Session {
   readonly evidence: (ended: Ended, durationMs: number) => Evidence
 }
 
-/** The guard, and the start of the run in milliseconds since the epoch. */
+/** The guard for late answers (see `Setup.ts`), and the start of the run in milliseconds since the epoch. */
 export interface Measured extends Guard {
   readonly startedAt: number
 }
@@ -88,7 +88,7 @@ const settling: Readonly<Record<Lane, number>> = {
   aged: 4
 }
 
-/** Returns all traces of a case: those of the run and its repeats. */
+/** Returns the traces of a case: of its first execution and of its repeats. */
 const tracesOf = ({ repeats, trace }: CaseRun): ReadonlyArray<Trace> => [trace, ...repeats]
 
 export const makeSession = Effect.fnUntraced(function* (
@@ -274,7 +274,7 @@ export const makeSession = Effect.fnUntraced(function* (
   const lacksFirst = ({ cases, firsts }: Batch): boolean => cases.slice(0, firsts).some(isOpen)
 
   /**
-   * Executes a batch, and again for cases that were skipped while an unconfirmed failure seemed to decide their
+   * Executes a batch. Repeats it for cases that were skipped while an unconfirmed failure seemed to decide their
    * requirement.
    */
   const runBatch = Effect.fnUntraced(function* (batch: Batch, later: ReadonlyArray<Batch>) {
@@ -300,7 +300,7 @@ export const makeSession = Effect.fnUntraced(function* (
   const beginAged = Effect.fnUntraced(function* (aged: ReadonlyArray<Case>, done: Deferred.Deferred<void>) {
     const waiting = yield* Latch.make()
     const busy = new Set(aged)
-    // Called when a case waits or ends: a case may not be needed, or may end before its wait.
+    // Called when a case waits and when it ends. A case that is not needed, or fails early, ends without a wait.
     const waitsOrEnded = (one: Case) =>
       Effect.suspend(() => {
         busy.delete(one)

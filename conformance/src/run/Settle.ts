@@ -3,8 +3,8 @@
  *
  * Reads events until each acknowledged event has its effect and two readings some time apart are equal, or until no new
  * effect appears for the settling time. While a receiver works through a backlog, the wait goes on for up to
- * `mostWaits` settling times. A reading may be a slow command, so no event is read twice without need, and of the many
- * events that an operation sends only a sample is read.
+ * `mostWaits` settling times. A reading may be a slow command, so no event is read twice without need. If an operation
+ * sends many events, only a sample of them is read.
  */
 import { Clock, Effect } from "effect"
 import type { Effects, Trace } from "../evidence/Trace.ts"
@@ -15,7 +15,7 @@ import { subjectOf } from "../probes/Probe.ts"
 import type { Probe, ProbeReading, ProbeUnusable } from "../probes/Probe.ts"
 import type { ProbeCalibration } from "../record/Evidence.ts"
 
-/** A probe and what is needed to read it. */
+/** A probe with its calibration and the settings for reading it. */
 export interface Reader {
   readonly probe: Probe
   readonly calibration: ProbeCalibration
@@ -28,7 +28,10 @@ export interface Reader {
 
 /** Maximum size of the sample of a trace's bulk events, by kind of probe; unlimited if a reading costs nothing. */
 const mostBulk: Readonly<Record<Probe["kind"], number>> = { log: Infinity, sink: Infinity, http: 300, exec: 300 }
-/** Size of the minimum sample, which is read however long that takes. The rest gets `bulkTime` milliseconds. */
+/**
+ * Size of the minimum sample, which is read however long that takes. The rest of the sample is read for at most
+ * `bulkTime` milliseconds.
+ */
 const leastBulk = 12
 const bulkTime = 1_000
 
@@ -57,7 +60,7 @@ interface Watched {
   most: number
 }
 
-/** Draws a sample from a seed. A fixed stride could miss a fault with the same period. */
+/** Draws a sample from a seed. A sample of every nth event could miss a fault that occurs at the same interval. */
 export const drawn = <One>(all: ReadonlyArray<One>, most: number, seed: number): ReadonlyArray<One> => {
   if (all.length <= most) return all
   // The final mix of MurmurHash3, which spreads neighbouring numbers.

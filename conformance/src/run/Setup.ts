@@ -145,7 +145,7 @@ export const tryOutWith =
 export interface PreparedReceiver {
   readonly guard: Guard
   readonly terms: Terms
-  /** Null without a probe, or if nothing is acknowledged. */
+  /** Null without a probe, or if the receiver acknowledges nothing. */
   readonly calibration: ProbeCalibration | null
   /** Whether the receiver acknowledges the simplest events. */
   readonly acknowledges: boolean
@@ -270,7 +270,7 @@ const checkDouble = Effect.fnUntraced(function* (probe: Probe, { hooks }: Settin
   const before = (yield* probe.read(subject)).effects
   yield* Effect.mapError(hooks.double(subject.webhookId), ({ message }) => new TargetUnusable({ message }))
   const { effects } = yield* readUntil(probe, subject, (seen) => seen > before, limit)
-  const asked = `after the receiver was asked (POST ${hooks.names["double"] ?? "double"}) to record one more`
+  const asked = `after the receiver was asked (POST ${hooks.names["double"] ?? "double"}) to record one more effect`
   if (effects <= before) {
     return yield* unusable(
       `The probe still says effects = ${effects} ${asked}, so it can't count past ${before} and would hide every double effect. It must count effects, not say whether there is one.`
@@ -278,7 +278,7 @@ const checkDouble = Effect.fnUntraced(function* (probe: Probe, { hooks }: Settin
   }
   if (effects !== before + 1) {
     return yield* unusable(
-      `The probe says effects = ${effects} ${asked} than ${before}, not ${before + 1}. It must count each effect once, and the control URL must record one.`
+      `The probe says effects = ${effects}, not ${before + 1}, ${asked}. The probe must count each effect once, and the control URL must record exactly one.`
     )
   }
   return { expected: before + 1, observed: effects }
@@ -301,7 +301,7 @@ const checkWhole = Effect.fnUntraced(function* (
       const { effects } = yield* probe.read({ ...subject, dataId, webhookId, [key]: beginning })
       if (effects === 0) continue
       return yield* unusable(
-        `The probe says effects = ${effects} for ${beginning}, which is only the beginning of an event's id. It counts ids that begin alike together, and would show two effects for a correct receiver. It must match whole ids: grep -cw, = instead of LIKE.`
+        `The probe says effects = ${effects} for ${beginning}, which is only the beginning of an event's id. It counts effects of ids that begin alike together, and would show two effects for a correct receiver. It must match whole ids: use grep -cw, or = instead of LIKE.`
       )
     }
   }
@@ -313,7 +313,8 @@ const trial = (bindings: ReadonlyArray<string> | null) =>
 
 /**
  * Checks that the probe counts correctly: no effect for an event that was never sent, one for one event, two for two,
- * and one more if the receiver can be asked to record it. Returns null if the receiver acknowledges nothing.
+ * and one more after the receiver recorded an additional effect on request. Returns null if the receiver acknowledges
+ * nothing.
  */
 export const calibrateProbe = Effect.fnUntraced(function* (
   probe: Probe,
@@ -342,7 +343,8 @@ export const calibrateProbe = Effect.fnUntraced(function* (
   const subjects = acknowledged.flatMap(({ event }) => trace.events[event] ?? []).map((sent) => subjectOf(sent, null))
   if (subjects.length === 0) return null
   const begun = yield* Clock.currentTimeMillis
-  // Waits for one effect only: a receiver that loses the other events must be judged, not called unusable.
+  // Waits for one effect only. If the receiver loses the other events, the probe is still usable, and requirements
+  // judge the loss.
   let seen = 0
   while (seen === 0 && (yield* Clock.currentTimeMillis) < begun + settle) {
     const readings = yield* Effect.forEach(subjects, probe.read, { concurrency: probe.concurrency })
@@ -352,7 +354,7 @@ export const calibrateProbe = Effect.fnUntraced(function* (
   const lag = (yield* Clock.currentTimeMillis) - begun
   if (seen === 0) {
     return yield* unusable(
-      `The probe says effects = 0 for ${subjects.length} acknowledged events, after ${settle} ms. Either it looks in the wrong place or the receiver drops what it acknowledges. Query it for ${subjects[0]?.webhookId} by hand, or give it more time with --settle.`
+      `The probe says effects = 0 for ${subjects.length} acknowledged events, after ${settle} ms. Either the probe looks in the wrong place or the receiver drops events that it acknowledges. Query the probe for ${subjects[0]?.webhookId} by hand, or allow more time with --settle.`
     )
   }
   const limit = Math.max(1_000, Math.min(settle, 3 * lag))
@@ -361,7 +363,7 @@ export const calibrateProbe = Effect.fnUntraced(function* (
   )
   if ((yield* probe.read(phantom)).effects !== 0) {
     return yield* unusable(
-      "The probe counts effects for an event that was never sent, once others were sent: it ignores the id in the request."
+      "The probe counts effects for an event that was never sent, after other events were sent: it ignores the id in the request."
     )
   }
   const [subject = phantom] = subjects

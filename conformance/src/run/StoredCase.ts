@@ -37,8 +37,8 @@ export type StoredCase = typeof StoredCase.Type
 export type Replayed = "FAILS" | "FIXED" | "OPEN"
 
 /**
- * Returns how often a history must pass to count as fixed, ten times at most. Up to that limit, a failure is missed
- * about one time in twenty.
+ * Returns how often a history must pass to count as fixed, ten times at most. Up to that limit, the chance that a fault
+ * which is still there goes unnoticed is about 5 %.
  */
 export const repeatsFor = ({ failed, tried }: Confirmed): number => {
   const share = tried === 0 ? 0 : failed / tried
@@ -112,7 +112,7 @@ export const storeCases = Effect.fnUntraced(function* (
       title,
       lane,
       ops: history.ops,
-      // Outside of this run its ids mean nothing.
+      // The ids in the text mean nothing outside of this run.
       observed: observed.replaceAll(mentioned, `${eventIdPrefix}...`),
       reproduced:
         refinement === undefined
@@ -142,14 +142,14 @@ const onDisk = <A>(act: () => Promise<A>, wrong: (trouble: string) => string): E
 export const readCase = Effect.fnUntraced(function* (file: string): Effect.fn.Return<StoredCase, CommandFailure> {
   const text = yield* onDisk(
     () => readFile(file, "utf8"),
-    (trouble) => `${file} can't be read: ${trouble}. Name a stored history; the report of its run gives the file.`
+    (trouble) => `${file} can't be read: ${trouble}. Name a stored history; the report of a run lists its files.`
   )
   const stored = decode(text)
   if (Option.isSome(stored)) return stored.value
   const version = decodeVersion(text)
   if (Option.isNone(version)) {
     return yield* CommandFailure.usage(
-      `${file} is not a stored history of this suite, which is JSON with v, violates and ops`
+      `${file} is not a stored history of this suite: it must be JSON with v, violates and ops`
     )
   }
   const { v, violates } = version.value

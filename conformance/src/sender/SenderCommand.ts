@@ -91,17 +91,18 @@ export interface SenderOptions {
   readonly listening: (url: string, events: number) => Effect.Effect<void>
 }
 
-/** Number of events that the sender must deliver for every case of the plan. */
+/** Number of events that the sender must deliver so that every case of the plan occurs. */
 export const eventsNeeded = plan.length
 
 /**
  * Returns the measuring error to allow for, in milliseconds: half of the time between the plan's slow answer and the
- * deadline, and at least 250. A busy machine notices a request late.
+ * deadline, and at least 250. On a busy machine, requests are noticed late.
  */
 const guardOf = (deadline: number): number => Math.max(250, deadline / 10)
 
 /**
- * Hosts a receiver and judges the sender once enough was seen or the time is up. Fails only if the host can't listen.
+ * Hosts a receiver and judges the sender once it has delivered enough events or the time is up. Fails only if the host
+ * can't listen.
  */
 export const runSender = (options: SenderOptions): Effect.Effect<SenderReport, CannotListen> =>
   Effect.gen(function* () {
@@ -184,7 +185,7 @@ export const runSenderCommand = Effect.fnUntraced(function* (flags: SenderFlags)
   const file = yield* fileOf(Option.getOrNull(flags.report))
   if (file !== null) yield* checkWritable(`--report json=${file}`, file)
   if (port < 0 || port > 65_535)
-    return yield* CommandFailure.usage("--port must be from 0 to 65535; 0 takes a free one")
+    return yield* CommandFailure.usage("--port must be from 0 to 65535; 0 takes a free port")
   const secret = Option.getOrNull(flags.secret)
   if (secret !== null && Signature.keyOf(secret) === null) {
     return yield* CommandFailure.usage("--secret must be a Standard Webhooks secret: whsec_ and base64")

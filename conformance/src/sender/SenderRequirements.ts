@@ -9,7 +9,7 @@ import type { Observation, SeenAttempt, SeenEvent, Treatment } from "./Host.ts"
 export interface SenderTerms {
   /** How long the sender should wait for an answer, in milliseconds. */
   readonly deadline: number
-  /** Measuring error to allow for, in milliseconds. Times this close to the deadline are not judged. */
+  /** Measuring error to allow for, in milliseconds. A sender may give up this much before the deadline. */
   readonly guard: number
   /** The attempts with wrong signatures, each with what is wrong; null without the secret. */
   readonly signatures: ReadonlyMap<SeenAttempt, string> | null
@@ -128,7 +128,7 @@ export const senderRequirements: ReadonlyArray<SenderRequirement> = [
     because: "Two events with one id are one event to a receiver: the second is lost.",
     check: eachAttempt("no event was sent twice", ({ body }, { attempts }, index) => {
       if (index === 0) return null
-      return body === attempts[0]?.body ? "good" : "the body is not the one of the first attempt"
+      return body === attempts[0]?.body ? "good" : "the body differs from that of the first attempt"
     })
   },
   {
@@ -146,14 +146,14 @@ export const senderRequirements: ReadonlyArray<SenderRequirement> = [
     id: "S-TIME-01",
     strength: "MUST",
     statement: "webhook-timestamp is when the attempt was made, not when the event happened or was first sent.",
-    because: "Receivers refuse what was signed more than five minutes ago: every later retry would be refused.",
+    because: "Receivers refuse requests signed more than five minutes ago, so every later retry would be refused.",
     check: eachAttempt("no attempt had a webhook-timestamp", (attempt, { attempts }, index) => {
       const seconds = secondsOf(attempt)
       if (seconds === null) {
         return attempt.headers["webhook-signature"] === undefined ? null : "there is no usable webhook-timestamp"
       }
       const off = attempt.wallClock / 1_000 - seconds
-      if (Math.abs(off) > 300) return `webhook-timestamp is ${Math.round(off)} s from this machine's clock`
+      if (Math.abs(off) > 300) return `webhook-timestamp differs by ${Math.round(off)} s from this machine's clock`
       const first = attempts[0]
       const firstSeconds = first === undefined ? null : secondsOf(first)
       if (index === 0 || first === undefined || firstSeconds === null) return "good"
@@ -174,7 +174,7 @@ export const senderRequirements: ReadonlyArray<SenderRequirement> = [
     id: "S-RETRY-02",
     strength: "MUST",
     statement: "Only 200 acknowledges: an attempt that is answered with another 2xx is retried.",
-    because: "The interface says 200 OK; other statuses mean something else.",
+    because: "The interface defines only 200 OK as an acknowledgement.",
     check: retried(
       (one) => isStatus(one) && one.status > 200 && one.status < 300,
       "no event was answered with another 2xx"
@@ -184,7 +184,7 @@ export const senderRequirements: ReadonlyArray<SenderRequirement> = [
     id: "S-RETRY-03",
     strength: "MUST",
     statement: "An attempt whose connection breaks before the answer is retried.",
-    because: "A crash of the receiver looks like this.",
+    because: "When a receiver crashes, its connections break.",
     check: retried((one) => one.k === "reset", "no connection was broken")
   },
   {
@@ -215,7 +215,7 @@ export const senderRequirements: ReadonlyArray<SenderRequirement> = [
     id: "S-LATE-02",
     strength: "MUST",
     statement: "An answer shortly before the deadline acknowledges.",
-    because: "Receivers may take the time they are given.",
+    because: "A receiver may use all of the time until the deadline.",
     check: eachAttempt("no answer was slow", ({ gaveUpAfter, treatment }, _, __, { deadline }) => {
       if (treatment?.k !== "after" || !acknowledges(treatment)) return null
       const slow = Math.round(treatment.share * deadline)

@@ -97,17 +97,17 @@ export interface ReceiverSuiteOptions {
 const lackingOptions = (options: ReceiverSuiteOptions): string | null => {
   const { level = 1, otherUrls = [], peakRate, profiles = [], secret } = options
   if (otherUrls.length > 1) {
-    return `otherUrls holds ${otherUrls.length} URLs: the tenant profile compares two URLs in all, so give one`
+    return `otherUrls holds ${otherUrls.length} URLs: the tenant profile compares two URLs in all, so give only one`
   }
   if (secret !== undefined && Signature.keyOf(Redacted.make(secret)) === null) {
     return "secret must be a Standard Webhooks secret: whsec_ and base64"
   }
-  const probe = level === 1 ? "a probe: level: 2, and probe in the result of start" : null
+  const probe = level === 1 ? "a probe: set level: 2 and return probe from start" : null
   const lacks: Readonly<Record<Profile, string | null>> = {
-    signed: secret === undefined ? "the receiver's secret: secret" : null,
-    tenant: otherUrls.length === 0 ? "a second URL, the receiver's for another integration: otherUrls" : probe,
+    signed: secret === undefined ? "the receiver's secret: set secret" : null,
+    tenant: otherUrls.length === 0 ? "a second URL, the receiver's URL for another integration: set otherUrls" : probe,
     clock: probe,
-    load: peakRate === undefined ? "the load that the receiver is made for, in events a second: peakRate" : null
+    load: peakRate === undefined ? "the load that the receiver is made for, in events a second: set peakRate" : null
   }
   const lacking = profiles.find((profile) => lacks[profile] !== null)
   return lacking === undefined ? null : `profiles: ${lacking} needs ${lacks[lacking]}`
@@ -134,7 +134,7 @@ const lackingMeans = (
 /** Maximum time for starting and stopping, in milliseconds. */
 const slack = 30_000
 
-const wrongly = (what: string): ProbeUnusable => new ProbeUnusable({ message: `the probe of the test gave ${what}` })
+const wrongly = (what: string): ProbeUnusable => new ProbeUnusable({ message: `the test's probe returned ${what}` })
 
 const probeOf = ({ probe, url: own }: StartedReceiver): Probe | null =>
   probe === undefined
@@ -146,14 +146,14 @@ const probeOf = ({ probe, url: own }: StartedReceiver): Probe | null =>
         read: ({ endpoint, webhookId }) =>
           Effect.tryPromise({
             try: async () => probe(webhookId, endpoint ?? own),
-            catch: (error) => new ProbeUnusable({ message: `the probe of the test threw: ${String(error)}` })
+            catch: (error) => new ProbeUnusable({ message: `the test's probe threw: ${String(error)}` })
           }).pipe(Effect.flatMap((given) => readReading(given, wrongly)))
       }
 
 /** The parts of the message about a receiver that was not started again by the test or its supervisor. */
 const byTest = {
   what: "The receiver was not ready again",
-  advice: "Does the test's `restart`, or what watches over it after `kill`, start it at the same URL?"
+  advice: "Does the test's `restart`, or the supervisor after `kill`, start it at the same URL?"
 }
 
 const hooksOf = ({ advance, double, kill, pause, restart, resume, url }: StartedReceiver): Hooks => ({
@@ -233,7 +233,7 @@ export const receiverSuite = (options: ReceiverSuiteOptions): void => {
       it(`${id} ${statement}`, ({ skip }) => {
         const [report] = reports
         const found = report?.requirements.find((requirement) => requirement.id === id)
-        if (report === undefined || found === undefined) throw new Error(`the report of the suite lacks ${id}`)
+        if (report === undefined || found === undefined) throw new Error(`the suite's report does not contain ${id}`)
         if (exitCodeOf(report) === exitCodes.unusable) throw new Error(report.endedBecause)
         const { observed, verdict } = found
         // A broken SHOULD must not fail a build; `onReport` shows it.

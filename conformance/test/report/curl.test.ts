@@ -1,5 +1,6 @@
 /**
- * The curl command of a failure. It sends what the suite sent; the report leaves it out if curl can't do that.
+ * The curl command of a failure. It sends the same request as the suite. The report omits it if curl can't send that
+ * request.
  */
 import { wordsOf } from "@doorhook/testkit/Bash"
 import { assert, describe, it } from "@effect/vitest"

@@ -111,7 +111,7 @@ describe("receiverSuite on faulty receivers", () => {
   })
 
   it("says that a probe returned a text instead of a number", () => {
-    assert.include(output, 'the probe of the test gave effects: "0", a text; give a whole number')
+    assert.include(output, 'probe returned effects: "0", a text; give a whole number')
   })
 
   it("fails if the receiver lacks what its level needs, instead of skipping tests", () => {
@@ -140,15 +140,18 @@ describe("receiverSuite", () => {
 
   it("refuses profiles without what they need, and sends nothing", () => {
     const refused: ReadonlyArray<readonly [Partial<ReceiverSuiteOptions>, string]> = [
-      [{ profiles: ["signed"] }, "profiles: signed needs the receiver's secret: secret"],
+      [{ profiles: ["signed"] }, "profiles: signed needs the receiver's secret: set secret"],
       [{ profiles: ["signed"], secret: "whsec_?" }, "secret must be a Standard Webhooks secret: whsec_ and base64"],
       [
         { profiles: ["load"] },
-        "profiles: load needs the load that the receiver is made for, in events a second: peakRate"
+        "profiles: load needs the load that the receiver is made for, in events a second: set peakRate"
       ],
       [{ profiles: ["tenant"], level: 2 }, "profiles: tenant needs a second URL"],
-      [{ profiles: ["tenant"], otherUrls: ["http://127.0.0.1:9/other"] }, "profiles: tenant needs a probe: level: 2"],
-      [{ profiles: ["clock"] }, "profiles: clock needs a probe: level: 2"],
+      [
+        { profiles: ["tenant"], otherUrls: ["http://127.0.0.1:9/other"] },
+        "profiles: tenant needs a probe: set level: 2"
+      ],
+      [{ profiles: ["clock"] }, "profiles: clock needs a probe: set level: 2"],
       [{ otherUrls: ["http://127.0.0.1:9/a", "http://127.0.0.1:9/b"] }, "otherUrls holds 2 URLs"]
     ]
     for (const [options, message] of refused) assert.throws(() => receiverSuite({ start, ...options }), message)
