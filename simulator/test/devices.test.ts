@@ -1,4 +1,4 @@
-/** Offline devices that send late, wrong clocks, denied attempts, and anomalies. */
+/** Offline devices, late sending, wrong clocks, denied attempts, and anomalies. */
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { readScenario } from "@doorhook/simulator"

@@ -348,7 +348,8 @@ describe("an interrupted run on virtual time", () => {
 
 describe("a run over several time zones", () => {
   /**
-   * Returns arguments for a run of four hours over two buildings. In the western one, the plan begins six hours later.
+   * Returns arguments for a run of four hours over two buildings. In the western building, the plan begins six hours
+   * later.
    */
   const inTwoZones = Effect.fnUntraced(function* (folder: string) {
     const scenario = join(folder, "scenario.json")

@@ -137,7 +137,7 @@ describe("a run against a service", () => {
       for (const [index, { body }] of received.entries()) {
         for (const data of dataIn(body)) {
           const due = (Date.parse(data.logged_at) - beginning) / speed
-          // The two clocks differ by at most a millisecond.
+          // The run's clock and `performance.now()` differ by at most a millisecond.
           assert.isAtLeast((arrivedAt[index] ?? 0) - began, due - 1.5)
         }
       }
@@ -211,7 +211,7 @@ describe("a run against a service", () => {
   )
 })
 
-/** Makes an HTTP client whose answers to batches are given by the test and take time on the test clock. */
+/** Makes an HTTP client that answers batches with `answer`, which can take time on the test clock. */
 const stubbed = (
   answer: (number: number) => Effect.Effect<Response>,
   greeting: Effect.Effect<Response> = Effect.sync(() => Response.json({ deliveries: [] }))
@@ -387,7 +387,7 @@ describe("a run on a virtual clock", () => {
   )
 })
 
-/** Makes an HTTP client whose answers to queries for deliveries are given by the test. */
+/** Makes an HTTP client that answers queries for deliveries with `answer`. */
 const questioned = (answer: (query: URLSearchParams) => Response) =>
   HttpClient.make((request, url) => Effect.sync(() => HttpClientResponse.fromWeb(request, answer(url.searchParams))))
 
@@ -399,7 +399,7 @@ const rowOf = (id: number, event: number, state = "delivered") => ({
   attempts: 1
 })
 
-/** Returns the result of settling, after enough virtual time for any wait. */
+/** Settles, lets enough virtual time pass for every wait, and returns the result. */
 const settled = Effect.fnUntraced(function* (tracker: DeliveryTracker, client: HttpClient.HttpClient) {
   const settling = yield* tracker
     .settle(60_000)
@@ -547,8 +547,8 @@ describe("tracking of a service's deliveries", () => {
         asked.set(pathname, times)
         const answer = (): Response => {
           if (pathname === "/operator/deliveries") return all(rowOf(1, 1), rowOf(2, 2), rowOf(3, 3), rowOf(4, 4))
-          // The lookup of delivery 2 succeeds at the third try. That of delivery 3 never succeeds, and that of delivery
-          // 4 is refused.
+          // The lookup of delivery 2 succeeds at the third try. All lookups of delivery 3 fail with 429. The service
+          // refuses the lookup of delivery 4.
           if (pathname.endsWith("dlv_2") && times <= 2) return new Response("slow down", { status: 429 })
           if (pathname.endsWith("dlv_3")) return new Response("slow down", { status: 429 })
           return pathname.endsWith("dlv_4") ? new Response("no", { status: 403 }) : Response.json(detail)

@@ -105,7 +105,7 @@ describe("days in a time zone", () => {
           const elapsed = Math.floor(share * day.length)
           const time = timeOfDay(day, elapsed)
           assert.strictEqual(Math.floor(time / hour), hourAt(day.start + elapsed, zone))
-          // In a repeated hour, the first time is found.
+          // In a repeated hour, `elapsedAt` returns the first of the two times.
           const found = elapsedAt(day, time)
           assert.isTrue(found === elapsed || (found < elapsed && timeOfDay(day, found) === time))
           assert.strictEqual(day.start + found, instantOf(number * dayMillis + time, zone))

@@ -400,7 +400,7 @@ describe("households", () => {
     for (const h of occurrences(scenarioOf("residential-200"), { seed: 2, start: tuesday, duration: 28 * day })) {
       const number = Math.floor((h.time + hour) / day)
       const unit = homes.find(({ tenant_ids }) => tenant_ids.some((tenant) => h.tenant_ids.includes(tenant)))
-      // The first day of a trip is not checked, because people can return late from the night before.
+      // The first day of a trip is not checked, because people can come home after midnight.
       const isAway = unit !== undefined && roster.isAway(unit, number) && roster.isAway(unit, number - 1)
       const isOpening = h._tag === "Access" && (h.flow === "residents" || h.entry_method === "app")
       assert.isFalse(isAway && isOpening, `${h.flow} ${h.id}`)

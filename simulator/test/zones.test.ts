@@ -1,4 +1,4 @@
-/** Compares the table of time zones with the runtime's own. */
+/** Compares the table of time zones with the time zones of the runtime. */
 import { assert, describe, it } from "@effect/vitest"
 import { momentAt } from "../src/world/LocalDay.ts"
 import { formatDay } from "../src/world/CalendarDate.ts"

@@ -97,7 +97,7 @@ const persistently = (
 const dataOf = (number: number): JsonText.JsonText =>
   JsonText.JsonText.make(`{ "id":${number},"precise":1.0,"long":12345678901234567890,"ünï":"\\u00e9" }`)
 
-/** Creates events that no other call publishes. */
+/** Creates events with data that no other operation uses. */
 const eventsOf = ({ rng, scenario }: Simulation, op: number, count: number): ReadonlyArray<NewEvent> => {
   const share = pick(rng, [0.1, 0.5])
   return Array.from({ length: count }, (_, nth): ReadonlyArray<NewEvent> => {
@@ -127,7 +127,7 @@ const publish = (world: Simulation, engine: SimulatedEngine | undefined, count: 
   )
 }
 
-/** Publishes events around the moment of a change to an integration or of a store failure. */
+/** Publishes events while an integration changes or the store fails. */
 const publishAround = (world: Simulation): void => {
   const { rng, scenario, time } = world
   for (const millis of [0, scenario.storeLatency, 2 * scenario.storeLatency]) {
@@ -164,13 +164,14 @@ const publishWithKey = (world: Simulation): void => {
 }
 
 /**
- * Longest delay of a repeated request. A key expires after a day, and a later repeat would create another integration.
+ * Longest delay of a repeated request. An idempotency key expires after a day. A repeat after that would create another
+ * integration.
  */
 const halfDay = 12 * 3_600_000
 
 const actorOf = ({ user }: Place) => ({ user_id: user, client_id: ClientId.make("client") })
 
-/** Finds the place of a scope. Its user can manage the scope unless the right was revoked. */
+/** Finds the place of a scope. The place's user can manage the scope unless the right was revoked. */
 const placeOf = ({ scenario }: Simulation, scope: Scope): Place | undefined =>
   scenario.places.find((place) => place.scope.type === scope.type && place.scope.id === scope.id)
 
@@ -191,8 +192,8 @@ const configurationOf = ({ rng, scenario }: Simulation, unique: number) => ({
 })
 
 /**
- * Creates an integration. Half of the requests have an idempotency key and are retried until they are answered; half of
- * those are sent twice.
+ * Creates an integration. Half of the requests have an idempotency key and are retried until they are answered. Half of
+ * the requests with a key are sent twice.
  */
 const create = (world: Simulation): void => {
   const { rng, scenario } = world
@@ -296,7 +297,8 @@ const recover = (world: Simulation, engine: SimulatedEngine | undefined): void =
 const looking = { pause: 3_000, most: 15 }
 
 /**
- * Probes an integration that doorhook disabled, as soon as one exists. If none turns up, probes any other integration.
+ * Waits for an integration that doorhook disabled, and probes it. If there is none after the last search, probes any
+ * integration.
  */
 const probe = (world: Simulation, engine: SimulatedEngine | undefined, looks = 1): void => {
   const { rng, time } = world

@@ -122,7 +122,7 @@ export type Fact =
       readonly why: "given_back" | "lapsed"
       readonly ids: ReadonlyArray<DeliveryId>
     }
-  /** An engine opened a store that allows one owner at a time: everything leased before is due again. */
+  /** An engine opened a store that allows one owner at a time. All leased deliveries are due again. */
   | { readonly kind: "opened"; readonly engine: number }
   | { readonly kind: "resent"; readonly ids: ReadonlyArray<DeliveryId> }
   | { readonly kind: "probed"; readonly integration_id: IntegrationId; readonly ids: ReadonlyArray<DeliveryId> }

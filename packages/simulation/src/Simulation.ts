@@ -69,7 +69,7 @@ export interface Breakage {
 
 export interface SimulationOptions {
   readonly breakage?: Breakage | undefined
-  /** Draws the scenario. Default: minutes of chaos. */
+  /** Draws the scenario. Default: a few minutes with many faults. */
   readonly draw?: ((seed: Substream) => Scenario) | undefined
   /** Storage of the engines. Default: one in-memory store that all engines share. */
   readonly storage?: StorageKind | undefined
@@ -111,7 +111,7 @@ export class Simulation {
   readonly #number: number
   readonly #events = new Map<EventId, Event>()
   readonly #breakage: Breakage
-  /** Unanswered operations, with their engine and a callback for the engine's death. */
+  /** Unanswered operations, with their engine and a callback that ends them when the engine dies. */
   readonly #open = new Map<number, { readonly engine: SimulatedEngine; readonly end: () => void }>()
   #operations = 0
   /**
@@ -221,7 +221,7 @@ export class Simulation {
     const { rng, scenario, time } = this
     for (let count = 0; count < scenario.engines; count++) this.#start()
     for (const kind of actionKinds) {
-      // Most integrations exist before the first events are published.
+      // Integrations are created in the first third, so that most events find some.
       const span = kind === "create" ? scenario.chaos / 3 : scenario.chaos
       for (let count = 0; count < scenario.actions[kind]; count++) time.after(rng.below(span), () => act(this, kind))
     }
@@ -329,8 +329,8 @@ export const simulate = (seed: number, options: SimulationOptions = {}): Outcome
   new Simulation(seed, options).toEnd()
 
 /**
- * Translates an exit. Most store errors mean that nothing changed; if the store's answer was lost, the outcome is
- * unknown.
+ * Converts an exit to the ending of its operation. Most store errors mean that nothing changed; if the store's answer
+ * was lost, the outcome is unknown.
  */
 const endingOf = <A, E>(exit: Exit.Exit<A, E>): Ending<A> => {
   if (Exit.isSuccess(exit)) return { kind: "ok", value: exit.value }

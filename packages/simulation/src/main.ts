@@ -1,8 +1,8 @@
 /**
  * Runs simulations from the command line. `npm run simulate:seeds -- 10000` runs the seeds 1 to 10000. `--from N`
  * starts at seed N, and `--seed N` runs seed N alone. `--week` simulates a week under the service's own settings
- * instead of minutes of chaos. `--store sqlite` gives each seed a file instead of one in-memory store that its
- * processes share.
+ * instead of a few minutes with many faults. `--store sqlite` gives each seed a file instead of one in-memory store
+ * that its processes share.
  *
  * Exits with 1 if a check fails and with 3 for invalid arguments.
  */
@@ -14,7 +14,7 @@ import { weekOf } from "./world/Scenario.ts"
 import { sharedMemory, sqliteFiles } from "./world/Storage.ts"
 
 const usage =
-  "Usage: npm run simulate:seeds -- [COUNT] [--from N] [--week] [--store memory|sqlite], or --seed N for a single one"
+  "Usage: npm run simulate:seeds -- [COUNT] [--from N] [--week] [--store memory|sqlite], or --seed N for seed N alone"
 
 /** Exits with an error message about the command line. */
 const refuse = (what: string): never => {

@@ -1,4 +1,4 @@
-/** Ways to break a store or an engine, for the variants. */
+/** Ways to break a store or an engine, for the variants in `Variants.ts`. */
 import type { DeliveryStore, Settled, Settlement } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Breakage, Ports } from "../src/Simulation.ts"

@@ -7,7 +7,7 @@ import type { Stores } from "@doorhook/simulator/testing"
 import type { Variant } from "./Breakage.ts"
 import { engine, integrations, store, within } from "./Breakage.ts"
 
-/** Makes engines see integrations differently from what is stored. */
+/** Makes engines read integrations that differ from the stored ones. */
 const seeing = (change: (integration: Integration) => Integration): Breakage =>
   engine(({ stores }) => ({
     stores: {
@@ -58,7 +58,7 @@ const switched = Effect.fnUntraced(function* (
   return yield* integrations.update({ ...found, ...to, version: found.version + 1 }, found.version)
 })
 
-/** Several engines, and integrations that are moved and disabled all the time. */
+/** Several engines, and integrations that users change and disable all the time. */
 const unsteady = within({ publish: 30, burst: 2, change: 20, create: 6, clock: 0 }, {}, { engines: 3 })
 
 /** Receivers that fail for long, and a service that soon disables their integrations. */

@@ -1,4 +1,4 @@
-/** Faults in what is sent, when and where. */
+/** Faults in sending: wrong contents, times or receivers. */
 import type { LeasedDelivery } from "@doorhook/core"
 import { DeliveryId as Id, StoreError, Transport } from "@doorhook/core"
 import { Effect } from "effect"

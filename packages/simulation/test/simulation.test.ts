@@ -120,7 +120,7 @@ describe("the checks", () => {
     })
   }
 
-  it("are each proven by a fault", () => {
+  it("each detect a fault", () => {
     assert.sameMembers(
       checks.map(({ name }) => name),
       [...new Set(variants.map(({ check }) => check))]

@@ -22,7 +22,7 @@ import type { RunSettings } from "./ReadRun.ts"
 
 /**
  * Network access for sending to real receivers. The simulator depends only on core, so the program that mounts the
- * command provides the network, or null.
+ * command provides the network, or null if it has none.
  */
 interface EquipmentShape {
   /** Sends to real receivers. */
@@ -74,7 +74,7 @@ export const serviceDestination = (service: Service, measurements: Measurements,
 /** A receiver named on the command line may have any address. */
 const anywhere = ["0.0.0.0/0", "::/0"].map(IpNetwork.fromStringUnsafe)
 
-/** Delivers with an engine in this process. A ledger follows each delivery. */
+/** Delivers with an engine in this process. A ledger records and checks each delivery. */
 const ownEngineDestination = Effect.fnUntraced(function* (
   { ackTimeout, integrations, retry, seed }: RunSettings,
   options: Pick<OwnEngineOptions, "urlOf" | "receiverOf" | "send" | "secret" | "crypto">,

@@ -1,6 +1,6 @@
 /**
- * Flags that several subcommands share. Their values are taken as text and read here, so that every mistake is reported
- * in the same way: what is wrong, and what is accepted.
+ * Flags that several subcommands share. They are declared as text and parsed here, so that all error messages have the
+ * same form: what is wrong, and what is expected.
  */
 import { CommandFailure, DurationText, fileTrouble } from "@doorhook/core"
 import { Effect, FileSystem, Option } from "effect"
@@ -29,7 +29,7 @@ const scenarioFlags = {
   )
 }
 
-/** Defaults of the flags. */
+/** Default values of `planFlags`. */
 export const usualPlan = { seed: "1", start: "2026-03-02T00:00", duration: "24h", rateScale: "1" } as const
 
 /** Flags of every subcommand that makes a plan. */
@@ -132,7 +132,7 @@ export const readText = Effect.fnUntraced(function* (what: string, path: string)
   )
 })
 
-/** Scenario file, if a flag names one, for `checkDifferent`: no output may overwrite this file. */
+/** Returns the scenario file if a flag names one. With it, `checkDifferent` refuses outputs that would overwrite it. */
 export const scenarioFile = ({ scenario }: ScenarioTexts) =>
   Option.toArray(Option.map(scenario, (file) => ({ said: `--scenario ${file}`, file })))
 

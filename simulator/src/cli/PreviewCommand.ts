@@ -22,7 +22,7 @@ interface HourCount {
 
 const weekdayNames = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"] as const
 
-/** Counts of a plan's events by several keys. */
+/** Counts of a plan's events by hour, weekday, flow, entry method and label. */
 class Tally {
   readonly hours = Array.from({ length: 24 }, (): HourCount => ({ calls: 0, accesses: 0 }))
   readonly weekdays = new Map<number, number>()

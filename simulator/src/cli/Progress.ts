@@ -23,8 +23,7 @@ export const showProgress = Effect.fnUntraced(function* <E, R>(
 const signals = ["SIGINT", "SIGTERM"] as const
 
 /**
- * Runs an effect that is stopped by the next signal, but not by an interrupt. Returns whether a signal stopped the
- * effect.
+ * Runs an effect. The next signal stops the effect, an interrupt does not. Returns whether a signal stopped it.
  */
 export const untilSecondSignal = Effect.fnUntraced(function* <R>(effect: Effect.Effect<unknown, never, R>) {
   const fiber = yield* Effect.forkDetach(effect)

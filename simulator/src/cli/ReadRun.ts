@@ -152,7 +152,7 @@ const readTarget = Effect.fnUntraced(function* (texts: RunTexts) {
   return { kind: "receiver", url, secret } as const
 })
 
-/** Reads the rates that replace the times of the plan; null if there are none. */
+/** Reads the rates that replace the times of the plan; null without `--rate` and `--stages`. */
 const readProfile = Effect.fnUntraced(function* (texts: RunTexts) {
   const { duration, even, rate, stages } = texts
   if (Option.isNone(rate) && Option.isNone(stages)) {
@@ -290,11 +290,11 @@ const namesOf = (integrations: ReadonlyArray<PlannedIntegration>): string => {
   return `there ${integrations.length === 1 ? "is" : "are"} ${counted(integrations.length, "integration")}: ${named.join("; ")}${more === 0 ? "" : `; and ${more} more`}`
 }
 
-/** Whether the time of a rule, as local time of a zone, occurs during a run. */
+/** Whether a rule takes effect during a run. Times of day in the rule are local to `zone`. */
 const isMet = ({ down, goneAfter }: ReceiverRule, zone: string, { beginning, end }: RunBounds): boolean => {
   if (goneAfter !== null) return beginning + goneAfter < end
   if (down === null) return true
-  // Two days are enough for a daily time. For a date, the days around it are enough in every time zone.
+  // Searches two days for a daily time. For a date, searches the days around it, which is enough in every time zone.
   const from = down.on === null ? beginning : Math.max(beginning, Date.parse(down.on) - dayMillis)
   const until = Math.min(end, down.on === null ? beginning + 2 * dayMillis : Date.parse(down.on) + 3 * dayMillis)
   for (let at = from; at < until; at += minute) if (isWithin(down, momentAt(at, zone))) return true

@@ -17,10 +17,10 @@ import { writeReports } from "./ReportFiles.ts"
 import { factsOf, failureOf, firstMiss } from "./RunEnd.ts"
 import type { RunTexts } from "./RunFlags.ts"
 
-/** Length of a run, in milliseconds, above which faster ways are suggested. */
+/** Length of a run, in milliseconds, above which the command suggests faster settings. */
 const patience = 60_000
 
-/** Speed that is suggested to slower runs. */
+/** Speed that the command suggests for slower runs. */
 const hurry = 60
 
 /** Describes how long the run takes and, for long runs, which flags would make it faster. */
@@ -104,8 +104,7 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
         ...destination.judged()
       })
       const { lastFailure } = measurements
-      // Without this condition, a run that the service refused at the start would show zeros, like a run without
-      // events.
+      // Prints no summary if the run failed before it began, because all its figures would be zero.
       if (!hasFailed || clock.began !== null) yield* Console.log(summaryText(report, lastFailure))
       const silence = destination.silence()
       if (silence !== null && report.totals.accepted > 0)

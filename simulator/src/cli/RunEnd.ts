@@ -75,7 +75,7 @@ export interface EndOptions {
   readonly silence?: string | null
   /** Whether a secret was given for the receiver. */
   readonly isSigned?: boolean
-  /** Whether the run is one of several seeds. */
+  /** Whether the run is one of several runs with different seeds. */
   readonly isOneOfMany?: boolean
 }
 

@@ -12,7 +12,7 @@ import { planFlags, usualPlan } from "./Flags.ts"
 /** Environment variable with the operator key, used if no flag gives one. */
 export const keyVariable = "DOORHOOK_OPERATOR_KEY"
 
-/** Defaults of the flags. */
+/** Default values of the flags. */
 const usual = {
   buildings: "1",
   "building-integrations": "1",
@@ -98,7 +98,7 @@ type Name = keyof RunTexts
 interface Place {
   readonly names: ReadonlyArray<Name>
   readonly kinds: ReadonlyArray<RunKind>
-  /** Returns the error for other kinds of run. */
+  /** Returns the error message for a flag that is used with another kind of run. */
   readonly elsewhere: (flag: string) => string
 }
 

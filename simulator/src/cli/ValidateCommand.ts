@@ -60,7 +60,7 @@ const misplaced = (path: string, texts: Texts, isAgainst: boolean): string | nul
 
 const standardInput = "-"
 
-/** Returns the bytes of a file, of a pipe, or of standard input. A pipe can only be read in sequence. */
+/** Returns the bytes of a file, a pipe, or standard input. Reads pipes as a whole, because they have no offsets. */
 const bytesOf = Effect.fnUntraced(function* (path: string) {
   if (path === standardInput) return (yield* Stdio.Stdio).stdin
   const files = yield* FileSystem.FileSystem

@@ -1,6 +1,6 @@
 /**
- * The `Crypto` port of a simulation: synchronous and drawn from the seed. Simulations have no real secrets, so digests
- * only need to differ where their inputs differ. Every attempt needs a digest, so digests have to be cheap.
+ * The `Crypto` port of a simulation: synchronous, and determined by the seed. Simulations have no real secrets, so
+ * digests only need to differ where their inputs differ. Every attempt needs a digest, so digests have to be cheap.
  */
 import { Crypto } from "@doorhook/core"
 import { Effect, Layer } from "effect"
@@ -38,7 +38,7 @@ const digest = (key: Uint8Array, text: string): Uint8Array => {
   return new Uint8Array(words.buffer)
 }
 
-/** Returns the digest in base64. Node's encoder is three times faster than others. */
+/** Returns the digest in base64. Uses Node's encoder, which is three times faster than others. */
 export const signatureOf = (key: Uint8Array, text: string): string =>
   Buffer.from(digest(key, text).buffer).toString("base64")
 

@@ -1,4 +1,4 @@
-/** Estimates the flows of outsiders from the calls in a log and from entries with codes of outsiders. */
+/** Estimates the flows of outsiders from calls, and from entries with a code by people who are not members. */
 import { weekdayOf } from "../world/CalendarDate.ts"
 import { minute, second } from "../world/LocalTime.ts"
 import type { AccessLog, LogEntry } from "./AccessLog.ts"

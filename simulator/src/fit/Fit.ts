@@ -102,7 +102,7 @@ export const fit = (whole: AccessLog, { kind: given, name }: FitOptions): Result
     ({ isDelivery }) => !isDelivery,
     members.codes.filter(({ isDelivery }) => !isDelivery)
   )
-  // Zero anomalies, because the estimates already include those in the log.
+  // Adds no anomalies, because the estimates already include the anomalies in the log.
   const anomalies = Record.map(AnomalyParameters.fields, () => 0)
   type Parts = Omit<(typeof ScenarioDocument.Encoded)["buildings"][number], "name" | "time_zone" | "anomalies">
   const made = (parts: Parts) => {
@@ -151,7 +151,7 @@ export const fit = (whole: AccessLog, { kind: given, name }: FitOptions): Result
   const homes = { flats, entry_methods: members.methods }
   return Result.flatMap(made({ homes }), ({ scenario }) => {
     const [house] = scenario.buildings
-    // Rates are per unit of the resulting building, whose household sizes are drawn at random.
+    // Rates are per flat or dweller of the resulting building, whose household sizes are drawn at random.
     const rateFit = (name: "visitors" | "parcels", group: CallGroup) =>
       outsiderFit(
         group,

@@ -52,7 +52,7 @@ class Controller {
   /** Time of the restart since the beginning of the local day: between 3:00 and 5:00. */
   readonly #restart: number
   readonly #isKept: boolean
-  /** Position of this clock in the cycle in which clocks are set by hand, from 0 to 1. */
+  /** Offset of this clock within the interval at which clocks are set by hand, from 0 to 1. */
   readonly #phase: number
   /** Milliseconds that the clock gains per millisecond. */
   readonly #drift: number
@@ -122,8 +122,8 @@ class Controller {
     const turn = Math.floor((outage.kept++ * second) / per_second)
     const late = jitter === 0 ? 0 : Math.floor(between(new Rng(child(this.#substream, id)), 0, jitter))
     const at = outage.until + turn + late
-    // Outages can overlap, or begin before all events kept in an earlier outage are sent. The remaining events wait for
-    // the end of the later outage.
+    // An outage can begin during an earlier outage, or before all events kept in an earlier outage are sent. Unsent
+    // events then wait for the end of the later outage.
     const next = this.#period.outages.find(({ from, until }) => at >= from && at < until)
     return next === undefined ? at : this.sentAt(next, id)
   }

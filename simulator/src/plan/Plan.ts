@@ -71,12 +71,13 @@ export const maxRateScale = 1_000
 export const longestDuration = 3_650 * dayMillis
 
 /**
- * Returns the leading bits of the ids of one flow in one building (its index in the scenario) on one day (since 1970).
+ * Returns the leading bits of the ids of one flow in one building on one day. `building` is an index of the scenario's
+ * buildings, `day` a number of days since 1970.
  */
 export const placeOf = (day: number, building: number, flow: FlowName): number =>
   ((day - daysUntil2000) * mostBuildings + building) * flowRoom + flowNames.indexOf(flow)
 
-/** Returns a function that counts up event ids, which begin with the bits from `placeOf`. */
+/** Returns a function that returns consecutive event ids. All begin with the bits from `placeOf`. */
 export const eventNumbers = (place: number): (() => number) => {
   let count = 0
   return () => place * countRoom + count++
@@ -135,8 +136,8 @@ const sourceOf = (flowPlace: FlowPlace, options: PlanOptions, makeDay: ReturnTyp
       next: () => dayFrom(number + 1)
     }
   }
-  // A person's day can continue until the end of the next day (see `longestDay`). Events kept by a controller arrive
-  // before the controller's next restart or soon after.
+  // Begins a day earlier, because a person's day can continue until the end of the next day (see `longestDay`). Begins
+  // another day earlier with controllers, because they can keep events until their next restart.
   const lookBack = devices === null ? 1 : 2
   return dayFrom(dayNumberAt(window.from, building.time_zone) - lookBack)
 }

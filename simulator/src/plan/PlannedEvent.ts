@@ -1,4 +1,4 @@
-/** An event of a plan: one line of NDJSON. `at` is the time of publication, and is left out of the published event. */
+/** An event of a plan: one line of NDJSON. `at` is the time of publication. The published event does not contain it. */
 import { AccessLogData, Action, builtInTable, BuildingId, CallData, TenantId } from "@doorhook/core"
 import { Schema } from "effect"
 import type { Access, Call } from "../traffic/Occurrence.ts"

@@ -35,11 +35,12 @@ interface Senses {
   readonly latency: () => number
 }
 
-/** A way in which a receiver misbehaves. Returning null passes the request on to the next trait. */
+/** A kind of misbehaviour of a receiver. Returns null to pass the request on to the next trait. */
 export type Trait = (request: IncomingRequest, senses: Senses) => Reception | null
 
-/** How many requests a receiver can process at the same time. */
+/** Limits of a receiver that can't process all requests at the same time. */
 export interface Capacity {
+  /** Number of requests that the receiver can process at the same time. */
   readonly workers: number
   /** Number of requests that can wait for a worker. Further requests get a 503. */
   readonly queue: number
@@ -127,7 +128,7 @@ export class Receiver {
   }
 }
 
-/** A part of every day, or of one day, in minutes of the receiver's local time. Can span midnight. */
+/** A down time of a receiver on every day or on one day, in minutes of local time. Can span midnight. */
 export interface DownTime {
   readonly from: number
   readonly to: number
@@ -142,7 +143,7 @@ export const isWithin = ({ from, on, to }: DownTime, { day, minute }: IncomingRe
   return (minute >= from && isOn(day)) || (minute < to && isOn(day - 1))
 }
 
-/** Known ways in which receivers fail. Shares are from 0 to 1, times in milliseconds. */
+/** Traits for common failures of receivers. Shares are from 0 to 1, times in milliseconds. */
 export const traits = {
   /** Connections are refused. */
   down:

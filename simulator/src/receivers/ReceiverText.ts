@@ -152,7 +152,7 @@ const ofShare =
 
 const goneFrom = (after: number): Kind => ({ ...nothing, trait: traits.gone(after), goneAfter: after })
 
-/** Meaning of each name without a value, and the reader for its value. Null means that this form is not allowed. */
+/** For each name, its meaning without a value, and the reader for a value. Null if that form is not allowed. */
 const kinds: Readonly<Record<string, readonly [alone: Kind | null, read: Read | null]>> = {
   prompt: [{ ...nothing, latency: promptLatency }, null],
   slow: [null, readSlow],
@@ -183,7 +183,7 @@ export const readReceiver = (text: string): Result.Result<ReceiverRule, string> 
   const range = /^(\d{1,6})(?:-(\d{1,6}))?$/.exec(match[1] ?? "")
   const [from, to] = [Number(range?.[1] ?? 0), Number(range?.[2] ?? range?.[1] ?? 0)]
   if (match[1] !== undefined && (from < 1 || to < from))
-    return wrong(`${match[1]} is not a number or range of integrations`)
+    return wrong(`${match[1]} must be an integration's number, from 1, or a range such as 2-5`)
   const kind = match[3] === undefined ? alone : Option.getOrNull(read?.(match[3]) ?? Option.none())
   return kind === null
     ? wrong(`${name} can't be ${JSON.stringify(match[3] ?? "on its own")}`)

@@ -92,7 +92,7 @@ export const timesOf = (report: RunReport): ReadonlyArray<{ readonly at: number;
   const length = lengthOf(report)
   const offset = report.speed === null ? 0 : wallAt(report, 0) % day
   return timeMarks(length, offset).flatMap((time) => {
-    // A clock change within the run moves the labels after it.
+    // A clock change during the run moves all later labels.
     const shift = report.speed === null ? 0 : wallAt(report, time) - wallAt(report, 0) - time
     const at = time - shift
     if (at < 0 || at > length) return []
@@ -140,8 +140,8 @@ export const bandsOf = (report: RunReport): ReadonlyArray<{ readonly from: numbe
 const place = (value: number): string => value.toFixed(1).replace(/\.0$/, "")
 
 /**
- * Splits a line at missing values, into points from left to right. A single value becomes a line as wide as its
- * interval.
+ * Splits a line at missing values. Returns the points of each part from left to right. A single value becomes a line as
+ * wide as its interval.
  */
 const runsOf = ({ values }: Line, scale: Scale) => {
   const step = width / values.length

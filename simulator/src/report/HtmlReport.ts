@@ -197,7 +197,7 @@ const charts = (report: RunReport): Html.Html => {
           description: `Median and 99th percentile of request times, on a logarithmic scale. The highest 99th percentile is ${duration(most("answer_p99"))}.`,
           lines: times("answer"),
           isTime: true,
-          limit: ack_timeout === null ? null : { value: ack_timeout, name: `${duration(ack_timeout)}: a retry` }
+          limit: ack_timeout === null ? null : { value: ack_timeout, name: `${duration(ack_timeout)}: timeout` }
         },
     report.totals.backlog === null
       ? null
@@ -299,7 +299,7 @@ const rulesKept = ({ crashes, totals: { broken }, violations }: RunReport): Html
     ? null
     : html`<div class="card">
         <p>
-          ${broken === 0 ? "Every delivery was followed to its end, and every rule was kept." : `A rule was broken in ${counted(broken, "place")}.`}
+          ${broken === 0 ? "All deliveries were checked, and no rule was broken." : `A rule was broken in ${counted(broken, "place")}.`}
           ${crashes > 0 ? `The engine was killed ${crashes === 1 ? "once" : `${grouped(crashes)} times`}.` : null}
         </p>
         ${violations.map(({ at, rule, what }) => html`<p class="missed">${rule}: ${what} (${new Date(at).toISOString()})</p>`)}

@@ -58,7 +58,7 @@ export interface Tracked {
   attempts: number
   /** Number of failed early attempts. */
   early: number
-  /** If the next attempt is made early, the time at which it would otherwise be due, else null. */
+  /** Regular due time of the next attempt if it is sent early, else null. */
   earlyOf: number | null
   requests: number
   isOpen: boolean
@@ -256,9 +256,9 @@ export class Ledger {
   }
 
   /**
-   * Checks the end of the run. The store must account for every delivery. Each open delivery must wait for a retry, or
-   * must have changed or had no free slot at `since` or later. Runs in real time pass `-Infinity`, which accepts every
-   * open delivery.
+   * Checks the end of the run. The store must account for every delivery. An open delivery must wait for a future
+   * retry, unless it changed at `since` or later, or no slot was free at `since` or later. Runs in real time pass
+   * `-Infinity`, which accepts every open delivery.
    */
   finish(now: number, { states }: DeliverySummary, since: number): void {
     const { measurements, timeOf } = this.#options

@@ -59,8 +59,8 @@ export type Outcome = AttemptOutcome | "cut_off" | "in_flight" | "not_sampled"
 interface Outage {
   open: number
   /**
-   * Maximum number waiting at the same time, and the time of this peak, in milliseconds since the beginning; null if
-   * none waited.
+   * Maximum number of deliveries that wait at the same time, and the time of this peak, in milliseconds since the
+   * beginning; null if none waited.
    */
   most_open: number
   most_open_at: number | null
@@ -88,7 +88,7 @@ export interface IntegrationTotals {
   readonly ack: Histogram
 }
 
-/** Deliveries are counted by number of requests. The count for this number includes deliveries with more requests. */
+/** Largest number of requests with its own count of deliveries. This count includes deliveries with more requests. */
 const mostRequests = 16
 
 /** Refused connections mean that a modelled receiver is down: no other trait refuses connections. */
@@ -97,7 +97,7 @@ const isDown = (outcome: Outcome): boolean => outcome === "connection_refused"
 export const latencies = ["ack", "answer", "delivery", "intended", "service", "late_start"] as const
 export type LatencyName = (typeof latencies)[number]
 
-/** Deliveries whose attempts were looked up at a service. */
+/** Sample of deliveries whose attempts are looked up at a service: its size, failed lookups, and why one failed. */
 export interface Sample {
   wanted: number
   failed: number
@@ -154,7 +154,7 @@ export class Measurements {
   }
 
   /**
-   * Counts an accepted event. `intended`: time since its planned time, null without one. `service`: time since its
+   * Counts an accepted event. `intended`: time since its planned time; null without a schedule. `service`: time since
    * sending began.
    */
   accept(intended: number | null, service: number, time = Infinity): void {

@@ -161,7 +161,7 @@ const RunReport = Schema.Struct({
    * more.
    */
   attempts_per_delivery: Schema.Array(Schema.Finite),
-  /** Number of requests by outcome. They add up to `totals.requests`. With a service, most are `not_sampled`. */
+  /** Numbers of requests by outcome, which add up to `totals.requests`. With a service, most are `not_sampled`. */
   outcomes: Schema.Record(Schema.String, Schema.Finite),
   /** Statuses of the answers that did not acknowledge. */
   statuses: Schema.Record(Schema.String, Schema.Finite),
@@ -284,7 +284,7 @@ const integrationLine = (id: number, own: IntegrationTotals, kind: RunKind): Int
   }
 }
 
-/** Whether a real receiver acknowledged nothing. It is probably not running, or not the intended one. */
+/** Whether a real receiver acknowledged nothing. The receiver is then probably not running, or its URL is wrong. */
 export const isUnreached = ({ kind, outcomes, totals }: Pick<RunReport, "kind" | "outcomes" | "totals">): boolean =>
   kind === "receiver" && totals.requests > 0 && outcomes["acknowledged"] === undefined
 

@@ -98,7 +98,7 @@ const outageText = (report: RunReport, { name, outage, states }: IntegrationLine
     return `${most}; then its integration was disabled or deleted: ${grouped(states.cancelled)} cancelled, ${grouped(states.skipped)} skipped.`
   if (exhausted > 0) return `${most}; ${grouped(exhausted)} given up, because the schedule ended before the outage.`
   return empty_at === null
-    ? `${most}; not empty again before the run ended.`
+    ? `${most}; some were still waiting when the run ended.`
     : `${most}; none left ${clockAt(report, empty_at)}, ${duration(empty_at - most_open_at)} later.`
 }
 

@@ -21,7 +21,7 @@ import {
 import type { Scope } from "effect"
 import { Effect, Layer } from "effect"
 
-/** All stores over the same data. */
+/** The stores of an engine, which share their data. */
 export interface Stores {
   readonly deliveries: DeliveryStore["Service"]
   readonly integrations: IntegrationStore["Service"]
@@ -32,7 +32,7 @@ export interface Stores {
 /** The ports of an engine in one value, so that a test can replace a port by a faulty one. */
 export interface EnginePorts {
   readonly stores: Stores
-  /** Default: a directory in which owners keep all rights. */
+  /** Default: an allow-all directory, in which owners keep all rights. */
   readonly directory?: Directory["Service"]
   readonly transport: Transport["Service"]
   readonly settings: Partial<DeliverySettingsShape>

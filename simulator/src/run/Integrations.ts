@@ -16,7 +16,7 @@ export interface PlannedIntegration {
   readonly zone: string
 }
 
-/** The parts of a building that a run needs: tenants and time zone. */
+/** Data of a building that a run needs: tenants and time zone. */
 export interface Premises {
   readonly id: BuildingId
   readonly name: string
@@ -101,8 +101,8 @@ export class Matcher {
   }
 
   /**
-   * Returns the integrations that should get an event (document section 4.2). All integrations of a run bind to all
-   * resource types.
+   * Returns the integrations that should get an event (interface document, section 4.2). All integrations of a run
+   * bind to all resource types.
    */
   matching({ building_id, tenant_ids }: Pick<Event, "building_id" | "tenant_ids">): ReadonlySet<IntegrationId> {
     const found = new Set(this.#buildings.get(building_id))

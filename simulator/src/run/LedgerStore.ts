@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import type { Ledger } from "../results/Ledger.ts"
 import type { IntegrationTotals } from "../results/Measurements.ts"
 
-/** What the ledger needs to know about the integrations of a run. */
+/** Lookups of a run's integrations for the ledger, and callbacks for their changes. */
 export interface Recipients {
   /** Returns the integrations that should get an event. */
   readonly matching: (event: Event) => ReadonlySet<IntegrationId>

@@ -101,7 +101,7 @@ export function* arrivalTimes(stages: ReadonlyArray<Stage>, rng: Rng | null): It
   }
 }
 
-/** Moves events to the times that the stages give. Times in the data of planned events are moved by the same amount. */
+/** Moves events to the arrival times of the stages. Moves the times in the data of planned events equally. */
 export const atRate = <E, R>(
   events: Stream.Stream<Arrival, E, R>,
   stages: ReadonlyArray<Stage>,

@@ -67,8 +67,8 @@ const toWire = (event: LoadEvent): string => {
 }
 
 /**
- * Errors of the operator API, without a `source`. An error with a `source` is unclear without it, so the whole text is
- * shown instead.
+ * Errors of the operator API that have no `source`. An error with a `source` is unclear without the source, so its
+ * whole text is shown instead.
  */
 const ErrorAnswer = Schema.fromJsonString(
   Schema.Struct({

@@ -64,7 +64,7 @@ interface Scheduled {
   readonly planned: number
 }
 
-/** Returns the time at which a batch is sent: that of its last event. */
+/** Returns the time at which a batch is sent: the due time of its last event. */
 const dueOf = (batch: ReadonlyArray<Scheduled>): number => batch.at(-1)?.due ?? 0
 
 /** Repeats a request until there is a final answer or no retry is left. */

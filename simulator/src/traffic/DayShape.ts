@@ -45,7 +45,7 @@ const problemOf = (
   const narrow = peaks.findIndex(({ spread, weight }) => weight > 0 && spread * hour < cellMillis)
   const least = DurationText.format(cellMillis)
   if (narrow >= 0) return { path: ["peaks", narrow, "spread"], issue: `must be at least ${least}` }
-  // The window must contain the middle of a cell, and the even part or a peak must reach it.
+  // The window must contain the middle of a cell, and arrivals from the even part or from a peak.
   const first = Math.ceil((from * hour) / cellMillis - 0.5)
   const hasCell = ((first + 0.5) * cellMillis) / hour < to
   const isNear = peaks.some(

@@ -108,7 +108,7 @@ export interface EmployeeFlow extends Omit<typeof EmployeeParameters.Type, "tail
 
 /** Times of day, in hours. */
 interface WorkingDay {
-  /** Entrance of the person in front if they arrive together, else the person's own. */
+  /** The leader's entrance if the person arrives right behind a leader, else the person's usual entrance. */
   readonly entrance: AccessPoint
   readonly arrives: number
   readonly leaves: number

@@ -91,7 +91,7 @@ const addDenials = (
   }
 }
 
-/** Maximum length of a person's day, from its first midnight. So a plan must also generate the day before it starts. */
+/** Maximum length of a person's day, from midnight. Because of it, plans also generate the day before their start. */
 const longestDay = 2 * dayMillis
 
 interface Passage {

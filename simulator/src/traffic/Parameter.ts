@@ -59,7 +59,7 @@ export const wholeBetween = (minimum: number, maximum: number) =>
   )
 
 export const Share = numberFrom(0, 1)
-/** Below 1, so that groups end. */
+/** Share below 1, so that groups and sequences of denied attempts end. */
 export const GroupShare = numberFrom(0, 0.9)
 /** Frequency: per person and day, or per building and month. */
 export const Rate = numberFrom(0, 1_000)

@@ -160,7 +160,7 @@ const workOf = (rng: Rng, flow: ResidentFlow, weekday: number, person: Person): 
   }
 }
 
-/** Draws the absences of one day. An absence that overlaps with one drawn before is left out. Work is drawn first. */
+/** Draws the absences of one day, beginning with work. Skips each absence that overlaps with an earlier draw. */
 const absencesOf = (rng: Rng, flow: ResidentFlow, weekday: number, person: Person): ReadonlyArray<Absence> => {
   const work = workOf(rng, flow, weekday, person)
   const absences: Array<Absence> = work === null ? [] : [work]

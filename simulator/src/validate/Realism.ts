@@ -9,7 +9,7 @@ import type { Check } from "./Check.ts"
 import { never, skipped } from "./Check.ts"
 import type { Evenness, Observations } from "./Observations.ts"
 
-/** What is expected of a building. Without a use, only the checks for all buildings apply. */
+/** Expected use, shifts and opening hours of a building. Without a use, only the checks for all buildings apply. */
 export interface Expectation {
   readonly name: string
   readonly use: BuildingUse | null
@@ -40,7 +40,7 @@ const mean = (value: number, of: number, least: number): Value | null =>
 
 const sumOf = (counts: ReadonlyArray<number>): number => counts.reduce((sum, count) => sum + count, 0)
 
-/** Returns the hours 0 to 4 or, with opening hours, up to five hours in the middle of the closed time. */
+/** Returns the quiet hours: up to five in the middle of the closed time, or 0 to 4 without opening hours. */
 const quietHours = ({ opening }: Expectation): ReadonlyArray<number> => {
   if (opening === null) return [0, 1, 2, 3, 4]
   const closed = (opening.from - opening.to + 24) % 24
@@ -197,12 +197,12 @@ const checksOfAny = (seen: Observations, rateScale: number): ReadonlyArray<Check
           "The same credential opens different doors within seconds, more often than shared credentials explain."
         ),
     atMost(
-      "stamps that are whole minutes",
+      "timestamps that are whole minutes",
       seen.wholeMinutes,
       count,
       20,
       0.05,
-      "Stamps are rounded to minutes, so the order of events within a minute is lost."
+      "Timestamps are rounded to minutes, so the order of events within a minute is lost."
     ),
     isLong
       ? atMost(

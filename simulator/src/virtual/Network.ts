@@ -38,7 +38,7 @@ export interface NetworkOptions {
   readonly workers: number
   /** Beginning of the run, in milliseconds since the epoch. */
   readonly beginning: number
-  /** Called when a request has begun, with its duration in milliseconds. */
+  /** Called when a request has begun, with the time until its end in milliseconds. */
   readonly begun: (process: Process, elapsed: number) => void
 }
 

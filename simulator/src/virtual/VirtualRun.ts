@@ -83,7 +83,7 @@ const hour = 3_600_000
 const absence = 5_000
 
 /**
- * Time for which a delivery may be in progress after its timeout. If processes die, two leases and `absence` are added.
+ * Time for which a delivery may be in progress after its timeout. Runs with crashes add two leases and `absence`.
  */
 const patience = 60_000
 
@@ -280,7 +280,7 @@ export class VirtualWorld {
     this.#world.start()
   }
 
-  /** Wakes all processes at an instant, as the notifications of a database would. */
+  /** Wakes all processes at an instant, as the wake signal of a database would. */
   #wakeAt(instant: number): void {
     if (this.#wakes.has(instant)) return
     this.#wakes.add(instant)
@@ -323,7 +323,8 @@ export class VirtualWorld {
     this.crashes++
     this.#world.remove(engine)
     this.#network.cutOff(process)
-    // Once the membership of the process has ended, the next heartbeat of another process releases its deliveries.
+    // Once the membership of the killed process has ended, the next heartbeat of another process releases the
+    // deliveries that were leased to it.
     const { lease } = this.#settings
     const back = this.time.wall + absence
     this.ledger.busy(back + 2 * lease)

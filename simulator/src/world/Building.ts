@@ -1,8 +1,8 @@
 /**
  * A building and the people with access to it.
  *
- * Buildings depend only on the scenario, never on the seed of a run. So the ids in a directory match those in every
- * run.
+ * Buildings depend only on the scenario, never on the seed of a run. So the ids in a generated directory match the ids
+ * in every run.
  */
 import type { BuildingId, TenantId } from "@doorhook/core"
 import { chance, lognormal, oneOf, standardNormal, weighted } from "../random/Distribution.ts"

@@ -22,7 +22,7 @@ export interface Away {
 const yearDays = 365
 
 /**
- * Number of years before a day in which moves are looked for. Without a move, the original person is still in the
+ * Number of earlier years in which a roster looks for a move. If there was no move, the original person is still in the
  * place.
  */
 const yearsBack = 12

@@ -61,7 +61,7 @@ describe("fit of an office", () => {
 
   it("recovers attendance, times, groups and lunch", () => {
     for (const [weekday, share] of theirs.attendance.entries()) {
-      // The log has four of each weekday, and the day factor varies by 0.15.
+      // The log covers each weekday four times, and the day factor varies by 0.15.
       assert.closeTo(mine.attendance[weekday] ?? 0, share, 0.02 + 0.3 * share, `weekday ${weekday}`)
     }
     // Cleaners count as members too, and come early and late.

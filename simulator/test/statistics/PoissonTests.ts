@@ -2,8 +2,8 @@
  * Tests whether points in time are a Poisson process, with a known or an unknown intensity.
  *
  * Both tests are needed: the first checks the shape of a day, the second checks the spacing for any shape. They apply
- * to the leaders of groups, not to followers. Timestamps must not be rounded coarsely, and the first test must know the
- * day factor.
+ * to the leaders of groups, not to followers. Timestamps must not be rounded coarsely, and the first test needs the day
+ * factor.
  */
 
 /**

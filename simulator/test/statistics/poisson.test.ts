@@ -101,7 +101,7 @@ describe("tests on arrivals", () => {
   it.each([
     ["even ticks along the intensity", ticks],
     ["ticks with jitter of one slot", jittered],
-    ["stamps rounded to minutes", rounded(60_000)],
+    ["timestamps rounded to minutes", rounded(60_000)],
     ["followers not collapsed to leaders", ungrouped]
   ])("reject %s", (_, days) => {
     assert.strictEqual(rejected(rescaling(days), 20), 1)

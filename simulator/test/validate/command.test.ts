@@ -31,7 +31,7 @@ const linesOf = (name: string, seed: number, days = 1, rateScale = 1): ReadonlyA
   return [...lineChunks(scenario, options)].flatMap(({ bytes }) => decoder.decode(bytes).trimEnd().split("\n"))
 }
 
-/** Moves events to other times, and sorts these times. */
+/** Gives events new times, in ascending order. */
 const moved = (
   lines: ReadonlyArray<string>,
   move: (time: number, index: number, all: ReadonlyArray<number>) => number
@@ -70,7 +70,7 @@ describe("simulate validate of a file", () => {
       Effect.gen(function* () {
         const { failure, text } = yield* run(linesOf(name, 3), "--preset", name)
         assert.isTrue(Option.isNone(failure), text)
-        assert.match(text, /(PASS|SKIP) +stamps that are whole minutes/)
+        assert.match(text, /(PASS|SKIP) +timestamps that are whole minutes/)
       }).pipe(Effect.provide(platform))
   )
 

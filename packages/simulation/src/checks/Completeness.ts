@@ -6,10 +6,13 @@ import { isAcknowledged } from "./Knowledge.ts"
 import type { Check, EntryOf, IntegrationEntry, Trace, TracedDelivery, Violation } from "./Trace.ts"
 import { entriesOf, failedEarly, isSettled, longestLapse, longestUnseen } from "./Trace.ts"
 
-/** Length of the final span of a run, in milliseconds. A backlog that was being sent in that span is not lost. */
+/** Length of the last part of a run, in milliseconds. A backlog is not lost if some of it was sent in that part. */
 const recently = 60_000
 
-/** Share of busy places above which engines count as overloaded. Less than half, because retries can take only half. */
+/**
+ * Share of busy places above which engines count as overloaded. Less than half, because retries may use only half of
+ * the places.
+ */
 const overload = 0.4
 
 /**

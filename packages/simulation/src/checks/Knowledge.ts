@@ -24,7 +24,7 @@ export interface Step {
   readonly failed: boolean
   /** Before the batch: time of the first failed attempt since the last acknowledgement, or null. */
   readonly since: number | null
-  /** The same after the batch. */
+  /** After the batch: time of the first failed attempt since the last acknowledgement, or null. */
   readonly since_after: number | null
   /**
    * Number of failed attempts since `since`, including this batch. An acknowledgement in this batch doesn't reset the
@@ -136,7 +136,10 @@ const knownBefore = (trace: Trace, { delivery, entry, grant }: Request): number 
   return Math.max(grant?.index ?? 0, received?.index ?? 0, (aged?.index ?? -1) + 1)
 }
 
-/** Returns the changes that had reached an engine when it sent a request, and those that might have. */
+/**
+ * Returns the changes that had reached an engine when it sent a request (`known`), and the changes that might have
+ * (`perhaps`).
+ */
 export const changesKnown = (trace: Trace, request: Request) => {
   const known = knownBefore(trace, request)
   const history = (trace.integrations.get(request.delivery.integration_id) ?? []).filter(
@@ -178,7 +181,8 @@ const cachedSpans = new WeakMap<Trace, ReadonlyArray<Span>>()
 
 const spansOf = (trace: Trace): ReadonlyArray<Span> => {
   const { entries } = trace
-  // When a process dies, the deliveries that it held or was about to get are out of reach until its membership ends.
+  // When a process dies, no other process can claim the deliveries that it held, or was about to get, until its
+  // membership ends.
   const outOfReach = longestLapse(trace) + longestUnseen(trace) + 1_000
   const absences = entriesOf(entries, "process").map((entry) => {
     const back = entry.what === "started" ? entry.at : Math.max(entry.at, startAfter(trace, entry.index))
@@ -192,7 +196,10 @@ const spansOf = (trace: Trace): ReadonlyArray<Span> => {
 const startAfter = ({ entries }: Trace, index: number): number =>
   entries.slice(index).find((entry) => entry.kind === "process" && entry.what === "started")?.at ?? 0
 
-/** Whether anything went wrong in a span of time, in milliseconds since the start. */
+/**
+ * Whether a span of time is affected by a fault, a clock jump or a missing process. `from` and `to` are in milliseconds
+ * since the start.
+ */
 export const isDisturbed = (trace: Trace, from: number, to: number): boolean => {
   const spans = cachedSpans.get(trace) ?? spansOf(trace)
   cachedSpans.set(trace, spans)

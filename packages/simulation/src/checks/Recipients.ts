@@ -1,6 +1,6 @@
 /**
- * Checks that receivers get only what scope and bindings allow, unchanged since publication and signed with the right
- * secrets.
+ * Checks that receivers get only events that scope and bindings allow. The events must be unchanged since publication
+ * and signed with the right secrets.
  */
 import type { Event, Integration } from "@doorhook/core"
 import { Signature, bodyOf } from "@doorhook/core"
@@ -79,7 +79,7 @@ const maySee = (
 
 export const isolation: Check = {
   name: "isolation",
-  rule: "A receiver sees only events of its scope and bindings.",
+  rule: "A receiver gets only events of its scope and bindings.",
   violations: ({ integrations, publishes, requests, strays }) => [
     ...strays.map(({ index, url, webhook_id }) => ({
       what: `${webhook_id} was sent to ${url}, which matches no delivery`,
@@ -93,7 +93,7 @@ export const isolation: Check = {
       const versions = history.filter((_, nth) => (history[nth + 1]?.index ?? Infinity) > from)
       if (versions.some(({ integration }) => maySee(integration, event))) return []
       return [
-        { what: `integration ${integration_id} must not see ${event.id}`, entries: [enqueued.index, entry.index] }
+        { what: `integration ${integration_id} must not get ${event.id}`, entries: [enqueued.index, entry.index] }
       ]
     })
   ]

@@ -114,7 +114,8 @@ const readBy = (trace: Trace, parts: ReadonlyArray<EntryOf<"feed_read">>): Reado
       seen.add(id)
     }
     const requestedAt = invoked.get(op) ?? 0
-    // Due: deliveries up to the end of the page that were stored before the request and not purged before the answer.
+    // The reader must have got every delivery up to the end of the page that was stored before the request and not
+    // purged before the answer.
     const upTo = more ? cursor : Infinity
     for (const { enqueued, id, integration_id: of, purged } of trace.deliveries.values()) {
       const isDue =
@@ -129,7 +130,7 @@ const readBy = (trace: Trace, parts: ReadonlyArray<EntryOf<"feed_read">>): Reado
 
 export const feeds: Check = {
   name: "feeds",
-  rule: "A reader that follows a feed by cursor sees every delivery of the integration once, in the order of storing, except those purged before.",
+  rule: "A reader that follows a feed by cursor sees every delivery of the integration once, in the order of storing, except deliveries that were purged before.",
   violations: (trace) => {
     const readers = Map.groupBy(entriesOf(trace.entries, "feed_read"), ({ reader }) => reader)
     return [...readers.values()].flatMap((parts) => readBy(trace, parts))

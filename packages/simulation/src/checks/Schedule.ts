@@ -164,7 +164,7 @@ const slack = (trace: Trace): number => {
 
 export const retryTimes: Check = {
   name: "retry-times",
-  rule: "A retry is due after the scheduled delay plus up to 20 % of it, or after Retry-After if that is later, and is sent when due. Failed early attempts keep the place in the schedule. Nothing expires while there is time for an attempt.",
+  rule: "A retry is due after the scheduled delay plus up to 20 % of it, or after Retry-After if that is later, and is sent when due. A failed early attempt does not use up a retry of the schedule. Nothing expires while there is time for an attempt.",
   violations: (trace) =>
     [...trace.deliveries.values()].flatMap((delivery) => [
       ...violationsOf(trace, delivery),
@@ -376,7 +376,7 @@ const idle = (trace: Trace, all: ReadonlyArray<TracedDelivery>, { requests, step
 
 export const catchingUp: Check = {
   name: "catching-up",
-  rule: "After an acknowledgement that ends at least a minute of failures, waiting retries are sent early: oldest first, then one, two, four at a time, none before Retry-After, none after an early failure. Otherwise nothing is sent early.",
+  rule: "After an acknowledgement that ends at least a minute of failures, waiting retries are sent early, the oldest first. At first one is sent at a time, then two, then four. None is sent before Retry-After or after an early failure. Otherwise nothing is sent early.",
   violations: (trace) => {
     const runs = runsOf(trace)
     const of = Map.groupBy(trace.deliveries.values(), ({ integration_id }) => integration_id)

@@ -1,5 +1,5 @@
 /**
- * Defines rules that every history must keep, and indexes a history for them.
+ * Defines the type of a check, and indexes a history for the checks.
  */
 import type {
   DeliveryId,
@@ -94,7 +94,7 @@ export interface Trace {
   readonly settings: DeliverySettingsShape
   readonly deliveries: ReadonlyMap<DeliveryId, TracedDelivery>
   readonly requests: ReadonlyArray<Request>
-  /** Requests that match no delivery, by their URL or event. */
+  /** Requests whose URL or event matches no delivery. */
   readonly strays: ReadonlyArray<EntryOf<"request">>
   readonly integrations: ReadonlyMap<IntegrationId, ReadonlyArray<IntegrationEntry>>
   readonly clockJumps: ReadonlyArray<EntryOf<"clock">>
@@ -344,7 +344,10 @@ export const traceOf = (outcome: Outcome): Trace => {
 export const clockOf = ({ skews }: Trace, engine: number, { wall }: Pick<Entry, "wall">): number =>
   wall + (skews.get(engine) ?? 0)
 
-/** Returns the minimum number of places that an engine gets for one integration. All engines share the places. */
+/**
+ * Returns the minimum number of requests to one integration that each engine may have open. All engines share the
+ * limit.
+ */
 export const leastShare = ({ outcome: { scenario }, settings }: Trace): number =>
   Math.max(1, Math.floor(settings.concurrencyPerIntegration / scenario.engines))
 

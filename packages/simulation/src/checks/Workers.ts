@@ -58,8 +58,8 @@ const outliving = (trace: Trace): ReadonlyArray<Violation> => {
 }
 
 /**
- * Finds a second request for a delivery while the first is open. Memberships outlast attempts by more than the clock
- * skew, so only a clock jump can cause this.
+ * Finds a second request for a delivery while the first is open. Only a clock jump excuses it, because memberships
+ * outlast attempts by more than the clock skew.
  */
 const overlap = (trace: Trace, first: Request, second: Request): ReadonlyArray<Violation> => {
   const isOver =
@@ -75,7 +75,7 @@ const overlap = (trace: Trace, first: Request, second: Request): ReadonlyArray<V
 
 export const leases: Check = {
   name: "leases",
-  rule: "A delivery is leased to one worker and never has two open requests, unless a clock jumps. Attempts fit into memberships. Stale outcomes settle nothing. A worker whose membership lapsed continues under another name.",
+  rule: "A delivery is leased to one worker and never has two open requests, unless a clock jumps. An attempt ends before its worker's membership. Stale outcomes settle nothing. A worker whose membership lapsed continues under another name.",
   violations: (trace) => [
     ...trace.breaches,
     ...outlasting(trace),
@@ -91,7 +91,7 @@ interface Places {
   readonly ofProcess: number
   /** Maximum number of open requests of one process to one integration. */
   readonly ofProcessToOne: number
-  /** Maximum number of open requests of all processes to one integration. Each process has at least one place. */
+  /** Maximum number of open requests of all processes to one integration. Each process may have at least one. */
   readonly toOne: number
 }
 
@@ -104,7 +104,7 @@ const placesOf = (
   toOne: Math.max(concurrencyPerIntegration, processes)
 })
 
-/** Finds the moments when more than `cap` requests were open. */
+/** Finds the requests that began while `cap` or more other requests were open. */
 const above = (requests: ReadonlyArray<Request>, cap: number, name: string): ReadonlyArray<Violation> => {
   let open: ReadonlyArray<Request> = []
   return requests.flatMap((request) => {
@@ -120,12 +120,16 @@ const above = (requests: ReadonlyArray<Request>, cap: number, name: string): Rea
 const isOpen = (endedAt: number, responseIndex: number | undefined, { entry }: Request): boolean =>
   responseIndex === undefined ? endedAt > entry.at : responseIndex > entry.index
 
-/** Returns the time until workers have found each other and earlier requests have ended, in milliseconds. */
+/**
+ * Returns the time after a worker's start, in milliseconds, until all workers share the limit with it: two heartbeats,
+ * and the end of earlier requests.
+ */
 const acquaintance = ({ outcome: { scenario }, settings }: Trace): number =>
   2 * beatInterval + settings.ackTimeout + 8 * scenario.storeLatency
 
 /**
- * Finds too many open requests to one integration from all workers, after the workers have had time to find each other.
+ * Finds too many open requests to one integration from all workers together. Excludes the time right after a worker has
+ * started.
  */
 const shared = (trace: Trace): ReadonlyArray<Violation> => {
   const starts = entriesOf(trace.entries, "process").filter(({ what }) => what === "started")
@@ -164,7 +168,7 @@ export const caps: Check = {
 
 /**
  * Returns the longest wait of a call, in milliseconds. Some places are reserved for calls. If there is only one place,
- * an open request must end first, and the integration may have to wait its turn.
+ * an open request must end first, and another integration may come first.
  */
 const bound = (trace: Trace): number => {
   const { scenario } = trace.outcome

@@ -1,5 +1,5 @@
 /**
- * Draws faults for each call until the world calms down, and applies them to store calls, signals and directory calls.
+ * Draws faults for each call until `calmDown` is called, and applies them to store calls, signals and directory calls.
  */
 import type { Directory, IntegrationId, Scope, UserId } from "@doorhook/core"
 import { DirectoryError, StoreError } from "@doorhook/core"
@@ -18,8 +18,8 @@ export interface CallFate {
   readonly crash: Point | null
   readonly error: Point | null
   /**
-   * Whether the error leaves open if the call took effect. True for every error after the effect, and for some before
-   * it.
+   * Whether the outcome of the call is unknown after the error. True for every error after the effect, and for some
+   * before it.
    */
   readonly isUnknown: boolean
 }
@@ -114,7 +114,7 @@ export const storeCalls =
       )
     })
 
-/** Quality of the connection that carries changes. Times in milliseconds. */
+/** Quality of the connection over which processes learn of changes. Times in milliseconds. */
 export interface SignalQuality {
   /** Longest delay of a signal. */
   readonly delay: number
@@ -184,7 +184,7 @@ export class Rights {
     this.#history.add({ kind: "right", user, scope, granted })
   }
 
-  /** The directory as one process sees it. */
+  /** Returns the directory of one process, with faults. */
   directoryOf(process: Process, time: VirtualTime, faults: Faults): Directory["Service"] {
     const answered = <A>(operation: string, answer: () => A): Effect.Effect<A, DirectoryError> =>
       Effect.suspend(() => {

@@ -57,7 +57,7 @@ export class Receivers {
     this.#downUntil.set(receiver, until)
   }
 
-  /** Returns the network as one process sees it. Its connections break when the process dies. */
+  /** Returns the network of one process. Its connections break when the process dies. */
   transportOf(process: Process): Transport["Service"] {
     return Transport.make({
       send: (request, done) => {

@@ -123,7 +123,10 @@ export const scenarioOf = (seed: Substream): Scenario => {
   return happens(rng, 0.25) ? withOutages(scenario, rng) : scenario
 }
 
-/** Retry schedule for worlds with long outages: most of it is still ahead when a receiver is back. */
+/**
+ * Retry schedule for worlds with long outages. When a receiver works again, most retries of the schedule are still to
+ * come.
+ */
 const longSchedule: ReadonlyArray<number> = [2, 10, 30, 60, 180, 300].map((delay) => delay * second)
 
 /** Makes a world longer. Its receivers are down for more than a minute and then catch up. */
@@ -167,7 +170,8 @@ const shortOf = (seed: Substream): Scenario => {
   const delays = pick(rng, schedules)
   const concurrency = pick(rng, [2, 4, 16, 64])
   const concurrencyPerIntegration = pick(rng, [1, 2, 5, 10])
-  // Room for twice the places of every integration, so deliveries held for dead receivers leave room for others.
+  // The buffer holds twice as many deliveries as all integrations may have in flight, so deliveries to dead receivers
+  // leave room for others.
   const leastBuffer = Math.max(concurrency, 2 * concurrencyPerIntegration * maxIntegrations)
   const lively = pick(rng, [0.2, 1, 1])
   const often = (most: number): number => Math.round(lively * rng.below(most + 1))

@@ -16,7 +16,7 @@ import { join } from "node:path"
 export interface Storage {
   /** Opens the stores for a process. Their background work ends with the process. */
   readonly open: Effect.Effect<Stores, never, Scope.Scope>
-  /** Discards what the killed process had not written to its file. */
+  /** Discards changes that the killed process had not written to its file. */
   readonly crashed: () => void
   /** Deletes everything. */
   readonly dispose: () => void

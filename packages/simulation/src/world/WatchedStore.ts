@@ -1,6 +1,6 @@
 /**
- * The stores as one process sees them. Every effect is recorded in the history, and changes of integrations are
- * signalled to all processes.
+ * The stores of one process. They record every effect in the history, and signal changes of integrations to all
+ * processes.
  */
 import type {
   ClaimRequest,
@@ -38,7 +38,7 @@ export interface Watching {
   /** Stored events until they are purged. All processes share this map. */
   readonly events: Map<EventId, Event>
   /**
-   * When each worker's membership ends; 0 for a worker that leases without one. All processes over one state share this
+   * When each worker's membership ends; 0 for a worker that leases without one. All processes on one store share this
    * map.
    */
   readonly members: Map<string, number>
@@ -199,7 +199,8 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
     const [waited, wereActive] = [new Set(yield* waiting), new Set(yield* active)]
     const answer = yield* effect
     const queued = new Set((yield* waiting).filter((id) => !waited.has(id)))
-    // A delivery that was cancelled during its attempt is leased to the worker of that attempt.
+    // A delivery that was cancelled during an attempt stays leased to the worker, so it becomes active without being
+    // pending.
     for (const id of yield* active) if (!wereActive.has(id)) queued.add(id)
     return { answer, ids: [...queued] }
   })
@@ -233,7 +234,7 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
       ({ items }) => items.some((event) => event.id === id)
     )
 
-  /** Purges, and records which events near the limit are gone, whatever the store reports. */
+  /** Purges, and looks up which events near the limit are gone. Does not rely on the store's answer. */
   const purge = Effect.fnUntraced(function* (request: PurgeRequest) {
     const isOld = ({ created_at }: { readonly created_at: number }) => created_at < request.before + nearEnd
     const old = [...events.values()].filter(isOld)

@@ -16,7 +16,7 @@ export interface TimeZone {
   readonly offsets: ReadonlyArray<number>
 }
 
-/** Covered years. Plans lie within them. */
+/** First and last covered year. No plan extends beyond these years. */
 const firstYear = 2_000
 export const lastYear = 2_090
 
@@ -37,7 +37,7 @@ const read = (text: string): TimeZone => {
   const last = changes.at(-1) ?? 0
   for (let year = dateOf(Math.floor(last / dayMillis)).year; yearly.length > 0 && year <= lastYear; year++) {
     for (const rule of yearly) {
-      // The change is on the first such weekday on or after a day of the month, in the local time before the change.
+      // The change is on the first matching weekday on or after `day`. Its time is the local time before the change.
       const [month = 0, day = 0, weekday = 0, time = 0, offset = 0] = rule.split(",").map(Number)
       const from = dayNumberOf(year, month, day) ?? 0
       const number = from + ((weekday - weekdayOf(from) + 7) % 7)
