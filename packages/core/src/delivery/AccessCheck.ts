@@ -1,8 +1,8 @@
 /**
  * Checks before each attempt whether the user may still receive the events of a scope.
  *
- * If the directory answers synchronously, the check needs no fiber and no timer. Identical concurrent requests are sent
- * to the directory once.
+ * If the directory answers synchronously, the check needs no fiber and no timer. Identical concurrent checks share one
+ * request to the directory.
  */
 import { Cause, Effect, Exit } from "effect"
 import type { Fiber, Scope as Lifetime } from "effect"
@@ -104,8 +104,8 @@ export class AccessCheck {
   }
 
   /**
-   * Runs `work`, which is synchronous. While it runs, identical checks reuse a synchronous answer. The answers are
-   * dropped afterwards, so a revoked right takes effect at the next attempt.
+   * Runs the synchronous function `work`. Until `work` ends, identical checks reuse the directory's synchronous
+   * answers. A revoked right therefore takes effect in the next call.
    */
   withinTurn(work: () => void): void {
     if (this.#isInTurn) return work()
@@ -168,7 +168,7 @@ export class AccessCheck {
     }
     const expire = (): void => {
       end(new DirectoryError({ operation: "mayAccess", cause: new Error(this.#noAnswer) }))
-      // Not awaited: a request that can't be interrupted would block its callers.
+      // Nothing waits for the interruption, because it may be impossible to interrupt the request.
       asked.interruptUnsafe()
     }
     const deadline = this.#run(Effect.delay(Effect.sync(expire), this.#patience))

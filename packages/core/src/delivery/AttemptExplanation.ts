@@ -10,7 +10,9 @@ import { say, sentences } from "../model/Sentences.ts"
 import { placeIn } from "./Redirect.ts"
 import { waitIn } from "./Settlements.ts"
 
-/** Reader of an explanation: an operator, or the integration's owner, who may not know the service's network. */
+/**
+ * Reader of an explanation: an operator, or the integration's owner, who must not learn about the service's network.
+ */
 export type Reader = "operator" | "owner"
 
 /** The members of an attempt that an explanation uses. */

@@ -5,8 +5,8 @@
  * in the store. The first success closes it.
  *
  * If the directory fails for one user only, only that user's deliveries wait. The next delivery of another user shows
- * whether the failure is limited to one user. Trials therefore alternate between users, and in each round, a few users
- * without a failure are tried without a pause.
+ * whether the failure is limited to one user. Trials therefore alternate between users. After each pause, deliveries of
+ * a few different users are tried one after another (`maxTries`).
  *
  * Plain state without timers or I/O. All times are in milliseconds since the epoch.
  */
@@ -18,7 +18,7 @@ export const retryLater = 5_000
 /** Extra delay in milliseconds if the directory failed for the user. Other users' deliveries are then claimed first. */
 const afterOthers = 100
 
-/** Maximum number of trials without a pause, each for a different user. */
+/** Maximum number of trials from one pause to the next, each for a different user. */
 const maxTries = 3
 
 /** The dependencies that can fail. */
@@ -54,7 +54,7 @@ export class CircuitBreaker {
    * the user.
    */
   private readonly unanswered = new Map<UserId, boolean>()
-  /** The user of the last successful directory request; null after a first failure for another user. */
+  /** The user of the last successful directory request. Null after a later failure that may concern all users. */
   private answered: UserId | null = null
   /** Users for whom the directory failed in this round of trials. */
   private readonly round = new Set<UserId>()
@@ -148,7 +148,8 @@ export class CircuitBreaker {
       const answersOthers = this.answered !== null && this.answered !== user
       if (!this.isOpen && logged === true) return "known"
       if (!this.isOpen && answersOthers) {
-        // Logged at the second failure. The first may begin an outage; the next user's request will show that.
+        // A user's first failure may be the start of an outage, which the next user's request shows. Only the second
+        // failure is logged.
         const isNews = logged === undefined
         this.unanswered.set(user, !isNews)
         if (isNews) this.answered = null

@@ -76,7 +76,7 @@ export class Deliveries extends Context.Service<
       id: DeliveryId,
       reader?: Reader
     ) => Effect.Effect<DeliveryWithAttempts, DeliveryNotFound | StoreError>
-    /** Makes a delivery's next attempt due now, whatever state the delivery is in. */
+    /** Makes a delivery's next attempt due now. The delivery may be in any state. */
     readonly resend: (id: DeliveryId) => Effect.Effect<void, DeliveryNotFound | NotDeliverable | StoreError>
     /**
      * Resends an integration's deliveries that ended unacknowledged or wait for a retry and were created at `since`

@@ -115,7 +115,7 @@ interface Attempted {
 }
 
 interface Counter {
-  /** Counts the attempts in these outcomes, whether or not they are recorded later. */
+  /** Counts the attempts of these outcomes, even if the store never records them. */
   readonly attempted: (outcomes: ReadonlyArray<Attempted>) => void
   /** Counts the deliveries that ended, given the outcomes that were recorded. */
   readonly ended: (recorded: ReadonlyArray<Attempted>) => void
@@ -161,7 +161,7 @@ export const makeCounter = Effect.contextWith((context: Context.Context<never>) 
 /** Counts of this process since its start. */
 export interface Counted {
   readonly events_accepted: number
-  /** By outcome. Outcomes that did not occur are left out. */
+  /** By outcome. Contains only outcomes that have occurred. */
   readonly attempts: Readonly<Partial<Record<AttemptOutcome, number>>>
   /**
    * Histogram of the latencies of acknowledged attempts. `buckets` has pairs: an upper bound in milliseconds, and the

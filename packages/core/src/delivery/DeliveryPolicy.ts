@@ -41,7 +41,7 @@ export const previousSecretFor = 24 * 3_600_000
 
 /**
  * Maximum number of replaced secrets that still sign. Each adds 48 characters to the signature header and costs another
- * signature. Five rotations a day are enough for any receiver. The next rotation drops the oldest secret.
+ * signature. Five rotations a day are enough for any receiver. A sixth rotation drops the oldest secret.
  */
 export const maxPreviousSecrets = 5
 

@@ -37,8 +37,9 @@ export interface DeliverySettingsShape {
   /** Maximum number of open requests to one integration. */
   readonly concurrencyPerIntegration: number
   /**
-   * Maximum number of deliveries held in memory; all others wait in the store. An eighth of the room is reserved for
-   * calls. A quarter is reserved for integrations that hold fewer deliveries than twice `concurrencyPerIntegration`.
+   * Maximum number of deliveries held in memory; all others wait in the store. An eighth of the room, but no more than
+   * `concurrency`, is reserved for calls. A quarter is reserved for integrations that hold fewer deliveries than twice
+   * `concurrencyPerIntegration`.
    */
   readonly buffer: number
   /** Maximum size of the event data held in memory for deliveries, in bytes. Further deliveries wait in the store. */

@@ -49,7 +49,7 @@ import type { Sender } from "./Sender.ts"
 import { makeSender } from "./Sender.ts"
 import { StoreFailures, retryUntilAvailable } from "./StoreFailures.ts"
 
-/** A publication on its way to the store. Either `stored` or `failed` must be called, once. */
+/** A publication that is being stored. The caller must call either `stored` or `failed`, once. */
 export interface Handover {
   /** Name of the worker to which kept deliveries are leased. */
   readonly worker: string
@@ -70,7 +70,7 @@ export interface Handover {
 export class Dispatcher extends Context.Service<
   Dispatcher,
   {
-    /** Begins to store a publication. Also starts recording the outcomes collected so far. */
+    /** Call it before a publication is stored. It also starts recording the outcomes collected so far. */
     readonly handOver: () => Handover
     /**
      * Releases the queued deliveries of an integration that was changed or deleted. The deliveries that are still due
@@ -109,7 +109,7 @@ const maxUnsettled = 16
 /** Maximum number of failing integrations that the status lists. */
 const worstShown = 20
 
-/** Maximum number of early retries per claim, for each place of an integration that catches up. */
+/** Maximum number of early retries per claim, for each request that may be open to the integration. */
 const earlyPerPlace = 4
 
 const makeWorkerName = Effect.gen(function* () {
@@ -119,7 +119,7 @@ const makeWorkerName = Effect.gen(function* () {
 
 const isEarly = ({ early_due_at }: LeasedDelivery): boolean => early_due_at !== null
 
-/** Sends deliveries until the scope closes. Then finishes open attempts and releases the rest. */
+/** Sends deliveries until the scope closes. Then finishes open attempts and releases all other deliveries. */
 const makeDispatcher: Effect.Effect<
   Dispatcher["Service"],
   never,
@@ -323,9 +323,9 @@ const makeDispatcher: Effect.Effect<
   })
 
   /**
-   * Applies recorded outcomes to the state of this process. If an answer was lost, the repeated call lists no
-   * recoveries, and retries are sent at their scheduled times. Assuming a recovery would be wrong: another process may
-   * have received a `Retry-After` that early retries would violate.
+   * Applies recorded outcomes to the state of this process. If the store's answer was lost and the outcomes are recorded
+   * again, the store returns no recoveries, so retries are sent at their scheduled times. Assuming a recovery would be
+   * wrong: another process may have received a `Retry-After` that early retries would violate.
    */
   const follow = (outcomes: ReadonlyArray<Outcome>, answer: Settled, at: number): Effect.Effect<void> =>
     answer.notifications.length === 0
@@ -447,8 +447,8 @@ const makeDispatcher: Effect.Effect<
   }
 
   /**
-   * Queues or releases claimed deliveries. Releases those of integrations that have changed since the claim began, and
-   * early retries that may no longer be sent early.
+   * Queues or releases claimed deliveries. Releases a delivery if its integration has changed since the claim began, or
+   * if it is an early retry that may no longer be sent early.
    */
   const enqueueClaimed = (claimed: ReadonlyArray<LeasedDelivery>, since: number): void => {
     for (const delivery of claimed) {
@@ -619,7 +619,7 @@ const makeDispatcher: Effect.Effect<
     Effect.gen(function* () {
       isStopping = true
       release(queue.removeIf(() => true))
-      // The remaining membership is longer than the longest attempt.
+      // The membership lasts at least this long, even without another heartbeat.
       yield* sender.drain(longestAttempt(settings) + settleBudget)
       yield* Fiber.interrupt(loops)
       release(queue.removeIf(() => true))

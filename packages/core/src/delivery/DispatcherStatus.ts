@@ -18,7 +18,7 @@ export interface DispatcherStatus {
   readonly unsettled: number
   /**
    * When a batch of finished attempts was last recorded or, if later, when the first of the unrecorded attempts ended.
-   * In milliseconds since the epoch; null if none are unrecorded.
+   * In milliseconds since the epoch; null if all are recorded.
    */
   readonly unsettled_since: number | null
   /** Time of the last successful claim, in milliseconds since the epoch; null before the first. */

@@ -2,20 +2,20 @@
  * The queue of deliveries that a dispatcher holds in memory. It limits the deliveries per integration and decides the
  * sending order.
  *
- * Lanes are sent in the order of their urgency. Within a lane, integrations take turns. Each has a limited number of
+ * The most urgent lane is sent first. Within a lane, integrations take turns. Each integration has a limited number of
  * places, that is, concurrent requests. A fifth of its places, and of all places, is reserved for urgent deliveries.
  * All retries together use at most half of all places, and so do all slow integrations. A backlog or many dead
  * receivers therefore don't delay urgent deliveries or healthy integrations.
  *
- * The queue is limited by count and by the size of the events. An eighth of it is reserved for urgent deliveries. A
- * quarter is reserved for integrations that hold too few deliveries to keep their places busy. The limit for one
- * integration depends on the situation:
+ * The queue is limited by count and by the size of the events. An eighth of it is reserved for urgent deliveries, but
+ * no more deliveries than `concurrency`. A quarter is reserved for integrations that hold too few deliveries to keep
+ * their places busy. The limit for one integration depends on the situation:
  * - in general, an eighth of the queue;
- * - once half of the common room is used, an equal share;
+ * - once half of the room without these reservations is used, an equal share;
  * - if the integration is slow, enough to keep its places busy;
- * - if other workers share the store, as many as it can send soon with its places.
+ * - if other workers share the store, as many as this worker can soon send to it.
  *
- * Further deliveries wait in the store and are claimed in turn.
+ * Further deliveries wait in the store and are claimed later.
  *
  * An integration with a rate limit (`requests_per_second`) gets no turn until its next request may start.
  *
@@ -68,7 +68,10 @@ export interface ClaimDemand {
 /** Maximum number of held deliveries per place of an integration, when other workers share the store. */
 const besideOthers = 16
 
-/** How late, in milliseconds, a start may be without delaying the next one under a rate limit. Timers are not exact. */
+/**
+ * A start that is at most this late, in milliseconds, does not delay the next one under a rate limit: timers are not
+ * exact.
+ */
 const rateSlack = 50
 
 /** A first-in, first-out queue. Taking the first item rarely moves the others. */
@@ -390,7 +393,10 @@ export class FairQueue {
     return isCutShort
   }
 
-  /** Returns how many deliveries can be claimed without using reserved room. */
+  /**
+   * Returns how many deliveries can be claimed. The room reserved for integrations with few held deliveries is used
+   * last.
+   */
   claimLimit(most: number): number {
     const common = this.common - this.heldTotal
     return Math.min(this.room, most, common > 0 ? common : most)

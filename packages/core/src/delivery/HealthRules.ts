@@ -34,7 +34,8 @@ export interface HealthChange {
 
 /**
  * Whether a batch could affect the health of an integration, judged before the batch's deliveries are read. If false,
- * the store needs no lock on the integration. It is usually false, because most integrations acknowledge everything.
+ * the store needs no lock on the integration. The result is usually false, because most integrations acknowledge
+ * everything.
  */
 export const mayChangeHealth = (
   subject: HealthSubject,

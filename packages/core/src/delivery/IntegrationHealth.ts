@@ -1,7 +1,7 @@
 /**
- * The health of integrations as this process sees it: which ones fail, which ones catch up after an outage, and what is
- * logged about them. `delivery/HealthRules` decides about notifications and about disabling an integration, when
- * outcomes are stored.
+ * The health of integrations, judged by the attempts of this process: which integrations fail, and which ones catch up
+ * after an outage. Also decides what is logged about them. `delivery/HealthRules` decides about notifications and about
+ * disabling an integration, when outcomes are stored.
  *
  * A line is logged when an integration begins to fail, continues to fail for another cause, or acknowledges again.
  * Single failures are not logged, because a retry usually succeeds.
@@ -102,7 +102,7 @@ const noneReported: ReadonlySet<IntegrationId> = new Set()
 const causeOf = ({ outcome, status }: Attempt): string => `${outcome} ${status ?? ""}`
 
 /**
- * Whether attempts fail for a new cause, which is neither the last one logged nor one logged recently. Causes may
+ * Whether attempts fail for a new cause. A cause that was logged last or recently is not new, because causes may
  * alternate.
  */
 const hasNewCause = ({ cause, loggedCauses, sameCause }: FailureRun, now: number): boolean =>
@@ -177,7 +177,7 @@ export class IntegrationHealth {
     this.catchUps.delete(id)
   }
 
-  /** Returns the log lines for recorded attempts. Integrations with a notification in the same batch are left out. */
+  /** Returns the log lines for recorded attempts. Integrations with a notification in the same batch get no line. */
   recorded(
     recorded: ReadonlyArray<Recorded>,
     notifications: ReadonlyArray<Pick<IntegrationNotification, "kind" | "integration_id">>,

@@ -15,13 +15,13 @@ import { settleBudget } from "./DeliverySettings.ts"
 /** The longest time between two heartbeats, in milliseconds. */
 const longestInterval = 5_000
 
-/** A publication on its way to the store. */
+/** A publication that is being stored. */
 export interface Publication {
   readonly began: number
 }
 
 export class Membership {
-  /** Publications on their way to the store. */
+  /** Publications that are being stored. */
   readonly publications = new Set<Publication>()
   /**
    * Time between two heartbeats, in milliseconds. Short enough that the membership always lasts for another attempt.
@@ -64,7 +64,9 @@ export class Membership {
     return this.#until !== null && this.#until >= now + this.#attempt
   }
 
-  /** Whether the membership has expired by this process's clock. The store's answer that says so may be lost. */
+  /**
+   * Whether the membership has expired by this process's clock. The store may report the end in an answer that is lost.
+   */
   hasLapsed(now: number): boolean {
     return this.#until !== null && this.#until <= now
   }

@@ -1,9 +1,9 @@
 /**
  * Notifications to operators: in the log, in the metrics, and through a listener of the host.
  *
- * Notifications are stored first, so the list keeps those that a listener misses. A listener gets one notification at a
- * time. A slow or failing listener does not delay deliveries. If a listener never returns, the next notification
- * follows after the time limit.
+ * Each notification is stored first, so operators can list the notifications that a listener misses. A listener gets
+ * one notification at a time. A slow or failing listener does not delay deliveries. If a listener never returns, the
+ * next notification follows after the time limit.
  */
 import type { Cause } from "effect"
 import { Context, Effect, Fiber, Layer, Metric, Queue } from "effect"
@@ -75,7 +75,7 @@ export class Notifications extends Context.Service<
             Effect.catchCause((cause) =>
               Effect.logWarning(`Notification ${notification.id} was not handled by its listener`, cause)
             ),
-            // In case the logger throws.
+            // The logger may throw, which must not end the loop.
             Effect.catchDefect(() => Effect.void)
           )
         ),

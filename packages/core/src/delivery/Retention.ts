@@ -4,9 +4,9 @@
  * It deletes small batches with pauses, so that deliveries don't wait. Several workers of one store may delete at the
  * same time.
  *
- * Ages are measured by the wall clock. If it jumps ahead of the monotonic clock, for example because it was set wrong,
- * nothing is deleted for a day, even after a restart, because correcting the clock would not restore deleted rows.
- * Expired tokens, codes and keys are still refused.
+ * Ages are measured by the wall clock. If it jumps ahead of the monotonic clock, nothing is deleted for a day, even
+ * after a restart. The clock may be wrong, and correcting it would not restore deleted rows. Expired tokens, codes and
+ * keys are still refused.
  */
 import { Clock, Effect, Layer } from "effect"
 import type { NotificationId } from "../model/Ids.ts"

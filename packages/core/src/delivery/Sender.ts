@@ -277,7 +277,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     }
     const { event, integration } = delivery
     const attempt = attemptOf(delivery, startedAt, report, settings.ackTimeout, targetOf(integration).rule)
-    // A blocked address is refused before any request, so it says nothing about outbound connections.
+    // A blocked address is refused before any request, so this outcome says nothing about outbound connections.
     if (attempt.outcome !== "blocked_address") succeeded("egress", delivery)
     const at = now()
     conclude(
@@ -392,7 +392,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     startPaced(delivery, true)
   }
 
-  /** Starts queued deliveries that have a free place. Returns whether there may be more. */
+  /** Starts queued deliveries that have a free place. Returns whether there may be more to start. */
   const startSome = (which: "urgent" | "all"): boolean => {
     for (let started = 0; started < slice; started++) {
       if (!host.maySend(now())) return false

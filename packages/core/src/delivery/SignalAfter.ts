@@ -21,6 +21,6 @@ export const signalAfter = <A, E, R>(
 ): Effect.Effect<A, E, R> =>
   Effect.onExit(change, (exit) => {
     if (Exit.isSuccess(exit)) return leavesWork(exit.value) ? signal : Effect.void
-    // Not awaited, because a store that loses answers may also be slow to signal.
+    // The caller does not wait for this signal, because a store that loses answers may also be slow to signal.
     return mayHaveChanged(exit.cause) ? Effect.forkDetach(signal, { startImmediately: true }) : Effect.void
   })

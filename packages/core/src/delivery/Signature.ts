@@ -88,7 +88,7 @@ export interface SignedContent {
   readonly body: string
 }
 
-/** One signature: its version, a comma, and base64. */
+/** Returns one signature: its version, a comma, and base64. */
 const signWithKey = (
   crypto: Crypto["Service"],
   { bytes, scheme }: SigningKey,

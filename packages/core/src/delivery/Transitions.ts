@@ -139,9 +139,9 @@ export const release = (standing: QueueEntry, dueAt: number | null = standing.du
     : { ...standing, worker: null }
 
 /**
- * Requests another attempt. A leased delivery may be in flight and must not be sent twice at the same time. It is only
- * marked, and becomes due when its attempt is settled or its lease is lost. This applies to any outcome, to early
- * attempts, and to deliveries cancelled during their attempt.
+ * Requests another attempt. A leased delivery may be in flight and must not be sent twice at the same time. It is
+ * therefore only marked, and becomes due when its attempt is settled with any outcome, or when its lease is lost. This
+ * also applies to early attempts, and to deliveries cancelled during their attempt.
  */
 export const resend = (standing: QueueEntry, now: number): QueueEntry =>
   standing.worker === null

@@ -10,8 +10,8 @@ import type { IntegrationStore, IntegrationRef } from "../ports/IntegrationStore
 import type { StoreError } from "../ports/StoreError.ts"
 
 /**
- * Stores the result of `apply` as the next version, unless it changes nothing. `find` reads the integration before each
- * try.
+ * Stores the result of `apply` as the next version, unless `apply` changes nothing. `find` reads the integration before
+ * each try.
  */
 export const changeStored = Effect.fnUntraced(function* <E>(
   store: IntegrationStore["Service"],

@@ -1,6 +1,6 @@
 /**
- * Integrations as JSON:API documents (document section 2.2, JSON:API 1.1). Writes the resource that clients get and
- * reads the documents that clients send. All problems of a document are reported together.
+ * Integrations as JSON:API documents (interface document, section 2.2; JSON:API 1.1). Writes the resource that clients
+ * get and reads the documents that clients send. All problems of a document are reported together.
  *
  * For existing clients, the reader ignores unknown members and merges bindings of the same resource type. It accepts
  * `method` in any case and a null `resource_id` in a binding.
@@ -89,8 +89,8 @@ const member = (value: unknown, name: string): unknown =>
   Predicate.isReadonlyObject(value) ? (value[name] ?? undefined) : undefined
 
 /**
- * Returns how a document contradicts the request for an integration (or for a new one, if `id` is null): a wrong type,
- * a wrong id, or an id that the service should assign. Null if it matches. Missing members are not a mismatch.
+ * Returns how a document contradicts the request: a wrong type, a wrong id, or any id if the integration is new (`id`
+ * is null). Null if the document matches. Missing members are not a mismatch.
  */
 export const mismatchOf = (document: unknown, id: IntegrationId | null): MismatchReason | null => {
   const data = member(document, "data")
@@ -136,7 +136,7 @@ const configurationPointer = `${attributesPointer}/configuration`
 
 /**
  * Problems point to the invalid value, or to the parent of a missing one. Codes: `blank` for a missing or empty value,
- * `invalid` for a wrong kind, `inclusion` for a value that is not allowed, and the codes of `UrlPolicy`.
+ * `invalid` for a value of the wrong kind, `inclusion` for a value that is not allowed, and the codes of `UrlPolicy`.
  */
 type Read<A> = Result.Result<A, Problems>
 /** Reads the document of one type of request. */

@@ -2,8 +2,8 @@
  * The users' operations on integrations: create, read, change, rotate the secret, delete.
  *
  * Each call checks in the host's directory whether the user has the right to the building or tenant. Without the right,
- * the answer is "not found", never "forbidden". With `clientIsolation`, the same applies to integrations of other
- * clients.
+ * the answer is "not found", never "forbidden". With `clientIsolation`, integrations that another client created are
+ * not found either.
  */
 import { Clock, Context, Effect, Exit, Layer, Result, Schema } from "effect"
 import { IntegrationNotFound } from "../delivery/Deliveries.ts"
@@ -135,8 +135,8 @@ export class Integrations extends Context.Service<
       page: { readonly offset: number; readonly limit: number }
     ) => Effect.Effect<IntegrationPage, ScopeNotFound | PortError>
     /**
-     * Replaces all attributes and keeps the secret. Enables the integration, unless the document says `disabled` and
-     * doorhook had not disabled the integration.
+     * Replaces all attributes and keeps the secret. Also sets the document's status, by default `enabled`. An
+     * integration that doorhook disabled is always enabled.
      */
     readonly replace: (
       actor: Actor,
@@ -427,7 +427,7 @@ const makeCreate = <E>(
     }
     const key = request === null ? undefined : { ...request, created_at: now, expires_at: now + idempotencyTtl }
     const integration = yield* store.create(fields, key, limit).pipe(
-      // Another process was first. A repeated request will find that process's integration.
+      // Another process used the key first. A repeated request will find that process's integration.
       Effect.catchTag("IdempotencyConflict", () => new KeyInUse())
     )
     return { integration, replayed: false }

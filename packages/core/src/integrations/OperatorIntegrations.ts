@@ -125,7 +125,7 @@ export class OperatorIntegrations extends Context.Service<
       })
 
       const set = Effect.fnUntraced(function* (id: IntegrationId, switches: IntegrationSwitches) {
-        // Only headers need the current overrides, because hidden values keep the stored ones.
+        // Only headers need the current overrides, because a hidden value means that the stored value is kept.
         const before = switches.overrides?.headers === undefined ? {} : (yield* show(id)).integration.overrides
         const invalid = InvalidInput.of(title, [...problemsOf(switches, retry), ...headerProblems(switches, before)])
         if (invalid !== null) return yield* invalid
@@ -185,8 +185,8 @@ const headerProblems = (
 }
 
 /**
- * Returns the overrides that a document sets. Hidden values keep the stored ones. A hidden header that was removed in
- * the meantime stays removed, because its value is lost.
+ * Returns the overrides that a document sets. A header whose value is hidden keeps its stored value. If the header was
+ * removed in the meantime, it stays removed, because its value is lost.
  */
 const overridesIn = (
   { headers, ...others }: typeof OverridesDocument.Type,

@@ -35,7 +35,7 @@ const testId = (now: number): number => 2_000_000_000 + (Math.floor(now / 1_000)
 const mark = { test: true } as const
 const name = "doorhook test event"
 
-/** `data` of the built-in types (document section 2.3). */
+/** `data` of the built-in types (interface document, section 2.3). */
 const samples = {
   access_log: (now: number) =>
     ({
@@ -65,8 +65,8 @@ const samples = {
 const sampleOf = new Map<ResourceType, (now: number, guid: string) => object>(Object.entries(samples))
 
 /**
- * Test data for a type declared by the host. Its members are unknown, so the data has only an id, a time, a name and
- * the mark.
+ * Test data for a type declared by the host. The members that the host uses are unknown, so the data has only an id, a
+ * time, a name and the mark.
  */
 const plainSample = (now: number): object => ({ id: testId(now), logged_at: isoOf(now), name, ...mark })
 

@@ -1,6 +1,6 @@
 /**
  * A directory for a process without a host and without requests. Nobody can log in, and every right is granted. Such a
- * process sends only events whose rights were checked when they were matched.
+ * process does not recheck a user's right before each attempt.
  */
 import { Effect, Layer } from "effect"
 import { Directory } from "../ports/Directory.ts"

@@ -26,7 +26,7 @@ export interface StoredDelivery {
   heap_index: number
 }
 
-/** A stored delivery as callers see it. */
+/** Returns a stored delivery in the form for callers. */
 export const toDelivery = ({ event, id, integration_id, standing }: StoredDelivery): Delivery => ({
   id,
   event_id: event.id,

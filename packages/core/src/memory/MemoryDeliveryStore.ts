@@ -253,7 +253,8 @@ const settleAll = (
   const changed: Array<IntegrationId> = []
   const recovered: Array<Recovery> = []
   const notifications: Array<Notification<IntegrationNotification>> = []
-  // Evaluated last, so that deliveries acknowledged in the same batch are not cancelled.
+  // Health is evaluated last, so that disabling an integration does not cancel deliveries acknowledged in the same
+  // batch.
   for (const id of [...affected].toSorted((a, b) => a - b)) {
     const integration = integrations.get(id)
     if (integration === undefined) continue
@@ -283,7 +284,7 @@ const beatOf = (
   for (const [member, end] of members) if (end <= now) members.delete(member)
   const continued = members.has(worker)
   const releaseLease = (delivery: StoredDelivery): void => deliveries.move(delivery, release(delivery.standing))
-  // This includes leases that a worker claimed after its membership had expired.
+  // Releases all leases of workers without a membership, even leases claimed after the membership had expired.
   for (const holder of deliveries.holders())
     if (!members.has(holder) || (holder === worker && until === null)) deliveries.heldBy(holder).forEach(releaseLease)
   if (until === null) members.delete(worker)
@@ -422,7 +423,10 @@ const pageOfEvents = (
   }
 }
 
-/** Purges in storage order. If a clock was wrong, an old event may be stored after a newer one. */
+/**
+ * Examines the events in storage order. Does not stop at an event that is too new, because a wrong clock may have dated
+ * it.
+ */
 const purgeOld = (state: State, { after, before, limit }: PurgeRequest): Purged => {
   const { deliveries } = state
   state.notifications.splice(0, state.notifications.findLastIndex(({ at }) => at < before) + 1)

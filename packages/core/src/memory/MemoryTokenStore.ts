@@ -12,7 +12,7 @@ import { codeReuseWindow, revokedRetention, rotatedRetention } from "../model/To
 import type { Waiting } from "./DueHeap.ts"
 import { DueHeap } from "./DueHeap.ts"
 
-/** An entry that is deleted after its `due_at`. */
+/** A heap entry for a code, token or grant that is deleted after `due_at`. */
 interface Ending extends Waiting {
   /**
    * Deletes at most `limit` tokens, codes and grants, and returns their number. Removes this entry from the heap when
@@ -176,7 +176,8 @@ const make = Effect.sync(() => {
         grants.set(grant.id, stored)
         if (grant.revoked_at !== null) endRevoked(stored, grant.revoked_at)
         const ending = endAt(code.expires_at + codeReuseWindow, () => {
-          // The grant of an unused code has no tokens. A revoked grant has its own heap entry.
+          // The grant of an unused code has no tokens, so it is deleted with the code. A revoked grant has its own heap
+          // entry.
           if (codes.get(code.hash)?.used === false && aliveGrant(grant.id) !== null) grants.delete(grant.id)
           return deleteCode(code.hash)
         })

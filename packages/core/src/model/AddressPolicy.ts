@@ -2,10 +2,10 @@
  * Decides which network addresses deliveries may be sent to.
  *
  * Third parties create integrations, so an integration's URL must not lead into networks that only this machine can
- * reach. Unless an allow-list names them, special-purpose ranges are refused: the ranges of the IANA registries (RFC
- * 6890), and one public address that serves cloud metadata. Registry ranges marked as globally reachable are refused
- * too, because they are anycast services without webhook receivers. In IPv6, everything outside 2000::/3, the range for
- * global unicast (RFC 4291), is refused.
+ * reach. Special-purpose ranges are therefore refused unless an allow-list contains them: the ranges of the IANA
+ * registries (RFC 6890), and one public address that serves cloud metadata. Registry ranges marked as globally
+ * reachable are refused too, because they are anycast services without webhook receivers. In IPv6, everything outside
+ * 2000::/3, the range for global unicast (RFC 4291), is refused.
  */
 import { Option, Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
@@ -61,7 +61,7 @@ const embeddedIn = (address: NetAddress.Ipv6Address): ReadonlyArray<NetAddress.I
   const [a, b, c, d, e, f, g, h] = NetAddress.ipv6ToSegments(address)
   const last = ipv4Of(g, h)
   const isZero = (...segments: ReadonlyArray<number>): boolean => segments.every((segment) => segment === 0)
-  // The unspecified address and loopback look like IPv4-compatible addresses.
+  // The unspecified address and loopback have the form of IPv4-compatible addresses, but are not.
   if (isZero(a, b, c, d, e, f)) return g === 0 && h <= 1 ? [] : [last]
   if (isZero(a, b, c, d, f) && e === 0xffff) return [last]
   if (a === 0x64 && b === 0xff9b && isZero(c, d, e, f)) return [last]

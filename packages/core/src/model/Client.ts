@@ -5,7 +5,7 @@ import { Predicate, Schema } from "effect"
 import { ClientId } from "./Ids.ts"
 import { TokenHash } from "./Token.ts"
 
-/** The redirect URI that shows the code on a page (document section 5). */
+/** The redirect URI that shows the code on a page (interface document, section 5). */
 export const outOfBandUri = "urn:ietf:wg:oauth:2.0:oob"
 
 /** A secret of a registered client: its SHA-256, and its expiry in milliseconds since the epoch (null: never). */

@@ -101,9 +101,9 @@ export const Delivery = Schema.Struct({
 export type Delivery = typeof Delivery.Type
 
 /**
- * The priority queue that a delivery waits in. Each integration has four. Lower numbers go first: urgent types before
- * others, and within each, first attempts before retries. A backlog or a failing receiver therefore can't delay a
- * doorbell.
+ * The priority queue that a delivery waits in. Each integration has four lanes, and lower numbers go first: urgent
+ * types before others, and first attempts before retries of the same urgency. A backlog or a failing receiver therefore
+ * can't delay a doorbell.
  */
 export const Lane = Schema.Literals([0, 1, 2, 3])
 export type Lane = typeof Lane.Type

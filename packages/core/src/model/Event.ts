@@ -17,7 +17,7 @@ export const NewEvent = Schema.Struct({
   resource_type: ResourceType,
   action: Action,
   building_id: BuildingId,
-  /** The tenants whose own unit or access tools are involved (document section 4.2, rule 1). */
+  /** The tenants whose own unit or access tools are involved (interface document, section 4.2, rule 1). */
   tenant_ids: Schema.Array(TenantId),
   data: JsonText
 })
@@ -33,13 +33,13 @@ export const Event = Schema.Struct({
 export type Event = typeof Event.Type
 
 /**
- * Returns the body of every delivery of an event (document section 2.3): exactly these members, with `data` as
- * published. The bytes are the same for all attempts and integrations.
+ * Returns the body of every delivery of an event (interface document, section 2.3). It has exactly the members below,
+ * with `data` as published. The bytes are the same for all attempts and integrations.
  */
 export const bodyOf = (event: Pick<Event, "resource_type" | "action" | "data">): string =>
   `{"event":{"resource_type":"${event.resource_type}","action":"${event.action}","data":${event.data}}}`
 
-/** `data` of an `access_log` event (document section 2.3). Hosts may add members. */
+/** `data` of an `access_log` event (interface document, section 2.3). Hosts may add members. */
 export const AccessLogData = Schema.Struct({
   id: Schema.Int,
   logged_at: Schema.String,

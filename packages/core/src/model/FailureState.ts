@@ -39,7 +39,7 @@ export interface AttemptResults {
   readonly retry_after: number | null
 }
 
-/** What a batch of attempts means for the integration. */
+/** The consequences of a batch of attempts for the integration. */
 export interface FailureDecision {
   /** The new failure state; null if the integration is not failing. */
   readonly failing: FailureState | null
@@ -57,7 +57,10 @@ export const nextWarning = (failing: FailureState, now: number, disableAfter: nu
   return passed > failing.warnings ? { ...failing, warnings: passed } : null
 }
 
-/** Returns the thresholds as query bounds: for each threshold, the latest `since` that has crossed it. */
+/**
+ * Returns the thresholds as bounds for queries. A failure has crossed a threshold if its `since` is not later than the
+ * bound.
+ */
 export const warningCutoffs = (now: number, disableAfter: number): ReadonlyArray<number> =>
   warningThresholds.map((share) => Math.floor(now - share * disableAfter))
 

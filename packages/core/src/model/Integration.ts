@@ -1,13 +1,14 @@
 /**
- * An integration: events of a building or tenant, and the URL they are sent to (document sections 1 and 2.2).
+ * An integration: events of a building or tenant, and the URL they are sent to (interface document, sections 1 and
+ * 2.2).
  */
 import { Schema } from "effect"
 import { BuildingId, ClientId, IntegrationId, TenantId, UserId } from "./Ids.ts"
 import { Action, ResourceType } from "./ResourceType.ts"
 
 /**
- * The owner of an integration, which limits the events that the integration gets. The scope `service` is for the
- * operator's own integration, which gets notifications. No user has a right to it.
+ * The building or tenant whose events an integration gets. The scope `service` is for the operator's own integration,
+ * which gets notifications. No user has a right to that scope.
  */
 export const Scope = Schema.Union([
   Schema.Struct({ type: Schema.Literal("building"), id: BuildingId }),

@@ -69,7 +69,7 @@ const sayings: Readonly<Record<string, string>> = {
   "Missing key": missingMember
 }
 
-/** Describes the accepted kinds of value. `undefined` is left out, because the caller has given a value. */
+/** Describes the accepted kinds of value. Leaves out `undefined`, because the caller has given a value. */
 const kindOf = (expected: string): string =>
   expected
     .split(" | ")

@@ -45,7 +45,7 @@ export const NewNotification = Schema.Union([
     at: Schema.Int,
     /** How far the clock jumped, in milliseconds. */
     ahead_ms: Schema.Int,
-    /** End of the pause by the clock that jumped, so it may be wrong. */
+    /** End of the pause. It may be wrong, because it is a time of the clock that jumped. */
     until: Schema.Int
   })
 ])

@@ -22,7 +22,7 @@ export const isAcceptable = (uri: string): boolean => {
   if (/[^\u0021-\u007e]|[#\\]/.test(uri)) return false
   const url = URL.parse(uri)
   if (url === null || url.username !== "" || url.password !== "") return false
-  // doorhook adds its own `state`, and parsers differ in which of two values they use.
+  // doorhook adds its own `state`. If there are two values, it depends on the parser which one is used.
   if (url.searchParams.has("state")) return false
   if (url.protocol === "https:") return uri.startsWith("https://")
   if (url.protocol === "http:") return loopback.test(uri)

@@ -21,7 +21,7 @@ const Name = Schema.String.check(Schema.isPattern(nameRule, { message: `must be 
 export const ResourceType = Name
 export type ResourceType = typeof ResourceType.Type
 
-/** The name of an action on a resource. The built-in types only have `create` (document section 2.2). */
+/** The name of an action on a resource. The built-in types only have `create` (interface document, section 2.2). */
 export const Action = Name
 export type Action = typeof Action.Type
 

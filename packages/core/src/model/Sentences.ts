@@ -22,7 +22,7 @@ export const sentences = {
   attempt_4xx: "The receiver answered {status}: it does not accept the request.",
   attempt_5xx: "The receiver answered {status}: something failed inside it. Check its log.",
   attempt_401:
-    "The receiver answered {status}: it rejects the signature, or requires credentials, which deliveries don't carry. Check that the receiver has this integration's current signing secret and the right time, and that it verifies the raw body, before parsing.",
+    "The receiver answered {status}: it rejects the signature, or requires credentials that the delivery does not carry. Check that the receiver has this integration's current signing secret and the right time, and that it verifies the raw body, before parsing.",
   attempt_403:
     "The receiver answered {status}: it refuses access. It can recognize deliveries by their signature; a firewall may need the service's addresses.",
   attempt_404: "The receiver answered {status}: there is nothing at the integration's URL. Check the URL.",
@@ -128,7 +128,7 @@ export const sentences = {
   error_integration_deleted: "The integration was deleted.",
   error_not_disabled: "Only an integration that doorhook disabled (gone, failing) can be probed.",
   error_nothing_to_send:
-    "The integration has no unacknowledged delivery to probe it with. A delivery that was under way when it was disabled can be used once its attempt is recorded. Otherwise, enable the integration.",
+    "The integration has no unacknowledged delivery to probe it with. A delivery that was under way when the integration was disabled can be used once its attempt is recorded. Otherwise, enable the integration.",
   error_key_reused:
     "This Idempotency-Key was used for another request within the last 24 hours. Use a different key for each request.",
   error_key_in_use:

@@ -4,13 +4,13 @@
 import { Schema } from "effect"
 import { ClientId, GrantId, UserId } from "./Ids.ts"
 
-/** Lifetime of an access token, in seconds (document section 8). */
+/** Lifetime of an access token, in seconds (interface document, section 8). */
 export const accessTokenLifetimeSeconds = 86_400
 
 /** Lifetime of an authorization code, in seconds (RFC 6749 section 4.1.2 recommends at most ten minutes). */
 export const codeLifetimeSeconds = 600
 
-/** The scope that always exists. It is the default for requests without a scope (document section 2.1). */
+/** The scope that always exists. It is the default for requests without a scope (interface document, section 2.1). */
 export const publicScope = "public"
 
 /** Returns the names in a granted scope. A granted scope has no duplicates and only single spaces between names. */
@@ -88,7 +88,7 @@ export const RefreshToken = Schema.Struct({
 })
 export type RefreshToken = typeof RefreshToken.Type
 
-/** The answer of the token endpoint (document section 2.1), for both grant types. */
+/** The answer of the token endpoint (interface document, section 2.1), for both grant types. */
 export const TokenResponse = Schema.Struct({
   access_token: Schema.String,
   token_type: Schema.Literal("Bearer"),

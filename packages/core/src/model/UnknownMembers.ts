@@ -13,7 +13,7 @@ const decode = Schema.decodeUnknownResult(DirectoryDocument, { errors: "all", on
 const detailOf = (pointer: string): string => {
   const path = pointer.split("/").slice(1)
   const member = path.at(-1) ?? ""
-  // List entries are numbered. The name of the list determines their known members.
+  // Skips the numbers of list entries, because the list's name determines the known members of its entries.
   const place = path.slice(0, -1).findLast((step) => !/^\d+$/.test(step)) ?? ""
   const known = memberNames.get(place) ?? []
   return `is unknown and was ignored${didYouMean(member, known) || `; known members: ${known.join(", ")}`}`

@@ -47,7 +47,7 @@ export const isAddressLiteral = (host: string): boolean => host.includes(":") ||
 export const check = (text: string, allow: AllowList): Result.Result<URL, UrlProblem> => {
   if (text.length > maxUrlLength) return problem("too_long", { most: maxUrlLength })
   // The URL parser drops some of these characters or reads them as slashes, but the stored URL must be the requested
-  // one. No intended URL contains them, and some control the terminal that shows them.
+  // one. No URL contains them on purpose, and some of them control the terminal that shows the URL.
   const url = /[\s\\\p{Cc}]/u.test(text) ? null : URL.parse(text)
   if (url === null) return problem("not_a_url")
   if (url.protocol !== "http:" && url.protocol !== "https:") return problem("scheme")
@@ -62,8 +62,8 @@ export const check = (text: string, allow: AllowList): Result.Result<URL, UrlPro
 }
 
 /**
- * Checks the addresses that a URL's host name resolves to now. An empty list is accepted, because the name may be set
- * up later.
+ * Checks the addresses that a URL's host name resolves to now. An empty list is accepted, because the DNS entry may be
+ * created later.
  */
 export const checkAddresses = (addresses: ReadonlyArray<string>, allow: AllowList): Result.Result<void, UrlProblem> => {
   const bad = addresses.find((address) => !isAllowedAddress(address, allow))

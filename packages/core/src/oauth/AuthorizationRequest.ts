@@ -1,6 +1,6 @@
 /**
- * The authorize step (document section 4.1, RFC 6749 section 4.1.1): decides whether a client may send a user to the
- * login page, and where the user returns to.
+ * The authorize step (interface document, section 4.1; RFC 6749 section 4.1.1): decides whether a client may send a
+ * user to the login page, and where the user returns to.
  *
  * Users are only redirected to registered addresses. If the client or the redirect URI is unknown or invalid, a page
  * shows the problem instead (RFC 6749 section 4.1.2.1).

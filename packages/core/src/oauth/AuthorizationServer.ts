@@ -1,9 +1,9 @@
 /**
- * The authorization server without its HTTP endpoints (document section 5): checks authorization requests, logs users
- * in, issues tokens and authenticates access tokens.
+ * The authorization server without its HTTP endpoints (interface document, section 5): checks authorization requests,
+ * logs users in, issues tokens and authenticates access tokens.
  *
- * Its parts are plain functions over the ports. If the store, the directory and `Crypto` are synchronous, so are the
- * results (an `Exit`).
+ * Its parts are plain functions over the ports. If the store, the directory and `Crypto` are synchronous, the methods
+ * also return their results synchronously, as an `Exit`.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { UserId } from "../model/Ids.ts"

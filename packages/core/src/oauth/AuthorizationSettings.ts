@@ -8,8 +8,8 @@ import { publicScope } from "../model/Token.ts"
 
 export interface AuthorizationSettingsShape {
   /**
-   * Whether a confidential client must send its secret to refresh. The default is false, because the document's refresh
-   * request has no secret (section 4.1). If a secret is sent, it must always be right.
+   * Whether a confidential client must send its secret to refresh. The default is false, because the refresh request in
+   * the interface document has no secret (section 4.1). If a secret is sent, it must always be right.
    */
   readonly refreshRequiresSecret: boolean
   /**

@@ -136,7 +136,7 @@ export class Clients extends Context.Service<
             .filter(({ expires_at }) => expires_at === null || expires_at > now)
             .map(({ expires_at, hash }) => ({ hash, expires_at: Math.min(expires_at ?? Infinity, now + overlap) }))
           const renewed = [{ hash: made.hash, expires_at: null }, ...before]
-          // Repeated on a conflict, because a secret from a concurrent rotation must remain valid too.
+          // Tries again after a conflict, because a secret from a concurrent rotation must remain valid too.
           if (!(yield* store.replaceSecrets(client, renewed))) continue
           return { client: { ...client, secrets: renewed }, secret: Redacted.make(made.value) }
         }

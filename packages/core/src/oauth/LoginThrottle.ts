@@ -5,7 +5,8 @@
  *   are not affected, so nobody can lock out a user or a client.
  * - After a hundred failures for one name from any addresses, each address is allowed one failure instead of ten.
  * - After 450 failures from one address for any names, the address is allowed one failure every two seconds.
- * - If addresses are unknown, refusing one caller would mean refusing all, so each attempt is delayed instead.
+ * - If addresses are unknown, refusing one caller would mean refusing all. After ten failures for one name, each
+ *   attempt is therefore delayed instead.
  *
  * Each kind of guess is counted separately. Counts are in the memory of one process and are lost when it ends.
  */
@@ -26,7 +27,7 @@ const failuresUnderAttack = 1
 const failuresPerAddress = 450
 const addressInterval = failureWindow / failuresPerAddress
 
-/** Delay of an attempt whose address is unknown, in milliseconds. */
+/** Delay of an attempt whose failures can't be counted for its address, in milliseconds. */
 const pause = 2_000
 
 /** Maximum number of concurrent logins from one source. */
@@ -320,7 +321,7 @@ export interface FailureRules<Value> {
   readonly isAtLimit: (key: string, value: Value, now: number) => boolean
 }
 
-/** A map that evicts the entries that were set longest ago, except those at their limit. */
+/** A map of limited size. It evicts the entry that was set longest ago, but no entry at its limit. */
 export class FailureTable<Value> {
   readonly #capacity: number
   readonly #rules: FailureRules<Value>

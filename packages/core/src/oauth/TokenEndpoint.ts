@@ -1,6 +1,6 @@
 /**
- * The token endpoint (document section 4.1): issues an access token for a code (RFC 6749 section 4.1.3) or a refresh
- * token (section 6).
+ * The token endpoint (interface document, section 4.1): issues an access token for a code (RFC 6749 section 4.1.3) or a
+ * refresh token (RFC 6749 section 6).
  *
  * The store resolves races (`redeemCode`, `refresh`). The second use of a code is a replay, and so is the use of a
  * rotated refresh token after its grace period (`model/TokenValidity`). A replay revokes the grant, because one of the
@@ -273,8 +273,8 @@ interface Refreshes {
  * A rotated token is retired at the first use of an access token that was issued for it. Workers that share a token and
  * refresh together would then revoke their own grant: the first one uses its access token while the others are still
  * refreshing, and their requests look like a replay. A token with several refreshes in a short time is therefore
- * retired some seconds later. A thief of the token gains only those seconds. Only refreshes in this process are
- * counted.
+ * retired some seconds later. A thief can use the token only for these seconds longer. Only refreshes in this process
+ * are counted.
  *
  * Retired tokens are remembered, so that repeated uses of an access token cause only one write.
  */

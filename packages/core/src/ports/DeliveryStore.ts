@@ -146,7 +146,10 @@ export interface Recovery {
 export interface Settled {
   /** Deliveries whose settlements were not stale. */
   readonly applied: ReadonlySet<DeliveryId>
-  /** Integrations that were disabled or enabled. Their held deliveries are void. */
+  /**
+   * Integrations that were disabled or enabled. Workers must release the deliveries of these integrations that they
+   * hold.
+   */
   readonly changed: ReadonlyArray<IntegrationId>
   /** Integrations whose failure ended with an acknowledgement. */
   readonly recovered: ReadonlyArray<Recovery>
@@ -166,8 +169,8 @@ export interface Heartbeat {
   /** End of the membership unless another heartbeat follows, in milliseconds since the epoch; null ends it now. */
   readonly until: number | null
   /**
-   * Set after a lost answer: the deliveries that the worker holds. The worker's other leases are released, except those
-   * of deliveries created at `before` or later.
+   * Set after a lost answer: the deliveries that the worker holds. The store releases the worker's other leases, except
+   * for deliveries created at `before` or later.
    */
   readonly holds?: { readonly ids: ReadonlyArray<DeliveryId>; readonly before: number }
 }
@@ -203,8 +206,8 @@ export interface Purged {
   readonly events: number
   readonly deliveries: number
   /**
-   * Where to continue; null at the end, or if no examined event is old enough. A few events that a wrong clock dated
-   * too late don't end the purge, but `limit` of them in a row may.
+   * Where to continue; null at the end, or if no examined event is old enough. A few events that are too new, because
+   * of a wrong clock, don't end the purge, but `limit` such events in a row may.
    */
   readonly next: number | null
 }
@@ -296,8 +299,8 @@ export type RedeliverRequest =
   | { readonly type: "integration"; readonly id: IntegrationId; readonly since: number }
   /**
    * For an integration that doorhook disabled: its newest delivery that ended unacknowledged. An acknowledgement
-   * enables the integration. Without one, the delivery ends as cancelled. Deliveries that a worker may still be sending
-   * are left out.
+   * enables the integration. Without one, the delivery ends as cancelled. A delivery that a worker may still be sending
+   * is not used.
    */
   | { readonly type: "probe"; readonly id: IntegrationId }
 
@@ -318,8 +321,8 @@ export class DeliveryStore extends Context.Service<
      * `cancelled` (deleted), `skipped` (disabled) or `pending` (other changes). Wakes workers of other processes for
      * due deliveries.
      *
-     * Fails without storing anything if one of the keys is taken. Given candidates, also fails if they are no longer
-     * exactly the integrations of the events' scopes in the same versions.
+     * Fails without storing anything if one of the keys is taken. Given candidates, also fails if the events' scopes
+     * now have other integrations, or if a version has changed.
      */
     readonly enqueue: Enqueue
 
@@ -333,8 +336,8 @@ export class DeliveryStore extends Context.Service<
      * Records the results of a worker's leases and their consequences. A settlement is stale and changes nothing if the
      * delivery is not leased to the worker or the attempt's number is not the next one. For a delivery that was
      * cancelled during its attempt, only the attempt is recorded. `delivery/HealthRules` decides which integrations to
-     * disable, such as those that have failed for `disableAfter` milliseconds and often enough. A disabled integration
-     * is enabled if its probe is acknowledged.
+     * disable, for example an integration that has failed often enough and for `disableAfter` milliseconds. A disabled
+     * integration is enabled if its probe is acknowledged.
      */
     readonly settle: (outcomes: Outcomes, now: number, disableAfter: number) => Effect.Effect<Settled, StoreError>
 

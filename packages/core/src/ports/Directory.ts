@@ -1,6 +1,6 @@
 /**
- * The host's users, clients and buildings. doorhook stores none of them. It queries the directory at each request and
- * before each attempt, so that a revoked right takes effect immediately.
+ * The host's users, clients and buildings. doorhook does not store them. It queries the directory at each request and
+ * before each delivery attempt, so that a revoked right takes effect immediately.
  */
 import { Context, Effect, Exit, Layer, Schema } from "effect"
 import type { Redacted } from "effect"
@@ -9,7 +9,7 @@ import * as DurationText from "../model/DurationText.ts"
 import type { BuildingId, TenantId, UserId } from "../model/Ids.ts"
 import type { Scope } from "../model/Integration.ts"
 
-/** The directory failed. Requests get status 503; deliveries wait, and no attempt is counted. */
+/** The directory failed. Requests get status 503. Deliveries wait, and the failure does not count as an attempt. */
 export class DirectoryError extends Schema.TaggedError<DirectoryError>()("DirectoryError", {
   /** The failed method, like `administers`. */
   operation: Schema.String,
@@ -21,7 +21,7 @@ export class DirectoryError extends Schema.TaggedError<DirectoryError>()("Direct
 }) {
   override get message(): string {
     if (this.waited !== undefined) {
-      return `The directory did not answer \`${this.operation}\` within ${DurationText.format(this.waited)}. Check what the host's own code waits for.`
+      return `The directory did not answer \`${this.operation}\` within ${DurationText.format(this.waited)}. Check why the host's own code takes so long.`
     }
     if (this.flaw !== undefined) return `The directory's \`${this.operation}\` ${this.flaw}.`
     return `The directory did not answer \`${this.operation}\`. Check the host's own user database.`
@@ -54,9 +54,12 @@ export interface SessionRequest {
 
 /** The host's answer about a visitor to the page. */
 export type SessionAnswer =
-  /** The visitor is logged in and is only asked for consent. The page shows `name`. */
+  /** The visitor is logged in, so the page shows `name` and asks only for consent. */
   | { readonly id: UserId; readonly name?: string | undefined }
-  /** The visitor must first log in at this http or https URL. The page's own URL is added as `return_to`. */
+  /**
+   * The visitor must first log in at this http or https URL. doorhook adds the page's own URL as the parameter
+   * `return_to`.
+   */
   | { readonly login_url: string }
   /** doorhook asks for login and password. */
   | null
@@ -74,11 +77,11 @@ export class Directory extends Context.Service<
       password: Redacted.Redacted<string>
     ) => Effect.Effect<{ readonly id: UserId } | null, DirectoryError>
     /**
-     * Returns the user logged in at the host, for whom doorhook's own login is skipped. Without this method, doorhook
-     * asks for login and password.
+     * Returns the user who is logged in at the host, so that doorhook skips its own login. Without this method,
+     * doorhook asks for login and password.
      */
     readonly session?: (request: SessionRequest) => Effect.Effect<SessionAnswer, DirectoryError>
-    /** Whether the user still exists and may use granted access. */
+    /** Whether the user still exists and may use the service. */
     readonly isActive: (user: UserId) => Effect.Effect<boolean, DirectoryError>
     /** Whether the user administers the building. */
     readonly administers: (user: UserId, building: BuildingId) => Effect.Effect<boolean, DirectoryError>
@@ -156,7 +159,10 @@ export const hasRight = (
   }
 }
 
-/** Whether a user still exists and may receive the events of a scope. Synchronous if the directory is. */
+/**
+ * Whether a user still exists and may receive the events of a scope. The result is synchronous if the directory answers
+ * synchronously.
+ */
 export const mayAccess = (
   directory: Directory["Service"],
   user: UserId,

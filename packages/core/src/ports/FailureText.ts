@@ -5,8 +5,8 @@ import { Predicate } from "effect"
 import { rootMessage } from "./StoreError.ts"
 
 /**
- * Returns the log text of a failure. If the directory failed, the text includes the innermost cause. The cause of an
- * invalid answer is left out, because it contains the answer.
+ * Returns the log text of a failure. If a call of the directory failed with an error, the text includes the error's
+ * innermost cause. It omits the cause of an invalid answer, because that cause contains the answer.
  */
 export const failureText = (error: {
   readonly _tag: string

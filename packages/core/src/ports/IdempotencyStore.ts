@@ -24,7 +24,7 @@ export interface IdempotencyRecord {
   readonly expires_at: number
 }
 
-/** The key already has a record. The caller should find it and answer from it. */
+/** The key already has a record. The caller should find this record and return its answer. */
 export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>()("IdempotencyConflict", {
   key: Schema.String
 }) {

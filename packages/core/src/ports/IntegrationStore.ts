@@ -78,28 +78,33 @@ export class IntegrationStore extends Context.Service<
   {
     /**
      * Stores an integration and the idempotency record of its request, with the id as `answer`. Stores nothing if the
-     * key is taken, or if the scope already has `limit` integrations, even with concurrent calls.
+     * key is taken, or if the scope already has `limit` integrations. Concurrent calls can't exceed the limit either.
      */
     readonly create: (
       integration: NewIntegration,
       key?: Omit<IdempotencyRecord, "answer">,
       limit?: number
     ) => Effect.Effect<Integration, StoreError | IdempotencyConflict | LimitReached>
-    /** May read during the call, before the effect runs, and return an `Exit`. To read again, call `find` again. */
+    /**
+     * An implementation may read during the call, before the effect runs, and return an `Exit`. To read again, call
+     * `find` again.
+     */
     readonly find: (id: IntegrationId) => Effect.Effect<Integration | null, StoreError>
-    /** Reads only the parts needed to delete an integration. May read during the call, like `find`. */
+    /**
+     * Reads only the parts needed to delete an integration. An implementation may read during the call, as for `find`.
+     */
     readonly findRef: (id: IntegrationId) => Effect.Effect<IntegrationRef | null, StoreError>
     /** Returns the integrations of a scope in order of creation. `total` is the number of all matching integrations. */
     readonly list: (scope: Scope, page: ListedPage) => Effect.Effect<IntegrationPage, StoreError>
     /**
-     * Replaces an integration if its stored version is still `expectedVersion`; false if not, or if it no longer
-     * exists. If the new version is disabled, its unsettled deliveries are cancelled in the same transaction. The
-     * failure state is reset.
+     * Replaces an integration if its stored version is still `expectedVersion`. Returns false if the version differs or
+     * the integration no longer exists. If the new version is disabled, its unsettled deliveries are cancelled in the
+     * same transaction. The failure state is reset.
      */
     readonly update: (integration: Integration, expectedVersion: number) => Effect.Effect<boolean, StoreError>
     /**
-     * Deletes an integration in the given version and cancels its unsettled deliveries, in one transaction. False if it
-     * has another version or no longer exists.
+     * Deletes an integration if it still has the given version, and cancels its unsettled deliveries in the same
+     * transaction. Returns false if the version differs or the integration no longer exists.
      */
     readonly remove: (found: Pick<Integration, "id" | "version">) => Effect.Effect<boolean, StoreError>
     /**
@@ -110,8 +115,8 @@ export class IntegrationStore extends Context.Service<
       readonly buildings: ReadonlyArray<BuildingId>
       readonly tenants: ReadonlyArray<TenantId>
       /**
-       * Allows an answer from memory, which may be outdated. `DeliveryStore.enqueue` checks the candidates passed to
-       * it.
+       * Allows an answer from memory, which may be outdated. `DeliveryStore.enqueue` checks that the candidates passed
+       * to it are current.
        */
       readonly cached?: boolean
     }) => Effect.Effect<ReadonlyArray<Integration | UnreadableMatch>, StoreError>

@@ -8,7 +8,7 @@ export class NameResolver extends Context.Service<
   {
     /**
      * Returns all current IPv4 and IPv6 addresses of a name, in text form; empty if it has none or can't be resolved.
-     * `client` is the client that made the request. The number of lookups is limited and shared among clients.
+     * `client` is the client whose request needs the lookup. The number of lookups is limited and shared among clients.
      * Interrupting cancels the lookup.
      */
     readonly addresses: (host: string, client: string) => Effect.Effect<ReadonlyArray<string>>

@@ -1,5 +1,5 @@
 /**
- * Small values that an installation generates once and stores in its database, such as the operator key.
+ * Small values that an installation generates on first use and stores in its database, such as the operator key.
  */
 import type { Effect, Redacted } from "effect"
 import { Context } from "effect"
@@ -15,8 +15,8 @@ export class SettingStore extends Context.Service<
     ) => Effect.Effect<{ readonly value: string; readonly created: boolean }, StoreError>
     /**
      * Returns the stored secret. If there is none, stores `candidate` first. A store with an encryption key encrypts
-     * secrets. Such a store replaces an unencrypted secret with `candidate`, because copies of the database may contain
-     * the old one.
+     * secrets. It replaces a secret stored without encryption with `candidate`, because copies of the database may
+     * contain that secret.
      */
     readonly getOrCreateSecret: (
       name: string,

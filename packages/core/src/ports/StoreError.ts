@@ -10,23 +10,23 @@ export class StoreError extends Schema.TaggedError<StoreError>()("StoreError", {
   cause: Schema.Defect(),
   /**
    * Present if something may have changed. With `unknown`, the answer was lost, and the operation may have been carried
-   * out. With `begun`, a part was carried out and remains.
+   * out. With `begun`, the store carried out a part of the operation, and this part remains.
    */
   outcome: Schema.optionalKey(Schema.Literals(["unknown", "begun"])),
   /**
-   * What to do if repeating the operation can't help, as with unreadable data. By default, the message has general
-   * advice.
+   * Advice for an error that repeating the operation can't fix, such as unreadable data. Without it, the message gives
+   * general advice.
    */
   advice: Schema.optionalKey(Schema.String)
 }) {
   override get message(): string {
     const said = rootMessage(this.cause).replace(/\.$/, "")
     if (this.outcome === "unknown") {
-      return `The database's answer to ${this.operation} was lost: ${said}. It may or may not have been carried out; check before you try again.`
+      return `The database's answer to ${this.operation} was lost: ${said}. The operation may or may not have been carried out. Check before you try again.`
     }
-    const advice = this.advice ?? "check that it is reachable, writable and has space, then try again."
+    const advice = this.advice ?? "check that the database is reachable and writable and has space, then try again."
     if (this.outcome === "begun") {
-      return `The database carried out only a part of ${this.operation}: ${said}. That part stays, and trying again does the rest; ${advice}`
+      return `The database carried out only a part of ${this.operation}: ${said}. That part remains, and a repeated call carries out the other part; ${advice}`
     }
     return `The database did not carry out ${this.operation}: ${said}. Nothing was changed; ${advice}`
   }

@@ -61,7 +61,8 @@ export class TokenStore extends Context.Service<
 
     /**
      * Returns the access token with this number. The caller must compare the hash, because a number is not secret and
-     * may be reused after its token is deleted. Without a number, searches the tokens stored without numbers by hash.
+     * may be reused after its token is deleted. If `presented` has no number, searches the tokens without numbers by
+     * hash.
      */
     readonly findAccessToken: (
       presented: PresentedAccessToken
@@ -70,9 +71,9 @@ export class TokenStore extends Context.Service<
       hash: TokenHash
     ) => Effect.Effect<{ readonly token: RefreshToken; readonly grant: Grant } | null, StoreError>
     /**
-     * Stores the tokens issued by a refresh. If they include a new refresh token, the presented one is marked as
-     * rotated at `now`, unless it already is. Returns the number of the access token. Returns null and stores nothing
-     * if the presented token is retired or its grant is revoked.
+     * Stores the tokens issued by a refresh. If they include a new refresh token, marks the presented refresh token as
+     * rotated at `now`, unless it is already marked. Returns the number of the access token. Returns null and stores
+     * nothing if the presented token is retired or its grant is revoked.
      */
     readonly refresh: (
       presented: TokenHash,
@@ -83,8 +84,8 @@ export class TokenStore extends Context.Service<
     readonly retireRefreshToken: (hash: TokenHash, now: number) => Effect.Effect<void, StoreError>
 
     /**
-     * Revokes a grant, so that its code and all its tokens are invalid. They can still be found, with the revoked
-     * grant.
+     * Revokes a grant, so that its code and all its tokens are invalid. Searches still return the code and the tokens,
+     * with the revoked grant.
      */
     readonly revokeGrant: (id: GrantId, now: number) => Effect.Effect<void, StoreError>
     /** Revokes all grants of a client. */
@@ -95,8 +96,8 @@ export class TokenStore extends Context.Service<
      */
     readonly grantsOf: (user: UserId, limit: number) => Effect.Effect<ReadonlyArray<Grant>, StoreError>
     /**
-     * Revokes all grants of a user, or those to one client, including grants whose code was never redeemed. Returns the
-     * number of revoked grants that have a refresh token, as in `grantsOf`.
+     * Revokes a user's grants to `client`, or to all clients if `client` is null. Includes grants whose code was never
+     * redeemed. Returns the number of revoked grants that have a refresh token, as in `grantsOf`.
      */
     readonly revokeGrantsOf: (user: UserId, client: ClientId | null, now: number) => Effect.Effect<number, StoreError>
     /** Revokes the access token with this number and hash, if it exists. */

@@ -9,14 +9,15 @@ import type { AllowList } from "../model/AddressPolicy.ts"
 export interface TransportRequest {
   readonly url: string
   /**
-   * All headers except those that HTTP itself requires. No trace context is added, so that none leaks to third parties.
+   * All headers except those that HTTP itself requires. A transport must not add a trace context, which would leak to
+   * third parties.
    */
   readonly headers: Readonly<Record<string, string>>
   /** Encoded as UTF-8. */
   readonly body: string
   /** Time limit for the whole request in milliseconds, from name resolution to the end of the answer. */
   readonly deadline: number
-  /** Special-purpose networks that may be connected to. */
+  /** Special-purpose networks to which the transport may connect. */
   readonly allow: AllowList
   /**
    * The client that created the integration. Clients share scarce resources of the sender, such as name lookups,
@@ -64,8 +65,9 @@ export class TransportUnavailable extends Schema.TaggedError<TransportUnavailabl
 }) {}
 
 /**
- * The sender lacked a resource for this receiver: the lookup of its name waited behind others until the deadline. The
- * receiver is not at fault, and other receivers are not affected. The request may have been made.
+ * The sender lacked a resource for this request: the lookup of the receiver's name waited behind other lookups until
+ * the deadline. The receiver is not at fault, and other receivers are not affected. If this was the repetition of a
+ * request, the receiver may already have got the request.
  */
 export class TransportBusy extends Schema.TaggedError<TransportBusy>()("TransportBusy", {
   /** The exhausted resource, in one line. */
@@ -87,10 +89,11 @@ export class Transport extends Context.Service<
   {
     /**
      * Makes a request and calls `done` exactly once, possibly before `send` returns. Never throws, and `done` must not
-     * throw. Failures to reach the receiver and expired deadlines are results. The transport enforces the deadline.
+     * throw. Reports a failure to reach the receiver or an expired deadline as a result. The transport enforces the
+     * deadline.
      *
-     * The returned function cancels the request: it closes the connection, and `done` is not called. After `done` it
-     * does nothing.
+     * The returned function cancels the request: it closes the connection, and `done` is not called. If `done` was
+     * already called, the function does nothing.
      */
     readonly send: (request: TransportRequest, done: (report: TransportReport) => void) => () => void
     /**
@@ -154,7 +157,7 @@ const endingOf = (report: TransportReport): ReturnType<Post> => {
   }
 }
 
-/** Returns what `post` returns, or a defect if it throws before it returns an effect. */
+/** Calls `post`. If `post` throws instead of returning an effect, returns the thrown value as a defect. */
 const effectOf = (post: Post, request: TransportRequest): ReturnType<Post> => {
   try {
     return post(request)

@@ -1,5 +1,5 @@
 /**
- * Wakes dispatchers when there is something to claim, so that they don't wait for their next poll.
+ * Wakes dispatchers when deliveries can be claimed, so that dispatchers don't wait for their next poll.
  */
 import { Context, Effect, Layer, Queue } from "effect"
 import type { IntegrationId } from "../model/Ids.ts"

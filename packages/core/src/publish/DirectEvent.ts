@@ -16,7 +16,7 @@ import type { WakeSignal } from "../ports/WakeSignal.ts"
 import { signalAfter } from "../delivery/SignalAfter.ts"
 import { makeEventId } from "./EventIds.ts"
 
-/** A building id that no host uses, so that lists of access logs don't show these events. */
+/** A building id that no host uses, so that lists of access logs don't show direct events. */
 const nowhere = BuildingId.make(Number.MAX_SAFE_INTEGER)
 
 /** The event to send. `data` becomes JSON. */

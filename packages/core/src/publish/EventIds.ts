@@ -14,7 +14,7 @@ const toBase32 = (bytes: Uint8Array): string => {
   return text
 }
 
-/** Random bytes per event id. Five bits of each are used. */
+/** Random bytes per event id, which uses five bits of each byte. */
 const eventIdBytes = 20
 
 /** Skips validation, which takes longer than generating an id: a generated id is always valid. */

@@ -16,7 +16,7 @@ export interface IdempotentRequest {
   readonly fingerprint: string
 }
 
-/** The text is not a valid key. */
+/** The text is not a valid idempotency key. */
 export class InvalidIdempotencyKey extends Schema.TaggedError<InvalidIdempotencyKey>()("InvalidIdempotencyKey", {}) {
   override get message(): string {
     return "An idempotency key must be 1 to 255 visible ASCII characters, like a UUID."
@@ -57,7 +57,10 @@ const encoder = new TextEncoder()
 export const fingerprintOf = (crypto: Crypto["Service"], text: string): Effect.Effect<string> =>
   Effect.mapEager(crypto.sha256(encoder.encode(text)), Hex.encode)
 
-/** Returns the idempotent form of a publish request. HTTP and in-process publishing share one set of keys. */
+/**
+ * Returns the idempotency key and content hash of a publish request. HTTP and in-process publishing share one set of
+ * keys.
+ */
 export const publishRequest = (
   crypto: Crypto["Service"],
   key: string,

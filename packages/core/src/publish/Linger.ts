@@ -8,7 +8,7 @@
  * Lingering is useless for a caller that waits for each answer before its next call: no call arrives in the second half
  * of the wait. After three such waits in a row, lingering pauses.
  *
- * This module only computes; the publisher does the waiting. All times are in milliseconds.
+ * This module only computes the wait; the publisher waits. All times are in milliseconds.
  */
 
 /** The longest wait. */

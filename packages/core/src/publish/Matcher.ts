@@ -1,20 +1,20 @@
 /**
- * Matches events with integrations (document section 4.2, and section 6, rule 1). An event goes to an integration of
- * its building or tenants if the integration has a binding for the event's resource type and action. Each integration
- * gets an event at most once. If an integration's bindings can't be read (null), only the building or tenant is
- * compared, so that no event is lost.
+ * Matches events with integrations (interface document, section 4.2, and section 6, rule 1). An event goes to an
+ * integration of its building or tenants if the integration has a binding for the event's resource type and action.
+ * Each integration gets an event at most once. If an integration's bindings can't be read (null), only the building or
+ * tenant is compared, so that no event is lost.
  */
 import type { NewEvent } from "../model/Event.ts"
 import type { Binding, Integration, Scope } from "../model/Integration.ts"
 
 type EventScope = Pick<NewEvent, "resource_type" | "action" | "building_id" | "tenant_ids">
 
-/** Whether a scope may see an event. */
+/** Whether an event concerns the building or tenant of a scope. */
 export const scopeSees = (scope: Scope, event: EventScope): boolean =>
   (scope.type === "building" && scope.id === event.building_id) ||
   (scope.type === "tenant" && event.tenant_ids.includes(scope.id))
 
-/** Whether a binding covers an event. */
+/** Whether a binding includes the event's resource type and action. */
 export const bindingCovers = (binding: Binding, event: EventScope): boolean =>
   binding.resource_type === event.resource_type && binding.actions.includes(event.action)
 

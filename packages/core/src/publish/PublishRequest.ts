@@ -143,7 +143,7 @@ const readData = (texts: ReadonlyArray<string>, base: string): Read<JsonText> =>
 
 const optionalMember = "tenant_ids"
 
-/** The members of an event, which can't be misspellings. */
+/** The known members of an event, which are never reported as misspellings. */
 const knownMembers = new Set(["resource_type", "action", "building_id", optionalMember, "data"])
 
 /** Maximum length of a name that is compared with `tenant_ids`. */
@@ -202,7 +202,7 @@ const fromText = (kinds: Kinds, text: string): Result.Result<PublishRequest, Inv
   )
 }
 
-/** Encodes the data of an event that is given as a value. */
+/** Encodes `data` of an event that is a JavaScript value instead of JSON text. */
 const encodeData = (item: unknown, base: string): Read<JsonText> => {
   const data = Predicate.hasProperty(item, "data") ? item.data : undefined
   if (data === undefined) return readData([], base)

@@ -96,7 +96,7 @@ type Answer = Effect.Effect<ReadonlyArray<Published>, StoreError | KeyReused | P
 interface Call {
   readonly events: ReadonlyArray<NewEvent>
   readonly request: IdempotentRequest | null
-  /** The call's share of `waitingBytes`, in bytes. */
+  /** Memory that the call uses while it waits, counted against `waitingBytes`, in bytes. */
   readonly size: number
   readonly answer: (answer: Answer) => void
 }
@@ -146,7 +146,7 @@ const countEvents = (calls: ReadonlyArray<Call>): number => calls.reduce((sum, {
  */
 const isRowProblem = ({ advice, outcome }: StoreError): boolean => advice !== undefined && outcome === undefined
 
-/** Whether a failed change might have been carried out, because its answer was lost or it was interrupted. */
+/** Whether a change that failed with this cause might have been carried out, at least in part. */
 const mayBeStored = (cause: Cause.Cause<unknown>): boolean => {
   if (Cause.hasInterrupts(cause)) return true
   const error = Cause.squash(cause)
@@ -154,8 +154,8 @@ const mayBeStored = (cause: Cause.Cause<unknown>): boolean => {
 }
 
 /**
- * Makes a publisher that accepts events until the scope closes. Calls that it has received by then are still carried
- * out.
+ * Makes a publisher that accepts events until the scope closes. It still carries out calls that it has received by
+ * then.
  */
 const makePublisher: Effect.Effect<
   Publisher["Service"],
@@ -186,7 +186,7 @@ const makePublisher: Effect.Effect<
   let isArriving = false
   /** Whether the committer waits for a call. */
   let isWaiting = false
-  /** Open while transactions should not linger. */
+  /** Opens to end a linger early: for an urgent call, for a call with many events, or when the publisher closes. */
   const flushNow = yield* Latch.make(false)
   let waitingSize = 0
   let arrived = 0
@@ -486,8 +486,8 @@ const makePublisher: Effect.Effect<
     commitFresh(batch).pipe(
       Effect.catchTag("StoreError", (error) => {
         if (batch.length === 1 || !isRowProblem(error)) return Effect.fail(error)
-        // The error does not say which calls need the row. Halving the batch lets most of the other calls still share a
-        // transaction.
+        // The error does not say which calls need the unreadable row. If the batch is halved, most of the other calls
+        // still share a transaction.
         const half = Math.ceil(batch.length / 2)
         return Effect.andThen(answerAll(batch.slice(0, half)), answerAll(batch.slice(half)))
       }),

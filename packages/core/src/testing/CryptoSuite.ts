@@ -54,7 +54,7 @@ const signatures = [
   ]
 ] as const
 
-/** Returns the same bytes as a view of a longer buffer. */
+/** Copies bytes into a longer buffer, and returns a view of the copy. */
 const within = (inner: Uint8Array): Uint8Array => {
   const outer = new Uint8Array(inner.length + 20)
   outer.set(inner, 7)
@@ -67,7 +67,7 @@ const oddTexts = ["", "Café “Ü” \u{1f511}", "a\u0000b", "\ufeffé", "e\u03
 
 export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
   {
-    name: "sha256 follows FIPS 180-4, even for a view of a larger buffer, and each caller gets its own bytes",
+    name: "sha256 follows FIPS 180-4, even for a view of a larger buffer, and returns a separate array to each caller",
     run: Effect.gen(function* () {
       const crypto = yield* Crypto
       for (const [text, hex] of digests) {
@@ -153,7 +153,7 @@ export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
     })
   },
   {
-    name: "`randomBytes` returns the requested number of bytes, with every possible value",
+    name: "`randomBytes` returns the requested number of bytes, and each of the 256 values occurs",
     run: Effect.gen(function* () {
       const crypto = yield* Crypto
       for (const length of [0, 1, 16, 32, 511, 512, 513, 4_095, 4_096, 4_097, 65_536]) {
@@ -164,7 +164,7 @@ export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
     })
   },
   {
-    name: "random bytes are never returned twice, and never changed afterwards",
+    name: "`randomBytes` returns different bytes each time, and never changes them later",
     run: Effect.gen(function* () {
       const crypto = yield* Crypto
       const drawn = Array.from({ length: 1_000 }, () => crypto.randomBytes(16)).map((each) => ({

@@ -88,11 +88,11 @@ export const records = (
 ): ReadonlyArray<NewEventRecord> =>
   Array.from({ length: to - from + 1 }, (_, index) => record(newEvent(from + index), ...integrations))
 
-/** Returns claim limits that take nothing from these integrations. */
+/** Returns claim limits of 0 for these integrations. */
 export const nothingOf = (...integrations: ReadonlyArray<Integration>): ClaimRequest["limits"] =>
   new Map(integrations.map(({ id }) => [id, 0]))
 
-/** The worker of cases that need only one. */
+/** Name of the worker in cases with a single worker. */
 export const worker = "worker"
 
 /** Makes a claim request, by default for all due deliveries. */
@@ -133,7 +133,7 @@ export const settlement = (delivery: LeasedDelivery, fields: Partial<Settlement>
   ...fields
 })
 
-/** Makes a settlement for a failed attempt whose retry is due at a time. */
+/** Makes a settlement for a failed attempt whose retry is due at `next_attempt_at`. */
 export const retryAt = (delivery: LeasedDelivery, next_attempt_at: number): Settlement =>
   settlement(delivery, { state: "retrying", next_attempt_at })
 
@@ -146,7 +146,7 @@ export const enqueue = Effect.fnUntraced(function* (...items: ReadonlyArray<NewE
   return (yield* (yield* DeliveryStore).enqueue(items)).flat().map(({ id }) => id)
 })
 
-/** Stores an event with one delivery to an integration; returns its id. */
+/** Stores an event with one delivery to an integration, and returns the delivery's id. */
 export const enqueueOne = Effect.fnUntraced(function* (event: Event, integration: Integration) {
   return yield* expectPresent("id of the delivery", (yield* enqueue(record(event, integration)))[0])
 })
@@ -184,7 +184,7 @@ export const settleOutcomes = Effect.fnUntraced(function* (now: number, outcomes
 export const settleWithConsequences = (now: number, ...settlements: ReadonlyArray<Settlement>) =>
   settleOutcomes(now, { settlements })
 
-/** Settles deliveries as this worker, and returns the applied settlements. */
+/** Settles deliveries as the worker `by`, and returns the ids of the deliveries that were settled. */
 export const settleAs = Effect.fnUntraced(function* (
   by: string,
   now: number,
@@ -193,10 +193,10 @@ export const settleAs = Effect.fnUntraced(function* (
   return (yield* settleOutcomes(now, { worker: by, settlements })).applied
 })
 
-/** Settles deliveries, and returns the applied settlements. */
+/** Settles deliveries, and returns the ids of the deliveries that were settled. */
 export const settle = (now: number, ...settlements: ReadonlyArray<Settlement>) => settleAs(worker, now, ...settlements)
 
-/** Releases deliveries and makes them due at a time. */
+/** Releases deliveries and makes them due at `due_at`. */
 export const release = (
   now: number,
   due_at: number,
@@ -217,8 +217,8 @@ const redeliver = Effect.fnUntraced(function* (request: RedeliverRequest, now: n
 export const resend = (id: DeliveryId, now: number) => redeliver({ type: "delivery", id }, now)
 
 /**
- * Resends all deliveries that an integration missed since a time. Returns the number of resent deliveries and null, or
- * the reason for a refusal.
+ * Resends the unacknowledged deliveries of an integration that were created at `since` or later. Returns the number of
+ * resent deliveries and null, or the reason for a refusal.
  */
 export const recover = (id: IntegrationId, since: number, now: number) =>
   redeliver({ type: "integration", id, since }, now)
@@ -251,7 +251,7 @@ export const keptEvent = Effect.fnUntraced(function* ({ building_id, id, resourc
 export const idsOf = (items: ReadonlyArray<{ readonly id: DeliveryId }>): ReadonlyArray<DeliveryId> =>
   items.map(({ id }) => id)
 
-/** Returns the state of a delivery, its number of attempts, and when the next one is due. */
+/** Returns the state of a delivery, its number of attempts, and when its next attempt is due. */
 export const standing = Effect.fnUntraced(function* (id: DeliveryId) {
   const { attempts, next_attempt_at, state } = yield* findDelivery(id)
   return [state, attempts, next_attempt_at]

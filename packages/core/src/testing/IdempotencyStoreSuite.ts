@@ -21,7 +21,7 @@ const remembered = (key: string, fields: Partial<IdempotencyRecord> = {}): Idemp
 
 export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | IntegrationStore>> = [
   {
-    name: "keys are stored with the events of their request until they expire",
+    name: "a key is stored with the events of its request, and is found until it expires",
     run: Effect.gen(function* () {
       const keys = yield* IdempotencyStore
       const [a, b] = [remembered("a"), remembered("b", { expires_at: start + 5 })]
@@ -33,7 +33,7 @@ export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | I
     })
   },
   {
-    name: "keys are also stored without events",
+    name: "a key is also stored for a request without events",
     run: Effect.gen(function* () {
       const deliveries = yield* DeliveryStore
       yield* expectEqual("stored", yield* deliveries.enqueue([], [remembered("a")]), [])
@@ -103,7 +103,7 @@ export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | I
     })
   },
   {
-    name: "of concurrent calls that create an integration with the same key, one succeeds, and the key's answer is its id",
+    name: "of concurrent calls that create an integration with the same key, one succeeds, and the key's answer is the id of its integration",
     run: Effect.gen(function* () {
       const integrations = yield* IntegrationStore
       const { answer: _, ...key } = remembered("a")

@@ -91,7 +91,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "`list` returns the integrations created by one client page by page, and counts only these",
+    name: "for one client, `list` returns and counts only the integrations that this client created",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const created_by = { user_id: UserId.make("user"), client_id: ClientId.make("other client") }
@@ -165,7 +165,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "of concurrent updates to one version, one succeeds",
+    name: "of concurrent updates to the same version, one succeeds",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const created = yield* createIntegration()
@@ -176,7 +176,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "of concurrent updates and removals of one version, one succeeds",
+    name: "of concurrent updates and removals of the same version, one succeeds",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       for (const isUpdate of [(n: number) => n % 2 === 0, (n: number) => n % 2 === 1]) {
@@ -272,7 +272,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "`listAll` returns all integrations page by page, or only those with a status, or only unhealthy ones",
+    name: "`listAll` returns integrations page by page, and can select them by status or health",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const one = yield* createIntegration()

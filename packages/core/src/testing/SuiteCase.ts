@@ -3,13 +3,13 @@
  */
 import { Effect, Equal, Formatter, Layer, Schema } from "effect"
 
-/** A rule for an implementation of a port. It passes if `run` succeeds on a new instance. */
+/** A rule for an implementation of a port. An implementation follows the rule if `run` succeeds on a new instance. */
 export interface SuiteCase<R> {
   readonly name: string
   readonly run: Effect.Effect<void, unknown, R>
 }
 
-/** The rule is violated. */
+/** An implementation violates the rule. */
 export class RuleBroken extends Schema.TaggedError<RuleBroken>()("RuleBroken", {
   what: Schema.String,
   expected: Schema.Unknown,
@@ -30,7 +30,7 @@ export const expectPresent = <A>(what: string, actual: A | null | undefined): Ef
     ? Effect.fail(new RuleBroken({ what, expected: "a value", actual }))
     : Effect.succeed(actual)
 
-/** Makes this many concurrent calls, numbered from 0, and returns their answers in the order of the numbers. */
+/** Makes `times` concurrent calls, numbered from 0, and returns their answers in the order of the numbers. */
 export const concurrently = <A, E, R>(
   times: number,
   ask: (n: number) => Effect.Effect<A, E, R>

@@ -63,7 +63,7 @@ export const cases: ReadonlyArray<SuiteCase<WakeSignal>> = [
     })
   },
   {
-    name: "a signal does not report a change",
+    name: "a signal does not end a wait for changed integrations",
     run: Effect.gen(function* () {
       const wake = yield* WakeSignal
       const waiting = yield* Effect.forkChild(wake.changes)
@@ -76,7 +76,7 @@ export const cases: ReadonlyArray<SuiteCase<WakeSignal>> = [
 
 export const inOneProcess: ReadonlyArray<SuiteCase<WakeSignal>> = [
   {
-    name: "several signals while no dispatcher waits are kept as one",
+    name: "several signals sent while no dispatcher waits wake a dispatcher once",
     run: Effect.gen(function* () {
       const wake = yield* WakeSignal
       for (const _ of [1, 2, 3]) yield* wake.signal

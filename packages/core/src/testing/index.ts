@@ -1,6 +1,6 @@
 /**
- * Contract suites for all implementations of the ports. They import no test runner; a few lines of code turn their
- * cases into tests for any runner.
+ * Contract suites for all implementations of the ports. The suites import no test runner; a few lines of code turn
+ * their cases into tests for any runner.
  */
 export * as ClientStoreSuite from "./ClientStoreSuite.ts"
 export * as CryptoSuite from "./CryptoSuite.ts"

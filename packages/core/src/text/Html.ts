@@ -18,8 +18,8 @@ class Html {
 export type { Html }
 
 /**
- * Marks text as HTML that is inserted without escaping, like a style sheet. Never trust text from a client, a user or a
- * receiver.
+ * Marks text, such as a style sheet, as HTML that templates insert without escaping. Never pass text from a client, a
+ * user or a receiver.
  */
 export const trusted = (html: string): Html => new Html(html)
 
@@ -43,7 +43,10 @@ const entities: Readonly<Record<string, string>> = {
 /** Escapes a text for an element or a quoted attribute. */
 const escape = (text: string): string => text.replaceAll(/[&<>"']/g, (char) => entities[char] ?? char)
 
-/** Makes a template that transforms its texts first, for example to hide secrets or show invisible characters. */
+/**
+ * Makes a template that transforms inserted texts before escaping, for example to hide secrets or show invisible
+ * characters.
+ */
 export const templateWith = (shown: (text: string) => string): Template => {
   const render = (part: Part): string => {
     if (part === null) return ""
@@ -55,8 +58,8 @@ export const templateWith = (shown: (text: string) => string): Template => {
 }
 
 /**
- * The template that escapes texts without transforming them first. It is not named `html`, because the code formatter
- * would then change its white space.
+ * The template that escapes inserted texts without transforming them. It is not named `html`, because the code
+ * formatter would then change its white space.
  */
 export const template: Template = templateWith((text) => text)
 
@@ -65,7 +68,7 @@ export interface Page {
   readonly title: Part
   /** The language of the page (BCP 47); English by default. */
   readonly lang?: string
-  /** The style sheet, inserted byte for byte, so that a content security policy can allow it by its hash. */
+  /** The style sheet, inserted byte for byte, so that a content security policy can allow it by hash. */
   readonly style: string
   readonly body: Html
   /** Further content of the head. */

@@ -2,13 +2,16 @@
  * Makes untrusted texts safe to show on a terminal, in a build log or on a page.
  */
 
-/** Control and format characters, and line ends. They could move a cursor, hide text or reverse its direction. */
+/**
+ * Control and format characters, and line ends. Such characters could move a cursor, hide text or reverse the direction
+ * of text.
+ */
 const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
 
 /** Returns a text on one line, without characters that control a terminal. */
 export const onOneLine = (text: string): string => text.replaceAll(steering, " ")
 
-/** Like `onOneLine`, cut to a length. */
+/** Like `onOneLine`, but also trims the text and cuts it to `length`. */
 export const shownText = (text: string, length: number): string => {
   const line = onOneLine(text).trim()
   return line.length > length ? `${line.slice(0, length)}...` : line

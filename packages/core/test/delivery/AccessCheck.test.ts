@@ -35,14 +35,14 @@ const north: Scope = { type: "building", id: BuildingId.make(1) }
 const flat: Scope = { type: "tenant", id: TenantId.make(1) }
 
 /**
- * Asks about a right. Returns a synchronous answer in `atOnce`, which is otherwise null, and later answers in `later`.
+ * Asks about a right. `atOnce` is the synchronous answer or null, and `later` collects the answers that arrive later.
  */
 const record = (check: AccessCheck, user: UserId, scope: Scope) => {
   const later: Array<AccessAnswer> = []
   return { atOnce: check.ask(user, scope, (answer) => void later.push(answer)), later }
 }
 
-/** Returns the cause of a failure; undefined if there is none. */
+/** Returns the cause of a failure, and any other answer unchanged. */
 const causeOf = (answer: AccessAnswer | null | undefined): unknown =>
   answer instanceof DirectoryError ? answer.cause : answer
 

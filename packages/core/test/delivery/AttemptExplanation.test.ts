@@ -25,7 +25,7 @@ const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Parti
   [
     "bad_status",
     { status: 401 },
-    "The receiver answered 401: it rejects the signature, or requires credentials, which deliveries don't carry. Check that the receiver has this integration's current signing secret and the right time, and that it verifies the raw body, before parsing."
+    "The receiver answered 401: it rejects the signature, or requires credentials that the delivery does not carry. Check that the receiver has this integration's current signing secret and the right time, and that it verifies the raw body, before parsing."
   ],
   [
     "bad_status",

@@ -8,7 +8,7 @@ const minBatch = 100
 const plenty = { room: 5_000, needsRefill: false }
 const nothing: ClaimResult = { isCutShort: false, nextDue: null }
 
-/** Makes a timer that has seen one claim with the given result. */
+/** Makes a timer after one claim with the given result. */
 const looked = (at: number, result = nothing): ClaimTimer => {
   const timer = new ClaimTimer({ pollInterval, minBatch })
   timer.begin(at)

@@ -800,8 +800,8 @@ describe("publishing and dispatching", () => {
     new StoreError({ operation, cause: new Error("connection lost"), outcome: "unknown" })
 
   /**
-   * Lets this many workers share a store. Returns the maximum number of concurrent requests to a receiver that never
-   * answers.
+   * Runs `workers` dispatchers over one store. Returns the maximum number of concurrent requests to a receiver that
+   * never answers.
    */
   const mostOpen = (workers: number) => {
     // `Layer.fresh`, because otherwise the workers would share one dispatcher.
@@ -1159,7 +1159,7 @@ describe("publishing and dispatching", () => {
   const bert = UserId.make("bert")
   const urlOf = (nth: number): string => `https://${nth}.receiver.example/`
 
-  /** Creates an integration for each of these users, in the order of ids, each with its own URL. */
+  /** Creates an integration with its own URL for each of these users, in this order. */
   const integrationsOf = Effect.fnUntraced(function* (users: ReadonlyArray<UserId>) {
     const store = yield* IntegrationStore
     const client_id = ClientId.make("c1")
@@ -1489,7 +1489,7 @@ describe("publishing and dispatching", () => {
     const settings = { retry: { ...defaultDeliverySettings.retry, access_log: { delays, lifetime: null } } }
     const waitingRetries = 60
 
-    /** Returns the ids of sent deliveries, grouped by sending time. */
+    /** Returns the event ids of the sent requests, grouped by sending time. */
     const roundsOf = (sent: ReadonlyArray<Sent>): ReadonlyArray<ReadonlyArray<string>> => {
       const rounds = new Map<number, Array<string>>()
       for (const { at, headers } of sent) rounds.set(at, [...(rounds.get(at) ?? []), headers["webhook-id"] ?? ""])

@@ -27,7 +27,10 @@ interface Known {
   readonly lifetime_over_at?: number
 }
 
-/** Explains a delivery to an integration. By default, it failed three times and the integration is enabled. */
+/**
+ * Explains a delivery to an integration. By default, the delivery has failed three times, and the integration is
+ * enabled.
+ */
 const explain = (state: DeliveryState, known: Known = {}, reader?: Explanation.Reader): Explanation.Explanation => {
   const { integration = enabled, last = failed(), lifetime_over_at, next_attempt_at = null, reason = null } = known
   const delivery = { state, reason, attempts: last?.number ?? 0, next_attempt_at }
@@ -74,7 +77,7 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
     askedWords,
     "Attempt 4 is due at 2026-03-02T07:01:02.000Z, 1m after that answer: its Retry-After is respected, up to 1h."
   ],
-  // Answers without Retry-After, with an unusual detail, and with an unknown time.
+  // Attempts without Retry-After, with an unusual detail, and without a known time of the next attempt.
   [
     "retrying",
     { last: failed({ status: 429 }), next_attempt_at: due },

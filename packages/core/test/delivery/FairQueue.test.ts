@@ -223,7 +223,7 @@ describe("FairQueue", () => {
     const reserved = (integration: number) =>
       Array.from({ length: 1_000 }, () => queue.reserve(id(integration), 2, size)).filter(Boolean).length
     for (let integration = 1; integration <= dead; integration++) assert.isAtLeast(reserved(integration), 20)
-    // Deliveries of the dead integrations are claimed from the store as long as there is demand.
+    // Claims deliveries of the dead integrations from the store until the queue needs no more.
     for (let limit = queue.claimLimit(150); queue.needsRefill; limit = queue.claimLimit(150)) {
       assert.isAbove(limit, 0)
       const { limitPerIntegration: allowance, limits } = queue.demand(150)

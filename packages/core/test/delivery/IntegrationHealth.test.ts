@@ -76,7 +76,7 @@ describe("the log of failing receivers", () => {
     assert.deepStrictEqual(health.recorded([failed(1)], [{ kind: "disabled", ...about }], start), [])
     assert.deepStrictEqual(health.recorded([acknowledged(1)], [{ kind: "recovered", ...about }], start), [])
     assert.deepStrictEqual(health.recorded(times(9, failed(1)), [{ kind: "disabled", ...about }], start), [])
-    // The recovery is logged although this process counted too few failures and no notification reported it.
+    // The recovery is logged, although this process counted only one failure and no notification reported the recovery.
     health.recorded([failed(3)], [{ kind: "failing", integration_id: IntegrationId.make(3) }], start)
     assert.deepStrictEqual(health.recorded([acknowledged(3)], [], start), [
       { level: "info", text: "Integration 3 (hooks.example) of building 1 acknowledges again." }

@@ -106,7 +106,7 @@ describe("housekeeping", () => {
     let running = yield* boot
     const stop = Effect.suspend(() => Scope.close(running, Exit.void))
     const start = Effect.map(boot, (process) => void (running = process))
-    /** Lets this much time pass, and returns the number of purges in each store. */
+    /** Advances the clock by `duration`, and returns the number of purges in each store during this time. */
     const during = Effect.fnUntraced(function* (duration: number) {
       Object.assign(counted, { deliveries: 0, keys: 0, tokens: 0 })
       yield* TestClock.adjust(duration)

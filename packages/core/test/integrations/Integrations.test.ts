@@ -42,7 +42,7 @@ const dispatcher = Layer.effect(
   }))
 )
 
-/** Makes the service over a memory store. Parts of the store and the name resolver can be replaced. */
+/** Makes the service over a memory store. `options` can replace parts of the store and the name resolver. */
 const integrations = (
   options: {
     readonly store?: (store: IntegrationStore["Service"]) => Partial<IntegrationStore["Service"]>

@@ -38,7 +38,7 @@ describe("checkAuthorize", () => {
     ["a redirect_uri that is not registered", { ...authorizeC1, redirect_uri: "https://evil.example/cb" }, 400],
     ["a wrong client_secret", { ...authorizeC1, client_secret: "s2" }, 401],
     ["a client_secret for a client that has none", { ...authorizeP1, client_secret: "s1" }, 401],
-    // There is nowhere to redirect to, so any problem of the request is shown on a page.
+    // An out-of-band request has no redirect target, so any problem is shown on a page.
     ["a bad scope out of band", { ...authorizeC1, redirect_uri: outOfBandUri, scope: "admin" }, 400]
   ]
   it.effect.each(pages)("shows a page for %s", ([, fields, status]) =>
@@ -113,7 +113,7 @@ describe("checkAuthorize", () => {
       includes(yield* twice("redirect_uri"), { _tag: "Page" })
       includes(yield* twice("response_type"), { _tag: "Redirect", error: "invalid_request", state: "s" })
       includes(yield* twice("resource"), { _tag: "Valid" })
-      // No state is returned, because the request has two different ones.
+      // No state is returned, because the request contains two different states.
       includes(yield* twice("state"), { _tag: "Redirect", error: "invalid_request", state: null })
     })
   )

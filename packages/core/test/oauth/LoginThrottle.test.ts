@@ -192,8 +192,8 @@ describe("LoginThrottle", () => {
         const at = (name: number): Credential => ({ ...user, kind, name: `user ${name}` })
         for (let n = 0; n < 450; n++) includes(yield* guard(at(n), fail), { _tag: "Done", value: null })
         includes(yield* guard(at(450), fail), { ...throttled, retry_after: 2 })
-        // A login is refused unchecked even if it is right, because a check costs the host some work. A right secret is
-        // accepted.
+        // A login is refused without a check even if its password is right, because a check costs the host some work. A
+        // right client secret is accepted.
         includes(yield* guard(at(451), succeed), kind === "login" ? { ...throttled, retry_after: 2 } : right)
         includes(yield* guard({ ...at(452), address: elsewhere.address }, succeed), right)
         yield* TestClock.adjust("2 seconds")
@@ -238,7 +238,7 @@ describe("LoginThrottle", () => {
           (guess) => Effect.forkChild(guard(guess, slowly), { startImmediately: true })
         )
         assert.strictEqual(tried, 5)
-        // Guesses with another login from another address do not wait for these.
+        // Guesses with another login from another address do not wait for these guesses.
         const other = yield* Effect.forkChild(guard({ ...elsewhere, name: "other" }, slowly), {
           startImmediately: true
         })

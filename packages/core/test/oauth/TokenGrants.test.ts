@@ -611,7 +611,8 @@ describe("refreshing", () => {
       ]
       const issued = yield* Effect.all(workers, { concurrency: "unbounded" })
       for (const { access_token } of issued) assert.isNotNull(yield* authenticate(access_token))
-      // After the burst, using the token again revokes the grant, whether or not an access token was used since.
+      // After the burst, using the refresh token again revokes the grant, whether or not an access token was used
+      // since.
       yield* TestClock.adjust("9999 millis")
       const last = yield* token(refreshOf(refresh_token))
       yield* TestClock.adjust("10 seconds")

@@ -9,7 +9,7 @@ import * as fc from "fast-check"
 import { Linger, longest, patience, rest, sparse } from "../../src/publish/Linger.ts"
 import { event, publisherOver } from "./PublisherOver.ts"
 
-/** Returns the time of the last call, and a `Linger` that has seen this many calls, `gap` milliseconds apart. */
+/** Returns a `Linger` that has recorded `calls` calls, `gap` milliseconds apart, and the time of the last call. */
 const after = (calls: number, gap: number) => {
   const linger = new Linger()
   let now = 1_000

@@ -114,7 +114,7 @@ export const backlogCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = 
       yield* expectEqual("settled again", [...(yield* settle(start, settlement(first)))], [])
       yield* release(start, start, [second])
       yield* expectEqual("settled after its release", [...(yield* settle(start, settlement(second)))], [])
-      // The worker dies: another worker's heartbeat ends its membership.
+      // The worker dies, and the heartbeat of another worker ends the dead worker's membership.
       yield* heartbeat(start + membershipLength, "another")
       yield* expectEqual("claimed after the end of all leases", idsOf(yield* claim(start + membershipLength)), [other])
       for (const { id } of [first, second, third])
@@ -149,7 +149,7 @@ export const backlogCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = 
       yield* expectEqual("probed", yield* probe(dead.id, start), [1, last])
       const { states } = yield* store.summary(start)
       yield* expectEqual("counted", [states.cancelled, states.pending], [many - 1, 2])
-      // A late acknowledgement of a cancelled delivery must not count as the probe's.
+      // A late acknowledgement of a cancelled delivery must not count as an acknowledgement of the probe.
       yield* settle(start, settlement(second))
       yield* expectEqual("status", (yield* integrations.find(dead.id))?.status, "disabled")
       yield* expectEqual("deleted", yield* integrations.remove((yield* integrations.find(dead.id)) ?? dead), true)

@@ -97,7 +97,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "within an integration, the most urgent lane goes first, then the earliest due time",
+    name: "the deliveries of an integration are claimed by the urgency of their lane, then by due time",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const call = { resource_type: "call", created_at: start + 5 } as const
@@ -117,7 +117,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "retries come after first attempts of their type, and before less urgent types",
+    name: "retries are claimed after first attempts of the same type, and before deliveries of less urgent types",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const call = { resource_type: "call" } as const
@@ -147,7 +147,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "`limit` bounds a claim, and the next one takes the rest",
+    name: "a claim takes at most `limit` deliveries, and the next claim takes the remaining deliveries",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const ids = yield* enqueue(...records(1, 5, integration))
@@ -157,7 +157,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a claim returns when the next delivery without a lease is due; with limit 0 it does nothing else",
+    name: "a claim returns the due time of the next unleased delivery; with limit 0, it does nothing else",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       yield* expectEqual("with nothing stored", yield* nextDue(start), null)
@@ -169,11 +169,11 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
         record(newEvent(3, { created_at: start + 250, resource_type: "call" }), b)
       )
       yield* expectEqual("due time of the earliest waiting delivery", yield* nextDue(start), start + 200)
-      yield* expectEqual("the same after it fell due", yield* nextDue(start + 1_000), start + 200)
+      yield* expectEqual("due time that has passed", yield* nextDue(start + 1_000), start + 200)
       const early = yield* store.claim(claimRequest(start + 199))
       yield* expectEqual("before all", early, { deliveries: [], next_due: start + 200 })
       const none = yield* store.claim(claimRequest(start + 1_000, { limits: nothingOf(a, b) }))
-      yield* expectEqual("the same for a claim that may take nothing", none, { deliveries: [], next_due: start + 200 })
+      yield* expectEqual("due time from a claim that may take nothing", none, { deliveries: [], next_due: start + 200 })
       const claimed = yield* store.claim(claimRequest(start + 250))
       yield* expectEqual("the rest", [claimed.deliveries.length, claimed.next_due], [2, start + 300])
       const last = yield* store.claim(claimRequest(start + 300))
@@ -183,7 +183,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "`limitPerIntegration` bounds each integration over all its lanes",
+    name: "`limitPerIntegration` limits the claimed deliveries of each integration, in all lanes together",
     run: Effect.gen(function* () {
       const a = yield* createIntegration()
       const b = yield* createIntegration()
@@ -216,11 +216,11 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       const taken = [none, more, other].map(({ id }) => claimed.filter((each) => each === id).length)
       yield* expectEqual("taken of each", taken, [0, 4, 2])
       const rest = integrationsOf(yield* claim(start, { limits: nothingOf(more, other) }))
-      yield* expectEqual("the rest of the first integration", rest, Array(6).fill(none.id))
+      yield* expectEqual("remaining deliveries of the first integration", rest, Array(6).fill(none.id))
     })
   },
   {
-    name: "a claim that can't take everything divides its limit among the integrations, whatever their backlogs",
+    name: "a claim that can't take all due deliveries divides its limit equally among the integrations, whatever their backlogs",
     run: Effect.gen(function* () {
       const big = yield* createIntegration()
       const small = yield* createIntegration()
@@ -231,11 +231,11 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
         yield* expectEqual(`share of ${id}`, claimed.filter((other) => other === id).length, 3)
       }
       const more = integrationsOf(yield* claim(start, { limit: 100 }))
-      yield* expectEqual("what the other integrations leave", more.filter((id) => id === big.id).length, 93)
+      yield* expectEqual("remaining deliveries of the big one", more.filter((id) => id === big.id).length, 93)
     })
   },
   {
-    name: "with more integrations than its limit, a claim takes the earliest due deliveries",
+    name: "if more integrations than `limit` have due deliveries, a claim takes the deliveries that are due earliest",
     run: Effect.gen(function* () {
       const integrations = yield* Effect.replicateEffect(createIntegration(), 5)
       const ids = yield* enqueue(

@@ -95,7 +95,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "a delivery can start as leased to the publishing worker, which loses it at the end of its membership",
+    name: "a delivery can start as leased to the publishing worker; the lease ends with the worker's membership",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const event = newEvent(1)
@@ -208,7 +208,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "of ten concurrent calls that store one event, one succeeds",
+    name: "of ten concurrent calls that store the same event, one succeeds",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()
@@ -249,7 +249,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "an unused id is not found",
+    name: "`find` returns null for an id without a delivery",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       yield* expectEqual("delivery", yield* store.find(DeliveryId.make(77)), null)

@@ -85,7 +85,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "one acknowledgement outweighs all failures of the same batch",
+    name: "if a batch contains an acknowledgement, its failures don't make the integration fail",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueue(...records(1, 2, integration))
@@ -96,7 +96,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "operators are warned once each at 50, 70 and 90 % of the allowed time, after which the integration is disabled",
+    name: "operators get one warning each at 50, 70 and 90 % of `disableAfter`, and at 100 % the integration is disabled",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const other = yield* createIntegration()
@@ -298,7 +298,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "an integration is not disabled before its time, however many attempts have failed",
+    name: "an integration is not disabled before `disableAfter` has passed, however many attempts have failed",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueueOne(newEvent(1), integration)
@@ -389,7 +389,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "an acknowledged probe ends the failure of its integration; an acknowledgement together with a 410 does not",
+    name: "an acknowledged probe ends the failure of its integration; an acknowledgement in the same batch as a 410 does not",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueueOne(newEvent(1), integration)

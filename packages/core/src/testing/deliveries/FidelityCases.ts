@@ -1,5 +1,5 @@
 /**
- * Rules for the fidelity of stored data: it is returned byte for byte.
+ * Rules for stored data: the store returns it byte for byte.
  */
 import { Effect } from "effect"
 import { BuildingId, DeliveryId, TenantId } from "../../model/Ids.ts"
@@ -25,7 +25,7 @@ import {
 import type { SuiteCase } from "../SuiteCase.ts"
 import { expectEqual } from "../SuiteCase.ts"
 
-/** Texts that parsing, escaping or normalization would easily change. */
+/** Texts that parsing, escaping or normalization might change. */
 const delicateTexts: ReadonlyArray<string> = [
   `{"b":1,"a":2,"10":3,"9":4}`,
   `{"id":12345678901234567890,"small":-0.00000000000000000001}`,
@@ -64,7 +64,7 @@ export const fidelityCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationS
     })
   },
   {
-    name: "the text of data is stored byte for byte",
+    name: "the text of an event's `data` is stored byte for byte",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const events = delicateTexts.map((text, index) => newEvent(index + 1, { data: JsonText.make(text) }))

@@ -44,7 +44,7 @@ const leave = Effect.fnUntraced(function* (now: number, by: string) {
 
 export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
-    name: "a delivery stays leased until a heartbeat of any worker ends its worker's expired membership",
+    name: "a delivery stays leased after its worker's membership has expired, until a heartbeat of any worker ends the membership",
     run: Effect.gen(function* () {
       yield* heartbeat(start, "lost")
       yield* heartbeat(start, "other")
@@ -74,7 +74,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "settlements of an expired worker count until a heartbeat of any worker ends its membership",
+    name: "a worker's settlements count after its membership has expired, until a heartbeat of any worker ends the membership",
     run: Effect.gen(function* () {
       yield* heartbeat(start)
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
@@ -83,7 +83,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a worker that leaves releases all its deliveries with their due times, and none of other workers",
+    name: "a worker that leaves releases all deliveries leased to it, with their due times, and no others",
     run: Effect.gen(function* () {
       yield* heartbeat(start, "leaving")
       yield* heartbeat(start, "staying")
@@ -125,7 +125,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a heartbeat returns the number of members and this worker's rank, without expired and departed workers",
+    name: "a heartbeat returns the number of workers and this worker's rank, not counting workers that expired or left",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const beats = Effect.fnUntraced(function* (by: string, now: number) {
@@ -144,7 +144,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a heartbeat that lists held deliveries releases the worker's other leases, except newer ones",
+    name: "a heartbeat that lists held deliveries releases the worker's other leases, except newer leases",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       yield* heartbeat(start)
@@ -173,7 +173,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a heartbeat that lists held deliveries also releases those cancelled during a lease",
+    name: "a heartbeat that lists held deliveries also releases deliveries cancelled during the lease",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integrations = yield* IntegrationStore
@@ -206,7 +206,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a settlement from another worker, or not for the next attempt, is stale",
+    name: "a settlement from a worker without the lease, or with the wrong attempt number, is stale",
     run: Effect.gen(function* () {
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const first = yield* claimOne(start)
@@ -299,7 +299,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a delivery cancelled during its attempt stays cancelled when its lease ends, after which the attempt is stale",
+    name: "a delivery cancelled during its attempt stays cancelled when its lease ends; a later settlement of the attempt is stale",
     run: Effect.gen(function* () {
       yield* heartbeat(start)
       yield* heartbeat(start, "other")

@@ -190,7 +190,7 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
     })
   },
   {
-    name: "`summary` returns when the longest overdue delivery fell due",
+    name: "`summary` returns the due time of the delivery that has been overdue longest",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()
@@ -203,7 +203,7 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
       yield* expectEqual("once one is", yield* oldestDue(start + 20), start + 20)
       yield* expectEqual("later", yield* oldestDue(start + 1_000), start + 20)
       const leased = yield* claim(start + 20)
-      yield* expectEqual("with the longest overdue leased", yield* oldestDue(start + 100), start + 50)
+      yield* expectEqual("while that delivery is leased", yield* oldestDue(start + 100), start + 50)
       yield* claim(start + 50)
       yield* expectEqual("with both leased", yield* oldestDue(start + 100), null)
       yield* release(start + 60, start + 60, leased)

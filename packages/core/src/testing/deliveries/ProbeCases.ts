@@ -28,7 +28,7 @@ import {
 import type { SuiteCase } from "../SuiteCase.ts"
 import { concurrently, expectEqual } from "../SuiteCase.ts"
 
-/** Stores two deliveries of one integration, and disables the integration by a 410 to the first delivery. */
+/** Stores two deliveries of one integration, and disables the integration: the first delivery is answered with 410. */
 const gone = Effect.gen(function* () {
   const integration = yield* createIntegration()
   const ids = yield* enqueue(...records(1, 2, integration))
@@ -181,7 +181,7 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "an attempt that was in progress when its integration was disabled does not enable it",
+    name: "an attempt that was in progress when its integration was disabled does not enable the integration when acknowledged",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueue(...records(1, 2, integration))
@@ -193,7 +193,7 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "only integrations disabled by doorhook can be probed, and only with unacknowledged deliveries",
+    name: "an integration can be probed only if doorhook disabled it and it has unacknowledged deliveries",
     run: Effect.gen(function* () {
       const integrations = yield* IntegrationStore
       const enabled = yield* createIntegration()

@@ -76,7 +76,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "each purge continues where the last one ended, and skips kept events",
+    name: "each purge continues where the previous purge ended, and skips events with unsettled deliveries",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       yield* spread(7)

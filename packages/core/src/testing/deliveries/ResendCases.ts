@@ -40,7 +40,7 @@ const lapse = start + membershipLength
 const ended = (delivery: LeasedDelivery, state: Settlement["state"]): Settlement =>
   settlement(delivery, { state, next_attempt_at: state === "retrying" ? start + 900_000 : null })
 
-/** Stores a delivery and uses the store's ordinary calls to bring it into a state. */
+/** Stores a delivery, and brings it into `state` with the store's ordinary calls. */
 const bringInto = Effect.fnUntraced(function* (state: DeliveryState, n: number, integration: Integration) {
   const event = newEvent(n)
   if (state === "skipped") {
@@ -93,7 +93,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   })),
   {
-    name: "a resend during an attempt causes another attempt after it, whatever the outcome",
+    name: "a resend during an attempt causes another attempt afterwards, whatever the outcome of the current attempt",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       for (const [index, state] of (["delivered", "retrying", "exhausted"] as const).entries()) {
@@ -116,7 +116,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a delivery cancelled during its attempt and then resent waits for the end of the attempt or its lease",
+    name: "a delivery cancelled during its attempt and then resent waits until the attempt or its lease ends",
     run: Effect.gen(function* () {
       yield* heartbeat(start)
       yield* heartbeat(start + 1, "next")
@@ -225,7 +225,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a recovery makes all unacknowledged deliveries since a time due, including skipped ones and retries",
+    name: "a recovery makes due all unacknowledged deliveries since a given time, including skipped deliveries and retries",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const other = yield* createIntegration()

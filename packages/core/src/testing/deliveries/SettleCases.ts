@@ -104,7 +104,7 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a settlement counts once; a second settlement of the same lease, or of an unknown delivery, is stale",
+    name: "a settlement counts once; a second settlement of the same lease, or a settlement of an unknown delivery, is stale",
     run: Effect.gen(function* () {
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const leased = yield* claimOne(start)
@@ -143,7 +143,7 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "of many concurrent settlements of one integration, one disables it",
+    name: "of twenty concurrent settlements with `gone` for the same integration, one disables the integration",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()
@@ -252,7 +252,7 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a 410 that is stale, or for a delivery cancelled during its attempt, disables nothing",
+    name: "a stale 410, or a 410 for a delivery cancelled during its attempt, does not disable the integration",
     run: Effect.gen(function* () {
       const integrations = yield* IntegrationStore
       const integration = yield* createIntegration()

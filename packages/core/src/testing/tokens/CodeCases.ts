@@ -46,7 +46,7 @@ export const codeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "a code can be redeemed once; it can still be found, and a second redemption stores nothing",
+    name: "a code can be redeemed once; a second redemption stores nothing, and the code can still be found",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")

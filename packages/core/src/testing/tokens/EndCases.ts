@@ -12,7 +12,7 @@ import { access, granted, hash, issue, namedTokens, newCode, newGrant, refresh }
 
 export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
-    name: "`revokeGrant` revokes the code and all tokens of the grant, and no others",
+    name: "`revokeGrant` revokes the code and all tokens of the grant, and nothing of other grants",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -105,7 +105,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "`revokeGrantsOf` can revoke only a user's grants to one client",
+    name: "`revokeGrantsOf` with a client revokes only the user's grants to this client",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const client_id = ClientId.make("another client")
@@ -121,7 +121,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "`revokeAccessToken` revokes only that access token",
+    name: "`revokeAccessToken` revokes the given access token and no other token",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -134,7 +134,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "`revokeAccessToken` requires the right hash and, for a token with a number, the number",
+    name: "`revokeAccessToken` requires the right hash and, if the token has a number, the right number",
     run: Effect.gen(function* () {
       const store = yield* TokenStore
       const grant = yield* granted("g")
@@ -154,7 +154,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
 
 export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
-    name: "`purgeExpired` deletes expired access tokens in batches, but no refresh token that was not rotated",
+    name: "`purgeExpired` deletes expired access tokens in batches, and keeps refresh tokens that were not rotated",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -163,7 +163,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
         const issued = { ...issue(grant, text, null), access: access(grant, text, { expires_at: start + 100 }) }
         yield* store.refresh(hash("refresh-g"), issued, start)
       }
-      yield* expectEqual("at the last moment of their lifetime", yield* store.purgeExpired(start + 100, 100), 0)
+      yield* expectEqual("exactly at their expiry", yield* store.purgeExpired(start + 100, 100), 0)
       const purge = store.purgeExpired(start + 101, 3)
       yield* expectEqual("batches", [yield* purge, yield* purge, yield* purge, yield* purge], [3, 3, 1, 0])
       for (const text of old) yield* expectEqual(text, yield* store.findAccessToken(hash(text)), null)
@@ -198,7 +198,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "`purgeExpired` deletes rotated refresh tokens in batches after ninety days; they can be found until then",
+    name: "`purgeExpired` deletes rotated refresh tokens in batches ninety days after the rotation; they can be found until then",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -208,7 +208,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       }
       yield* store.retireRefreshToken(hash("r0"), start + 20)
       const end = start + 10 + rotatedRetention
-      // Purges the codes and access tokens, which expired long before.
+      // Purges codes and access tokens first, because they expired long before.
       yield* store.purgeExpired(end, 100)
       const found = yield* Effect.forEach(chain, (text) => store.findRefreshToken(hash(text)))
       yield* expectEqual("found until the end of the ninety days", found.includes(null), false)
@@ -254,7 +254,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "`purgeExpired` counts revoked grants, even without remaining data, so a full batch means that more may follow",
+    name: "`purgeExpired` counts a revoked grant even if it has no data left, so a full batch means that more may follow",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grants = Array.from({ length: 7 }, (_, n) => newGrant(`g${n}`))

@@ -22,7 +22,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "an access token is found by its number, whatever its hash, and numbers are ascending",
+    name: "an access token is found by its number, whatever hash is presented, and numbers are ascending",
     run: Effect.gen(function* () {
       const store = yield* TokenStore
       const grant = yield* granted("g")
@@ -48,7 +48,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "`refresh` with a new refresh token rotates the presented one, which is accepted until it is retired",
+    name: "`refresh` with a new refresh token rotates the presented token, which is accepted until it is retired",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -114,7 +114,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "of twenty concurrent calls with one refresh token, each gets tokens, and the token is rotated once",
+    name: "each of twenty concurrent calls with the same refresh token gets tokens, and the token is rotated once",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -130,7 +130,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   ...(["its grant is revoked", "it is retired"] as const).map((end) => ({
-    name: `of concurrent refreshes with a token while ${end}, the earlier succeed and the later fail`,
+    name: `of concurrent refreshes with a token, the calls made before ${end} succeed, and later calls fail`,
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -148,7 +148,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   })),
   {
-    name: "a refresh token is only retired if it was rotated",
+    name: "`retireRefreshToken` retires a refresh token only if it was rotated",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")

@@ -62,11 +62,12 @@ export const issue = (grant: Grant, accessText: string, refreshText: string | nu
 /** Numbers of the access tokens in each store, by token hash. */
 const numbers = new WeakMap<TokenStore["Service"], Map<TokenHash, number>>()
 
-/** Count of numbers beyond the highest known one to try for a token that must not exist. */
+/** How many numbers above the highest known number to try in the search for a token that must not exist. */
 const numbersBeyond = 3
 
 /**
- * The token store, except that access tokens are found by hash alone. Cases don't know the numbers that stores assign.
+ * Wraps the token store so that access tokens are found by hash alone, because cases can't predict the numbers that
+ * stores assign.
  */
 export const namedTokens = Effect.map(TokenStore, (store) => {
   const known = numbers.get(store) ?? new Map<TokenHash, number>()

@@ -91,7 +91,7 @@ export const answerCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers>
     }).pipe(Effect.scoped)
   },
   {
-    name: "joins a body that arrives in pieces, and reads bytes that are not text",
+    name: "joins a body that arrives in pieces, and replaces bytes that are not valid text",
     run: Effect.gen(function* () {
       const pieces: ReadonlyArray<ReceiverStep> = [
         head("content-length: 4"),
@@ -132,7 +132,7 @@ export const answerCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers>
     }).pipe(Effect.scoped)
   },
   {
-    name: "gives each request its own answer, even if another answer arrives too late or too early",
+    name: "reports for each request the answer to that request, even if another answer arrives too late or too early",
     run: Effect.gen(function* () {
       const slow = yield* start({
         onRequest: ({ body }) => [{ wait: body === "first" ? 150 : 200 }, answer(200, `to the ${body}`)]

@@ -11,8 +11,8 @@ import { expectClosed, expectFailed, postTo, start } from "./Receivers.ts"
 /** Deadline in milliseconds, long enough to connect and get headers even on a busy machine. */
 const deadline = 1_000
 /**
- * How much later than a plain timer of `deadline` a result may arrive, in milliseconds. With a restarted deadline, it
- * would arrive later still.
+ * How much later than a plain timer of `deadline` a result may arrive, in milliseconds. If a transport restarted the
+ * deadline, the result would arrive even later.
  */
 const slack = 900
 
@@ -28,7 +28,7 @@ const expectAtTheDeadline = (what: string, { elapsed }: TransportResult, fired: 
     true
   )
 
-/** Posts to a receiver for each script, all at the same time to save waiting. */
+/** Posts to a receiver for each script, concurrently to save time. */
 const postToEach = Effect.fnUntraced(function* (scripts: Readonly<Record<string, ReceiverScript>>) {
   return yield* Effect.forEach(
     Object.entries(scripts),

@@ -78,7 +78,7 @@ export const answer = (status: number, body = "", ...headers: ReadonlyArray<stri
 
 export const ok = answer(200, "ok")
 
-/** Deadline that is long enough for any immediate answer, in milliseconds. */
+/** A deadline that no immediate answer exceeds, in milliseconds. */
 export const patience = 60_000
 
 /** Each part of a request that could hold a secret contains the word `secret`. */

@@ -65,7 +65,7 @@ export const requestCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers
       const body = "é".repeat(1024 * 1024)
       yield* expectEqual("outcome", outcomeOf(yield* postTo(receiver, { body })), 200)
       const [received] = yield* receiver.received
-      // Compared here, because the message of `expectEqual` would contain the whole bodies.
+      // `===` is used, because the message of `expectEqual` would contain the whole bodies.
       yield* expectEqual("received", received?.body === body, true)
     }).pipe(Effect.scoped)
   },
@@ -87,7 +87,8 @@ export const requestCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers
         for (let i = 1; i <= 3; i++) {
           yield* expectEqual(`${ending}: outcome`, outcomeOf(yield* postTo(receiver, { body: `number ${i}` })), 200)
         }
-        // At most twice, not exactly: a transport that does not keep connections alive repeats no request.
+        // At most twice rather than exactly twice, because a transport without kept-alive connections repeats no
+        // request.
         const bodies = (yield* receiver.received).map(({ body }) => body)
         const atMostTwice = bodies.every((body, at) => bodies.indexOf(body) >= at - 1)
         yield* expectEqual(`${ending}: each at most twice`, [new Set(bodies).size, atMostTwice], [3, true])
@@ -132,7 +133,7 @@ export const requestCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers
     }).pipe(Effect.scoped)
   },
   {
-    name: "does not reuse a connection that the request's own allow-list would refuse",
+    name: "does not reuse a connection whose address is not on the request's own allow-list",
     run: Effect.gen(function* () {
       const receiver = yield* answering(ok)
       yield* expectEqual("allowed", outcomeOf(yield* postTo(receiver)), 200)
