@@ -69,7 +69,7 @@ it.effect("web requests with two Authorization headers are refused, in the forma
     assert.strictEqual(valueAt(api.body, "/errors/0/source/header"), "Authorization")
     const oauth = yield* ask("/oauth/token", ["Digest x=1", "Basic eDp5"])
     assert.deepStrictEqual([oauth.status, valueAt(oauth.body, "/error")], [400, "invalid_request"])
-    // The commas in the parameters of this scheme do not make it a second header.
+    // A comma between the parameters of one header does not make the service see two headers.
     assert.strictEqual((yield* ask("/v4/buildings", ['Digest a="b", c=d'])).status, 401)
     assert.strictEqual((yield* ask("/v4/buildings", ["Bearer admin"])).status, 200)
   })

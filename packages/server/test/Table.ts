@@ -27,7 +27,7 @@ export const routes: ReadonlyArray<Route> = await Effect.runPromise(
   Effect.map(makeRoutes, (made) => made.routes).pipe(Effect.provide(needed))
 )
 
-/** The description with the built-in resource types. */
+/** The OpenAPI description with the built-in resource types. */
 export const description = await Effect.runPromise(describeRoutes(routes, builtInTable, "https://doors.example"))
 
 /** A target for a route, with a value for each parameter. */

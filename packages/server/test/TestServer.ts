@@ -87,7 +87,7 @@ export class Controls extends Context.Service<
     /** Completed when the store is called under the fault `silence`. That call never returns. */
     readonly asked: Deferred.Deferred<void>
     status: DispatcherStatus
-    /** Effect that runs after the secret is read and before it is returned. */
+    /** Effect that runs after the store has read a secret, before the store returns the secret. */
     secretRead: Effect.Effect<void>
     /** Number of transactions that tested whether the store accepts changes. */
     probes: number

@@ -17,7 +17,7 @@ export interface NewDeliveryRow extends Transitions.QueueEntry {
   readonly created_at: number
 }
 
-/** A stored delivery, as claims and settlements read it. */
+/** The columns of a stored delivery that claims and settlements read. */
 export interface StandingRow extends NewDeliveryRow {
   readonly id: DeliveryId
 }

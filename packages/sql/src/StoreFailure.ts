@@ -13,7 +13,7 @@ const isLostAnswer = (error: unknown): boolean =>
   // An error with a severity comes from the server itself, so nothing was changed.
   !Predicate.hasProperty(error.reason.cause, "severity")
 
-/** Advice for failures other than the database's own; undefined if there is none. */
+/** Advice for a failure that the database did not report; undefined if there is none. */
 export const adviceOn = (cause: unknown): string | undefined => {
   if (Predicate.isTagged(cause, "SchemaError"))
     return "a stored row is damaged or was changed by another program. Find the cause, then repair the row or restore a backup; trying again does not help."

@@ -1,6 +1,6 @@
 /**
- * When an integration with many open deliveries is removed or disabled, every call immediately sees them as cancelled.
- * Their rows are updated later.
+ * When an integration with many open deliveries is removed or disabled, every call immediately returns them as
+ * cancelled. Their rows are updated later.
  */
 import { deliveryStates, DeliveryStore, IntegrationStore } from "@doorhook/core"
 import type { Integration } from "@doorhook/core"
@@ -17,7 +17,7 @@ const { claim, createIntegration, enqueue, findDelivery, nextDue, records, relea
 
 const many = 6_000
 
-/** Makes batches so small that updates are still running after a slow disk has answered. */
+/** Makes batches so small that the updates take longer than a call on a slow disk. */
 const slowly = Effect.provideService(CancellationBatch, 3)
 
 /** Counts the open rows and the unfinished cancellations in a file. */
@@ -47,7 +47,7 @@ const fill = Effect.gen(function* () {
   return { dead, well, ids, leased }
 })
 
-/** Checks what calls return when no delivery of the integration is leased any more. */
+/** Checks that all reads return the integration's deliveries as cancelled. None of them may still be leased. */
 const expectAllCancelled = Effect.fnUntraced(function* (ofDead: Integration, ids: ReadonlyArray<number>) {
   const store = yield* DeliveryStore
   const { states } = yield* store.summary(start)
@@ -77,7 +77,7 @@ describe("cancelling many deliveries", () => {
         const [, second] = leased
         if (second === undefined) return assert.fail("nothing claimed")
         assert.isTrue(yield* (yield* IntegrationStore).remove(dead))
-        // Only the first rows may have been updated while the disk answered.
+        // When the removal returns, at most the first rows are updated.
         const left = yield* rowsIn(filename)
         assert.strictEqual(left.cancellations, 1)
         assert.isAbove(left.open, 1)
@@ -97,7 +97,7 @@ describe("cancelling many deliveries", () => {
           _tag: "Refused",
           why: "integration_deleted"
         })
-        // The running attempt is recorded and changes nothing else.
+        // The outcome of the running attempt is recorded, but the delivery stays cancelled.
         assert.deepEqual([...(yield* settle(start, settlement(second)))], [second.id])
         assert.strictEqual((yield* findDelivery(second.id)).state, "cancelled")
         assert.strictEqual((yield* store.find(second.id))?.attempts.length, 1)
@@ -142,7 +142,7 @@ describe("cancelling many deliveries", () => {
         yield* enqueue(...records(many + 2, many + 2, dead))
         assert.deepInclude(yield* recover, { _tag: "Redelivered", count: many })
         const { states } = yield* store.summary(start)
-        // Leased deliveries wait until their attempts end.
+        // Leased deliveries stay in state `delivering` until their attempts end.
         assert.deepEqual(
           [states.cancelled, states.pending, states.delivering],
           [0, many + 2 - leased.length, leased.length]
@@ -157,7 +157,7 @@ describe("cancelling many deliveries", () => {
     })
   )
 
-  it.effect("updates their rows when the file is opened again, if that failed before", () =>
+  it.effect("updates their rows when the file is opened again, if the update failed before", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const filled = yield* onStore(

@@ -142,7 +142,8 @@ describe("a damaged row", () => {
         assert.strictEqual(new Set(idsOf(claimed)).size, 18)
         const { states } = yield* DeliveryStore.use((store) => store.summary(start))
         assert.deepInclude(states, { delivering: 18, pending: 72 })
-        // Only the deliveries that were read are postponed.
+        // The first claim has postponed the four deliveries with a damaged event, but no other deliveries of sound
+        // integrations.
         const untouched = (yield* claim(start, { limit: 100, limits: new Map([[damaged.id, 0]]) })).length
         assert.strictEqual(untouched, 90 - 30 - 4 - 18)
       })
@@ -182,7 +183,8 @@ describe("a damaged row", () => {
             [
               ["retrying", 1, start + 20],
               ["exhausted", 1, null],
-              // The integration could not be disabled. After its row is repaired, the next 410 disables it.
+              // The receiver answered 410, but the damaged row prevents disabling the integration. After a repair, the
+              // next 410 disables it.
               ["retrying", 1, start + 10 + Settlements.goneRetryDelay],
               ["delivered", 1, null]
             ]
@@ -234,7 +236,7 @@ describe("a damaged row", () => {
               damage
             )
             assert.match(lines[0] ?? "", /integration 1 of building 1 can't be read: .*delete the integration/s)
-            assert.match(lines[0] ?? "", damage[2] === "skipped" ? /stored as skipped.*recover it/ : /Deliveries wait/)
+            assert.match(lines[0] ?? "", damage[2] === "skipped" ? /stored as skipped.*recover its/ : /Deliveries wait/)
             assert.lengthOf(lines, 1)
           })
         )

@@ -1,5 +1,5 @@
 /**
- * Every page of a feed except the last is full, because readers take an incomplete page for the last one.
+ * Every page of a feed except the last is full, because readers stop at the first incomplete page.
  */
 import { DeliveryStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"

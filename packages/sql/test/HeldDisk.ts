@@ -51,7 +51,7 @@ export const until = (condition: () => boolean) =>
     look()
   })
 
-/** Waits until all work that does not depend on the disk is done. */
+/** Waits 20 turns of the event loop, in which all work that does not depend on the disk ends. */
 export const turns = Effect.callback<void>((resume) => {
   let left = 20
   const turn = () => (left-- === 0 ? resume(Effect.void) : void setImmediate(turn))

@@ -20,7 +20,7 @@ export const onStore = <A, E>(
 /** Opens a store and closes it again. */
 export const open = (config: SqliteStore.SqliteStoreConfig) => onStore(config, Effect.void)
 
-/** Returns the error of opening a store that can't be opened. */
+/** Tries to open a store that can't be opened, and returns the error. */
 export const refusal = (config: SqliteStore.SqliteStoreConfig) => Effect.flip(open(config))
 
 /** Runs SQL statements on a file, without a store. */

@@ -283,7 +283,7 @@ describe("a page of events", () => {
 })
 
 describe("a purge of rows of revoked grants", () => {
-  it.effect("reads no more of them than its limit", () =>
+  it.effect("reads no more rows than its limit", () =>
     Effect.gen(function* () {
       let walked = 0
       const db = yield* openWalked(() => ++walked)

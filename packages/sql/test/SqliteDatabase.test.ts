@@ -14,7 +14,7 @@ import { onStore, open, refusal, tamper } from "./OpenedStore.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
 describe("opening a file", () => {
-  it.effect("creates one that only its owner can read", () =>
+  it.effect("creates a file that only its owner can read", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       yield* open({ filename })
@@ -104,7 +104,7 @@ describe("opening a file", () => {
     })
   )
 
-  it.effect("shares it and its leases with another store of the same process", () =>
+  it.effect("shares the file and its leases with another store of the same process", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const { start } = StoreFixtures
@@ -128,7 +128,7 @@ describe("opening a file", () => {
     })
   )
 
-  it.effect("leaves no partial change when the process ends without closing it", () =>
+  it.effect("leaves no partial change when the process ends without closing the file", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const scope = yield* Scope.make()
@@ -249,7 +249,7 @@ describe("a call that fails", () => {
           assert.deepInclude(found, { attempts: [] })
           assert.strictEqual(found?.delivery.state, "delivering")
           assert.strictEqual((yield* store.summary(StoreFixtures.start)).states.delivering, 3)
-          // If each settlement is a separate call of the batch, only the second one fails.
+          // When the settlements are separate calls that share a transaction, only the second call fails.
           const one = (at: number) =>
             store.settle({ ...outcomes, settlements: settlements.slice(at, at + 1) }, StoreFixtures.start, 1)
           const [good, bad] = yield* Effect.all([Effect.exit(one(0)), Effect.exit(one(1))], {

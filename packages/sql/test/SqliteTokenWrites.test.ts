@@ -143,7 +143,7 @@ describe("refreshes on SQLite", () => {
         })
         yield* turns
         assert.isUndefined(refresh.pollUnsafe())
-        // The refresh arrived during that sync, so it waits for the next one.
+        // The refresh arrived during the sync of the revocation, so it waits for the next sync.
         yield* sync(asked)
         yield* Fiber.join(revoking)
         yield* sync(asked)

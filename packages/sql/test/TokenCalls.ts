@@ -23,7 +23,7 @@ const step = fc.oneof(
   fc.record({ op: fc.constant("grantsOf"), user: fc.nat(2), limit: fc.integer({ min: 1, max: 5 }) }),
   fc.record({ op: fc.constant("revokeAccess"), token: place }),
   fc.record({ op: fc.constant("wait"), days: fc.constantFrom(1, 2, 91) }),
-  // Purges have no limit here. With a limit, stores could choose different rows.
+  // Purges have no limit here. With a limit, stores could delete different rows.
   fc.record({ op: fc.constant("purge") })
 )
 export const tokenCallSequence = fc.array(step, { minLength: 1, maxLength: 50, size: "max" })
@@ -55,7 +55,7 @@ const carryOut = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
   const presented = (token: TokenHash) => ({ seq: numbers.get(token) ?? Number.MAX_SAFE_INTEGER, hash: token })
   const find = (token: TokenHash) =>
     Effect.map(store.findAccessToken(presented(token)), (found) => {
-      // Another token may have the number of a deleted one.
+      // A new token may have the number of a deleted token.
       if (found === null || found.token.hash !== token) return null
       const { seq: _, ...rest } = found.token
       return { token: rest, grant: found.grant }

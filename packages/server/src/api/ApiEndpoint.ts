@@ -25,7 +25,7 @@ export interface Reply {
   readonly headers?: Headers
 }
 
-/** A request to an operation, with the identity that the access token stands for. */
+/** A request to an operation, with the user and the client of its access token. */
 interface Call<Name extends string> {
   readonly caller: Principal
   readonly query: QueryParameters<Name>

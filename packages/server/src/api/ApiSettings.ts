@@ -5,7 +5,7 @@ import { Context, Layer } from "effect"
 import type { IpNetwork } from "effect/net"
 
 export interface ApiSettingsShape {
-  /** Whether all answers are `application/json`, whatever `Accept` says, for clients that can't read another type. */
+  /** Whether all answers are `application/json` regardless of `Accept`, for clients that can't read another type. */
   readonly plainJson: boolean
   /** Status of the answer when an integration is created. Some clients expect 200. */
   readonly createdStatus: 200 | 201
@@ -29,7 +29,7 @@ export const apiDefaults: ApiSettingsShape = {
 }
 
 export class ApiSettings extends Context.Service<ApiSettings, ApiSettingsShape>()("@doorhook/server/api/ApiSettings") {
-  /** Provides these settings, with defaults for those not given. */
+  /** Provides the given settings, and defaults for all others. */
   static layer(overrides: Partial<ApiSettingsShape> = {}): Layer.Layer<ApiSettings> {
     return Layer.succeed(ApiSettings, { ...apiDefaults, ...overrides })
   }

@@ -1,5 +1,6 @@
 /**
- * The integrations of buildings and tenants (document section 4.2), and the feed of each integration's deliveries.
+ * The integrations of buildings and tenants (interface document, section 4.2), and the feed of each integration's
+ * deliveries.
  */
 import {
   bodyOf,

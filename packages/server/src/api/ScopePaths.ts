@@ -1,5 +1,5 @@
 /**
- * Paths and URLs of the owners of integrations and events, which are buildings and tenants.
+ * Paths and URLs of buildings and tenants, which own integrations and events.
  */
 import { BuildingId, parsePositiveInt, TenantId } from "@doorhook/core"
 import type { IntegrationId, Scope } from "@doorhook/core"

@@ -1,5 +1,5 @@
 /**
- * Read access to buildings, tenants and their events, which the document lists as protected resources (section 1).
+ * Read access to buildings, tenants and their events, the protected resources in the interface document (section 1).
  * Clients use these routes to find ids, and to fetch events that were sent as webhooks.
  */
 import {
@@ -210,8 +210,8 @@ export const makeScopeRoutes = Effect.fnUntraced(function* ({ open, operation }:
     })
 
   /**
-   * The networks that webhooks are sent from, for address filters in front of receivers (document section 5). This
-   * route needs no token, because administrators of such filters might have no user account.
+   * The networks that webhooks are sent from, for address filters in front of receivers (interface document, section
+   * 5). This route needs no token, because administrators of such filters might have no user account.
    */
   const sources = open(
     "webhook sources.list",

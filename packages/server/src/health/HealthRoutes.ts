@@ -214,8 +214,8 @@ const dispatcherSamples = (status: DispatcherStatus): ReadonlyArray<Sample> => [
 ]
 
 /**
- * Measures the gauges. If the store does not answer within `patience` milliseconds, all gauges of the database except
- * `doorhook_store_up` are left out.
+ * Measures the gauges. If the store does not answer within `patience` milliseconds, returns no gauges of the database
+ * except `doorhook_store_up`.
  */
 export const measureGauges = Effect.fnUntraced(function* (patience: number) {
   const store = yield* DeliveryStore

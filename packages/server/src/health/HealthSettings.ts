@@ -12,8 +12,8 @@ export interface HealthSettingsShape {
   /** Longest time that finished attempts may wait without any being recorded, in milliseconds. */
   readonly recordPause: number
   /**
-   * Longest time that the store may take to answer, and may refuse changes, in milliseconds. Must be short, because
-   * load balancers have short timeouts.
+   * Longest time that the store may take to answer or may refuse changes before the process counts as not ready, in
+   * milliseconds. Must be short, because load balancers have short timeouts.
    */
   readonly patience: number
   /** Who may read `/metrics` without a `metricsKey`: programs on this machine, or any client. */
@@ -34,7 +34,7 @@ export const healthDefaults: HealthSettingsShape = {
 export class HealthSettings extends Context.Service<HealthSettings, HealthSettingsShape>()(
   "@doorhook/server/health/HealthSettings"
 ) {
-  /** Provides these settings, with defaults for those not given. */
+  /** Provides the given settings, and defaults for all others. */
   static layer(overrides: Partial<HealthSettingsShape> = {}): Layer.Layer<HealthSettings> {
     return Layer.succeed(HealthSettings, { ...healthDefaults, ...overrides })
   }

@@ -15,9 +15,12 @@ export interface HealthStatus extends DispatcherStatus {
    * How long the oldest due delivery has been due, in milliseconds. 0 if none is due, null if the store did not answer.
    */
   readonly oldest_due_age_ms: number | null
-  /** Whether the store accepted a change within the last second. */
+  /**
+   * False if the last test, at most a second ago, could not change the store. True if that test succeeded, or if the
+   * store has another known problem and was not tested.
+   */
   readonly writable: boolean
-  /** Why the store refuses all changes; null if it does not refuse them. */
+  /** Why the store refuses all changes; null if it accepts changes. */
   readonly store_trouble: string | null
 }
 
@@ -111,8 +114,8 @@ export interface OutageDetail {
 }
 
 /**
- * Describes the outage that deliveries wait for; null if there is none. The service is still ready during an outage,
- * because it stores events and sends them later.
+ * Describes the outage because of which deliveries wait; null if there is no outage. The service is still ready during
+ * an outage, because it stores events and sends them later.
  */
 export const outageDetail = ({ outage }: HealthStatus): OutageDetail | null =>
   outage === null

@@ -1,5 +1,5 @@
 /**
- * The network address of a client: the connection's address, or the one that trusted reverse proxies report.
+ * The network address of a client: the address of the connection, or the address that trusted reverse proxies report.
  *
  * `X-Forwarded-For` is read from the right, where the nearest proxy appends, up to the first untrusted address. The
  * client may have forged everything to the left of that address.
@@ -16,7 +16,7 @@ const proxyHeader = /^(?:forwarded|via|x-forwarded-.*|x-real-ip|.*client-ip|(?:p
 export const proxyHeaderOf = (x: Exchange): string | undefined =>
   Object.keys(x.headers()).find((name) => proxyHeader.test(name))
 
-/** Reads an address from `X-Forwarded-For`, which may have a port and brackets; null for anything else. */
+/** Reads an address in `X-Forwarded-For`, with or without port and brackets. Returns null for anything else. */
 const parseHop = (text: string): string | null => {
   const bare = text.startsWith("[") && text.endsWith("]") ? text.slice(1, -1) : text
   const address = Result.orElse(NetAddress.ipFromString(bare), () =>
@@ -37,7 +37,7 @@ export const makeClientAddress = (
     isWarned = true
     log(
       Effect.logWarning(
-        `A request with X-Forwarded-For came from ${peer ?? "an unknown address"}, which is not a trusted proxy. The header is ignored: all clients behind it count as one address, and wrong passwords from one slow down the others. If that is your reverse proxy, set its network with --trusted-proxy or trustedProxies; if not, nothing is wrong. This is logged once.`
+        `A request with X-Forwarded-For came from ${peer ?? "an unknown address"}, which is not a trusted proxy. The header is ignored: all clients behind this address count as one client, and wrong passwords from one of them slow down the others. If this address is your reverse proxy, set its network with --trusted-proxy or trustedProxies; if not, nothing is wrong. This is logged once.`
       )
     )
   }

@@ -60,8 +60,8 @@ export const insufficientScope = (scope: string): RequestFailure =>
 const several = /^(?:basic|bearer)\s[^,]*,\s*[\w-]+\s|,\s*(?:basic|bearer)\s/i
 
 /**
- * Whether a request has several `Authorization` headers. Such requests are refused, because a proxy in front might have
- * checked a different header.
+ * Whether a request has several `Authorization` headers. Such requests are refused, because a proxy in front of
+ * doorhook might have checked a different header.
  */
 export const isRepeated = ({ authorizations, header }: Pick<Incoming, "authorizations" | "header">): boolean => {
   const value = header("authorization")

@@ -49,7 +49,7 @@ export interface ReadBody {
   readonly content: Uint8Array
 }
 
-/** A request before it becomes an exchange. */
+/** The parts of a request from which an `Exchange` is made. */
 export interface Incoming {
   readonly method: string
   /** Path and query, as the client sent them. */

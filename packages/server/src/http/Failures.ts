@@ -70,7 +70,7 @@ export const ErrorDocument = Schema.Struct({
   )
 }).annotate({ identifier: "Errors" })
 
-/** The failure of a request that was wrong or could not be carried out. It changed nothing. */
+/** The failure of a request that was wrong or could not be carried out. The request changed nothing. */
 export class RequestFailure extends Schema.TaggedError<RequestFailure>()("RequestFailure", {
   status: Schema.Int,
   errors: Schema.NonEmptyArray(ErrorDetail),

@@ -29,7 +29,7 @@ const isExit = <A, E>(effect: Effect.Effect<A, E>): effect is Exit.Exit<A, E> =>
 
 const requestIdHeader = "x-request-id"
 
-/** Matches request ids from clients that are safe in headers and log lines. Other ids are replaced. */
+/** Matches the request ids of clients if they are safe in headers and log lines. doorhook replaces other ids. */
 const acceptableId = /^[\w.:-]{1,128}$/
 
 const idPool = Buffer.alloc(4_096)

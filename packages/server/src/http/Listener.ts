@@ -38,8 +38,8 @@ export interface ListenerOptions {
 }
 
 /**
- * How much longer Node's request timeout is than the timeouts of head and body together, in milliseconds. doorhook
- * therefore answers a slow request before Node does.
+ * Time by which Node's request timeout exceeds the timeouts of head and body together, in milliseconds. Therefore
+ * doorhook answers a slow request before Node does.
  */
 const grace = 5_000
 

@@ -114,7 +114,7 @@ const preference = (ranges: ReadonlyArray<MediaRange>, mediaType: ApiMediaType) 
  * match wins; if both match equally closely, JSON:API wins.
  */
 export const negotiate = (accept: string | undefined): ApiMediaType | null => {
-  // Fast path for what most clients send.
+  // Fast path for the `Accept` header of most clients.
   if (accept === undefined || accept === "*/*") return jsonApi
   const listed = splitList(accept).flatMap((text) => parseRange(text) ?? [])
   if (listed.length === 0) return jsonApi

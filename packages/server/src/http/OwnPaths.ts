@@ -10,7 +10,7 @@ export const metadataPath = "/.well-known/oauth-authorization-server"
 /** Prefixes of most of doorhook's paths. */
 export const ownPrefixes = ["/oauth/", "/v4/", "/operator/", "/health/", "/portal/", "/console/"] as const
 
-/** All other paths. */
+/** doorhook's paths that begin with none of the prefixes. */
 export const ownPaths = ["/console", "/portal", "/metrics", "/openapi.json", metadataPath] as const
 
 /**

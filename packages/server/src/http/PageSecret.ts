@@ -43,7 +43,8 @@ export class PageSecret extends Context.Service<
       const generate = Effect.sync(() => Redacted.make(Base64Url.encode(crypto.randomBytes(32))))
       const look = Effect.flatMap(generate, (candidate) => settings.getOrCreateSecret(settingName, candidate))
       const current = yield* makeShortMemory(look, readAgainAfter)
-      // Reading the secret encrypts it if it is stored in clear. This should not wait until the first page is opened.
+      // Reads the secret at the start and not at the first page, because reading encrypts a secret that is stored in
+      // clear.
       yield* current.get
       return PageSecret.of({
         sign: (purpose, text) =>

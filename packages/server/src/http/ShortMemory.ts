@@ -26,8 +26,7 @@ export const makeShortMemory = Effect.fnUntraced(function* <A, E, R>(look: Effec
       last === null || last === before ? hold(answer) : Effect.succeed(last.answer)
     )
   })
-  // This shares lookups in progress but caches nothing, because Effect's cache uses the wall clock, which may be set
-  // back.
+  // Shares lookups in progress but caches nothing. Effect's cache would use the wall clock, which may be set back.
   const [shared, forget] = yield* Effect.cachedInvalidateWithTTL(
     Effect.provideContext(renew, services),
     Duration.negativeInfinity

@@ -1,5 +1,5 @@
 /**
- * `/oauth/authorize` (document section 4.1): GET shows a login or consent page, and POST receives its form.
+ * `/oauth/authorize` (interface document, section 4.1): GET shows a login or consent page, and POST receives its form.
  *
  * The server keeps no session. The form contains the parameters of the request, and POST checks them again. A
  * `client_secret` in the query is checked and removed from the address before a page is shown.
@@ -32,7 +32,7 @@ const repeatable = ({ values }: Parameters.Parameters): ReadonlyArray<readonly [
     return value === undefined || name === "client_secret" ? [] : [[name, value]]
   })
 
-/** Returns the public address of this step, with its parameters but without the secret. */
+/** Returns the public address of the authorize step, with its parameters but without the secret. */
 const cleanUrl = (publicUrl: string, parameters: Parameters.Parameters): string =>
   RedirectUri.withParameters(`${publicUrl}${paths.authorize}`, Object.fromEntries(repeatable(parameters)))
 
@@ -126,7 +126,7 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
     return setCookie === null ? page : { ...page, headers: { ...page.headers, "set-cookie": setCookie } }
   })
 
-  /** Ends the step: passes the authorization code to the client, or shows it to the user. */
+  /** Ends the authorize step: passes the code to the client, or shows the code to the user. */
   const finish = (x: Exchange, request: AuthorizeRequest, code: string): Effect.Effect<Answer> =>
     request.redirect_uri === outOfBandUri
       ? pages.answer(codePage(languageOf(x), request, code))
@@ -154,7 +154,8 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
   })
 
   const get = Effect.fnUntraced(function* (x: Exchange): Effect.fn.Return<Answer, KnownError> {
-    // `URLSearchParams` removes one leading question mark: the added one, not one that is part of the first name.
+    // `URLSearchParams` removes one leading question mark, which is the added one. A question mark that begins the
+    // first name stays.
     const parameters = Parameters.fromPairs(new URLSearchParams(`?${x.query}`))
     const check = yield* authorization.checkAuthorize(parameters, x.address)
     if (check._tag !== "Valid") return yield* refuse(x, check)

@@ -1,6 +1,6 @@
 /**
  * Reads parameters from request bodies in the three encodings that clients use: multipart/form-data (as in the
- * document), application/x-www-form-urlencoded (RFC 6749) and application/json.
+ * interface document), application/x-www-form-urlencoded (RFC 6749) and application/json.
  */
 import { JsonText, OAuthError, Parameters } from "@doorhook/core"
 import { Effect, Exit, Predicate } from "effect"
@@ -35,7 +35,7 @@ export const readParameters = (
   }
 }
 
-// `URLSearchParams` removes a leading question mark. The `&` prevents this, because it might be part of the first name.
+// `URLSearchParams` removes a leading question mark, which might be part of the first name. The `&` prevents this.
 const fromForm = (text: string): Pairs => new URLSearchParams(`&${text}`)
 
 const fromJson = (text: string): Read => {

@@ -1,6 +1,6 @@
 /**
- * The routes of the authorization server (document section 4.1, RFC 7009, RFC 7662, RFC 8414), and the format of their
- * failures.
+ * The routes of the authorization server (interface document, section 4.1; RFC 7009, RFC 7662, RFC 8414), and the
+ * format of their failures.
  */
 import { AuthorizationServer, AuthorizationSettings, authorizeParameters, OAuthErrorCode } from "@doorhook/core"
 import type { ClientRequest, Crypto } from "@doorhook/core"

@@ -21,7 +21,10 @@ export const eventOperations = {
     bodyLimit: maxPublishBytes,
     status: 202,
     answer: Schema.Struct({
-      /** The events in the order of the request. `deliveries` is the number of integrations that get the event. */
+      /**
+       * The events in the order of the request. `deliveries` counts one for each matching integration, even if the
+       * integration is disabled.
+       */
       events: Schema.Array(Schema.Struct({ id: Schema.String, deliveries: Schema.Finite })),
       /** Probable mistakes in accepted events. */
       hints: Schema.optionalKey(Schema.Array(Schema.String))
@@ -30,7 +33,7 @@ export const eventOperations = {
 }
 
 /**
- * Returns the hint for an event in a building that is not in the directory. The event is accepted all the same, because
+ * Returns the hint for an event in a building that is not in the directory. The event is accepted nevertheless, because
  * the host might add the building later.
  */
 const hintOf = (building: BuildingId): string =>

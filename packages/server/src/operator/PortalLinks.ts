@@ -62,7 +62,7 @@ export class PortalLinks extends Context.Service<
     readonly check: (purpose: Purpose, token: string) => Effect.Effect<Access, StoreError>
     /** Makes a token for a purpose, with the same expiry as the grant. */
     readonly tokenFor: (purpose: Purpose, grant: Grant) => Effect.Effect<string, StoreError>
-    /** Returns the same grant with a new nonce, for the session of an opened link. */
+    /** Returns a copy of the grant with a new nonce, for the session of an opened link. */
     readonly renamed: (grant: Grant) => Effect.Effect<Grant>
   }
 >()("@doorhook/server/operator/PortalLinks") {

@@ -37,7 +37,7 @@ export const StatsDocument = Schema.Struct({
     last_claim_at: Schema.NullOr(Schema.String),
     /** Integrations whose waiting retries this process is sending early, after their receiver recovered. */
     catching_up: Schema.Array(Schema.Struct({ integration_id: Schema.String, since: Schema.String })),
-    /** The outage that all deliveries of the process wait for, as in `/health/ready`; null for none. */
+    /** The outage because of which all deliveries of the process wait, as in `/health/ready`; null if there is none. */
     outage: Schema.NullOr(
       Schema.Struct({ cause: Schema.Literals(breakerCauses), since: Schema.String, detail: Schema.String })
     )

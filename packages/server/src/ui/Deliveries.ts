@@ -67,7 +67,7 @@ const isEventId = Schema.is(EventId)
 export interface ListOf {
   /** Path of the list, below the role's home. */
   readonly path: string
-  /** Path of single deliveries, below the role's home. */
+  /** Path before the id of a single delivery, below the role's home. */
   readonly deliveries: string
   /** The integration whose deliveries are listed; null for all. */
   readonly integration: IntegrationId | null

@@ -44,7 +44,7 @@ export class History extends Context.Service<
   History,
   {
     readonly lately: Effect.Effect<Lately>
-    /** The minutes of the last hour, oldest first; only those since the process started. */
+    /** The minutes of the last hour, oldest first. Minutes before the process started are missing. */
     readonly hour: Effect.Effect<ReadonlyArray<Minute>>
   }
 >()("@doorhook/server/ui/History") {
@@ -60,8 +60,8 @@ export class History extends Context.Service<
         samples = [...samples.filter(({ at }) => at >= taken.at - keptFor && at <= taken.at), taken]
       })
       const run = Effect.runForkWith(yield* Effect.context<never>())
-      // Uses a Node timer, because Effect's clock can be virtual. If it jumped ahead by a year, millions of samples
-      // would be taken.
+      // Uses a Node timer, because Effect's clock can be virtual. A virtual clock that jumps ahead by a year would
+      // cause millions of samples.
       yield* Effect.acquireRelease(
         Effect.sync(() => setInterval(() => run(take), sampleEvery).unref()),
         (timer) => Effect.sync(() => clearInterval(timer))

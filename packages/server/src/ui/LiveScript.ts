@@ -1,6 +1,6 @@
 /**
- * Serves the pages' script, which needs no build step. The script's file is found by the package's name, so a bundled
- * host finds it if the package is installed beside the bundle. Pages work without the script.
+ * Serves the pages' script, which needs no build step. doorhook finds the script's file by the name of the package. In
+ * a bundled host, this works if the package is installed beside the bundle. Pages work without the script.
  */
 import { Crypto } from "@doorhook/core"
 import { Data, Effect } from "effect"

@@ -47,7 +47,7 @@ import {
 } from "./Parts.ts"
 import { snippets } from "./Snippets.ts"
 
-/** Maximum number of a place's integrations on the page with all places, and on the place's own page. */
+/** Maximum number of integrations per place on the page with all places, and on the page of one place. */
 const perGlance = 10
 const perPlace = 100
 
@@ -66,7 +66,7 @@ interface Entered {
   readonly bindings: ReadonlyArray<Binding>
 }
 
-/** Field name of the checkboxes. Each checkbox stands for one action of a resource type. */
+/** Field name of the checkboxes. Each checkbox represents one action of a resource type. */
 const boxName = "binding"
 
 export const makeOwnerPages = Effect.gen(function* () {
@@ -312,7 +312,7 @@ const attributesOf = ({ bindings, url }: Entered) => ({
   bindings
 })
 
-/** Returns the version of the integration when the form was shown; null accepts any version. */
+/** Returns the version that the integration had when the form was shown; null to accept any version. */
 const expected = (fields: URLSearchParams): ReadonlyArray<number> | null => {
   const text = fields.get("version") ?? ""
   return /^\d{1,15}$/.test(text) ? [Number(text)] : null

@@ -28,7 +28,8 @@ const StyleSheet = Schema.String.check(
 )
 
 /**
- * Customizes the look of the pages. The Content-Security-Policy still blocks other scripts and all loading of files.
+ * Customizes the look of the pages. The Content-Security-Policy still blocks scripts other than doorhook's, and the
+ * loading of images, fonts and other files.
  */
 export interface AppearanceShape {
   /** Style rules, added after doorhook's own. URLs in them are not loaded. */

@@ -28,7 +28,7 @@ export interface Visit {
   readonly actor: Actor | null
   /** The integration that a link opened, and the link's expiry; null without a link. */
   readonly link: { readonly id: IntegrationId; readonly expires_at: number } | null
-  /** Whether the visitor signed in here and can sign out. */
+  /** Whether the visitor signed in to doorhook, and can therefore sign out. */
   readonly canSignOut: boolean
   /** Time of the request, in milliseconds since the epoch. */
   readonly now: number
@@ -223,7 +223,7 @@ export const panel = (id: string, heading: Html.Part, body: Html.Html): Html.Htm
 ${body}</section>
 `
 
-/** Makes a list of names with their values. Nulls are left out. */
+/** Makes a list of names with their values. Skips nulls. */
 export const facts = (pairs: ReadonlyArray<readonly [string, Html.Part] | null>): Html.Html =>
   Html.template`<dl class="facts">${pairs.map((pair) =>
     pair === null ? Html.nothing : Html.template`<dt>${pair[0]}</dt><dd>${pair[1]}</dd>`

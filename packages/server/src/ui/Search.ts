@@ -22,7 +22,8 @@ const chunk = 250
 
 /**
  * Limits for searches by host. At most `mostSurveyed` integrations are compared with the host, `surveyChunk` at a time.
- * Up to `mostIntegrations` matches are queried one by one; with more, all deliveries are read and filtered.
+ * If at most `mostIntegrations` of them match, a search reads the deliveries of each. If more match, it reads and
+ * filters all deliveries.
  */
 const mostIntegrations = 20
 const mostSurveyed = 10_000

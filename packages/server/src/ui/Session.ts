@@ -1,5 +1,5 @@
 /**
- * Sessions of visitors: operators, owners who are logged in here or at the host, and holders of a link to one
+ * Sessions of visitors: operators, owners who are logged in to doorhook or to the host, and holders of a link to one
  * integration. This file also makes form tokens, which prove that a form was shown to the browser that submits it.
  *
  * Sessions are signed cookies and not stored on the server. A session ends after twelve hours or when the page secret
@@ -108,7 +108,7 @@ interface Session {
   readonly name: string
 }
 
-/** The session of a user who has logged in here. */
+/** The session of a user who has logged in to doorhook. */
 export interface OwnerSession extends Session {
   readonly user: UserId
 }
@@ -206,8 +206,8 @@ export const linkSessionOf = (x: Exchange, publicUrl: string, id: IntegrationId)
  *
  * Each integration has its own cookie, limited to the path of its page. Therefore a browser that has opened a hundred
  * of these pages still sends only one cookie with each request, and none to the host's own pages. A hundred cookies
- * could exceed the 16 KiB of headers that Node.js accepts. `SameSite` is `Lax`, because the host's pages link here, and
- * the browser must send the cookie when it follows the redirect.
+ * could exceed the 16 KiB of headers that Node.js accepts. `SameSite` is `Lax`, because the host's pages contain the
+ * link, and the browser must send the cookie when it follows the redirect.
  */
 export const linkSessionCookie = (publicUrl: string, id: IntegrationId, value: string, seconds: number): string =>
   setCookie(publicUrl, {
@@ -224,7 +224,7 @@ export type HostVisitor =
   | { readonly _tag: "User"; readonly id: UserId; readonly name: string }
   /** The visitor must first log in at the host, which redirects back. */
   | { readonly _tag: "Elsewhere"; readonly loginUrl: string }
-  /** The visitor must log in here. */
+  /** The visitor must log in to doorhook. */
   | { readonly _tag: "Stranger" }
 
 /** Query parameter with the address to which the host's login page redirects back. */

@@ -14,7 +14,7 @@ export const snippets: ReadonlyArray<Snippet> = [
   {
     id: "node",
     language: "Node.js",
-    // One string per line, because tools would take an `import` line in a longer text for an import of this file.
+    // One string per line, because tools would treat an `import` line in a longer text as an import of this file.
     code: [
       "// npm install @doorhook/receiver",
       'import { createReceiver, memoryStore } from "@doorhook/receiver"',

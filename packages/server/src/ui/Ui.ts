@@ -50,7 +50,7 @@ import {
 import { signInPage } from "./SignIn.ts"
 import { HostTexts, makeLanguages } from "./Texts.ts"
 
-/** Largest form body, in bytes, which the form that publishes events needs. */
+/** Largest form body, in bytes. Only the form that publishes events needs this much. */
 const maxFormBytes = 512 * 1_024
 
 /** Maximum number of forms per minute in an owner's session. */
@@ -111,7 +111,7 @@ export const makeUiRoutes = Effect.gen(function* () {
 
   const faceOf = (role: Role): Face => ({
     refuse: (x, refusal) => {
-      // On pages below an integration's page, link back to that page: the holder of a link has access to no other.
+      // On pages below an integration's page, link back to that page: the holder of a link has access to no other page.
       const below = /^\/portal\/\d+(?=\/)/.exec(x.path)?.[0]
       const back = below === undefined ? baseOf(role) : `${prefixOf(publicUrl.url)}${below}`
       return pages.answer(failurePage(languageOf(x), refusal, x.id, back))
@@ -149,8 +149,8 @@ export const makeUiRoutes = Effect.gen(function* () {
   const actorOf = ({ user }: Pick<OwnerSession, "user">): Actor => ({ user_id: user, client_id: null })
 
   /**
-   * Identifies the owner who is logged in, at the host or here. Returns a redirect if the host requires visitors to log
-   * in on its own page first, null if nobody is logged in.
+   * Identifies the owner who is logged in to the host or to doorhook. Returns a redirect if the host requires visitors
+   * to log in on its own page first, null if nobody is logged in.
    */
   const owner = Effect.fnUntraced(function* (x: Exchange) {
     // The return address is built from the public URL, so request headers can't change it.

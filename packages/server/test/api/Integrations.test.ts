@@ -194,7 +194,7 @@ describe("integrations over HTTP", () => {
       const strangers = [
         ["other", `/v4/buildings/1/integrations/${id}`],
         ["tenant", `/v4/buildings/1/integrations/${id}`],
-        // The collection belongs to the user, the integration to another owner.
+        // The user may manage the building or tenant in the path, but the integration belongs to building 1.
         ["other", `/v4/buildings/2/integrations/${id}`],
         ["tenant", `/v4/tenants/101/integrations/${id}`]
       ] as const

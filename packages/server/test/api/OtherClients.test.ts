@@ -1,5 +1,6 @@
 /**
- * Integrations of a user's other clients. They are shared except for the signing secret, or hidden if clients are isolated.
+ * Integrations that another client of the same user created. A client gets them without their signing secrets, or not
+ * at all if clients are isolated.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"

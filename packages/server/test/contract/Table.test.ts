@@ -22,7 +22,7 @@ describe("the table of routes", () => {
           const { headers, status, text } = yield* call(method, target, { as: operatorKey, ...init })
           const what = `${method} ${target}: ${status} ${text}`
           if (allowed.includes(method)) assert.notInclude([405, 500, 501], status, what)
-          // Under a wildcard path, this address may not exist and may answer 404 instead.
+          // This address may not exist under a wildcard path, and then answers 404.
           else if (!path.endsWith("*"))
             assert.deepStrictEqual([status, headers.get("allow")], [405, allowed.join(", ")], what)
         }

@@ -61,7 +61,7 @@ describe("health", () => {
       assert.strictEqual(still.at("/status"), "stalled")
       assert.strictEqual(still.at("/oldest_due_age_ms"), 30_001)
 
-      // A backlog that shrinks does not count as stalled, however old it is.
+      // A process that keeps claiming does not count as stalled, however old its backlog is.
       controls.status = { ...controls.status, delivering: 10, buffered: 3, unsettled: 2, last_claim_at: 1_030_000 }
       const busy = yield* call("GET", "/health/ready")
       assert.strictEqual(busy.status, 200)

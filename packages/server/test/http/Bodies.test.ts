@@ -39,7 +39,7 @@ const raw = Effect.fnUntraced(function* (
       answer += chunk.toString()
       if (enough.test(answer)) socket.destroy()
     })
-    // A server that stops reading may reset the connection after its answer.
+    // No failure: a server that stops reading may reset the connection after its answer.
     socket.on("error", () => {})
     socket.on("close", () => resume(Effect.succeed(answer)))
     return Effect.sync(() => socket.destroy())

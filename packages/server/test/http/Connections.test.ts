@@ -53,7 +53,7 @@ const open = Effect.gen(function* () {
     socket.on("data", (bytes) => {
       text += bytes.toString()
     })
-    // A reset also closes the connection.
+    // Ignored, because a reset also closes the connection.
     socket.on("error", () => undefined)
   })
 })

@@ -1,6 +1,6 @@
 /**
- * Pages of other origins (CORS). Only allowed origins may call the token, revocation and `/v4` routes. No other origin
- * may call anything, and no origin may call other routes.
+ * Requests from pages of other origins (CORS). Only allowed origins may call the token, revocation and `/v4` routes. No
+ * other origin may call anything, and no origin may call other routes.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"

@@ -9,7 +9,9 @@ const range = fc.record({ name, quality })
 const accept = (ranges: ReadonlyArray<{ readonly name: string; readonly quality: number }>): string =>
   ranges.map((part) => `${part.name};q=${part.quality.toFixed(3)}`).join(", ")
 
-/** Returns the quality of the most specific range that matches a media type; 0 if none. Names must be unique. */
+/**
+ * Returns the quality of the most specific range that matches a media type; 0 if none. Each range must occur only once.
+ */
 const qualityOf = (ranges: ReadonlyArray<{ readonly name: string; readonly quality: number }>, type: string): number =>
   [type, "application/*", "*/*"].flatMap((close) => ranges.find((part) => part.name === close) ?? [])[0]?.quality ?? 0
 

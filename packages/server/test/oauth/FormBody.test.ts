@@ -162,7 +162,7 @@ describe("a multipart body", () => {
     )
   })
 
-  it("takes no longer to parse if it is malicious", () => {
+  it("is refused within a second, however malicious it is", () => {
     for (const repeated of ["\r\n--b", "--b\r\n", "\r\n\r\n", "\r", ';a="', 'x: "\\'.repeat(3)]) {
       const hostile = repeated.repeat(Math.floor(65_536 / repeated.length))
       for (const body of [hostile, `--b\r\n${hostile}`, part(`Content-Disposition: form-data; name=${hostile}`)]) {

@@ -15,7 +15,7 @@ import {
 } from "./OAuthServer.ts"
 
 let server: Awaited<ReturnType<typeof startServer>>
-// Each test has its own history of failures.
+// Starts a new server per test, so that failures in one test do not count in the next.
 beforeEach(async () => {
   server = await startServer({ http: { trustedProxies: Option.toArray(AddressPolicy.parseNetwork("127.0.0.1")) } })
 })

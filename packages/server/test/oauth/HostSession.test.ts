@@ -1,5 +1,5 @@
 /**
- * Tests the host's own login, used in place of the login form, and attacks on it.
+ * Tests the login at the host, which replaces doorhook's login form, and attacks on this login.
  */
 import { DirectoryError, UserId } from "@doorhook/core"
 import type { SessionAnswer, SessionRequest } from "@doorhook/core"
@@ -228,7 +228,7 @@ describe("a session that changes while the page is open", () => {
   })
 })
 
-/** Returns the parameters in the order in which URLs list them. */
+/** Returns the parameters in the order that the return URL has. */
 const sorted = ({ client_id, redirect_uri, response_type }: Readonly<Record<string, string>>) => ({
   client_id: client_id ?? "",
   redirect_uri: redirect_uri ?? "",

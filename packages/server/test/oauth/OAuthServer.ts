@@ -56,7 +56,7 @@ export interface OAuthServerOptions {
   readonly appearance?: AppearanceShape
   /** Finds the user who is logged in at the host, from the headers of the browser's request. */
   readonly session?: NonNullable<Directory["Service"]["session"]>
-  /** The services of the whole server. */
+  /** Additional services for the server, such as a logger. */
   readonly around?: Layer.Layer<never>
 }
 

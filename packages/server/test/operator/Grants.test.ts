@@ -6,7 +6,7 @@ import { call, operatorKey, testServer } from "../TestServer.ts"
 const path = "/operator/grants"
 const ask = (method: string, at: string, body?: unknown) => call(method, at, { as: operatorKey, body })
 
-/** Grants of a user to a client, with tokens. */
+/** Stores a grant of a user to a client, with tokens. */
 const grant = Effect.fnUntraced(function* (id: string, client: string, user = "admin") {
   const store = yield* TokenStore
   const grant_id = GrantId.make(id)

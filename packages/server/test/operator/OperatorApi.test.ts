@@ -77,7 +77,7 @@ const cases = operations.flatMap((operation): ReadonlyArray<readonly [Operation,
   return [...withBody, ...withQuery, ...withId]
 })
 
-/** Masks values that differ between two services: generated values, addresses, and counts of the process. */
+/** Masks values that differ between two services: generated values, addresses, and a process's counts. */
 const masked = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value, (name, inner: unknown) => (name === "process" ? "process" : inner))

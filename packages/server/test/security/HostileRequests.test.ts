@@ -197,8 +197,8 @@ const close = "Host: a\r\nConnection: close\r\n"
 const smuggled = `GET /health/live HTTP/1.1\r\n${close}\r\n`
 
 /**
- * Bytes to send, and the allowed statuses of the one answer (no answer if empty). The server then closes the
- * connection.
+ * Bytes to send, and the allowed statuses of the only answer. An empty list means that there is no answer. In both
+ * cases the server then closes the connection.
  */
 const connections: ReadonlyArray<readonly [name: string, sent: string, statuses: ReadonlyArray<number>]> = [
   [
@@ -307,7 +307,8 @@ describe("connections", () => {
           Effect.gen(function* () {
             for (let count = 0; count < 50; count++) {
               const list: RawRequest = { method: "GET", target: integrations, headers: bearer("admin") }
-              // Shorter than the time limit of the unfinished requests, after which even a blocked server would answer.
+              // 10 seconds are less than the time limit of the unfinished requests. After that limit, even a blocked
+              // server would answer.
               const reply = yield* Effect.promise(() => send(url, list, 10_000))
               assert.strictEqual(reply.status, 200)
             }

@@ -1,6 +1,6 @@
 /**
- * Checks the OpenAPI description against a running server. Each described status of each operation is provoked, each
- * body is validated against its schema, and no other status may occur. A generated client is tested too.
+ * Checks the OpenAPI description against a running server. The tests provoke each described status of each operation
+ * and validate each body against its schema. No other status may occur. They also test a generated client.
  */
 import { StoreError, TokenStore } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
@@ -67,7 +67,7 @@ const makeJudge = (description: unknown) => {
   }
 }
 
-/** Whether no request can provoke a status. */
+/** Whether the tests can't provoke a status of an operation. */
 const unprovoked = ({ id }: Operation, status: string): boolean => {
   // A 500 needs a defect, and no request causes one in these operations.
   if (status === "500") return !/ integrations\.(?!list)/.test(id)
@@ -75,7 +75,7 @@ const unprovoked = ({ id }: Operation, status: string): boolean => {
   return status === "503" && /^(?:buildings|tenants)\./.test(id)
 }
 
-/** Statuses of the authorization server that other tests cover. */
+/** Whether other tests cover this status of an operation of the authorization server. */
 const isElsewhere = (id: string, status: string): boolean =>
   // Covered by the test of unfinished bodies, and by `AuthorizeEndpoint.test.ts` for failing stores.
   status === "408" || (id === "oauth.authorize" && (status === "500" || status === "503"))

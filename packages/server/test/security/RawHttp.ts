@@ -95,7 +95,7 @@ export const converse = (
       if (until(text)) end(false)
     })
     socket.on("close", () => end(true))
-    // A reset also closes the connection.
+    // A reset counts as a closed connection.
     socket.on("error", () => end(true))
     const write = async () => {
       for (const part of parts) {

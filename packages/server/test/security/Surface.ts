@@ -87,7 +87,7 @@ const surfaceOf = (
   type: string | undefined
 ): "page" | "oauth" | "metadata" | "api" | "operator" | "other" => {
   if (path === "/oauth/authorize" || path === "/console" || path === "/portal") return "page"
-  // The path alone is not enough, because the router also serves integration pages at similar paths.
+  // The media type decides, because some paths that begin like this have no page and answer with JSON.
   if (/^\/(?:portal|console)/.test(path) && type?.startsWith("text/html")) return "page"
   if (["/oauth/token", "/oauth/revoke", "/oauth/introspect"].includes(path)) return "oauth"
   if (path.startsWith("/v4/")) return "api"

@@ -43,7 +43,7 @@ describe.each(pages)("$file", ({ file, least, tables }) => {
     assert.deepStrictEqual(missing(tests), [])
   })
 
-  it("names one in every row", () => {
+  it("names a test in every row of its tables", () => {
     const rows = rowsIn(tables)
     assert.isAbove(rows.length, least)
     assert.deepStrictEqual(
@@ -54,7 +54,7 @@ describe.each(pages)("$file", ({ file, least, tables }) => {
 })
 
 describe("a test that does not exist", () => {
-  it("is missed", () => {
+  it("is reported as missing", () => {
     assert.lengthOf(missing([["packages/server/test/security/NamedTests.ts", "no such test"]]), 1)
     assert.lengthOf(missing([["packages/none.test.ts", "x"]]), 1)
   })

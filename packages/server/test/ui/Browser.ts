@@ -59,7 +59,7 @@ export class Browser {
     return this.request("GET", path, undefined, headers)
   }
 
-  /** Submits a form with a page's token, as if the page had shown it. */
+  /** Submits a form with the token of a page, as if the page contained that form. */
   post(page: Reply, path: string, fields: Fields = {}, headers: Readonly<Record<string, string>> = {}) {
     return this.request("POST", path, encoded({ csrf_token: tokenIn(page), ...fields }), headers)
   }

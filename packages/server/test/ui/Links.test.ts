@@ -123,7 +123,7 @@ describe("a portal link", () => {
         get(`/portal/${integration}`, `doorhook_portal_${integration}=${signed("visit", expires_at)}`)
       // The longest lifetime is accepted.
       assert.deepStrictEqual([(yield* linked(now + aDay)).status, (yield* visited(now + aDay)).status], [303, 200])
-      // Expiries beyond the maximum by more than a minute, the tolerance for clock skew.
+      // These expiries exceed the maximum by more than a minute, which is the tolerance for clock skew.
       for (const end of [now + aDay + 60_001, now + 2 * aDay, Date.UTC(2286, 10, 20)]) {
         const refused = [yield* linked(end), yield* visited(end)]
         assert.deepStrictEqual(
@@ -190,7 +190,7 @@ describe("a portal link", () => {
       yield* Deferred.await(read)
       assert.strictEqual((yield* call("POST", "/operator/portal/rotate_secret", { as })).status, 204)
       yield* Deferred.succeed(replaced, undefined)
-      // A request that read the secret before the replacement is checked against the new one, like later requests.
+      // The service checks a request against the new secret, even if the request has already read the old one.
       assert.strictEqual((yield* Fiber.join(reading)).status, 403)
       assert.strictEqual((yield* call("GET", pathOf(made))).status, 403)
     }).pipe(Effect.provide(testServer()))
@@ -305,7 +305,7 @@ describe("a portal link", () => {
       const stored = yield* call("GET", `/operator/integrations/${integration}`, { as })
       assert.strictEqual(stored.at("/url"), "https://other.example/hook")
       assert.deepStrictEqual(stored.at("/bindings"), [{ resource_type: "call", actions: ["create"] }])
-      // A link opens only one integration, without a list or a form for new ones.
+      // A link gives access to one integration, not to the list of integrations or to the form for a new one.
       assert.strictEqual((yield* get("/portal", cookie)).status, 200)
       assert.notInclude((yield* get("/portal", cookie)).text, "New integration")
       const controls = yield* Controls
@@ -342,7 +342,8 @@ describe("a test from the portal", () => {
       const token = formToken(yield* get(home, cookie))
       const sending = yield* Effect.forkChild(submit(home, cookie, token))
       const store = yield* DeliveryStore
-      // The form is read on the real clock. The virtual clock would reach the deadline before the form arrives.
+      // The server receives the form in real time. If the test clock advanced now, it would reach the deadline before
+      // the form arrives.
       yield* Effect.repeat(Effect.andThen(nextTurn, store.list({ limit: 1 })), { until: ({ length }) => length === 1 })
       // Nothing is sent in these tests, so the page waits until its time limit.
       yield* Effect.repeat(TestClock.adjust("1 second"), {
@@ -408,7 +409,7 @@ describe("a test from the portal", () => {
       yield* call("PATCH", `/operator/integrations/${integration}`, { as, body: { status: "disabled" } })
       const { cookie, home } = yield* open(yield* link(integration))
       const page = yield* get(home, cookie)
-      // An integration that was disabled by hand is enabled without a probe.
+      // The page offers no probe for an integration that was disabled by hand.
       assert.notInclude(page.text, "Try it again")
       const token = formToken(page)
       for (let n = 0; n < 5; n++) {

@@ -106,7 +106,7 @@ describe("signing in as an operator", () => {
       }
       browser.cookies.set("doorhook_owner", genuine)
       assert.strictEqual((yield* browser.get("/portal/new")).status, 403)
-      // The operator API still ignores cookies.
+      // The operator API ignores cookies, even valid ones.
       browser.cookies.set("doorhook_console", genuine)
       assert.strictEqual((yield* browser.get("/operator/summary")).status, 401)
     }).pipe(Effect.provide(testServer()))

@@ -114,7 +114,7 @@ describe("an owner", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("adds an integration once, sees its secret once, and the problems of an invalid one", () =>
+  it.effect("adds an integration once, is shown its secret once, and is shown the problems of an invalid one", () =>
     Effect.gen(function* () {
       const { browser } = yield* ownerSignedIn("admin")
       const form = yield* browser.get("/portal/new?place=building-1")

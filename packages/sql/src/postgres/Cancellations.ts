@@ -2,14 +2,15 @@
  * Cancels all active deliveries of an integration, even a million of them.
  *
  * Moving all their rows in one transaction would block the settlements that share the transaction, and would time out.
- * Instead, a row in `endings` (an "ending") says that all deliveries of the integration up to an id are cancelled, and
- * everything that reads `queue` respects it. Later, any process that has the database open moves the rows in batches
- * and counts them. Until then, the counts add the rows that `endings` covers.
+ * Instead, a row in `endings` (a "cancellation") says that all deliveries of the integration up to an id are cancelled.
+ * Every statement that reads `queue` respects this row. Later, any process that has the database open moves the rows of
+ * the deliveries in batches and counts them. Until then, the counts add the deliveries that `endings` covers.
  *
- * No delivery is sent to an integration with an ending. The integration is deleted or disabled, and its ending must be
- * finished before it is enabled or probed. The transaction that begins an ending holds the lock for changes of the
- * integration, so nothing is published to it at the same time. The transaction that finishes an ending keeps the
- * integration locked and disabled, so deliveries published in the meantime are not active.
+ * No delivery is sent to an integration with a cancellation. The integration is deleted or disabled, and its
+ * cancellation must be finished before the integration is enabled or probed. The transaction that begins a cancellation
+ * holds the lock for changes of the integration, so nothing is published to the integration at the same time. The
+ * transaction that finishes a cancellation keeps the integration locked and disabled, so deliveries published in the
+ * meantime are not active.
  */
 import type { activeStates as states, DeliveryId, IntegrationId } from "@doorhook/core"
 import { activeStates, runForever } from "@doorhook/core"
@@ -24,7 +25,7 @@ import * as Statements from "./statements/CancellationStatements.ts"
 /** A state of an active delivery. */
 type ActiveState = (typeof states)[number]
 
-/** Rows of an ending to move: the first `limit` rows in a state after an id, in order of id. */
+/** Rows of a cancellation to move: the first `limit` rows in a state after an id, in order of id. */
 interface Part {
   readonly integration: IntegrationId
   readonly state: ActiveState
@@ -37,11 +38,11 @@ const make = Effect.gen(function* () {
   const batch = yield* CancellationBatch
   const wanted = yield* Queue.sliding<void>(1)
 
-  /** The integrations that have an ending. */
+  /** The integrations that have a cancellation. */
   const all = idsOf(sql.unsafe<{ readonly id: IntegrationId }>(Statements.cancellations))
   const forget = (id: IntegrationId) => sql.unsafe(Statements.finishCancellation, [id])
 
-  /** Moves some rows of an ending, except those that others have locked. Returns their ids. */
+  /** Moves some rows of a cancellation, except rows that others have locked. Returns the ids of the moved rows. */
   const moveSome = Effect.fnUntraced(function* ({ after, integration, limit, state }: Part) {
     const ids = yield* idsOf(
       sql.unsafe<{ readonly id: DeliveryId }>(Statements.someToCancel, [integration, state, after, limit])
@@ -57,8 +58,8 @@ const make = Effect.gen(function* () {
   )
 
   /**
-   * Moves the rows of an ending in one state, in batches. Each batch starts after the previous one, because deleted rows
-   * stay in the index until they are vacuumed. Returns false if another transaction is moving rows.
+   * Moves the rows of a cancellation in one state, in batches. Each batch starts after the previous one, because
+   * deleted rows stay in the index until they are vacuumed. Returns false if another transaction is moving rows.
    */
   const goThroughState = Effect.fnUntraced(function* (
     integration: IntegrationId,
@@ -80,7 +81,7 @@ const make = Effect.gen(function* () {
     return true
   })
 
-  /** Moves the rows of an ending, then deletes the ending. */
+  /** Moves the rows of a cancellation, then deletes the cancellation. */
   const goThrough = Effect.fnUntraced(function* (id: IntegrationId, isMyTurn: Answer<boolean>) {
     for (const state of activeStates) if (!(yield* goThroughState(id, state, isMyTurn))) return
     yield* forget(id)

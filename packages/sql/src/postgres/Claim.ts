@@ -60,7 +60,7 @@ type LeaseRow =
   | (EventRow & { readonly integration_id: null; readonly version: null })
   | { readonly id: null; readonly integration_id: IntegrationId; readonly version: number }
 
-/** Decoded rows, and the failures of those that can't be decoded. */
+/** Decoded rows, and the failures of rows that can't be decoded. */
 interface Readable<Id, A> {
   readonly found: ReadonlyMap<Id, A>
   readonly faults: ReadonlyMap<Id, unknown>
@@ -114,7 +114,7 @@ const restOf = (
 const byDue = (a: Pick<Head, "due_at" | "integration_id">, b: Pick<Head, "due_at" | "integration_id">): number =>
   a.due_at - b.due_at || a.integration_id - b.integration_id
 
-/** Orders deliveries by rounds, up to the free places of each integration. */
+/** Takes one delivery of each integration per round, up to the limit of the integration. */
 const inRounds = (due: ReadonlyArray<Chosen>, placesOf: (id: IntegrationId) => number): ReadonlyArray<Chosen> => {
   const rounds: Array<Array<Chosen>> = []
   const taken = new Map<IntegrationId, number>()
@@ -159,8 +159,8 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
     now: number
   ) {
     if (room <= 0 || heads.length === 0) return []
-    // With more integrations than room there is only one round, and the heads alone determine which integrations are in
-    // it.
+    // If there is room for fewer deliveries than integrations, the claim takes one delivery each from the integrations
+    // whose first deliveries are due earliest.
     const wanted = heads.length > room ? heads.toSorted(byDue).slice(0, room) : heads
     const integrations = int8s(wanted.map(({ integration_id }) => integration_id))
     const deepest = Math.min(room, Math.max(...wanted.map(({ integration_id }) => placesOf(integration_id))))
@@ -232,7 +232,8 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
   })
 
   /**
-   * Leases chosen deliveries and postpones those that can't be read. Also returns the integrations that can't be read.
+   * Leases chosen deliveries, and postpones deliveries that can't be read. Also returns the integrations that can't be
+   * read.
    */
   const lease = Effect.fnUntraced(function* (chosen: ReadonlyArray<Chosen>, request: ClaimRequest) {
     const { early, now, worker } = request

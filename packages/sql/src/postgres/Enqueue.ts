@@ -32,7 +32,7 @@ interface Matched {
   readonly active: boolean
 }
 
-/** The matched integrations by id; null if events were matched with different versions of one of them. */
+/** The matched integrations by id; null if events were matched with different versions of one integration. */
 const matchedOf = (records: ReadonlyArray<NewEventRecord>): ReadonlyMap<IntegrationId, Matched> | null => {
   const matched = new Map<IntegrationId, Matched>()
   for (const { deliveries } of records) {

@@ -3,8 +3,8 @@
  *
  * Transactions take ids before they commit and may commit in any order, so a feed could skip an id that commits later.
  * Before a transaction takes ids, it therefore announces the last assigned id, by a shared advisory lock that lasts
- * until the transaction ends. All ids up to the smallest announced one belong to transactions that have ended. A long
- * transaction of a host delays what the feed shows, but nothing waits for it.
+ * until the transaction ends. All ids up to the smallest announced one belong to transactions that have ended. While a
+ * host's transaction that publishes is open, the feed does not show later deliveries. No other transaction waits.
  */
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -21,7 +21,10 @@ export const lastId = `coalesce(pg_sequence_last_value('doorhook.delivery_ids'),
 /** SQL that announces the last assigned id. Must run before the transaction takes ids. */
 export const announceLastId = `pg_advisory_xact_lock_shared(${lockClass}, (${lastId} & ${keys - 1})::integer)`
 
-/** The order of statements matters: `last`, then `announced`, then the rows. Each sees what was committed before it. */
+/**
+ * The order of statements matters: `last`, then `announced`, then the rows. Each statement sees the transactions that
+ * were committed before it.
+ */
 const last = `SELECT ${lastId} AS id`
 const announced = `SELECT objid::bigint AS key FROM pg_locks
   WHERE locktype = 'advisory' AND classid = ${lockClass} AND objsubid = 2

@@ -35,8 +35,8 @@ export interface LockedRow extends SubjectRow {
 }
 
 /**
- * Reads integrations, and locks `suspects` and all that are failing or disabled. Fails with `TakenBack` if another
- * transaction has locked an integration for which `isAffected` is true. Must run inside `withLocks`.
+ * Reads integrations, and locks `suspects` and all integrations that are failing or disabled. Fails with `TakenBack` if
+ * another transaction has locked an integration for which `isAffected` is true. Must run inside `withLocks`.
  */
 export const lockSubjects = Effect.fnUntraced(function* (
   sql: Sql,

@@ -41,7 +41,7 @@ export interface StateCount {
   readonly count: number
 }
 
-/** Moves deliveries that an ending has cancelled, and counts them as cancelled. */
+/** Moves deliveries that a cancellation covers, and counts them as cancelled. */
 export const cancelLocked = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<DeliveryId>) {
   const tally: Tally = new Map()
   for (const { count: by, state } of yield* sql.unsafe<StateCount>(EndingStatements.cancelLocked, [int8s(ids)]))
@@ -65,9 +65,9 @@ export const endedEntries = (sql: Sql, ids: ReadonlyArray<DeliveryId>): Answer<R
   ids.length === 0 ? Effect.succeed([]) : sql.unsafe<StandingRow>(Statements.endedStandings, [int8s(ids)])
 
 /**
- * Locks deliveries until the transaction ends and returns their rows. Locks active deliveries before ended ones. A
- * delivery that ends in between is still found. A delivery that is revived in between is missing from the result, like
- * an unknown id.
+ * Locks deliveries until the transaction ends and returns their rows. Locks active deliveries before ended ones. The
+ * result includes a delivery that ends between the two locks. It lacks a delivery that becomes active again between the
+ * two locks, like an unknown id.
  */
 export const entriesOf = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<DeliveryId>) {
   const active: ReadonlyArray<StandingRow> = yield* queuedEntries(sql, ids, ids)
@@ -83,7 +83,7 @@ interface TargetRow {
   readonly version: number
 }
 
-/** Locks integrations against changes until the transaction ends. Returns those that exist. */
+/** Locks integrations against changes until the transaction ends. Returns the integrations that exist. */
 export const targetsOf = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<IntegrationId>) {
   if (ids.length === 0) return new Map<IntegrationId, TargetRow>()
   const rows = yield* sql.unsafe<TargetRow>(Statements.targets, [int8s(ids)])

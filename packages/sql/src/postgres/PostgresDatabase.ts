@@ -118,7 +118,8 @@ export const versionOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) 
 /** Migrates in one transaction. Other starting processes wait for it. */
 const migrate = Effect.fnUntraced(
   function* (sql: SqlClient.SqlClient) {
-    // Migrations may take long, and other processes wait for the lock, so neither has a timeout here.
+    // Migrations may take long, and other processes wait for the lock. Statements and lock waits therefore have no
+    // timeout here.
     yield* sql.unsafe("SELECT set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true)")
     yield* sql.unsafe(`SELECT pg_advisory_xact_lock(${migrationLock})`)
     const schemas = yield* sql.unsafe(`SELECT 1 FROM pg_namespace WHERE nspname = '${schema}'`)

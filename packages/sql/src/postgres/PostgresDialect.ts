@@ -30,7 +30,10 @@ const int8: PgTypes.Codec<number | bigint> = {
   }
 }
 
-/** Maximum difference between an event's time and the time that an older process entered for it, in milliseconds. */
+/**
+ * Maximum difference between an event's time and the time that a process of an older version stored for it, in
+ * milliseconds.
+ */
 const listedWithin = 60_000
 
 /** Type codecs of doorhook's own connections. */

@@ -15,7 +15,7 @@ import { storeErrorOf } from "../StoreFailure.ts"
 
 const decode = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ id: EventId, deliveries: Schema.Int })))
 
-/** Without a transaction, the events could not be rolled back with the host's other changes. */
+/** Fails a call outside a transaction, whose events could not be rolled back with the host's other changes. */
 const outside = Effect.suspend(() =>
   Effect.fail(
     new StoreError({

@@ -2,8 +2,8 @@
  * Wake signals between processes, by PostgreSQL's LISTEN and NOTIFY.
  *
  * A signal sent inside a transaction arrives when the transaction commits, and never if it rolls back. One connection
- * of the pool listens. Signals are missed while it is down. Each new connection therefore wakes all waiting callers and
- * counts all integrations as changed.
+ * of the pool listens. While the connection is down, this process misses signals. Each new connection therefore wakes
+ * all waiting callers and counts all integrations as changed.
  */
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { IntegrationId, runForever, parsePositiveInt, rootMessage, WakeSignal } from "@doorhook/core"

@@ -48,8 +48,8 @@ interface Place {
 }
 
 /**
- * An old event that may be purged. The ids of its deliveries, if any, are between `first_delivery` and `last_delivery`,
- * possibly among those of other events.
+ * An old event that may be purged. The ids of its deliveries, if any, are between `first_delivery` and `last_delivery`.
+ * Deliveries of other events may have ids in the same range.
  */
 interface OldEvent {
   readonly seq: number
@@ -132,7 +132,7 @@ export const feed = Effect.fnUntraced(function* (
   return items
 })
 
-// The three statements don't share a snapshot, so events stored or purged in between may change the count.
+// The three statements don't share a snapshot, so events stored or purged between the statements may change the count.
 export const events = Effect.fnUntraced(function* (
   sql: Sql,
   { countUpTo, limit, offset, resource_type, scope, since, until }: EventFilter
@@ -218,7 +218,7 @@ export const purge = Effect.fnUntraced(function* (sql: Sql, { after, before, lim
   const old = looked.filter(({ created_at }) => created_at < before)
   if (old.length === 0) return { events: 0, deliveries: 0, next: null } satisfies Purged
   const next = found.length > limit ? (looked.at(-1)?.seq ?? null) : null
-  // Deliveries that an ending has cancelled count as ended.
+  // Deliveries that a cancellation covers count as ended.
   const params = [int8s(deliveriesOf(old)), texts(old.map(({ id }) => id))]
   const ended = yield* idsOf(sql.unsafe<{ readonly id: DeliveryId }>(records.endedOf, params))
   if (ended.length > 0) yield* cancelLocked(sql, ended)
@@ -232,7 +232,7 @@ export const purge = Effect.fnUntraced(function* (sql: Sql, { after, before, lim
   return { events: done.length, deliveries: deleted.length, next } satisfies Purged
 })
 
-/** Reads all counts. Deliveries that an ending has cancelled count as cancelled. */
+/** Reads all counts. Deliveries that a cancellation covers count as cancelled. */
 export const summary = Effect.fnUntraced(function* (sql: Sql, due: number | null, now: number) {
   const [sums] = yield* sql.unsafe<Record<TallyName, number>>(deliveryCounts)
   const { events: stored, ...states } = sums ?? { events: 0, ...noDeliveries }

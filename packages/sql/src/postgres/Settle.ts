@@ -54,8 +54,8 @@ const isAcknowledged = (settlement: Settlement): settlement is Acknowledged =>
   settlement.state === "delivered" && settlement.attempt?.outcome === "acknowledged" && !settlement.gone
 
 /**
- * Splits a batch into settlements for the single statement and the others. If a delivery occurs several times, all its
- * settlements are among the others.
+ * Splits a batch into settlements that the single statement can record, and settlements that need a transaction. If a
+ * delivery occurs several times, all its settlements need a transaction.
  */
 const sortBatch = (settlements: ReadonlyArray<Settlement>) => {
   const seen = new Set<DeliveryId>()
@@ -189,8 +189,8 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
       /** Integrations that can't be disabled now: a host is publishing to them, or they can't be read. */
       busy: new Set([...wanted.filter((id) => !free.has(id)), ...unreadable]),
       /**
-       * Why deliveries to an integration end; null if they continue. They continue for unaffected integrations, because
-       * those are enabled.
+       * Why deliveries to an integration end; null if they continue. Unaffected integrations are enabled, so their
+       * deliveries continue.
        */
       toEnd: (id: IntegrationId) =>
         (seen.has(id) && !isAffected.has(id)) || unreadable.has(id)
@@ -224,8 +224,9 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     )
 
   /**
-   * Rolls the transaction back if missed deliveries are still leased to the worker. A resend or an ending has moved
-   * them between the tables during the search, and locking them now would break the lock order.
+   * Rolls the transaction back if deliveries that the search missed are still leased to the worker. A resend or a
+   * cancellation has then moved them between the tables during the search, and locking them now would break the lock
+   * order.
    */
   const expectNoLease = Effect.fnUntraced(function* (worker: string, missed: ReadonlyArray<DeliveryId>) {
     if (missed.length === 0) return

@@ -103,8 +103,8 @@ class WatchedSocket extends Socket {
   }
 
   private expire(millis: number): void {
-    // Without a waiting request there is no timeout: a request sent before the immediate runs has only just begun to
-    // wait.
+    // There is no timeout if no request waited when the timer fired. A request sent before the immediate runs has only
+    // just begun to wait.
     if (!this.awaited) return
     const { bytesRead } = this
     // If this process was paused for long, a buffered answer is read before the immediate runs.

@@ -86,7 +86,7 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
     return found
   }
 
-  /** Returns the heads with claimable deliveries, except those of integrations whose deliveries are cancelled. */
+  /** Returns the heads with claimable deliveries, except heads of integrations whose deliveries are cancelled. */
   const exactHeads = (): ReadonlyArray<Head> => {
     loadHeads()
     const heads: Array<Head> = []
@@ -120,8 +120,8 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
       )
       if (open.length === 0) continue
       const byDue = (a: Head, b: Head): number => a.next - b.next || a.integration - b.integration
-      // With more integrations than room there is only one round, and the heads alone determine which integrations are
-      // in it.
+      // If there is room for fewer deliveries than integrations, the claim takes one delivery each from the
+      // integrations whose first deliveries are due earliest.
       const wanted = open.length > room ? open.toSorted(byDue).slice(0, room) : open
       const deepest = Math.min(room, Math.max(...wanted.map(({ integration }) => placesOf(integration))))
       let rounds: ReadonlyArray<readonly [Head, Chosen]> = []

@@ -151,7 +151,7 @@ const cancel = (which: string): string => `UPDATE deliveries SET state = 5, reas
 /** Cancels an integration's first open deliveries up to an id. Cost: the start of an index range. */
 export const cancelPending = cancel(firstPending)
 export const cancelRetrying = cancel(firstRetrying)
-/** Number of waiting deliveries of an integration, and number of those that wait for a retry. Reads only indexes. */
+/** Number of waiting deliveries of an integration, and how many of them wait for a retry. Reads only indexes. */
 export const countOpen = `SELECT (SELECT count(*) FROM deliveries INDEXED BY deliveries_due
       WHERE lane IN (0, 1, 2, 3) AND integration = ?1 AND due_at IS NOT NULL),
     (SELECT count(*) FROM deliveries INDEXED BY deliveries_unacknowledged_by_integration
@@ -196,8 +196,8 @@ export const rangeOfEvent = `SELECT seq, first_delivery, last_delivery FROM even
 type Select = (id: string, from: string, where: string) => string
 
 /**
- * Selects deliveries of an integration (?3) beyond an id (?1): those in `deliveries_of`, and newer ones that are not in
- * that table yet. Cost: one range of each table.
+ * Selects deliveries of an integration (?3) before or after an id (?1), from `deliveries_of` and from newer rows of
+ * `deliveries` that are not in `deliveries_of` yet. Cost: one range of each table.
  */
 const ofIntegration = (select: Select, beyond: "<" | ">"): string =>
   `${select(
@@ -210,7 +210,7 @@ const ofIntegration = (select: Select, beyond: "<" | ">"): string =>
     `d.integration = ?3 AND d.id ${beyond} ?1 AND d.id > (SELECT listed_delivery FROM owner)`
   )}`
 
-/** Selects deliveries in a stored state: those of an event (an id range), of an integration, or all. */
+/** Selects deliveries in a stored state: deliveries of an event (an id range), of an integration, or all. */
 export const list = (
   state: StoredState | undefined,
   { event_id, integration_id, order }: Pick<DeliveryFilter, "event_id" | "integration_id" | "order">
@@ -243,7 +243,7 @@ export const list = (
   return `${selected} ORDER BY 1 ${order === "newest" ? "DESC" : "ASC"} LIMIT ?2`
 }
 
-/** Deliveries of an integration after an id, with their events. Skips those whose event is missing. */
+/** Deliveries of an integration after an id, with their events. Skips deliveries whose event is missing. */
 export const feed = `${ofIntegration(
   (id, from, where) =>
     `SELECT ${shownOf(id)}, ${event} FROM ${from} CROSS JOIN events AS e ON e.seq = d.event WHERE ${where}`,
@@ -251,7 +251,7 @@ export const feed = `${ofIntegration(
 )} ORDER BY 1 LIMIT ?2`
 
 /**
- * The events of one type that a scope may read, published since a time, backwards from a position. Cost: one range of
+ * Condition that selects the events of one type that a scope may read, from a time up to a position. Cost: one range of
  * `events_of`.
  */
 const readable = `o.scope_type = ?1 AND o.scope_id = ?2 AND o.resource_type = ?3

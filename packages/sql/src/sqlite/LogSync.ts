@@ -178,7 +178,7 @@ export class LogSync {
   readonly close: Effect.Effect<void> = Effect.callback((resume) => close(this.descriptor, () => resume(Effect.void)))
 }
 
-/** Runs an operation and waits until its changes are on disk, unless they are not durable. */
+/** Runs an operation and waits until its changes are on disk. Does not wait for non-durable changes. */
 type Wait = <A, E, R>(operation: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError.SqlError, R>
 
 export interface Durably {

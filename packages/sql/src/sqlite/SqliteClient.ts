@@ -363,8 +363,8 @@ const unconnected: Connected = {
 }
 
 /**
- * Refuses statements after a failed sync. Also adds the reason to errors of statements that SQLite itself refuses
- * because of it.
+ * Refuses statements after a failed sync. If SQLite itself refuses a statement because of the failure, adds the reason
+ * to the error.
  */
 const makeGuard =
   ({ refusal }: Connected) =>

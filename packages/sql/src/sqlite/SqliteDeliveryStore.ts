@@ -3,9 +3,9 @@
  * Each call is one change of `SqliteTurns`.
  *
  * `Enqueue` stores events, `Claim` leases deliveries, `Settle` records attempts, `Redeliver` makes deliveries due
- * again, `Cancellations` cancels those of an integration, `Records` reads and purges. They share the memory of the
- * file's `Owner`. Core's `delivery/Transitions` decides state changes, and `delivery/HealthRules` the consequences for
- * integrations.
+ * again, `Cancellations` cancels the deliveries of an integration, `Records` reads and purges. They share the memory of
+ * the file's `Owner`. Core's `delivery/Transitions` decides state changes, and `delivery/HealthRules` the consequences
+ * for integrations.
  */
 import { DeliveryStore } from "@doorhook/core"
 import { Context, Effect, Layer } from "effect"

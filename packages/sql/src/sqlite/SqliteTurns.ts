@@ -21,7 +21,8 @@ export interface Change<A> {
   /** Approximate number of rows that it changes. */
   readonly rows: number
   /**
-   * Called if the change was committed but the caller did not get its answer: it was interrupted, or the disk failed.
+   * Called if the change was committed but the caller did not get its answer, because the caller was interrupted or the
+   * disk failed.
    */
   readonly onLost?: (answer: A) => void
 }
@@ -38,7 +39,7 @@ export class SqliteTurns extends Context.Service<
   SqliteTurns,
   {
     readonly change: <A>(change: Change<A>) => Effect.Effect<A, SqlError>
-    /** Runs statements that only read, on the data committed at that moment. */
+    /** Runs statements that only read the data that is already committed. */
     readonly read: <A>(run: () => A, isRefusedWithChanges?: boolean) => Effect.Effect<A, SqlError>
     /** Adds callbacks around each transaction of changes. */
     readonly surround: (frame: Frame) => void
@@ -52,8 +53,8 @@ export class SqliteTurns extends Context.Service<
 >()("@doorhook/sql/SqliteTurns") {}
 
 /**
- * Maximum number of rows that one transaction changes (about 10 ms of work), and that other changes may add to a
- * transaction with urgent ones (about 2 ms).
+ * Maximum number of rows that one transaction changes (about 10 ms of work), and maximum number of rows that other
+ * changes add to a transaction with urgent changes (about 2 ms).
  */
 const maxRows = 1_000
 const maxRowsBesideUrgent = 250

@@ -59,8 +59,8 @@ export const integrationStatements = ({ isOneOfIds, tellChange, text }: Dialect)
     SET failing_since = ?, failing_noticed = ?, failing_attempts = ?, failing_retry_after = ? WHERE id = ?`),
 
   /**
-   * Failing integrations for which a further warning is due. The parameters are the latest `failing_since` at which
-   * each warning is due. Cost: a scan of the table in order of id.
+   * Failing integrations for which a further warning is due. Parameters: for each warning, the latest `failing_since`
+   * for which it is due; then the maximum number of rows. Cost: a scan of the table in order of id.
    */
   dueWarnings:
     text(`SELECT id FROM integrations WHERE id > 0 AND status = 'enabled' AND failing_since <= CASE failing_noticed

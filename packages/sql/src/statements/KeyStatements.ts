@@ -13,7 +13,7 @@ export const keyStatements = ({ isOneOfTexts, lockFree, text }: Dialect) => ({
       created_at = excluded.created_at, expires_at = excluded.expires_at
     WHERE idempotency_keys.expires_at <= excluded.created_at RETURNING key`),
 
-  /** Selects from given keys those that are stored and not expired. Cost: one search by key per row. */
+  /** Selects the given keys that are stored and not expired. Cost: one search by key per row. */
   find: text(`SELECT key, fingerprint, answer, created_at, expires_at FROM idempotency_keys
     WHERE ${isOneOfTexts("key")} AND expires_at > ?`),
 

@@ -7,7 +7,7 @@ const event = "id, resource_type, action, building_id, tenant_ids, data, created
 const eventIn = (table: string): string => event.replaceAll(/\w+/g, (column) => `${table}.${column}`)
 
 /**
- * The events of one type that a scope may read, published since a time, backwards from a position. Cost: one range of
+ * Condition that selects the events of one type that a scope may read, from a time up to a position. Cost: one range of
  * `events_of`.
  */
 const readable = `o.scope_type = ? AND o.scope_id = ? AND o.resource_type = ?
@@ -43,17 +43,17 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, listedAt, lock, loc
     lockEndedOf: text(`SELECT id FROM deliveries WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}
       ORDER BY id ${lock}`),
     /**
-     * Of the deliveries of some events, locks those that an ending covers. Skips those that others have locked. Cost:
+     * Locks the deliveries of some events that a cancellation covers. Skips deliveries that others have locked. Cost:
      * one search by id per row.
      */
     endedOf: text(`SELECT id FROM queue WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}
         AND id <= (SELECT e.last_id FROM endings AS e WHERE e.integration_id = queue.integration_id)
       ORDER BY id ${lockFree}`),
-    /** Selects from given events those with an active delivery. Cost: one search by id per row. */
+    /** Selects the given events that have an active delivery. Cost: one search by id per row. */
     withActive: text(`SELECT DISTINCT event_id FROM queue WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}`),
     /**
-     * Selects from given events those with an active delivery, or with an ended one that is not locked. Uses one
-     * statement, because two could miss a delivery that moves between the tables. Cost: one search by id per row.
+     * Selects the given events that have an active delivery, or an ended one that is not locked. Uses one statement,
+     * because two could miss a delivery that moves between the tables. Cost: one search by id per row.
      */
     withUnkept: text(`SELECT event_id FROM queue WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}
       UNION SELECT event_id FROM deliveries

@@ -67,8 +67,8 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: D
   ORDER BY g.created_at LIMIT ?`),
 
   /**
-   * Revokes the grants of a user to a client, or to all clients if the client is null. Returns whether each grant has a
-   * refresh token. Cost: a range of the index on users and times, then one search by key per grant.
+   * Revokes the grants of a user to a client, or to all clients if the client is null. Returns for each grant whether
+   * it has a refresh token. Cost: a range of the index on users and times, then one search by key per grant.
    */
   revokeGrantsOf: text(`UPDATE grants SET revoked_at = ?
   WHERE ${isOneOfKept(

@@ -20,11 +20,14 @@ export class Cancellations extends Context.Service<
      * Cancels the active deliveries of an integration, like core's `Transitions.cancel`. Runs in the caller's transaction.
      */
     readonly begin: (id: IntegrationId, reason: DeliveryReason) => Answer<void>
-    /** Moves the rows of an integration's ending in separate transactions. Skips rows that others have locked. */
+    /** Moves the rows of an integration's cancellation in separate transactions. Skips rows that others have locked. */
     readonly prepare: (id: IntegrationId) => Answer<void>
     /** Moves the remaining rows in the caller's transaction, which must have locked the integration. */
     readonly finish: (id: IntegrationId) => Answer<void>
-    /** Moves the rows of all endings in the background. Called after an ending has begun, and with each heartbeat. */
+    /**
+     * Moves the rows of all cancellations in the background. Called after a cancellation has begun, and with each
+     * heartbeat.
+     */
     readonly resume: Effect.Effect<void>
   }
 >()("@doorhook/sql/Endings") {}

@@ -1,6 +1,6 @@
 /**
- * Explains rows that are unreadable or missing because another program has changed them, and limits how often each row
- * is logged.
+ * Explains why a row that another program has changed is unreadable or missing, and limits how often each row is
+ * logged.
  */
 import { RecentMap, rootMessage } from "@doorhook/core"
 import { adviceOn } from "../StoreFailure.ts"

@@ -26,7 +26,7 @@ type Stored = Readonly<Record<keyof typeof Row.fields, unknown>>
 const columns = ["id", "name", "redirect_uris", "secrets", "created_at"] as const
 const isSame = (a: Stored, b: Stored): boolean => columns.every((column) => a[column] === b[column])
 
-/** Cost: one search by id, or a scan of the small table. */
+/** Statements on clients. Each one searches by id or reads the whole table, which is small. */
 const clientStatements = ({ text }: Dialect) => ({
   /** Returns the id if it was free. */
   insert: text(
@@ -35,14 +35,14 @@ const clientStatements = ({ text }: Dialect) => ({
   byId: text(`SELECT ${columns.join(", ")} FROM clients WHERE id = ?`),
   all: text(`SELECT ${columns.join(", ")} FROM clients ORDER BY id`),
   /**
-   * Returns the id if the client still has the expected secrets. Compares their JSON text, because the encoding is
-   * deterministic.
+   * Returns the id if the client still has the expected secrets. Compares the secrets as JSON text, which works because
+   * the encoding is deterministic.
    */
   replaceSecrets: text(`UPDATE clients SET secrets = ? WHERE id = ? AND secrets = ? RETURNING id`),
   remove: text(`DELETE FROM clients WHERE id = ? RETURNING id`)
 })
 
-/** Maximum number of cached clients. Each request reads one. */
+/** Maximum number of cached clients. Each request reads a client. */
 const maxRemembered = 1_000
 
 const none = Effect.succeed(null)

@@ -85,7 +85,7 @@ const make = Effect.fnUntraced(function* (
     if (bindings === null && isTimeToTell(fault, yield* Clock.currentTimeMillis)) {
       yield* Effect.logError(
         "Events of an integration whose bindings can't be read are stored as skipped. " +
-          `After repairing its row, recover it since this time. ${explain(fault)}`
+          `After you repair its row, recover its deliveries since the time of this message. ${explain(fault)}`
       )
     }
     const status = row.status === "disabled" ? "disabled" : "enabled"

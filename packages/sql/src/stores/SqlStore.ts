@@ -55,14 +55,14 @@ const checkSecrets = Effect.fnUntraced(function* (dialect: Dialect, secrets: Sec
 
 export const layer = <A, R>(options: {
   readonly dialect: Dialect
-  /** The name of the database in errors. */
+  /** Name of the database for error messages. */
   readonly database: string
   readonly encryptionKey: Redacted.Redacted<string> | undefined
-  /** The database's own delivery store, and the services that change integrations. */
+  /** This database's implementation of the delivery store and of the services for changing integrations. */
   readonly deliveries: (
     reader: IntegrationReader
   ) => Layer.Layer<DeliveryStore | Cancellations | IntegrationLocks | A, DatabaseUnusable, R>
-  /** The database's own changes of tokens. */
+  /** This database's implementation of token changes. */
   readonly tokenWrites: Layer.Layer<TokenWrites, never, R>
   /** How long cached integrations of a scope may be used, in milliseconds; 0 to disable the cache. */
   readonly matchesFor?: number

@@ -64,8 +64,8 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
         row === undefined ? none : decodeRefreshToken(row)
       ).pipe(failAs("TokenStore.findRefreshToken")),
 
-    // Revocations run in a transaction even if they are one statement. A repeated revocation changes nothing, and only
-    // a transaction waits for the earlier commit to be on disk in that case.
+    // Revocations run in a transaction even if they are one statement. A repeated revocation changes nothing, but must
+    // not return before the first one is on disk. A transaction without changes waits for that, a statement does not.
     revokeGrant: Effect.fnUntraced(
       function* (id, now) {
         yield* sql.unsafe(statements.revokeGrant, [now, id])

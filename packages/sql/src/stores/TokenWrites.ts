@@ -1,5 +1,5 @@
 /**
- * Token changes that requests wait for. Each database implements them with little overhead.
+ * The most frequent token changes. Each database has its own optimized implementation.
  */
 import type { TokenStore } from "@doorhook/core"
 import { Context } from "effect"

@@ -1,6 +1,6 @@
 /**
  * An integration with a dead receiver and a backlog too large to be cancelled in one statement. The integration can be
- * disabled and deleted immediately without delaying others, and any process can move the rows.
+ * disabled and deleted immediately without delaying others. Any process can move the cancelled rows out of the queue.
  */
 import type { Integration } from "@doorhook/core"
 import { DeliveryStore, deliveryStates, IntegrationStore } from "@doorhook/core"
@@ -61,7 +61,7 @@ await describeOnPostgres("backlogs", (server) => {
         assert.isTrue(yield* integrations.remove((yield* integrations.find(dead.id)) ?? dead))
         assert.isAbove(yield* rowsOf(server, name, "queue"), many - 1)
       }).pipe(
-        // With a batch size of 0, rows are moved only by calls that need it, never in the background.
+        // With a batch size of 0, cancelled rows are never moved in the background, only by calls that depend on it.
         Effect.provide(onStore(server.url(name), 1_000).pipe(Layer.provide(Layer.succeed(CancellationBatch, 0))))
       )
     })

@@ -375,7 +375,7 @@ await describeOnPostgres("concurrency", (server) => {
                 const { changed, hasDueDeliveries, ids } = yield* settling(start)
                 assert.deepEqual(ids, [one.id, other.id, sound.id])
                 // No open transaction publishes to `one`, so it is disabled immediately. The open transaction publishes
-                // to `other`, so the delivery to `other` will be retried.
+                // to `other`, so doorhook can't disable it yet and retries the delivery.
                 assert.deepEqual([changed, hasDueDeliveries], [[one.id], true])
                 yield* publishTo(1)
                 yield* enqueue(...records(2, 2, sound)).pipe(Effect.provide(onStore(url)))
@@ -427,7 +427,7 @@ await describeOnPostgres("concurrency", (server) => {
               const failed = settle(start, ...claimed.map((each) => StoreFixtures.retryAt(each, start + 5_000)))
               assert.strictEqual((yield* Effect.provide(failed, onStore(url))).size, 1)
               // The failure was recorded after the host's snapshot was taken. Publishing again does not conflict with
-              // it.
+              // that change.
               yield* publish
               const changing = yield* disable.pipe(Effect.provide(onStore(url)), Effect.forkDetach)
               while ((yield* waits).length === 0) yield* Effect.yieldNow
@@ -506,7 +506,7 @@ await describeOnPostgres("concurrency", (server) => {
           Effect.exit
         )
         assert.strictEqual(broken._tag, "Failure")
-        // A retry may get another broken connection, at most once per connection in the pool.
+        // A retry may get another broken connection, until the pool has replaced all of them.
         const patiently = Effect.retry({ times: 10 })
         const { events, states } = yield* patiently(store.summary(start))
         assert.deepEqual([events, states.pending, states.delivered], [10, 10, 0])

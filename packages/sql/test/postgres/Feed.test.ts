@@ -79,7 +79,7 @@ await describeOnPostgres("feeds", (server) => {
           yield* publish(3, integration)
           const slower = yield* keptOpen(Effect.andThen(publish(4, integration), publish(5, integration)))
           yield* publish(6, integration)
-          // Delivery 3 is held back until delivery 2 is committed. The read does not wait.
+          // The feed holds back delivery 3 until delivery 2 is committed. The read returns without waiting.
           assert.deepEqual(yield* readOn(integration, cursor), [])
           yield* slow.commit
           assert.deepEqual(yield* readOn(integration, cursor), [2, 3])

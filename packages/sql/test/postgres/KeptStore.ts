@@ -1,6 +1,6 @@
 /**
  * A store that all tests of a file share. It is emptied for each test and stays open, because connecting and planning
- * take longer than most tests.
+ * statements take longer than most tests.
  */
 import { PostgresStore } from "@doorhook/sql/postgres"
 import type { TestServer } from "@doorhook/testkit/postgres/TestServer"

@@ -79,7 +79,8 @@ await describeOnPostgres("lost answers", (server) => {
         assert.strictEqual(claimed.outcome, "unknown")
         yield* proxy.loseAnswerTo(null)
         assert.strictEqual((yield* store.summary(StoreFixtures.start)).states.delivering, 2)
-        // The worker never got its leases, so its heartbeats don't list them, and they are released.
+        // The answer with the leases was lost. The worker's heartbeats don't list these leases, so the store releases
+        // them.
         const { start, worker } = StoreFixtures
         const holding = (before: number) =>
           store.heartbeat({ worker, now: start, until: start + 1, holds: { ids: [], before } })

@@ -13,14 +13,14 @@ import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/Test
 
 const { building } = StoreFixtures
 
-/** Reverts the migration to numbered access tokens. */
+/** Reverts the migration that gave access tokens numbers. */
 const hashedTokens = `DROP FUNCTION refresh_access;
   DROP INDEX access_tokens_by_grant, access_tokens_without_number;
   ALTER TABLE access_tokens DROP COLUMN seq, DROP COLUMN has_number, DROP COLUMN scope, ADD PRIMARY KEY (hash);
   CREATE INDEX access_tokens_by_expiry ON access_tokens (expires_at);
   CREATE INDEX access_tokens_by_age ON access_tokens (grant_id, created_at);`
 
-/** Also reverts the migration to leases by worker. */
+/** Also reverts the migration that replaced lease tokens with the worker's name. */
 const tokenLeases = `${hashedTokens}
   ALTER TABLE integrations DROP COLUMN failing_attempts, DROP COLUMN failing_retry_after;
   DROP INDEX queue_due, deliveries_leased;
@@ -197,7 +197,7 @@ await describeOnPostgres("opening a database", (server) => {
         events.map(({ created_at }) => created_at),
         [99, 98, 97]
       )
-      // Writes like a process of the previous version, because one may still be running.
+      // Writes like a process of the previous version, because such a process may still be running.
       const dated = yield* Effect.promise(() =>
         server.administer(
           `INSERT INTO doorhook.events_of (event_seq, scope_type, scope_id, resource_type)
@@ -216,7 +216,7 @@ await describeOnPostgres("opening a database", (server) => {
       const name = yield* newDatabase(server)
       yield* Effect.gen(function* () {
         const store = yield* DeliveryStore
-        // Writes like processes up to version 5, whose list entries have the server's time.
+        // Writes like a process that knows only migrations 1 to 5. Its list entries get the time of the database server.
         yield* Effect.promise(() =>
           server.administer(
             `SET search_path = doorhook;

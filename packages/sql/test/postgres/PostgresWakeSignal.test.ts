@@ -18,8 +18,8 @@ await describeOnPostgres("wake signals", (server) => {
     const database = PostgresDatabase.layer({ url: Redacted.make(url) })
     const services = yield* Layer.build(Layer.fresh(PostgresWakeSignal.layer.pipe(Layer.provideMerge(database))))
     const wake = Context.get(services, WakeSignal)
-    // The first signal means that the process is listening. Changes are null at first, because earlier ones are
-    // unknown.
+    // The first signal means that the process is listening. `changes` is null at first, because changes before that
+    // signal are unknown.
     yield* wake.wait
     assert.isNull(yield* wake.changes)
     return { wake, sql: Context.get(services, SqlClient.SqlClient) }
@@ -122,7 +122,7 @@ await describeOnPostgres("wake signals", (server) => {
         const integrations = yield* IntegrationStore
         const [one, two, three] = [yield* createIntegration(), yield* createIntegration(), yield* createIntegration()]
         const heard = yield* Effect.forkChild(wake.changes)
-        // Failed deliveries, updates of an old version and rollbacks are not reported as changes.
+        // Failed deliveries, refused updates and rollbacks are not reported as changes.
         yield* enqueue(...records(1, 1, one))
         yield* settle(start, StoreFixtures.retryAt(yield* claimOne(start), start + 1))
         assert.isFalse(yield* integrations.update({ ...one, version: 9 }, 8))

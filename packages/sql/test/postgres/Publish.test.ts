@@ -318,7 +318,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
       assert.match(own, form)
       const ids = yield* query(client, "SELECT doorhook.make_event_id(n) AS id FROM generate_series(1, 1000) AS n")
       for (const each of [published, ...ids]) assert.match(each?.id ?? "", form)
-      // Every character occurs at every position, so no fixed digit of a UUID is left.
+      // Every character occurs at each of these positions, so no fixed digit of a UUID is left.
       for (let place = 13; place < 33; place++) {
         assert.strictEqual(new Set(ids.map((each) => each.id[place])).size, 32)
       }

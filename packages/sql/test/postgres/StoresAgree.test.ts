@@ -13,7 +13,7 @@ import { keptStore } from "./KeptStore.ts"
 
 await describeOnPostgres("PostgreSQL agrees with memory", (server) => {
   const store = keptStore(server)
-  // In this store, rows of cancelled deliveries are moved only by calls that need it.
+  // This store never moves rows of cancelled deliveries in the background, only in calls that depend on it.
   const unmoved = keptStore(server, { provide: Layer.succeed(CancellationBatch, 0) })
 
   it("on every sequence of calls", async () => {

@@ -9,7 +9,8 @@ const main = document.querySelector("main")
 const kept = new Set(["open", "checked"])
 
 /**
- * Changes a node to equal another one. Only the differences are changed, so focus, selection and open parts are kept.
+ * Changes a node in place until it equals another node. Touches only the differences, so focus, selection and open
+ * parts are kept.
  * @param {Node} old
  * @param {Node} now
  */
@@ -44,7 +45,7 @@ const become = (old, now) => {
 }
 
 /**
- * Whether a node can be changed to another one.
+ * Whether `become` can change one node into the other.
  * @param {Node | undefined} old
  * @param {Node} now
  */
@@ -112,7 +113,7 @@ document.addEventListener("change", ({ target }) => {
 })
 
 /**
- * Copies the text that a button refers to. Browsers allow copying only over https; otherwise this selects the text.
+ * Copies the text of an element. If the browser refuses, as it does without https, selects the text instead.
  * @param {Element} button
  * @param {HTMLElement} source
  */

@@ -127,7 +127,7 @@ export const deSentences: Readonly<Record<SentenceKey, string>> = {
   error_integration_deleted: "Die Integration wurde gelöscht.",
   error_not_disabled: "So versuchen lässt sich nur eine Integration, die doorhook ausgeschaltet hat.",
   error_nothing_to_send:
-    "Die Integration hat keine Zustellung mehr, die nicht bestätigt wurde; es gibt also nichts zu versuchen. Was beim Ausschalten unterwegs war, lässt sich versuchen, sobald sein Ergebnis gespeichert ist. Sonst schalten Sie sie ein.",
+    "Die Integration hat keine Zustellung mehr, die nicht bestätigt wurde; es gibt also nichts zu versuchen. Eine Zustellung, die beim Ausschalten gerade gesendet wurde, lässt sich versuchen, sobald ihr Ergebnis gespeichert ist. Sonst schalten Sie sie ein.",
   error_key_reused: "Dieses Formular wurde schon mit anderem Inhalt gesendet. Laden Sie es neu.",
   error_key_in_use: "Dieses Formular wird gerade schon bearbeitet. Versuchen Sie es gleich noch einmal.",
   error_client_exists: "Einen Client {id} gibt es schon. Wählen Sie eine andere Id, oder lassen Sie sie leer.",

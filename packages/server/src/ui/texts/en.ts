@@ -1,6 +1,6 @@
 /**
- * All page texts in English, including core's sentences. Placeholders are in braces. Keys in `_one` and `_other` are
- * singular and plural.
+ * All page texts in English, including core's sentences. Placeholders are in braces. Keys that end in `_one` and
+ * `_other` are the singular and the plural of a text.
  */
 import { sentences } from "@doorhook/core"
 
@@ -211,7 +211,7 @@ export const en = {
   select_all: "Select all on this page",
   select_delivery: "Select {id}",
   resend_selected: "Send selected again",
-  resend_selected_hint: "Each is sent immediately, as its next attempt. Up to {n} at a time.",
+  resend_selected_hint: "Sends each selected delivery immediately, as its next attempt. Up to {n} at a time.",
   none_selected: "No delivery was selected. Tick the boxes of the deliveries to send again.",
   no_deliveries: "No deliveries found.",
   searched_to: "The search went back to {time}. Older deliveries may also match.",
@@ -250,7 +250,7 @@ export const en = {
   header_signature_ed25519:
     "Computed for each attempt from the id, timestamp and body, with the service's Ed25519 key. Not stored.",
   header_signature_both:
-    "Computed for each attempt from the id, timestamp and body: one with the integration's secret, one with the service's Ed25519 key. Not stored.",
+    "Two signatures, computed for each attempt from the id, timestamp and body: one with the integration's secret, one with the service's Ed25519 key. Not stored.",
   body: "Body",
 
   // Integrations

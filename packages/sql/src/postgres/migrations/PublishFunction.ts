@@ -12,7 +12,8 @@
  *
  * The function runs with the rights of doorhook's own user. A host's user needs only `USAGE` on the schema and
  * `EXECUTE` on the function, and never sees signing secrets. The function follows the rules of core: `PublishRequest`
- * for valid events, `Matching` for recipients, `Transitions.enqueue` for new deliveries. Tests compare them.
+ * for valid events, `Matching` for recipients, `Transitions.enqueue` for new deliveries. Tests compare the function
+ * with core.
  */
 import type { ResourceTypeTable } from "@doorhook/core"
 import { Effect } from "effect"

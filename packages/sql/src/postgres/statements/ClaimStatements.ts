@@ -6,7 +6,7 @@
  * the first due entries of the chosen integrations. The cost of both does not depend on the size of the backlog.
  */
 
-/** The first due time per lane and integration, for integrations with waiting deliveries and no ending. */
+/** The first due time per lane and integration, for integrations with waiting deliveries and no cancellation. */
 const heads = `WITH RECURSIVE groups (lane, integration_id) AS (
     SELECT l.lane, (
       SELECT d.integration_id FROM queue AS d
@@ -43,8 +43,8 @@ const columns =
 
 /**
  * Locks the first due deliveries of integrations in a lane, up to a given number per integration. Skips deliveries that
- * another transaction has locked, and integrations whose ending began after the heads were read. Cost: one index search
- * per integration.
+ * another transaction has locked, and integrations whose cancellation began after the heads were read. Cost: one index
+ * search per integration.
  */
 export const firstDue = `SELECT d.*
   FROM unnest($1::bigint[]) AS wanted (integration_id) CROSS JOIN LATERAL (
@@ -56,7 +56,7 @@ export const firstDue = `SELECT d.*
   WHERE NOT EXISTS (SELECT 1 FROM endings AS e WHERE e.integration_id = wanted.integration_id)`
 
 /**
- * Locks an integration's oldest retries that are not due yet. Skips those that another transaction has locked. Cost:
+ * Locks an integration's oldest retries that are not due yet. Skips retries that another transaction has locked. Cost:
  * one range of `queue_by_integration`.
  */
 export const earlyRetries = `SELECT ${columns} FROM queue AS due

@@ -1,6 +1,6 @@
 /**
  * Statements that store and change deliveries. Rows are passed as one array per column, so a statement's text does not
- * depend on the number of rows. Rows are always locked in order of id, and those of `queue` before those of `deliveries`.
+ * depend on the number of rows. Statements lock rows in order of id, and rows of `queue` before rows of `deliveries`.
  */
 import { Transitions } from "@doorhook/core"
 import { announceLastId } from "../FeedWatermark.ts"
@@ -15,8 +15,8 @@ const queuedNames = `${identity}, state, attempts, early, lane, due_at, worker, 
 
 /**
  * Locks the memberships of workers to which deliveries are leased. A heartbeat that ends such a membership therefore
- * runs before or after this transaction, and releases all of its leases or none. A worker without a membership gets one
- * that has already lapsed, so the next heartbeat releases its leases.
+ * runs before or after this transaction, and releases all leases of this transaction or none. A worker without a
+ * membership gets one that has already lapsed, so the next heartbeat releases its leases.
  */
 const keepMembers = (workers: string, from: string) => `member AS MATERIALIZED (
     SELECT m.worker FROM unnest(${workers}) AS w (worker)
@@ -193,7 +193,7 @@ export const release = `WITH held AS MATERIALIZED (
   )
   SELECT id FROM released UNION ALL SELECT id FROM forgotten`
 
-/** Selects from given deliveries those that are leased to a worker or were cancelled under its lease. */
+/** Selects the given deliveries that are leased to a worker or were cancelled under its lease. */
 export const leasedAmong = `SELECT id FROM queue WHERE id = ANY($2) AND worker = $1
   UNION ALL SELECT id FROM deliveries WHERE id = ANY($2) AND worker = $1`
 
@@ -258,8 +258,8 @@ export const lockOwn = `INSERT INTO members (worker, until) VALUES ($1, 0)
 export const lockAlone = `SELECT worker FROM members WHERE worker = $1 FOR UPDATE`
 
 /**
- * Locks the lapsed memberships of other workers. Skips those that another transaction has locked; a later heartbeat
- * ends them.
+ * Locks the lapsed memberships of other workers. Skips memberships that another transaction has locked; a later
+ * heartbeat ends them.
  */
 export const lapsed = `SELECT worker FROM members WHERE until <= $1 AND worker <> $2 FOR UPDATE SKIP LOCKED`
 
@@ -310,8 +310,9 @@ const subject = `id, scope_type, scope_id, status, disabled_reason, failing_sinc
     failing_retry_after`
 
 /**
- * Reads the columns of integrations that settlements need. Locks those that may be affected ($2, and all that are
- * failing or disabled) if they are free, without excluding publications. Returns whether each is locked.
+ * Reads the columns of integrations that settlements need. Of these, locks the integrations that may be affected ($2,
+ * and all that are failing or disabled) if they are free, without excluding publications. Returns whether each is
+ * locked.
  */
 export const lockSubjects = `WITH locked AS MATERIALIZED (
     SELECT ${subject} FROM integrations
@@ -322,7 +323,7 @@ export const lockSubjects = `WITH locked AS MATERIALIZED (
   UNION ALL
   SELECT ${subject}, false FROM integrations WHERE id = ANY($1) AND id <> ALL (ARRAY(SELECT id FROM locked))`
 
-/** Locks integrations for change and returns them. Skips those to which a transaction is publishing. */
+/** Locks integrations for change and returns them. Skips integrations to which a transaction is publishing. */
 export const lockFreeForChange = `SELECT id FROM integrations WHERE id = ANY($1) ORDER BY id FOR UPDATE SKIP LOCKED`
 
 /** Must match the condition of the partial indexes literally, or PostgreSQL does not use them. */
@@ -340,7 +341,7 @@ export const newestUnacknowledged = `SELECT max(id) AS id FROM (${Transitions.un
   )
   .join(" UNION ALL ")}) AS newest`
 
-/** Locks active deliveries ($1). Returns the rows of those in $2, and whether an ending covers them. */
+/** Locks active deliveries ($1). Returns the rows of the deliveries in $2, and whether a cancellation covers them. */
 export const queuedStandings = `WITH locked AS MATERIALIZED (
     SELECT ${identity}, state, NULL::text AS reason, attempts, early, lane, due_at, worker, resend,
       coalesce(id <= ${lastOf("queue.integration_id")}, false) AS ending

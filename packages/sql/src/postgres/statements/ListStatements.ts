@@ -9,7 +9,7 @@ import { isUnacknowledged } from "./DeliveryStatements.ts"
 const ended = `SELECT id, event_id, integration_id, state, reason, attempts, NULL::bigint AS next_attempt_at, created_at
   FROM deliveries AS d`
 
-/** Selects from `queue`. Deliveries that an ending (`e`) covers are shown as cancelled. */
+/** Selects from `queue`. Shows deliveries that a cancellation (`e`) covers as cancelled. */
 const queued = `SELECT d.id, d.event_id, d.integration_id,
     CASE WHEN e.reason IS NULL THEN d.state ELSE 'cancelled' END AS state, e.reason, d.attempts,
     CASE WHEN e.reason IS NULL AND d.worker IS NULL THEN least(d.due_at, ${latest}) END AS next_attempt_at, d.created_at
@@ -37,9 +37,10 @@ export const typesById = `SELECT id, resource_type FROM events WHERE id = ANY($1
 const isActive = (state: DeliveryState): boolean => activeStates.some((active) => active === state)
 
 /**
- * Lists the deliveries that a filter selects, by id ascending or descending. Deliveries that an ending covers are
- * listed as cancelled. Only these are sorted (the first ones of each ending and state); all others are read in index
- * order. States are literals in the text, because otherwise PostgreSQL does not use the partial indexes.
+ * Lists the deliveries that a filter selects, by id ascending or descending. Lists deliveries that a cancellation
+ * covers as cancelled. PostgreSQL sorts only these deliveries (the first of each cancellation and state), and reads all
+ * others in index order. States are literals in the text, because otherwise PostgreSQL does not use the partial
+ * indexes.
  */
 export const list = (
   filter: DeliveryFilter
@@ -87,7 +88,7 @@ export const list = (
       ORDER BY d.${by} LIMIT ${most})`
   }
   const endedOnes = (state: DeliveryState | undefined): string => {
-    // Redundant, but PostgreSQL does not use the partial indexes without it.
+    // This condition is redundant, but PostgreSQL does not use the partial indexes without it.
     const again = state === undefined || state === "delivered" ? "" : ` AND ${isUnacknowledged}`
     return first(ended, condition + stateIs(state) + again)
   }

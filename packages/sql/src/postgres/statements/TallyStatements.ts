@@ -31,7 +31,7 @@ export const countsOf = (changes: ReadonlyMap<TallyName, number>): ReadonlyArray
   tallyNames.map((name) => changes.get(name) ?? 0)
 
 /**
- * Number of deliveries that an ending covers but that have not been moved yet, by the state in which they are still
+ * Number of deliveries that cancellations cover but that have not been moved yet, by the state in which they are still
  * counted.
  */
 export const ofCancellations = `SELECT q.state, q.count
@@ -46,7 +46,7 @@ const cancelledOf = (name: TallyName): string => {
 
 /**
  * Returns all counts in one statement, so that a delivery moved at the same time is counted exactly once. Cost: the
- * rows since the last compaction, and one index range per ending.
+ * rows since the last compaction, and one index range per cancellation.
  */
 export const deliveryCounts = `SELECT ${sums} FROM (
     SELECT ${columns} FROM tallies
