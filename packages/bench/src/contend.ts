@@ -1,6 +1,6 @@
 /**
- * Runs one round of one contender in this process. Usage: `contend.ts TASK`, with the task as JSON. Prints the result
- * as JSON.
+ * Runs one round of one contender (doorhook, or a queue that it is compared with) in this process. Usage:
+ * `contend.ts TASK`, with the task as JSON. Prints the result as JSON.
  *
  * Each round has a separate process, so that no contender inherits another's memory or compiled code.
  */

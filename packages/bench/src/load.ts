@@ -2,8 +2,8 @@
  * Sends requests over keep-alive connections for some seconds. Usage: `load.ts`, with the task as JSON on standard
  * input. Prints the result as JSON.
  *
- * Writes raw requests and splits responses by their lengths, without an HTTP client. It shares the cores with the
- * measured server, so its own work must be small.
+ * Writes raw requests and splits responses by their lengths, without an HTTP client. This process and the measured
+ * server share the cores, so this process must use little processor time.
  */
 import { once } from "node:events"
 import { connect } from "node:net"
@@ -30,7 +30,7 @@ const noteEnd = (): void => {
   if (Number.isNaN(cpu.ended)) cpu.ended = readCpu()
 }
 
-/** Returns where the first response in a text ends, or 0 if it is incomplete. */
+/** Returns where the first response in a text ends, or 0 if the response is incomplete. */
 const endOfAnswer = (received: string): number => {
   const headEnd = received.indexOf("\r\n\r\n")
   if (headEnd < 0) return 0

@@ -1,12 +1,13 @@
 /**
- * `npm run bench` and `--help` list the benchmarks; `npm run bench -- NAME` runs one and ends its output with results as
- * JSON.
+ * `npm run bench` and `--help` list the benchmarks; `npm run bench -- NAME` runs one and ends its output with results
+ * as JSON.
  *
  * - `--all` runs all benchmarks.
- * - `--write` stores the results and regenerates `docs/measurements.md`. Alone, it only regenerates the page.
- * - `--quick` uses small sizes, to check that they run.
+ * - `--write` stores the results and regenerates `docs/measurements.md`. As the only argument, it only regenerates the
+ *   page.
+ * - `--quick` uses small sizes, to check that the benchmarks run.
  * - `--rounds N` sets the number of rounds, `--rows N` the initial rows of `growth`.
- * - `--profile` shows where the engine spends its time, instead of comparing it.
+ * - `--profile` shows where the engine spends its time, instead of comparing it with a peer.
  */
 import type { Benchmark } from "./harness/Benchmark.ts"
 import { benchmarkNames, loadBenchmark } from "./harness/Catalog.ts"

@@ -118,8 +118,8 @@ const describeMachine: Effect.Effect<string> = Effect.map(postgresVersion, (post
 )
 
 /**
- * Runs some benchmarks. With `write`, stores their results, keeps those of other benchmarks, and writes the page.
- * Returns the exit code.
+ * Runs some benchmarks. With `write`, stores their results and generates the page. The stored results of other
+ * benchmarks remain. Returns the exit code.
  */
 export const measure = async (
   names: ReadonlyArray<string>,

@@ -14,7 +14,7 @@ const bench = async (...args: ReadonlyArray<string>) => {
   return stdout
 }
 
-// Concurrent, because they mostly wait, and the measured values are not checked.
+// The tests run concurrently, because they mostly wait and don't check the measured values.
 describe.concurrent("npm run bench", () => {
   it("lists every benchmark in one line with its goals", async () => {
     const listed = await bench()

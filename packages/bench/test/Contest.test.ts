@@ -46,7 +46,7 @@ describe("a contest", () => {
     })
   )
 
-  it.effect("fails when ours does", () =>
+  it.effect("fails when one of our contenders fails", () =>
     Effect.gen(function* () {
       assert.isTrue(Exit.isFailure(yield* Effect.exit(play("ours", 2))))
     })

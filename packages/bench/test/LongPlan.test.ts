@@ -14,7 +14,7 @@ interface Heap {
 }
 
 describe("plans", () => {
-  it.live("of fifteen days of a hundred buildings take no more memory than of five", () =>
+  it.live("of a hundred buildings take no more memory for fifteen days than for five", () =>
     Effect.gen(function* () {
       const { events, used } = yield* runProgram<Heap>("the long plan", program, ["15"])
       assert.isAbove(events, 100_000)

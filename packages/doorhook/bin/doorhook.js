@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Starts the command: from dist when the package is installed, from the sources in a checkout. The sources need a
-// Node.js that strips types. If the caller's version is too old, the checkout's own copy runs them.
+// Node.js version that strips types. If the caller's version is too old, the copy of Node.js in the checkout runs the
+// sources.
 import { spawn } from "node:child_process"
 import nodeModule, { createRequire } from "node:module"
 import { sep } from "node:path"
@@ -15,9 +16,9 @@ const youngGeneration = "--max-semi-space-size=16"
 // used while it arrived would otherwise stay allocated for long.
 const oldGeneration = "--heap-growing-percent=100"
 
-// Node.js uses four threads for files and name lookups unless this is set before the first use. At most half of them
-// look up names, so two dead name servers would block all other lookups. Set here because modules read it when they
-// load.
+// Node.js uses four threads for files and name lookups unless this variable is set before the first use. At most half
+// of the threads look up names, so two dead name servers would block all other lookups. The variable is set here,
+// because modules read it when they load.
 process.env["UV_THREADPOOL_SIZE"] ??= "64"
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number)
@@ -46,8 +47,8 @@ if (isInstalled && (major < 22 || (major === 22 && minor < 19))) {
   if (typeof process.execve === "function" && process.platform !== "win32") {
     process.execve(node, [node, ...args], env)
   }
-  // This process can't replace itself on this platform, so a child process runs the command. The child gets this
-  // process's signals, and ends when the pipe between them closes.
+  // This process can't replace itself on this platform, so a child process runs the command. This process passes its
+  // signals to the child, and the child ends when the pipe between the two processes closes.
   const child = spawn(node, args, {
     stdio: ["inherit", "inherit", "inherit", "pipe"],
     env: { ...env, DOORHOOK_LIFELINE: "3" }

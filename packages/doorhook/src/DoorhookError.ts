@@ -26,7 +26,7 @@ export const facadeCodes: Readonly<Record<string, { readonly status: number; rea
   },
   too_busy: { status: 503, meaning: "too many passwords are waiting to be checked" },
   directory_error: { status: 503, meaning: "the directory failed or did not answer in time" },
-  store_error: { status: 503, meaning: "the database did not carry out the call" },
+  store_error: { status: 503, meaning: "the database did not carry out the call, or its answer was lost" },
   store_lost: {
     status: 503,
     meaning:

@@ -31,7 +31,7 @@ const decodeWritten = Schema.decodeUnknownSync(
   Schema.fromJsonString(Schema.Struct({ bytes: Schema.Int, events: Schema.Int }))
 )
 
-/** Interrupts a backup like Ctrl-C once `isReached` is true of its unfinished file. */
+/** Interrupts a backup as Ctrl-C does, once `isReached` returns true for the path of its unfinished file. */
 const interruptWhen = Effect.fnUntraced(function* (
   args: ReadonlyArray<string>,
   folder: string,
@@ -112,7 +112,8 @@ const rehearse = Effect.fnUntraced(function* (
 })
 
 /**
- * Runs the code block of `docs/backup.md` that contains `mentions`, with `words` replaced, under a permissive umask.
+ * Replaces each key of `words` by its value in the code block of `docs/backup.md` that contains `mentions`, and runs
+ * the result under a permissive umask.
  */
 const runGuide = async (
   mentions: string,

@@ -1,6 +1,6 @@
 /**
- * The operator's commands, and the settings of `doorhook serve`. These run in this process; `Service.test.ts` covers
- * starting and stopping processes.
+ * The operator's commands, and the settings of `doorhook serve`. The commands run in the test's process.
+ * `Service.test.ts` tests how processes start and stop.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -472,7 +472,7 @@ describe("a service with deliberately slow clients", () => {
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "settings.json")
-      // Each service has one short timeout; the other is too long to matter.
+      // Each service has one short timeout. Its other timeout is too long to expire during the test.
       const serveWith = Effect.fnUntraced(function* (settings: object) {
         yield* Effect.promise(() => writeFile(file, JSON.stringify(settings)))
         return yield* serveHere(["--database", "memory", "--config", file])

@@ -22,7 +22,7 @@ const authorities = join(folder, "authorities.pem")
 writeFileSync(authorities, makeAuthority().cert)
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Each setting: its environment variable, a valid text and the value it means, and an invalid text. */
+/** For each setting: its environment variable, a valid text, the value read from this text, and an invalid text. */
 const settings: {
   readonly [Name in keyof EngineConfig]-?: readonly [
     variable: string,
@@ -94,7 +94,7 @@ const wrong = Object.fromEntries(given.map(([variable, , , text]) => [variable, 
 const readFrom = (env: Readonly<Record<string, string>>) =>
   fromEnvironment.pipe(Effect.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env }))))
 
-/** Returns the settings that a message mentions together with their variables. */
+/** Returns the settings that a message names together with their variable, like `retry (DOORHOOK_RETRY)`. */
 const namedIn = (message: string) =>
   Object.entries(settings).flatMap(([name, [variable]]) => (message.includes(`${name} (${variable})`) ? [name] : []))
 
@@ -138,7 +138,7 @@ describe("the environment", () => {
         assert.notInclude(refused.stderr, "swordfish")
         for (const said of [
           "createdStatus (DOORHOOK_CREATED_STATUS): must be 200 or 201",
-          "requestsPerMinute (DOORHOOK_REQUESTS_PER_MINUTE): must be a whole number from 1, or unlimited",
+          "requestsPerMinute (DOORHOOK_REQUESTS_PER_MINUTE): must be a whole number of at least 1, or unlimited",
           'appearance (DOORHOOK_APPEARANCE): must be JSON, like {"name":"Doors"}',
           "plainJson (DOORHOOK_PLAIN_JSON): must be true or false"
         ]) {

@@ -37,7 +37,7 @@ it.live("shows the flags of `conformance run` under headings", () =>
     const flags = stdout.slice(stdout.indexOf("FLAGS\n"), stdout.indexOf("GLOBAL FLAGS"))
     const places = [
       "\n\n Target\n  --url ",
-      "\n\n What the receiver shows\n  --probe ",
+      "\n\n Probe and control\n  --probe ",
       "\n\n Hooks\n  --spawn ",
       "\n\n What is tested\n  --level ",
       "\n\n Time\n  --max-time ",

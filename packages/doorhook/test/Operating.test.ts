@@ -49,7 +49,7 @@ const publicKeysOf = (url: string) =>
     return Schema.decodeUnknownSync(WebhookKeys)(answer).data.map(({ attributes }) => attributes.public_key)
   })
 
-/** Waits until the first delivery reaches a state, and returns it. */
+/** Waits until a delivery is in a state, and returns the id of that delivery. */
 const inState = (doorhook: Doorhook, state: string) =>
   eventually(
     `a delivery is ${state}`,
@@ -120,7 +120,8 @@ describe("operators", () => {
       const folder = yield* temporaryFolder
       const database = join(folder, "doorhook.db")
       const keys = new Set<string>()
-      // The key stays the same after a restart. With `both`, requests are also signed with the integration's secret.
+      // The key stays the same after a restart. With `signing: "both"`, requests are also signed with the integration's
+      // secret.
       for (const signing of ["ed25519", "both"] as const) {
         const doorhook = yield* start({ signing, database })
         const { url } = yield* mount(doorhook)
@@ -304,8 +305,8 @@ describe("operators", () => {
           assert.deepStrictEqual([delivery?.state, delivery?.reason], ["cancelled", "integration_disabled"])
           return heard.map(({ kind }) => kind)
         }).pipe(Effect.scoped)
-      // The first warning needs an attempt in the second half of the time until disabling. A busy machine might make
-      // none, so the time is increased until one is made.
+      // The first warning needs an attempt in the second half of the time until disabling. A busy machine might make no
+      // such attempt. Therefore the test repeats with a longer time until there is one.
       let kinds: ReadonlyArray<string> = []
       for (let seconds = 1; kinds[0] !== "failing" && seconds <= 16; seconds *= 4) kinds = yield* fail(`${seconds}s`)
       assert.deepStrictEqual([kinds[0], kinds.at(-1)], ["failing", "disabled"])

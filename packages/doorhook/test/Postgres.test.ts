@@ -104,7 +104,7 @@ const answersToNul = async (url: string): Promise<Readonly<Record<string, number
 }
 
 await describeOnPostgres("doorhook on PostgreSQL", (server) => {
-  // These tests mostly wait for processes and leases.
+  // Concurrent, because these tests mostly wait for processes to start and for leases to expire.
   describe("processes", { concurrent: true }, () => {
     live(
       "a service delivers published events, and keeps them after a restart",

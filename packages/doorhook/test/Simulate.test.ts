@@ -1,5 +1,5 @@
 /**
- * The output of `simulate plan`: a service starts with its directory and delivers the plan.
+ * `simulate plan` writes a plan and a directory. A service starts with this directory and delivers the plan.
  */
 import { assert, describe } from "@effect/vitest"
 import { Effect, Schema } from "effect"

@@ -216,10 +216,10 @@ describe("clients that differ from the standards", () => {
       for (const [options, message] of [
         [{ createdStatus: 204 }, /createdStatus/],
         [{ requestsPerMinute: 0 }, /requestsPerMinute/],
-        [{ tokenRequestsPerMinute: 0 }, /^tokenRequestsPerMinute: must be a whole number from 1, or unlimited/],
+        [{ tokenRequestsPerMinute: 0 }, /^tokenRequestsPerMinute: must be a whole number of at least 1, or unlimited/],
         [{ accessTokensPerGrant: 0 }, /^accessTokensPerGrant: must be a whole number from 1, not 0$/],
         [{ accessTokensPerGrant: 1.5 }, /^accessTokensPerGrant: must be an integer, not 1\.5$/],
-        [{ integrationsPerScope: 0 }, /integrationsPerScope: must be a whole number from 1, or unlimited/],
+        [{ integrationsPerScope: 0 }, /integrationsPerScope: must be a whole number of at least 1, or unlimited/],
         [{ trustedProxies: ["everybody"] }, /^trustedProxies: "everybody" is neither a network/],
         [{ metricsFor: "everybody" }, /^metricsFor: must be "loopback" or "anyone"/],
         [{ metricsKey: "short" }, /^metricsKey: it has 5 characters and must have 32 or more/],
@@ -377,7 +377,7 @@ describe("the host's own login", () => {
     "that returns an invalid value lets nobody in",
     Effect.gen(function* () {
       for (const nonsense of ['{"id":7.5}', '"alice"', '{"login_url":""}', "{}"]) {
-        // Bypasses type checking, as plain JavaScript would.
+        // `Reflect.apply` bypasses type checking, because a host in plain JavaScript can return any value.
         const session = (): HostSession => Reflect.apply(JSON.parse, undefined, [nonsense])
         const doorhook = yield* start({ directory: { ...directory, session } })
         const target = authorizeUrl("http://localhost", client)

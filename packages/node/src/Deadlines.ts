@@ -7,7 +7,7 @@
 
 /** An object with a deadline. */
 export interface Expiring {
-  /** Length in milliseconds. */
+  /** Time from the start to the expiry, in milliseconds. */
   readonly deadline: number
   /** Expiry time by `performance.now()`. */
   readonly dueAt: number

@@ -1,11 +1,11 @@
 /**
  * A forward proxy for deliveries, used with CONNECT for both https and http.
  *
- * doorhook resolves names, checks the addresses, and asks the proxy to connect to a checked address, so that a later
- * answer of a name server can't redirect the proxy. Therefore this machine must be able to resolve names, and a proxy
- * can't filter by name. The proxy's own address is the operator's choice and is not checked.
+ * doorhook resolves names, checks the addresses, and asks the proxy to connect to a checked address. Therefore a later
+ * answer of a name server can't redirect the proxy. It also follows that this machine must be able to resolve names,
+ * and that a proxy can't filter by name. The proxy's own address is the operator's choice and is not checked.
  *
- * The proxy is at fault if it can't be reached, does not speak HTTP, or refuses its credentials (407). Any other
+ * The proxy is at fault if it can't be reached, does not answer in HTTP, or requires other credentials (407). Any other
  * unsuccessful answer counts as the receiver's failure: the proxy could not connect to the receiver, or is not allowed
  * to. If the receiver refuses the connection, some proxies hang up without an answer. A hang-up also counts as the
  * receiver's failure, until the proxy has hung up for several receivers in a row (`HangUps`).
@@ -96,7 +96,7 @@ export const isDirect = (proxy: EgressProxy, host: string, addresses: ReadonlyAr
 /** A proxy that hangs up for this many hosts in a row counts as broken. */
 const hostsInARow = 3
 
-/** Period within which a broken proxy hangs up for that many hosts, in milliseconds. */
+/** Period within which `hostsInARow` hang-ups mean that the proxy is broken, in milliseconds. */
 const rowLasts = 60_000
 
 /** How long a client counts as a user of the proxy after using it, in milliseconds. */
@@ -187,7 +187,7 @@ export const tunnel = (
       socket.destroy()
       return resume(
         status === 407
-          ? new EgressFailure({ message: `the egress proxy ${self} rejects its credentials (status 407)` })
+          ? new EgressFailure({ message: `the egress proxy ${self} requires valid credentials (status 407)` })
           : new AttemptFailure({
               outcome: "connection_refused",
               message: `the egress proxy ${self} did not connect to ${place} (status ${status})`

@@ -17,8 +17,8 @@ import { ofBlocked, ofConnecting, ofGone, ofHandshake, ofLookup } from "./Transp
 import type { TransportFailure } from "./TransportFailure.ts"
 
 /**
- * The stage of opening a connection. `queue`: the name's lookup had to wait for others. This stage lasts until the
- * addresses are known.
+ * The stage of opening a connection. `queue`: the lookup of the name had to wait for other lookups. This stage lasts
+ * until the addresses are known.
  */
 export type Stage = "queue" | "name" | "proxy" | "tunnel" | "connection" | "handshake"
 
@@ -158,7 +158,7 @@ const makeSecure = (secure: buildConnector.connector, to: buildConnector.Options
 /** The request that needs a connection. */
 export interface Purpose {
   readonly allow: AddressPolicy.AllowList
-  /** Length in milliseconds. */
+  /** Length of the request's deadline, in milliseconds. */
   readonly deadline: number
   /** The client that created the integration. */
   readonly client: string

@@ -51,7 +51,7 @@ const bracketed = (...texts: ReadonlyArray<string>): string => (texts.length ===
 /** The URL is not supported; no connection was opened. */
 export const ofUrl = (): AttemptFailure => failure("blocked_address", "the URL is not an absolute http or https URL")
 
-/** The host's address, or an address that its name resolves to, is refused. */
+/** The host is a refused address, or a name that resolves to one. */
 export const ofBlocked = (host: string, address: string): AttemptFailure => {
   const where = host === address ? address : `${host} resolves to ${address}, which`
   return failure("blocked_address", `${where} is private or reserved and not on the allow-list`)
@@ -100,7 +100,8 @@ export const ofHangUp = (self: string, place: string): AttemptFailure =>
   failure("connection_reset", `the egress proxy ${self} hung up when asked to connect to ${place}`)
 
 const ofTls = (error: unknown): AttemptFailure => {
-  // OpenSSL's messages name its source files, so its short reason is preferred. Advice that Node appends is removed.
+  // Prefers OpenSSL's short reason, because OpenSSL's messages name its source files. Removes the advice that Node
+  // appends to messages.
   const reason = textOf(error, "reason")
   const words = reason === "" ? messageOf(error).replace(/; if the root CA .*$/, "") : reason
   return failure("tls", `TLS failed: ${words}`)
@@ -152,8 +153,8 @@ const waitingFor: Readonly<Record<Blamed, string>> = {
 }
 
 /**
- * The deadline (in milliseconds) has expired. `stage` is how far opening the connection had got; null if it was already
- * open.
+ * The deadline (in milliseconds) has expired. `stage` is the stage that opening the connection had reached; null if the
+ * connection was already open.
  */
 export const ofTimeout = (deadline: number, stage: Blamed | null): TransportFailure => {
   if (stage === "proxy")

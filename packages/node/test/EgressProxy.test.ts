@@ -1,5 +1,5 @@
 /**
- * Sending through a forward proxy: what the proxy gets, what it must not see, and who is at fault for a failure.
+ * Sending through a forward proxy: what the proxy gets, what it must not get, and who is at fault for a failure.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { EgressProxy, UndiciTransport } from "@doorhook/node"
@@ -82,7 +82,7 @@ describe("EgressProxy", () => {
         assert.strictEqual(outcomeOf(result), "unavailable")
         assert.strictEqual(
           detailOf(result),
-          `the egress proxy 127.0.0.1:${proxy.port} rejects its credentials (status 407)`
+          `the egress proxy 127.0.0.1:${proxy.port} requires valid credentials (status 407)`
         )
       }
     })

@@ -304,8 +304,8 @@ describe("UndiciTransport", () => {
     const deadline = 1_000
 
     /**
-     * Posts. Blocks the event loop from the request's arrival until the receiver has acted and the deadline has
-     * expired.
+     * Posts a request. Blocks the event loop from the request's arrival until the receiver has acted and the deadline
+     * has expired.
      */
     const postAndBlock = Effect.fnUntraced(function* (conduct: Conduct) {
       const flags = new Int32Array(new SharedArrayBuffer(16))

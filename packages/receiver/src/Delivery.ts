@@ -38,7 +38,7 @@ export interface ReceivedRequest {
   readonly address: string | null
   /** Reads the body; null if it is longer than `maxBytes`. Rejects if the sender closes the connection too early. */
   readonly body: (maxBytes: number) => Promise<Uint8Array | null>
-  /** The server's own request object, `IncomingMessage` or `Request`, for custom parts. */
+  /** The server's own request object, `IncomingMessage` or `Request`, for your own `ReceiverParts`. */
   readonly source: unknown
 }
 

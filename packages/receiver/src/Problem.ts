@@ -43,7 +43,10 @@ interface RefusalDetails {
   readonly cause?: unknown
 }
 
-/** Error to throw in a part or in `record` to send a response other than 200. The delivery is not stored. */
+/**
+ * Error to throw in one of the `ReceiverParts` or in `record` to send a response other than 200. The delivery is not
+ * stored.
+ */
 export class Refusal extends Error {
   override readonly name = "Refusal"
   readonly answer: Answer

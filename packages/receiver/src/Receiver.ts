@@ -60,7 +60,7 @@ export interface ReceiverOptions<Tx> {
    * min, 10 min, 1 h.
    */
   readonly retryDelaysMs?: ReadonlyArray<number>
-  /** Number of failures of a delivery's `work` at which its problems become alerts. Default 3. */
+  /** Number of failures of a delivery's `work` from which on each failure is reported as an alert. Default 3. */
   readonly alertAfter?: number
   /** Maximum number of concurrent `work` calls in this process. Default 4. */
   readonly concurrency?: number
@@ -103,8 +103,8 @@ export interface Receiver {
    */
   readonly start: () => void
   /**
-   * Stops the receiver: responds to new deliveries with 503, starts no more work, aborts the `signal` of running work,
-   * and resolves when that work has ended. Close the database afterwards.
+   * Stops the receiver. It responds to new deliveries with 503, starts no more work, and aborts the `signal` of running
+   * work. Resolves when that work has ended. Close the database afterwards.
    */
   readonly close: () => Promise<void>
 }

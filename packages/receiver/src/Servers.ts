@@ -13,8 +13,8 @@ const consumed = (): Refusal =>
   })
 
 /**
- * Returns the bytes that a body parser left on the request: `express.raw()` in `body`, serverless platforms in
- * `rawBody`.
+ * Returns the unparsed bytes of a body that was read before. `express.raw()` stores them in `request.body`, and
+ * serverless platforms in `request.rawBody`.
  */
 const bytesLeftOn = (request: IncomingMessage): Uint8Array => {
   for (const name of ["rawBody", "body"]) {
@@ -40,7 +40,7 @@ export const nodeRequest = (request: IncomingMessage): ReceivedRequest => ({
     }
     const chunks: Array<Buffer> = []
     let length = 0
-    // The option keeps the connection open for the response.
+    // `destroyOnReturn: false` keeps the connection open for the response.
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       const bytes = Buffer.from(chunk)
       length += bytes.length

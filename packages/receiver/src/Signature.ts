@@ -1,6 +1,7 @@
 /**
- * Verifies Standard Webhooks 1.0 signatures over `id.timestamp.body`, in base64: `v1,` means HMAC-SHA-256 with the
- * secret (`whsec_`), and `v1a,` means Ed25519, verified with the sender's public key (`whpk_`).
+ * Verifies Standard Webhooks 1.0 signatures over `id.timestamp.body`, which are in base64. The prefix `v1,` means
+ * HMAC-SHA-256 with the secret (`whsec_`). The prefix `v1a,` means Ed25519, verified with the sender's public key
+ * (`whpk_`).
  */
 import { createHmac, createPublicKey, timingSafeEqual, verify } from "node:crypto"
 import { InvalidOption } from "./Problem.ts"

@@ -6,7 +6,7 @@ import type { Finished } from "./Process.ts"
 import { doorhookProgram } from "./Programs.ts"
 import { Effect } from "effect"
 
-/** Starts `doorhook` with arguments, and with as many threads for files and names as its `bin/doorhook.js` sets. */
+/** Starts `doorhook` with arguments, and with the size of the thread pool that `bin/doorhook.js` sets. */
 export const startDoorhook = (args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) =>
   startNode([doorhookProgram, ...args], { env: { UV_THREADPOOL_SIZE: "64", ...env } })
 

@@ -80,7 +80,7 @@ export const handlingReceiver = (handle: Handler): Effect.Effect<Receiver, never
     ({ die }) => Effect.promise(die)
   )
 
-/** Starts a receiver. `answer` returns the status or response for the `nth` request (from 1), or a promise of one. */
+/** Starts a receiver. `answer` returns the status or response for the `nth` request (from 1), directly or later. */
 export const startReceiver = (
   answer: (received: Received, nth: number) => number | Answer | Promise<number | Answer> = () => 200
 ): Effect.Effect<Receiver, never, Scope.Scope> =>

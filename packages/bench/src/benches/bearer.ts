@@ -1,5 +1,5 @@
 /**
- * Measures the cost of an authenticated request beyond the response itself.
+ * Measures how much more an authenticated request costs than its response alone.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -155,7 +155,7 @@ export const benchmark: Benchmark = {
   summary:
     "authenticated reads of an integration per second, against bare node:http with the same bytes and a hand-written Fastify server",
   compares:
-    "The built `doorhook serve` on SQLite serves reads of an integration: token check, permission, rate limit, read. The requests are sent as fast as possible over 32 keep-alive connections, with the tokens of 400 grants. The bare server returns the same headers and body without any lookup. The server on Fastify and `node:sqlite` is written by hand for speed: prepared statements, users and clients in maps, the same limit and the same response. The requests come from another process on the same cores. Processor time per request is that of the server's process, without PostgreSQL's. Statements are counted twice: without and with the statements that begin or end transactions.",
+    "The built `doorhook serve` on SQLite serves reads of an integration: token check, permission, rate limit, read. The requests are sent as fast as possible over 32 keep-alive connections, with the tokens of 400 grants. The bare server returns the same headers and body without any lookup. The server on Fastify and `node:sqlite` is written by hand for speed: prepared statements, users and clients in maps, the same rate limit and the same response. The requests come from another process on the same cores. Processor time per request is that of the server's process, without PostgreSQL's. Statements are counted twice: without and with the statements that begin or end transactions.",
   leavesOut: "Directories in a database, and lists of many integrations.",
   lines: {
     [name]: { ours, peer: bare, unit: "1/s", goal: { is: "at least", ratio: 0.4 } },

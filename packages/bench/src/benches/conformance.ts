@@ -83,7 +83,7 @@ export const benchmark: Benchmark = {
   name,
   summary: "duration and false failures of a level 3 run of the receiver suite against a correct receiver",
   compares:
-    "`conformance run --level 3` against the bundled correct receiver on a fresh SQLite file, with a new seed each round. The duration is compared with the allowed 45 seconds.",
+    "Each round runs `conformance run --level 3` against the bundled correct receiver, with a fresh SQLite file and a new seed. The duration is compared with the allowed 45 seconds.",
   leavesOut: "Receivers that are slow to answer or to start: runs against them take longer.",
   lines: {
     [name]: {

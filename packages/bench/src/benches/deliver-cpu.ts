@@ -20,7 +20,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
   const given = quick ? { rate: 500, seconds: 1, warmUp: 200 } : { rate: 500, seconds: 15, warmUp: 5_000 }
   const rounds = roundsOf(options, 3)
   if (!canMeasureServers)
-    return yield* Effect.die("deliver-cpu needs Linux, because it reads the times of servers from /proc")
+    return yield* Effect.die("deliver-cpu needs Linux, because it reads processor times of servers from /proc")
   const peers = yield* peersHere
   const { steady } = yield* startRounds
   if (profile) {
@@ -69,7 +69,7 @@ export const benchmark: Benchmark = {
   minutes: 8,
   summary: "processor time per delivery at a steady 500/s, against the queues in deliver-peers",
   compares:
-    "`publish` is called 500 times a second for 15 seconds, and each call returns once its event is durable. The time is the user and system time of the process that publishes and sends, and of PostgreSQL or Redis, but not of the receiver. The ratio is the peer's time divided by ours. Ours lets events wait up to 10 ms to share a transaction; the queues store each event immediately. The results include the latency from publish to acknowledgement.",
+    "`publish` is called 500 times a second for 15 seconds, and each call returns once its event is durable. The time is the user and system time of the process that publishes and sends, and of PostgreSQL or Redis, but not of the receiver. The ratio is the peer's time divided by ours. doorhook lets events wait up to 10 ms to share a transaction; the queues store each event immediately. The results include the latency from publish to acknowledgement.",
   leavesOut:
     "Publishing in batches, which is cheaper with every queue, and the kernel's own threads. Needs Linux's `/proc`.",
   lines: {

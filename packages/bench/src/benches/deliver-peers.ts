@@ -53,9 +53,9 @@ export const benchmark: Benchmark = {
   minutes: 4,
   summary: "durable deliveries per second, against BullMQ, pg-boss and graphile-worker",
   compares:
-    "20,000 events are published as fast as they are accepted. Each event is signed and posted, with durable retries. Every queue has its best batch settings (`packages/bench/src/peers`). All contenders send with undici's `dispatch` over 64 connections to the same receiver. Each round is a separate process with a warm-up. The first line compares ours on SQLite with the best queue whose accepted jobs survive a power cut.",
+    "20,000 events are published as fast as they are accepted. Each event is signed and posted, with durable retries. Every queue has its best batch settings (`packages/bench/src/peers`). All contenders send with undici's `dispatch` over 64 connections to the same receiver. Each round is a separate process with a warm-up. The first line compares doorhook on SQLite with the best queue whose accepted jobs survive a power cut.",
   leavesOut:
-    "Features that only ours has: fairness between receivers, reserved capacity for urgent events, the address guard, matching, a history of attempts. Failing receivers, several workers, and a database server on another machine.",
+    "Features that only doorhook has: fairness between receivers, reserved capacity for urgent events, the address guard, matching, a history of attempts. Failing receivers, several workers, and a database server on another machine.",
   lines: {
     [name]: { ours, peer: "deliveries/s of the best queue", unit: "1/s", goal: { is: "at least", ratio: 1.6 } },
     [`${name}/bullmq`]: {

@@ -14,7 +14,7 @@ export const benchmark: Benchmark = {
   summary:
     "deliveries per second on PostgreSQL with one worker, from publish to settled, against a bare loop of the same requests",
   compares:
-    "The same work as in `deliver-sqlite`, stored in PostgreSQL. The database server runs on the same cores and syncs each commit.",
+    "The work is the same as in `deliver-sqlite`, but stored in PostgreSQL. The database server runs on the same cores and syncs each commit.",
   leavesOut: "A network between engine and database, and more than one worker (see `scale-workers`).",
   lines: {
     "deliver-postgres": {

@@ -14,7 +14,7 @@ export const benchmark: Benchmark = {
   summary:
     "deliveries per second on a SQLite file synced at each commit, from publish to settled, against a bare loop of the same requests",
   compares:
-    "Four callers publish 20,000 events in batches of 100. Each event is sent once, and its outcome is recorded. The loop signs the same bodies and sends them with `undici.request`. Both keep 64 requests open, spread over 16 integrations, to a bare receiver in another process. Only ours stores events and deliveries before sending, matches, leases, records attempts, and calls two directory functions before each attempt.",
+    "Four callers publish 20,000 events in batches of 100. Each event is sent once, and its outcome is recorded. The loop signs the same bodies and sends them with `undici.request`. Both keep 64 requests open, spread over 16 integrations, to a bare receiver in another process. Only doorhook stores events and deliveries before sending, matches events with integrations, leases deliveries, records attempts, and calls two directory functions before each attempt.",
   leavesOut: "Publishing over HTTP, receivers that fail or are slow, other disks, and more than one sender.",
   lines: {
     "deliver-sqlite": {

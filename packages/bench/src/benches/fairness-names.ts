@@ -24,20 +24,21 @@ const building = 1
 /** The default size of Node.js's thread pool. libuv uses half of the threads to look up names. */
 const threads = 4
 
-/**
- * In milliseconds: time that a slow name takes to resolve, time after which a save stops waiting for it, and pause
- * between saves.
- */
+/** How long the lookup of a slow name takes, in milliseconds. */
 const slowness = 8_000
+
+/** How long saving an integration waits for the lookup of its name, in milliseconds. */
 const patience = 3_000
+
+/** Pause between the lookups of slow names, in milliseconds. */
 const betweenSaves = 100
 
 /** Pause between events of the healthy integration, in milliseconds. */
 const pause = 20
 
 /**
- * Measures the latencies of an integration, alone or while a client saves slow names. Each delivery looks up its host
- * name.
+ * Measures the latencies of an integration, alone or while another client looks up slow names (`isBeside`). Each
+ * delivery looks up the name of its receiver.
  */
 const latencies = Effect.fnUntraced(function* (port: number, isBeside: boolean, events: number) {
   const signal = yield* Effect.abortSignal
@@ -109,7 +110,7 @@ export const benchmark: Benchmark = {
   summary:
     "latency of a healthy integration while one client saves URLs whose names take 8 s to resolve, against its latency alone",
   compares:
-    "On SQLite, an integration receives 50 access logs a second for 20 seconds. Each delivery uses a new connection to a name that resolves in 1 ms. Latency is measured from publish to acknowledgement. One client requests ten new names a second, and each takes 8 s to resolve. Two lookups run at a time: name lookups get half of Node.js's four default threads.",
+    "On SQLite, an integration receives 50 access logs a second for 20 seconds. Each delivery uses a new connection to a name that resolves in 1 ms. Latency is measured from publish to acknowledgement. Another client looks up ten new names a second, as saving an integration does, and each lookup takes 8 s. Two lookups run at a time: name lookups get half of Node.js's four default threads.",
   leavesOut: "The system's resolver (simulated by a queue of the same size), and the requests that save integrations.",
   lines: {
     [name]: {

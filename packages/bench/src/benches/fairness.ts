@@ -1,5 +1,5 @@
 /**
- * Measures how much dead receivers delay others.
+ * Measures how much receivers that never respond delay other integrations.
  */
 import { Publisher } from "@doorhook/core"
 import { Effect } from "effect"
@@ -87,7 +87,7 @@ export const benchmark: Benchmark = {
   minutes: 3,
   summary: "latency of a healthy integration while 20 others time out, against its latency alone",
   compares:
-    "On SQLite, an integration receives 50 access logs a second for 20 seconds, and its receiver responds immediately. Latency is measured from publish to acknowledgement. 20 other integrations have 1,000 deliveries each. Their receiver reads every request and never responds, so each of their requests stays open for five seconds.",
+    "On SQLite, an integration receives 50 access logs a second for 20 seconds, and its receiver responds immediately. Latency is measured from publish to acknowledgement. 20 other integrations have 1,000 deliveries each. The receiver of these 20 reads every request and never responds, so each request to it stays open for five seconds.",
   leavesOut: "Slow receivers, more dead receivers than requests that can be open, and PostgreSQL.",
   lines: {
     [name]: {

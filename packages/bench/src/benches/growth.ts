@@ -19,7 +19,7 @@ const name = "growth"
 
 const defaultRows = 10_000_000
 
-/** Number of real deliveries. All other deliveries are copies of them. */
+/** Number of deliveries that are really made. All other settled deliveries are copies of these. */
 const templates = 1_000
 
 type Storage = "sqlite" | "postgres"
@@ -78,17 +78,17 @@ export const benchmark: Benchmark = {
   summary:
     "deliveries per second, from publish to settled, with 10 million settled deliveries in the store (fewer with --rows N), against an empty store",
   compares:
-    "10,000 events are published, sent and settled, as in `deliver-sqlite`. One store has 10 million settled deliveries with their events and attempts, the other only those of earlier rounds. The rows are copies of real ones, made in SQL.",
+    "10,000 events are published, sent and settled, as in `deliver-sqlite`. One store has 10 million settled deliveries with their events and attempts, the other only those of earlier rounds. The 10 million are copies of real deliveries, made with SQL.",
   leavesOut: "Stores larger than the file cache, reading old deliveries, and purging them.",
   lines: {
     [name]: {
-      ours: "deliveries/s with all those rows, SQLite",
+      ours: "deliveries/s with settled deliveries in the store, SQLite",
       peer: "deliveries/s on an empty store",
       unit: "1/s",
       goal: { is: "at least", ratio: 0.9 }
     },
     [`${name}/postgres`]: {
-      ours: "deliveries/s with all those rows, PostgreSQL",
+      ours: "deliveries/s with settled deliveries in the store, PostgreSQL",
       peer: "deliveries/s on an empty store",
       unit: "1/s",
       goal: { is: "at least", ratio: 0.9 }

@@ -59,7 +59,7 @@ const run = Effect.fnUntraced(function* () {
     readFileSync(join(root, "packages/doorhook/package.json"), "utf8")
   )
   const { effect } = manifest.dependencies
-  // The overrides only say where the packages are. npm installs only the packages that `doorhook` depends on, as it
+  // The overrides map the names of packages to the archives. npm installs only those that `doorhook` depends on, as it
   // would from a registry.
   const ours = yield* install({ doorhook }, others)
   const peer = yield* install({ effect }, {})

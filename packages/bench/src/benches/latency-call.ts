@@ -60,8 +60,7 @@ const publishCalls = Effect.fnUntraced(function* (port: number, calls: number, w
 /**
  * Writes rows to a SQLite file and syncs each, with a pause before each. Returns the latencies in milliseconds.
  *
- * No durable write on the sending thread can be faster, so these latencies show how much of a call's latency comes from
- * the disk.
+ * A call is stored durably before it is sent, so these latencies show how much of its latency comes from the disk.
  */
 const durableWrites = async (file: string, count: number, pause: number): Promise<ReadonlyArray<number>> => {
   const db = new DatabaseSync(file)
@@ -126,7 +125,7 @@ export const benchmark: Benchmark = {
   minutes: 4,
   summary: "time between publishing a call and sending its request, with and without a backlog of 100,000 access logs",
   compares:
-    "500 calls are published one by one on SQLite, 20 ms apart. Each call is on disk before it is sent. The first line compares the time from publish to request in two cases: with 100,000 access logs waiting for the same receivers, which take 50 ms to respond, and when idle. The second line compares the time from publish to acknowledgement, when idle, with that of a bare request plus one row synced to the same disk. The third line compares the time from publish to request, when idle, with that of the synced row alone.",
+    "500 calls are published one by one on SQLite, 20 ms apart. Each call is on disk before it is sent. The first line compares the time from publish to request with a backlog and when idle. The backlog is 100,000 access logs for the same receivers, which take 50 ms to respond. The second line compares the time from publish to acknowledgement, when idle, with that of a bare request plus one row synced to the same disk. The third line compares the time from publish to request, when idle, with that of the synced row alone.",
   leavesOut: "Bursts of calls, PostgreSQL, and receivers that are slow or down (see `fairness`).",
   lines: {
     [name]: {

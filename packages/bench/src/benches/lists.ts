@@ -25,7 +25,7 @@ const name = "lists"
 
 const defaultRows = 1_000_000
 
-/** Number of real deliveries. All other deliveries are copies of them. */
+/** Number of deliveries that are really made. All other deliveries are copies of these. */
 const templates = 1_000
 
 const clients = 10
@@ -57,7 +57,7 @@ const startNoting = Effect.acquireRelease(
   ({ server }) => Effect.sync(() => server.close())
 )
 
-/** Creates a database with one building that has `rows` events and no integration. */
+/** Creates a database in which one building has `rows` events and no integration. */
 const prepare = Effect.fnUntraced(function* (rows: number) {
   const database = yield* temporaryDatabase
   const port = yield* startReceiver()
@@ -67,7 +67,7 @@ const prepare = Effect.fnUntraced(function* (rows: number) {
     yield* publisher.publish(Array.from({ length: templates }, (_, n) => eventIn(building, n)))
     yield* delivered(templates)
     yield* (yield* IntegrationStore).remove(integration)
-    // The store indexes events from the first read on, so this read ensures that the copies are indexed too.
+    // The store starts to index events at the first read of a list. So read one before the copies are added.
     const { scope } = integration
     const page = { offset: 0, limit: 1, countUpTo: 1 }
     yield* (yield* DeliveryStore).events({ scope, resource_type: "access_log", ...page })
@@ -164,7 +164,7 @@ export const benchmark: Benchmark = {
     "latency of a call while 10 clients read deep pages of a building with a million events, against its latency without them",
   compares:
     "400 calls are published one by one over HTTP to the built `doorhook serve`, on a SQLite file in which the building has 1,000,000 events. Latency is measured from publish to arrival at the receiver: once when idle, and once while ten clients read the deepest pages, of 100 access logs each, as fast as possible. The results include pages per second without calls, and the server's processor time per page.",
-  leavesOut: "PostgreSQL, where another process reads the lists, and clients on other machines.",
+  leavesOut: "PostgreSQL, where the database server reads the lists, and clients on other machines.",
   lines: {
     [name]: {
       ours: "p99 from publish to the receiver, with 10 clients that read lists",

@@ -48,7 +48,7 @@ export const benchmark: Benchmark = {
   minutes: 2,
   summary: "resident memory with 1 million deliveries waiting, against idle",
   compares:
-    "A process with the engine on SQLite delivers 20,000 events and rests. Then 1,000,000 events are published for 16 integrations whose receiver refuses connections. After another ten seconds of rest, the resident memory of the process is compared with that during the first rest.",
+    "A process with the engine on SQLite delivers 20,000 events and is then idle for ten seconds. Then 1,000,000 events are published for 16 integrations whose receiver refuses connections. After another ten idle seconds, the resident memory of the process is compared with its memory after the first ten.",
   leavesOut: "Receivers that hold their connections open, and the system's file cache.",
   lines: {
     [name]: {

@@ -24,7 +24,7 @@ const program = fileURLToPath(new URL("../work.ts", import.meta.url))
 /** Response time of the receiver, in milliseconds. */
 const latency = 50
 
-/** Concurrency of each worker. Access logs use four fifths of it, which allows 320 deliveries a second. */
+/** Concurrency of each worker. Access logs may use four fifths of it, which allows 320 deliveries a second. */
 const concurrency = 20
 
 /**
@@ -114,7 +114,7 @@ export const benchmark: Benchmark = {
   summary: "deliveries per second of 1, 2 and 4 worker processes on one PostgreSQL server, against linear scaling",
   compares:
     "Worker processes deliver a backlog for 64 integrations from one database. The receiver takes 50 ms to respond. Each worker has a concurrency of 20, of which 16 serve access logs: at most 320 deliveries a second. So the receiver's latency limits the rate, as in practice, and not the two cores. Deliveries are counted for 10 seconds after all workers have started.",
-  leavesOut: "The rate at which processors or the database become the limit, and workers on other machines.",
+  leavesOut: "Rates at which the processors or the database become the limit, and workers on other machines.",
   lines: {
     [name]: {
       ours: "deliveries/s of 4 workers",

@@ -25,7 +25,7 @@ interface Rates {
 
 interface Heap {
   readonly events: number
-  /** Bytes in use after every five days of the plan. */
+  /** Bytes of heap in use after every five days of the plan. */
   readonly used: ReadonlyArray<number>
 }
 

@@ -20,7 +20,7 @@ const wanted = 30
 
 const command = fileURLToPath(new URL("../../../doorhook/src/command/main.ts", import.meta.url))
 
-/** Options for 250 events a day. Each goes to four integrations, which makes 1,000 deliveries a day. */
+/** Options for 250 events a day. Each event goes to four integrations, which makes 1,000 deliveries a day. */
 const workload = ["--preset", "residential-200", "--rate-scale", "0.36", "--building-integrations", "4"]
 
 interface Report {

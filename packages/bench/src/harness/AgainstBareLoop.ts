@@ -1,5 +1,6 @@
 /**
- * Compares the engine, from publish to settled, with the bare loop, for `deliver-sqlite` and `deliver-postgres`.
+ * Compares the engine with the bare loop (`BareLoop.ts`), for `deliver-sqlite` and `deliver-postgres`. The engine is
+ * timed from publishing until the outcomes of all deliveries are recorded.
  */
 import type { DeliveryStore, IntegrationStore, Publisher } from "@doorhook/core"
 import { Effect } from "effect"

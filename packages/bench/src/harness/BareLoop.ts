@@ -1,6 +1,6 @@
 /**
- * The reference for deliveries: a loop that signs the same bodies and posts them concurrently with `undici.request`. It
- * neither stores nor retries.
+ * The program that the engine is compared with: a loop that signs the same bodies and posts them concurrently with
+ * `undici.request`. It neither stores nor retries.
  */
 import { bodyOf } from "@doorhook/core"
 import { createHmac } from "node:crypto"

@@ -13,11 +13,11 @@ interface Goal {
 
 /** One comparison in a benchmark's output. */
 interface Line {
-  /** Labels of the measured values of ours and of the peer. */
+  /** Labels of doorhook's values (`ours`) and of the values of the program it is compared with (`peer`). */
   readonly ours: string
   readonly peer: string
   readonly unit: string
-  /** Direction of the ratio. Default: "ours to peer". */
+  /** Which value is divided by which. Default: "ours to peer". */
   readonly ratioOf?: "ours to peer" | "peer to ours"
   /** The goal of the ratio; null for none. */
   readonly goal: Goal | null
@@ -38,11 +38,11 @@ export interface Benchmark {
   readonly name: string
   /** Summary in one line, for the list of benchmarks. */
   readonly summary: string
-  /** What is compared, under which conditions. */
+  /** The comparison and its conditions. */
   readonly compares: string
-  /** What the benchmark does not show. */
+  /** Conditions and costs that the benchmark does not measure. */
   readonly leavesOut: string
-  /** The lines by name, the most important first. Each result has the name of its line. */
+  /** The lines by name, the most important first. A result has the same name as its line. */
   readonly lines: Readonly<Record<string, Line>>
   /** Duration of three rounds on a quiet machine with two cores, in minutes. */
   readonly minutes: number

@@ -12,7 +12,7 @@ let isBuilt = false
 
 /** Runs a script of the root `package.json`. Throws if it fails. */
 export const runScript = (name: string, ...args: ReadonlyArray<string>): void => {
-  // The script's output must not mix with results.
+  // The script's output goes to standard error, because standard output is reserved for results.
   const { status } = spawnSync("npm", ["run", "--silent", name, "--", ...args], {
     cwd: root,
     stdio: ["ignore", process.stderr, process.stderr]
@@ -24,8 +24,8 @@ export const runScript = (name: string, ...args: ReadonlyArray<string>): void =>
  * Returns the arguments for Node.js that start the command. Builds the command first, once per process, so that no
  * benchmark measures an old build.
  *
- * The command runs from `dist` only inside a `node_modules` folder, so the workspace's symbolic link must not be
- * resolved.
+ * The command uses `dist` only if its own path is in a `node_modules` folder. Node.js must therefore not resolve the
+ * symbolic link of the workspace.
  */
 export const builtCommand: Effect.Effect<ReadonlyArray<string>> = Effect.sync(() => {
   if (!isBuilt) runScript("build")

@@ -1,5 +1,6 @@
 /**
- * Runs rounds of contenders in turn. A peer that fails does not stop the others.
+ * Runs several rounds, in each of which the contenders run one after another. A peer that fails does not stop the
+ * others.
  */
 import { Cause, Effect } from "effect"
 
@@ -16,7 +17,7 @@ export const answersOf = <Name extends string, A>(
   name: Name
 ): ReadonlyArray<A> => (failures.has(name) ? [] : (answers.get(name) ?? []))
 
-/** Returns the `failed` member for a finding about a peer. */
+/** Returns the member `failed` for a finding about a peer; nothing if the peer has not failed. */
 export const failureOf = <Name extends string>(
   { failures }: Outcome<Name, unknown>,
   name: Name
@@ -26,8 +27,8 @@ export const failureOf = <Name extends string>(
 }
 
 /**
- * Runs the rounds. A peer that fails is left out of later rounds; if ours fails, the contest fails. `format` formats a
- * result for progress lines.
+ * Runs the rounds. A peer that fails takes no part in later rounds. If one of our contenders fails, the contest fails.
+ * `format` formats a result for progress lines.
  */
 export const contest = Effect.fnUntraced(function* <Name extends string, A, E, R>(
   contenders: { readonly ours: ReadonlyArray<Name>; readonly peers: ReadonlyArray<Name> },

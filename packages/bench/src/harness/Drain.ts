@@ -1,5 +1,5 @@
 /**
- * Measures the rate from publish to settled, with events published as fast as the engine accepts them.
+ * Publishes events as fast as the engine accepts them, and measures how many deliveries per second it settles.
  */
 import { Publisher } from "@doorhook/core"
 import { Effect } from "effect"
@@ -10,8 +10,8 @@ const publishBatch = 100
 const publishers = 4
 
 /**
- * Settings that allow the engine as many open requests as the peers have. Access logs get only four fifths of the
- * concurrency.
+ * Settings that give the engine as many open requests as the peers have. Deliveries of access logs use at most four
+ * fifths of `concurrency`.
  */
 export const settings = { concurrency: (openRequests * 5) / 4 }
 

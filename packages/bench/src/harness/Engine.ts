@@ -72,7 +72,7 @@ export const postgresEngine = (
   directory: Layer.Layer<Directory> = hostDirectory
 ) => engineOn(onPostgres(url), settings, transport, directory)
 
-/** Makes a publisher on a PostgreSQL database, without a dispatcher because workers deliver. */
+/** Makes a publisher on a PostgreSQL database. It has no dispatcher, because worker processes send the deliveries. */
 export const postgresPublisher = (url: string) =>
   Publisher.layer.pipe(
     Layer.provideMerge(

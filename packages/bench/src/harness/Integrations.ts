@@ -30,11 +30,11 @@ export const createIntegrations = Effect.fnUntraced(function* (port: number, cou
   for (let building = 1; building <= count; building++) yield* createIntegration(building, port)
 })
 
-/** Returns the number of delivered deliveries. */
+/** Returns the number of deliveries in the state `delivered`. */
 export const countDelivered = Effect.flatMap(DeliveryStore, (store) =>
   Effect.map(store.summary(0), ({ states }) => states.delivered)
 )
 
-/** Waits until this many deliveries are delivered. Polls rarely, because polling slows down the engine. */
+/** Waits until `count` deliveries are in the state `delivered`. Polls rarely, because polling slows down the engine. */
 export const delivered = (count: number) =>
   Effect.repeat(countDelivered, { until: (found) => found >= count, schedule: Schedule.spaced("20 millis") })

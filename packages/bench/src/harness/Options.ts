@@ -6,7 +6,7 @@ import { parseArgs } from "node:util"
 export interface Options {
   /** Whether to use small sizes, only to check that the benchmark runs. */
   readonly quick: boolean
-  /** Whether to show where the engine spends its time, instead of comparing it. */
+  /** Whether to show where the engine spends its time, instead of comparing it with a peer. */
   readonly profile: boolean
   /** Number of rounds; null for the benchmark's default. */
   readonly rounds: number | null

@@ -10,7 +10,7 @@ export interface Measured {
   readonly on: string
   readonly machine: string
   readonly results: ReadonlyArray<Result>
-  /** Day and message of a failed run after these results, if any. */
+  /** Date and message of the last run, if it failed. The results are then those of an earlier run. */
   readonly failed?: { readonly on: string; readonly message: string }
 }
 

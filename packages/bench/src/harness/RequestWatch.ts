@@ -11,7 +11,7 @@ export interface Watch {
   readonly transport: Layer.Layer<Transport>
   /** Time at which the first request of each event was sent. */
   readonly left: ReadonlyMap<number, number>
-  /** Time at which a request of each event was answered. */
+  /** Time at which the latest request of each event was answered. */
   readonly answered: ReadonlyMap<number, number>
 }
 

@@ -16,12 +16,12 @@ export class ProgramFailed extends Schema.TaggedError<ProgramFailed>()("ProgramF
   }
 }
 
-/** The Node.js flags that the command itself sets (`packages/doorhook/bin/doorhook.js`). */
+/** The Node.js flags that the `doorhook` command sets for itself (`packages/doorhook/bin/doorhook.js`). */
 export const commandFlags = ["--max-semi-space-size=16", "--heap-growing-percent=100"]
 
 /**
- * Runs one of our programs with the command's own flags until it ends. Returns its output, parsed as JSON but not
- * validated.
+ * Runs a program of this package until it ends, with the flags of the `doorhook` command. Returns its output, parsed as
+ * JSON but not validated.
  */
 export const runProgram = <A>(
   what: string,

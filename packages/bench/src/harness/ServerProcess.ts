@@ -28,7 +28,7 @@ export interface Observed {
 export const isControl = (statement: string): boolean =>
   /^\s*(?:BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b/i.test(statement)
 
-/** Requests to an observed server. After each request, the server answers with the number of statements so far. */
+/** Messages to a server that runs with `inside.ts`. It answers each message with the number of statements so far. */
 export type Question =
   | { readonly ask: "statements" }
   /** Starts a profile. */

@@ -154,6 +154,8 @@ const inPostgres = (url: string, rows: number) =>
     (client) => Effect.promise(() => client.end())
   )
 
-/** Fills a store until it has `rows` deliveries. All existing ones must have been delivered. */
+/**
+ * Fills a store until it has `rows` deliveries. All deliveries that it already has must be in the state `delivered`.
+ */
 export const fillWithSettled = (storage: "sqlite" | "postgres", address: string, rows: number): Effect.Effect<void> =>
   storage === "sqlite" ? inSqlite(address, rows) : inPostgres(address, rows)

@@ -2,7 +2,7 @@
  * Statistics for benchmark results.
  */
 
-/** Returns the smallest value that at least this share of the values does not exceed; 0 for no values. */
+/** Returns the quantile `share` (0.99 for p99) by the nearest-rank method; 0 for no values. */
 export const quantile = (values: ReadonlyArray<number>, share: number): number =>
   values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(values.length * share) - 1)] ?? 0
 

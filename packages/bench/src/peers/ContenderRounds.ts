@@ -27,7 +27,7 @@ const peers = [...durablePeers, "bullmq-everysec"] as const satisfies ReadonlyAr
 
 export type PeerName = (typeof peers)[number]
 
-/** Returns the queues that can run on this machine. Prints what is missing for others. */
+/** Returns the queues that can run on this machine. Prints what the other queues need. */
 export const peersHere: Effect.Effect<ReadonlyArray<PeerName>> = Effect.sync(() => {
   if (redisVersion() !== null) return peers
   process.stderr.write(

@@ -6,7 +6,7 @@ import { Console, Context, Effect } from "effect"
 import type { CliError, HelpDoc } from "effect/cli"
 import { CliOutput, TerminalCapabilities } from "effect/cli"
 
-/** Replacements for the parser's own descriptions of accepted values. */
+/** Replacements for phrases in the parser's own error messages. */
 const rewordings: ReadonlyArray<readonly [RegExp, string]> = [
   [/^Schema validation failed: /, ""],
   [/^Expected a string representing (?:a finite number|an integer).*$/, "must be a number"],

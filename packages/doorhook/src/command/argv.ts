@@ -13,10 +13,10 @@ const negative = /^-\d/
 /** Flags without a value, on commands that take an id. */
 const switches: ReadonlySet<string> = new Set(["--json", "--clear"])
 
-/** Ids that the parser would read as the value of a switch, as it reads `true` and `false`. */
+/** Ids that the parser would read as the value of the switch before them, like `true` or `false`. */
 const truthLikeId = /^[01]$/
 
-/** Writes a switch in front of such an id as `--flag=true`, so that the parser passes the id to the command. */
+/** Writes a switch before the id 0 or 1 as `--flag=true`, so that the parser passes the id to the command. */
 const withIdArguments = (given: ReadonlyArray<string>): ReadonlyArray<string> =>
   given.map((argument, at) =>
     switches.has(argument) && truthLikeId.test(given[at + 1] ?? "") ? `${argument}=true` : argument

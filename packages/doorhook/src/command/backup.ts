@@ -1,5 +1,6 @@
 /**
- * `doorhook backup`: copies the database to a file while the service runs, and checks the copy before it gets its name.
+ * `doorhook backup`: copies the database to a file while the service runs, checks the copy, and then gives it its final
+ * name.
  */
 import { CommandFailure, columns, counted, fileTroubleOf, onOneLine, shownJson } from "@doorhook/core"
 import { SqliteFile } from "@doorhook/sql"
@@ -17,7 +18,7 @@ import { stopOnSighup } from "./shutdown.ts"
 /** Suffixes of files that SQLite and doorhook keep beside a database. */
 const besides = ["-wal", "-shm", "-journal", "-lock"]
 
-/** Whether a path is the database or one of the files beside it, even by a symbolic link. */
+/** Whether a path refers to the database or to one of the files beside it, even through a symbolic link. */
 const belongsTo = (database: string, out: string): boolean => {
   const place = existsSync(database) ? realpathSync(database) : Path.resolve(database)
   const folder = Path.dirname(Path.resolve(out))

@@ -1,6 +1,6 @@
 /**
- * Saves the compile cache early. Without the cache, compiling takes half of the start-up time. Node.js saves it only at
- * a normal exit, but services are often killed.
+ * Saves the compile cache early. Node.js saves the cache only at a normal exit, but services are often killed. Without
+ * the cache, compiling takes half of the start-up time.
  */
 import { Effect } from "effect"
 import { flushCompileCache } from "node:module"

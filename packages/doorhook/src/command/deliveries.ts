@@ -20,7 +20,7 @@ import {
   whereDisabled
 } from "./operatorApi.ts"
 
-/** Returns a line with the number of deliveries in each state, without empty states. */
+/** Returns a line with the number of deliveries in each state, leaving out states without deliveries. */
 const countsLine = ({ deliveries }: DeliveryCounts): string =>
   `total: ${
     deliveryStates
@@ -150,7 +150,7 @@ const recover = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Send all deliveries that an integration has not acknowledged since a time, whether ended (even expired calls) or waiting for a retry"
+    "Send all unacknowledged deliveries of an integration since a given time, both ended deliveries (even expired calls) and waiting retries"
   ),
   Command.withExamples([
     { command: "doorhook deliveries recover 12 --since 6h", description: "Deliveries missed in the last six hours" }

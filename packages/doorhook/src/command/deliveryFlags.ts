@@ -77,7 +77,7 @@ const failuresOf = (problems: ReadonlyArray<string>): ReadonlyArray<Result.Resul
 
 const noMore = () => Effect.succeed([])
 
-/** The reading if there is no configuration file: no settings and no problems. */
+/** The result without a configuration file: no settings and no problems. */
 const noFile: Reading<ServeConfig> = { usable: {}, problems: [] }
 
 /**

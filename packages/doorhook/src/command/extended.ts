@@ -6,7 +6,7 @@ import { makeDoorhook } from "./doorhook.ts"
 import { placeholders, simulator, suite } from "./extensions.ts"
 import { runMain } from "./runMain.ts"
 
-/** Whether an import failed because this package is missing, and not one of its dependencies. */
+/** Whether an import failed because this package itself is missing, rather than one of its dependencies. */
 const isMissing = (error: unknown, name: string): boolean =>
   Predicate.isError(error) &&
   Predicate.hasProperty(error, "code") &&

@@ -142,7 +142,7 @@ export const printPage = Effect.fnUntraced(function* (
 export const optionalText = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withDescription(description), Flag.optional, Flag.map(Option.getOrUndefined))
 
-/** Flag for the order of a list, read as the API's value. */
+/** Flag for the order of a list. Its value is that of the API's parameter `order`. */
 export const newest = Flag.Boolean("newest").pipe(
   Flag.withDescription("Newest first (default: oldest first)"),
   Flag.withDefault(false),

@@ -7,7 +7,7 @@
  */
 import { Socket } from "node:net"
 
-/** Watches the pipe named by `DOORHOOK_LIFELINE`; does nothing without it. */
+/** Watches the pipe whose descriptor is in `DOORHOOK_LIFELINE`. Does nothing without this variable. */
 export const exitWithParent = (): void => {
   const descriptor = Number(process.env["DOORHOOK_LIFELINE"])
   const signal = process.env["DOORHOOK_LIFELINE_SIGNAL"] === "SIGTERM" ? "SIGTERM" : "SIGKILL"

@@ -22,7 +22,7 @@ export const portalLinkCommand = Command.make(
     const link = yield* ask(given, (api) => api.portalLink(given.id, { expiresIn: given.expiresIn }))
     if (given.json) return yield* printJson(link)
     yield* printLine(link.url)
-    yield* printLine(`valid until ${link.expires_at} for anyone who has it`)
+    yield* printLine(`valid until ${link.expires_at} for anyone who has the link`)
   })
 ).pipe(Command.withDescription("Make a link to an integration's page for its owner"))
 

@@ -33,8 +33,8 @@ const Texts = Schema.Array(Text)
 
 const engineFields = {
   /**
-   * A SQLite file, `memory`, or `postgres://...`. If the URL contains a password, prefer the variable. Default
-   * `doorhook.db`.
+   * A SQLite file, `memory`, or `postgres://...`. If the URL contains a password, prefer the environment variable.
+   * Default `doorhook.db`.
    */
   database: Schema.optional(Text),
   /** Special-purpose networks that integrations may point at, like `10.0.0.0/8` or `127.0.0.1`. Default none. */
@@ -124,7 +124,7 @@ const engineFields = {
   encryptionKey: Schema.optional(Text),
   /**
    * Forward proxy for deliveries, like `http://proxy.internal:3128`. If the URL contains a password, prefer the
-   * variable. Default none.
+   * environment variable. Default none.
    */
   proxy: Schema.optional(Text),
   /** Hosts and networks that are reached without the proxy. Default none. */
@@ -237,12 +237,13 @@ export const databaseTimeoutOf = ({
 }: EngineConfig): Result.Result<number | undefined, InvalidConfig> => parseTimeout("databaseTimeout", databaseTimeout)
 
 /**
- * Returns the value of a setting; undefined if it is not given or is invalid. Invalid settings are reported separately.
+ * Returns the value of a setting; undefined if the setting is not given or is invalid. Invalid settings are reported
+ * separately.
  */
 const usable = <A>(read: Result.Result<A | undefined, InvalidConfig>): A | undefined =>
   Result.getOrElse(read, () => undefined)
 
-/** Returns the delivery settings that a configuration changes. The valid ones are checked against each other. */
+/** Returns the delivery settings that a configuration changes. Valid settings are also checked against each other. */
 export const deliveryOverrides = (config: EngineConfig): Result.Result<DeliverySettingsOverrides, InvalidConfig> => {
   const declared = resourceTypesOf(config)
   const types = usable(declared) ?? builtInTable

@@ -91,8 +91,8 @@ export const readSettings = <F extends Schema.Struct.Fields>(
     onSuccess: () => [],
     onFailure: schemaProblems
   })
-  // Drops invalid members, so that the others are still checked. If a setting is still invalid, it is dropped as a
-  // whole.
+  // Drops invalid members, so that the others are still checked. If a setting is invalid even without these members,
+  // drops the whole setting.
   const members = new Set(wrong.map(({ pointer }) => pointer))
   const settings = new Set(wrong.map(({ pointer }) => pointer.split("/").slice(0, 2).join("/")))
   const usable = Result.orElse(decode(without(known, members)), () => decode(without(known, settings)))

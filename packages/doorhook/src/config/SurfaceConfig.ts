@@ -14,7 +14,7 @@ const Texts = Schema.Array(Text)
 
 /** A limit, or `unlimited`. */
 export const CountOrUnlimited = Schema.Union([
-  Schema.Int.check(Schema.isGreaterThanOrEqualTo(1, { message: "must be a whole number from 1, or unlimited" })),
+  Schema.Int.check(Schema.isGreaterThanOrEqualTo(1, { message: "must be a whole number of at least 1, or unlimited" })),
   Schema.Literal("unlimited")
 ])
 

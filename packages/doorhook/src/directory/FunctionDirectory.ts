@@ -77,7 +77,7 @@ export interface HostUnit {
 export interface HostSessionRequest {
   /** The page's full URL as the browser sees it. Opening this URL shows the page again. */
   readonly url: string
-  /** The headers of the browser's request, the host's cookies included, with names in lower case. */
+  /** The headers of the browser's request, including the host's cookies. Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -97,7 +97,7 @@ export interface HostVisitor {
 
 /** The host's login page, to which the user is sent first. */
 export interface HostLogin {
-  /** An http or https URL, or a path. The page's own URL is added as `return_to`. */
+  /** An http or https URL, or a path. doorhook adds the page's own URL as the parameter `return_to`. */
   readonly login_url: string
 }
 
@@ -125,13 +125,13 @@ export interface HostDirectory {
    */
   readonly session?: (request: HostSessionRequest) => Answer<HostSession>
   /**
-   * Whether the user administers the building. Must be `true` or `false`. If it returns undefined, deliveries wait,
+   * Whether the user administers the building. Must return `true` or `false`. If it returns undefined, deliveries wait,
    * because a delivery cancelled by mistake is not sent again automatically.
    */
   readonly administers: (userId: string, buildingId: number) => Answer<boolean>
-  /** Whether the user is the tenant. Must be `true` or `false`, as for `administers`. */
+  /** Whether the user is the tenant. Must return `true` or `false`, like `administers`. */
   readonly isTenant: (userId: string, tenantId: number) => Answer<boolean>
-  /** Whether the user still exists. Must be `true` or `false`, as for `administers`. Default: always true. */
+  /** Whether the user still exists. Must return `true` or `false`, like `administers`. Default: always true. */
   readonly isActive?: (userId: string) => Answer<boolean>
   /** Returns the buildings that the user administers. Default: none are listed. */
   readonly buildings?: (userId: string) => Answer<ReadonlyArray<HostBuilding> | null | undefined>
@@ -222,8 +222,8 @@ const askBuildings = questionFor("buildings", Schema.Array(Building))
 const askTenants = questionFor("tenants", Schema.Array(Tenant))
 
 /**
- * Makes a directory from a host's functions. A function is called when the effect is made, not when it runs, so a
- * repeated effect returns the same answer.
+ * Makes a directory from a host's functions. The directory calls a function when it makes the effect, not when the
+ * effect runs, so a repeated effect returns the same answer.
  */
 export const layer = (host: HostDirectory): Layer.Layer<Directory> =>
   Layer.merge(questionsOf(host), Layer.effectDiscard(checked(host)))

@@ -6,7 +6,7 @@ import { DirectoryError, schemaProblems } from "@doorhook/core"
 import { Effect, Exit, Predicate, Schema } from "effect"
 import { kindOf } from "../config/ReadingSettings.ts"
 
-/** The return value of a host's function, or a promise of it. */
+/** The return value of a host's function, or a promise of this value. */
 export type Answer<A> = A | Promise<A>
 
 /** Passes an answer to `next`, synchronously unless the answer is a promise. */
@@ -66,7 +66,7 @@ const unusable = (operation: Question, answer: unknown, cause?: Schema.SchemaErr
   return new DirectoryError({ operation, flaw, cause: cause ?? new TypeError(flaw) })
 }
 
-/** Returns a function that asks the host a question and checks the answer with a schema. */
+/** Returns a function that calls a host's function and checks its answer with a schema. */
 export const questionFor = <A>(operation: Question, schema: Schema.Codec<A, unknown>) => {
   const decode = Schema.decodeUnknownExit(schema)
   const check = (_: Question, answer: unknown): Asked<A> =>
@@ -83,8 +83,8 @@ const checkBoolean = (operation: Question, answer: unknown): Asked<boolean> => {
 }
 
 /**
- * Makes a call whose answer must be `true` or `false`. It uses no schema, because such a call precedes each attempt and
- * must be fast.
+ * Calls a host's function that must return `true` or `false`. Checks the answer without a schema, because such a call
+ * precedes each attempt and must be fast.
  */
 export const askWhether = (
   operation: "isActive" | "administers" | "isTenant",

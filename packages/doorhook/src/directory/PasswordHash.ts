@@ -28,7 +28,8 @@ const defaults = { ln: 15, r: 8, p: 3 }
 const mostMemory = 512 * 1024 * 1024
 
 /**
- * Minimum length of an accepted hash, in bytes. A truncated hash matches many passwords, and an empty one matches all.
+ * Minimum length of an accepted hash, in bytes. A truncated hash matches many passwords, and an empty hash matches all
+ * passwords.
  */
 const leastHash = 16
 const leastSalt = 8
@@ -135,7 +136,7 @@ export const dummyVerify = async (password: string): Promise<void> => {
  * Whether a password matches a stored hash. Returns false for a hash in another format, but only after the usual time
  * of a check.
  *
- * Together with `hashPassword`, it computes at most two hashes at the same time; checks run first. Rejects with
+ * This function and `hashPassword` together compute at most two hashes at the same time; checks run first. Rejects with
  * `too_busy` if 40 passwords are already waiting to be checked.
  */
 export const verifyPassword = async (password: string, stored: string): Promise<boolean> =>

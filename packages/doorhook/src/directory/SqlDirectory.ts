@@ -21,8 +21,8 @@ export interface SqlDirectoryOptions {
   readonly tables?: SqlTableNames | undefined
   /**
    * Whether a password matches the stored hash. Default: checks scrypt in PHC form, as `hashPassword` writes it. For an
-   * unknown login, it is called with another user's hash and its result is ignored, because timing must not reveal
-   * which logins exist.
+   * unknown login, doorhook calls the function with another user's hash and ignores the result, because timing must not
+   * reveal which logins exist.
    */
   readonly verifyPassword?: ((password: string, stored: string) => boolean | Promise<boolean>) | undefined
   /** The host's own OAuth clients. Default: only clients that are registered with doorhook (`clients.add`). */
@@ -139,7 +139,8 @@ export const sqlDirectory = (options: SqlDirectoryOptions): HostDirectory => {
   const exists = async (text: string, values: Array<string | number>): Promise<boolean> =>
     (await run(`SELECT 1 AS found FROM ${text} LIMIT 1`, values)).length > 0
   /**
-   * Stored hash of any user. Passwords for unknown logins are checked against it, so that they take as long as others.
+   * Stored hash of any user. Passwords for unknown logins are checked against this hash, so that the check takes as
+   * long as for known logins.
    */
   let example: string | null = null
   const findExample = async (): Promise<string | null> => {

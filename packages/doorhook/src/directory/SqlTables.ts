@@ -140,9 +140,7 @@ export const tablesOf = (given: SqlTableNames = {}): SqlTables => {
   }
 }
 
-/**
- * Returns the condition that a column is true, beginning with AND, to append to a WHERE clause; empty without a column.
- */
+/** Returns a condition for the end of a WHERE clause, with AND in front: the column is true. Empty without a column. */
 export const isTrue = (column: string | null): string => (column === null ? "" : ` AND ${quoted(column)} IN (TRUE)`)
 
 /** Quotes a table or column name for SQL. A dot separates a schema from its table. */

@@ -18,8 +18,8 @@ import { defaultPublicUrl } from "./DoorhookOptions.ts"
  * Provides all services of doorhook, with the application's directory. `settings` is a value, or an effect that reads
  * the settings, like `fromEnvironment`. `ports` replace doorhook's own ports. If the application replaces stores, it
  * must replace all of them, and no database is opened. A server with this layer records no spans for requests to
- * doorhook. Closing the scope drains doorhook. Fails with `InvalidConfig` or `DatabaseUnusable`, whose messages say
- * what to do.
+ * doorhook. When the scope closes, doorhook finishes attempts in flight and releases its other deliveries. Fails with
+ * `InvalidConfig` or `DatabaseUnusable`, whose messages say what to do.
  */
 export const layer = <E = never, R = never, E2 = never, R2 = never, P extends Port = never, E3 = never, R3 = never>(
   settings: EngineConfig | Effect.Effect<EngineConfig, E2, R2>,

@@ -32,8 +32,8 @@ export interface DoorhookOptions extends EngineConfig {
    */
   readonly logger?: HostLogger | false | undefined
   /**
-   * Whether traces, metrics and logs are exported to an OpenTelemetry collector. The usual `OTEL_*` environment variables
-   * configure it. Default false.
+   * Whether traces, metrics and logs are exported to an OpenTelemetry collector. The usual `OTEL_*` environment
+   * variables configure the export. Default false.
    */
   readonly telemetry?: boolean | undefined
 }

@@ -33,8 +33,8 @@ export interface FastifyHost {
 }
 
 /**
- * A Fastify plugin. The host's hooks run before it. The host's body parsers do not, because doorhook reads bodies
- * itself.
+ * A Fastify plugin. The host's hooks run before the plugin. The host's body parsers do not run, because doorhook reads
+ * bodies itself.
  */
 export type FastifyPlugin = (instance: FastifyHost, options: object, done: (error?: Error) => void) => void
 
@@ -57,7 +57,8 @@ export const makeFastifyPlugin =
         }
       })
     for (const path of ownPaths) route(path)
-    // Which of these paths is doorhook's depends on the public URL (RFC 8414 section 3.1). The others get 404.
+    // The public URL determines which of these paths belongs to doorhook (RFC 8414 section 3.1). The other paths get
+    // 404.
     route(`${metadataPath}/*`)
     for (const prefix of ownPrefixes) route(`${prefix}*`)
     done()

@@ -2,7 +2,7 @@
  * Calls in flight, so that closing can wait for them.
  */
 
-/** Maximum time that closing waits for calls, in milliseconds: longer than any call that makes progress. */
+/** Maximum time that closing waits for calls, in milliseconds. Calls that make progress end sooner. */
 const patience = 5_000
 
 export interface InFlightCalls {

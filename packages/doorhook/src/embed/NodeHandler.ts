@@ -87,7 +87,7 @@ export const makeHostHandler =
     if (next !== undefined && !own) return next()
     if (isClosed()) return refuse(closedError(), response, next, log)
     if (!Predicate.hasProperty(response, "once")) throw noResponse(response)
-    // Only a request for one of doorhook's paths shows where doorhook is mounted.
+    // Only requests for doorhook's paths are reported, because other requests do not show where doorhook is mounted.
     if (own) seen(request)
     // If the client hung up before the host called this handler, there is no further close event to wait for.
     if (!response.closed) void open.track(new Promise((resolve) => response.once("close", resolve)))

@@ -1,6 +1,6 @@
 /**
- * Calls the operator API: directly in an embedding process, and with `fetch` in other processes. Both return the same
- * answers and reject with the same errors.
+ * Calls the operator API: directly in an embedding process, and with `fetch` in other processes. Both kinds of calls
+ * return the same answers and reject with the same errors.
  */
 import { isRedirect, JsonEncoding } from "@doorhook/core"
 import type { Operation, OperatorApi, RequestFailure } from "@doorhook/server"

@@ -67,7 +67,7 @@ export interface DeliveryListOptions {
 /** A time: a `Date`, or ISO 8601. */
 type Since = Date | string
 
-/** A time in the form that the operator API uses. */
+/** An object with a time, as in the operator API. */
 interface SinceOptions {
   /** The time. */
   readonly since: Since
@@ -269,8 +269,8 @@ export interface PortalClient {
   /** Sends a sample event, marked `"test": true`, to one integration only. */
   readonly sendTestEvent: (integrationId: string | number) => Promise<TestSent>
   /**
-   * Replaces the secret that signs portal links. All links, their open pages, and open login and consent forms stop
-   * working: in this process immediately, and in others over the same database within two seconds.
+   * Replaces the secret that signs portal links. All links, pages opened with them, and open login and consent forms
+   * stop working: immediately in this process, and within two seconds in other processes over the same database.
    */
   readonly rotatePortalSecret: () => Promise<void>
 }
@@ -296,7 +296,7 @@ const userIn = (id: string): string => idIn("userId", id, "the id of a user, as 
 
 const exampleClient = '{ name: "Acme", redirect_uris: ["https://client.example/callback"] }'
 
-/** Returns a time in ISO 8601. It is given directly or as the member `since`. */
+/** Returns a time in ISO 8601, given a time or an object with the member `since`. */
 const timeIn = (given: unknown): string => {
   const since: unknown = Predicate.isObject(given) && !Predicate.isDate(given) ? given["since"] : given
   if (Predicate.isString(since)) return since

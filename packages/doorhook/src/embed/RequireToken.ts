@@ -130,7 +130,7 @@ const scopeIn = (options: TokenOptions | null | undefined, declared: ReadonlyArr
   if (scope !== undefined && known.includes(scope)) return scope
   throw new DoorhookError(
     "bad_request",
-    `scope: ${JSON.stringify(scope) ?? "undefined"} is not declared. Name one declared scope, or leave out \`scope\`. The option \`scopes\` of createDoorhook declares scopes; declared are ${known.join(", ")}`
+    `scope: ${JSON.stringify(scope) ?? "undefined"} is not declared. Name one declared scope, or leave out \`scope\`. The option \`scopes\` of createDoorhook declares scopes. Declared scopes: ${known.join(", ")}`
   )
 }
 

@@ -69,11 +69,11 @@ export interface PublishOptions {
 export interface PublishResult {
   /** The event's id, like `evt_...`. Receivers get it as `webhook-id`. */
   readonly id: string
-  /** The number of integrations that get the event. */
+  /** The number of deliveries: one for each matching integration, even if the integration is disabled. */
   readonly deliveries: number
 }
 
-/** The sender of a web request. The request itself does not contain the address. */
+/** The sender of a web request, whose address the request itself does not contain. */
 export interface RequestPeer {
   /** The client's IP address. If it is given, failed logins and wrong secrets slow down only this address. */
   readonly remoteAddress?: string | undefined
@@ -102,16 +102,16 @@ export interface Doorhook extends OperatorClient {
   /** Fastify plugin that serves doorhook's routes: `app.register(doorhook.fastify)`. */
   readonly fastify: FastifyPlugin
   /**
-   * Publishes one event, or a list of up to 1,000: either all of them or none. Resolves once they are durable. Refuses
-   * values that JSON can't represent: a BigInt, a cycle, a Map, a Set, a promise.
+   * Publishes one event or a list of up to 1,000 events, of which doorhook accepts either all or none. Resolves once
+   * the events are durable. Refuses values that JSON can't represent: a BigInt, a cycle, a Map, a Set, a promise.
    *
    * Rejects with `invalid_publish`, which names every problem, or with `idempotency_key_reused`. `store_error` means
-   * that the database did not carry out the call: repeat it, with an `idempotencyKey` if a duplicate event would do
-   * harm. `store_lost` means that the database file is gone: close this doorhook and create another, or end the
-   * process.
+   * that the database did not carry out the call, or that its answer was lost: repeat the call, with an
+   * `idempotencyKey` if a duplicate event would do harm. `store_lost` means that the database file is gone: close this
+   * doorhook and create another, or end the process.
    */
   publish(events: ReadonlyArray<PublishInput>, options?: PublishOptions): Promise<ReadonlyArray<PublishResult>>
-  // Declared last, because compilers explain the last overload when none matches.
+  // Declared last, because TypeScript's error explains the last overload when none matches.
   publish(event: PublishInput, options?: PublishOptions): Promise<PublishResult>
   /**
    * Returns the user and client of the access token in a request to one of the host's own routes, or in the value of an
@@ -140,8 +140,8 @@ export interface Doorhook extends OperatorClient {
 }
 
 /**
- * Returns the text of a call, for detecting that an idempotency key is reused for a different call. If JSON can't
- * represent the input, the text is that of the parsed events.
+ * Returns the text of a call. A different text shows that an idempotency key is reused for a different call. If JSON
+ * can't represent the input, the text is that of the parsed events.
  */
 const requestTextOf = (input: unknown, events: ReadonlyArray<NewEvent>): string =>
   Result.getOrElse(JsonEncoding.encode(input), () => undefined) ?? JSON.stringify(events)
@@ -222,7 +222,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     log
   })
 
-  /** Logged warnings about publications. */
+  /** Warnings about published events that have already been logged. */
   const logged = new Set<string>()
   const publishAll = (input: unknown, { idempotencyKey }: PublishOptions) =>
     run(

@@ -18,8 +18,8 @@ const Published = Schema.Struct({ id: Schema.String, deliveries: Schema.Int })
 const decode = Schema.decodeUnknownOption(Schema.Struct({ rows: Schema.Array(Published) }))
 
 /**
- * Name of the savepoint around a publication. Outside a transaction, where a publication could not be rolled back,
- * SAVEPOINT fails.
+ * Name of the savepoint around a publication. SAVEPOINT fails outside a transaction, where a publication could not be
+ * rolled back.
  */
 const savepoint = "doorhook_publish"
 
@@ -77,7 +77,7 @@ const withinSavepoint = async <A>(client: TransactionClient, work: () => Promise
       await client.query(release, [])
       remedy = await remedyFor(client, thrown)
     } catch {
-      // The connection or the client is broken, and the first error says why.
+      // The rollback also failed, because the connection or the client is broken. `thrown` says why.
     }
     throw refusal(thrown, remedy)
   }
@@ -85,7 +85,7 @@ const withinSavepoint = async <A>(client: TransactionClient, work: () => Promise
 
 const warned = new Set<string>()
 
-/** Emits a process warning, because this process might have several doorhooks with their own loggers, or none. */
+/** Emits a process warning instead of a log line, because `publishIn` gets no doorhook and therefore no logger. */
 const warnOnce = (oversight: string): void => {
   if (warned.has(oversight)) return
   warned.add(oversight)
@@ -94,9 +94,9 @@ const warnOnce = (oversight: string): void => {
 
 /**
  * Publishes one or several events in the client's transaction, on the database that doorhook uses. Deliveries start
- * after the commit; a rollback discards them. Rejects with `invalid_publish` for an invalid event, with `bad_request`
- * if the client is unusable or not in a transaction, with `database_unusable` if doorhook is not installed or not
- * accessible to this user, and otherwise with the database's own error.
+ * after the commit; a rollback discards them. Rejects with `invalid_publish` for an invalid event, and with
+ * `bad_request` if the client is unusable or not in a transaction. Rejects with `database_unusable` if doorhook is not
+ * installed in the database, or if this user can't access it. All other errors are the database's own.
  */
 export function publishIn(
   client: TransactionClient,

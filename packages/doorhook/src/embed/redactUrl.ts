@@ -20,12 +20,12 @@ const isSecret = (encoded: string): boolean => {
   return secretNames.has(name.toLowerCase())
 }
 
-// Browsers percent-encode quotes in a query, so a raw quote is the end of a URL within JSON.
+// Browsers percent-encode quotes in a query, so a raw quote in a JSON log line ends the URL.
 const valueEnd = /[&#\s"]|$/g
 
 /**
- * Replaces secrets in a URL, or in a log line with URLs, by `[redacted]`: the values of query parameters like
- * `client_secret` and `code`, and the tokens in portal links. Nothing else is changed.
+ * Replaces the secrets in a URL, or in a log line with URLs, by `[redacted]`. Secrets are the values of query
+ * parameters like `client_secret` and `code`, and the tokens in portal links. Changes nothing else.
  *
  * A value ends at a quote. If URLs in your log may contain raw quotes, redact each URL before you serialize it as JSON.
  */

@@ -1,5 +1,5 @@
 /**
- * Opens the configured database, with wake signals for its kind.
+ * Opens the configured database, and provides its stores and wake signals.
  */
 import {
   ClientStore,
@@ -39,7 +39,7 @@ type Services =
   | SettingStore
   | WakeSignal
 
-/** Picks the stores and wake signals, without the SQL client: an Effect application might have its own client. */
+/** Picks the stores and wake signals. Leaves out the SQL client, because an Effect application might have its own. */
 const services = Context.pick(
   DeliveryStore,
   IntegrationStore,

@@ -1,6 +1,6 @@
 /**
- * Creates a missing folder for a database file, and prints the path of a new database, so that a mistyped path is
- * noticed.
+ * Creates the missing folder of a database file. Prints the path of a new database, so that operators notice a mistyped
+ * path.
  */
 import { CommandFailure, fileTrouble } from "@doorhook/core"
 import { Console, Effect, FileSystem, Path } from "effect"

@@ -1,6 +1,6 @@
 /**
- * Ownership of a SQLite file, so that only one process delivers from it. A second process would deliver the same events
- * with different settings and a different directory.
+ * Ownership of a SQLite file, so that only one process delivers from it. A second process would deliver the same
+ * events, perhaps with other settings or another directory.
  *
  * The owner holds a SQLite lock on a small file beside the database. The lock always ends with the process, so a
  * restart after `kill -9` succeeds. The lock also works between containers that share a disk but not their process ids.
@@ -43,8 +43,8 @@ type Owner = typeof Owner.Type
 class Taken extends Schema.TaggedError<Taken>()("Taken", { owner: Schema.NullOr(Owner) }) {}
 
 /**
- * Returns the path of a database without symbolic links. SQLite keeps the log beside this path, and doorhook the lock
- * file.
+ * Returns the path of a database without symbolic links. SQLite keeps its log beside this path, and doorhook keeps its
+ * lock file there.
  */
 const realPathOf = (database: string): string =>
   existsSync(database)
@@ -154,8 +154,8 @@ const taken = (path: string): Pick<Held, "lock" | "identity"> => {
 }
 
 /**
- * Takes the lock again if the lock file was removed or replaced, and returns whether that was so. Throws `Taken` with
- * the new owner if another process has taken the lock.
+ * Takes the lock again if the lock file was removed or replaced. Returns whether it took the lock again. Throws `Taken`
+ * with the new owner if another process has taken the lock.
  */
 const keep = (own: Held): boolean => {
   if (SqliteFile.isSameFile(own.identity, SqliteFile.identityOf(own.path))) return false
@@ -182,8 +182,8 @@ const leave = (own: Held): void => {
 }
 
 /**
- * Tries once to take the lock, and holds it until the scope is closed. Returns whether this is the first use in the
- * process.
+ * Tries once to take the lock, and holds it until the scope is closed. `isFirst` says whether no other doorhook in this
+ * process has the file open.
  */
 const attempt = (database: string) =>
   Effect.acquireRelease(
@@ -255,7 +255,7 @@ const awaitLock = (database: string): Effect.Effect<void, DatabaseUnusable> =>
 /** Logs why the start waits. */
 const announceWait = (database: string) => (taken: Taken) =>
   Effect.logInfo(
-    `${database} is in use by ${nameOf(taken.owner)} so this start waits up to ${patience / 1_000} s for it.`
+    `${database} is in use by ${nameOf(taken.owner)} so this start waits up to ${patience / 1_000} s for that process to stop.`
   )
 
 /** Takes ownership of a file. Logs a warning if another doorhook in this process already has the file open. */

@@ -2,10 +2,10 @@
  * Sends notifications as webhooks to a URL that the operator configures. `onNotification` gets the same notifications.
  * Each notification is an event of the type `notification`, signed and retried by the delivery engine.
  *
- * An integration in the service's own scope has this URL. Each notification becomes one event, in order. After a crash,
- * publishing continues from the newest of these events, so no notification is lost. An idempotency key prevents two
- * processes from publishing the same notification. Notifications about this integration are not sent, because each
- * failure would cause another.
+ * doorhook creates an integration with this URL, which belongs to the service itself (`serviceScope`). Each
+ * notification becomes one event, in order. After a crash, publishing continues after the newest of these events, so no
+ * notification is lost. An idempotency key prevents two processes from publishing the same notification. Notifications
+ * about this integration are not sent, because each failure would cause another.
  */
 import {
   ClientId,
@@ -28,7 +28,7 @@ import { Clock, Context, Effect, Layer, Option, Queue, Redacted, Schema } from "
 import { notificationDocument } from "@doorhook/server"
 import type { EngineConfig } from "../config/EngineConfig.ts"
 
-/** The resource type of these events. Hosts can't declare it. */
+/** The resource type of events that contain a notification. Hosts can't declare this type. */
 const resourceType = "notification"
 
 /** How often to look for notifications from other processes, and to retry failed publications, in milliseconds. */
@@ -91,7 +91,8 @@ const newTarget = (url: string, signing_secret: Redacted.Redacted, now: number):
 })
 
 /**
- * Returns the integration as changed by the settings; null if it matches them. A new URL enables the integration again.
+ * Returns the integration with the configured URL and secret; null if it has them already. A new URL enables the
+ * integration again.
  */
 const changedTarget = (current: Integration, url: string, given: Redacted.Redacted | null): Integration | null => {
   const signing_secret = given ?? current.signing_secret
@@ -108,7 +109,7 @@ const changedTarget = (current: Integration, url: string, given: Redacted.Redact
       }
 }
 
-/** The `data` of an event of the type `notification`. A test event has another `id`, and no `kind`. */
+/** The `data` of an event that contains a notification. A test event does not match, because it has no `kind`. */
 const Forwarded = Schema.fromJsonString(Schema.Struct({ kind: Schema.String, id: Schema.FiniteFromString }))
 const readForwarded = Schema.decodeUnknownOption(Forwarded)
 
@@ -156,7 +157,7 @@ const makeForwarder = Effect.gen(function* () {
       })
       for (const notification of notifications) {
         const isOfOthers = notification.scope?.type !== serviceScope.type
-        // If the key is taken, another process has published the notification.
+        // If the idempotency key is taken, another process has published the notification.
         if (isOfOthers && notification.at >= target.created_at)
           yield* Effect.catchTag(publish(target, notification), "IdempotencyConflict", () => Effect.void)
         reached = { of: target.id, notification: notification.id }

@@ -89,5 +89,5 @@ export const layer = (config: EngineConfig, own: Context.Context<never>) => {
   )
 }
 
-/** Provides cryptography. It is separate because the directory might need it. */
+/** Provides cryptography. Separate from the other ports, because the directory might need cryptography. */
 export const cryptoLayer = (own: Context.Context<never>): Layer.Layer<Crypto> => ownOr(own, Crypto, NodeCrypto.layer)

@@ -1,5 +1,5 @@
 /**
- * Contains failures of loggers: a full disk or a closed stream loses log lines, but does no other harm.
+ * Keeps failing loggers from doing harm. After a failure, like a full disk or a closed stream, only log lines are lost.
  */
 import { Effect, Layer, Logger, Predicate } from "effect"
 

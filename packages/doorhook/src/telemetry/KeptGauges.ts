@@ -1,12 +1,14 @@
 /**
- * Writes the gauges of `/metrics` to the metric registry, for exporters: deliveries by state, age of the oldest due
- * delivery, whether the database responds, and the work of this process.
+ * Writes the gauges of `/metrics` to the metric registry, from which exporters read them. The gauges show deliveries by
+ * state, the age of the oldest due delivery, whether the database responds, and the work of this process.
  */
 import { healthDefaults, measureGauges } from "@doorhook/server"
 import { Context, Effect, Layer, Metric, Schedule } from "effect"
 import type { Duration } from "effect"
 
-/** How often to measure for exporters; null for never. Requests to `/metrics` always measure. */
+/**
+ * Interval at which to measure the gauges for exporters; null for never. Each request to `/metrics` also measures them.
+ */
 export const GaugeInterval = Context.Reference<Duration.Input | null>("doorhook/telemetry/GaugeInterval", {
   defaultValue: () => null
 })

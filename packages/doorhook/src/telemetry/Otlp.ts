@@ -10,7 +10,7 @@ const endpoints = ["", "_TRACES", "_METRICS", "_LOGS"].map((signal) => `OTEL_EXP
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Whether the environment names a collector. */
+/** Whether the environment names a collector, and does not disable the SDK. */
 const isWanted = (environment: Environment): boolean =>
   endpoints.some((name) => (environment[name] ?? "") !== "") && environment["OTEL_SDK_DISABLED"] !== "true"
 
@@ -25,7 +25,7 @@ const defaults: Readonly<Record<string, string>> = {
 /** Default interval for metrics, in milliseconds, as in the specification. */
 const defaultExportInterval = 60_000
 
-/** Maximum age of an exported gauge, in milliseconds. It is not shorter, because measuring queries the database. */
+/** Maximum age of an exported gauge, in milliseconds. A smaller maximum would cause more database queries. */
 const maxAge = 10_000
 
 /** Returns how often to measure gauges, in milliseconds; null if metrics are not exported. */
@@ -45,7 +45,7 @@ const exporting = (environment: Environment) =>
     Layer.unwrap
   )
 
-/** Exports to a collector if the environment names one. When the scope closes, remaining data is sent. */
+/** Exports to a collector if the environment names one. Closing the scope sends the remaining data. */
 export const layer = (environment: Environment = process.env): Layer.Layer<never> =>
   isWanted(environment)
     ? Layer.mergeAll(

@@ -11,8 +11,8 @@ import { Context, Effect, Layer } from "effect"
 import type { Tracer } from "effect"
 
 /**
- * Whether spans are recorded, which costs a little even without a tracer. Null, the default, means on in applications
- * written in Effect, otherwise off.
+ * Whether to record spans, which costs a little even without a tracer. With null, the default, only applications
+ * written in Effect record them.
  */
 export const Tracing = Context.Reference<boolean | null>("doorhook/telemetry/Spans", { defaultValue: () => null })
 

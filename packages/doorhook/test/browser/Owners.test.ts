@@ -329,7 +329,7 @@ describe.skipIf(!hasBrowser)("an owner's page", () => {
       await page.goto(`${stage().url}/portal${place}`)
       assert.strictEqual(await page.locator("html").getAttribute("lang"), "de")
       assert.deepStrictEqual(await accessibilityProblems(page), [], place)
-      // Core's messages are in English, and marked as English.
+      // Technical details of failures stay in English, and the page marks them as English.
       const text = await page.evaluate(`[...document.querySelectorAll("main *")].filter((one) =>
         one.closest("[lang=en], pre, .mono, code") === null && one.children.length === 0).map((one) => one.textContent).join(" ")`)
       assert.notMatch(String(text), /\b(?:the|is|Send|Deliveries|Attempt)\b/, place)

@@ -53,7 +53,7 @@ export const harmless: Wording = { complaint: '{"error":"no such door","door":11
 /** Returns the path of a request, without its query. */
 const placeOf = ({ path }: Received): string => path.split("?")[0] ?? ""
 
-/** Starts doorhook and the receivers. `integrations` has the integrations' ids by the paths of their receivers. */
+/** Starts doorhook and the receivers. `integrations` maps the path of each receiver to the id of its integration. */
 export const openPageStage = Effect.fnUntraced(function* ({ complaint, query }: Wording = malicious) {
   const calls = new Map<string, number>()
   const receiver = yield* startReceiver((received) => {
@@ -95,7 +95,7 @@ export const openPageStage = Effect.fnUntraced(function* ({ complaint, query }: 
           data: { id: index + 1, name: `</pre><script>window.hacked = 1</script>` }
         }))
       ),
-    /** Resolves when a delivery to an integration reaches a state. */
+    /** Waits until a delivery to an integration is in a state, and returns the id of that delivery. */
     until: async (id: string, state: string) => {
       for (;;) {
         const { deliveries } = await doorhook.deliveries.list({ integration_id: id, state, limit: 1 })

@@ -7,7 +7,7 @@ import { afterEach, assert, describe, it, vi } from "@effect/vitest"
 const moduleOf = async (file: string): Promise<unknown> =>
   import(new URL(`../../../../docs/examples/next/${file}`, import.meta.url).href)
 
-/** Calls an export of a module like Next.js does. */
+/** Calls an export of a module as Next.js does. */
 const call = async (module: unknown, name: string, ...args: ReadonlyArray<unknown>): Promise<unknown> => {
   const exported: unknown = Reflect.get(Object(module), name)
   return typeof exported === "function" ? Reflect.apply(exported, undefined, args) : undefined
@@ -28,7 +28,8 @@ describe("the example on Next.js", () => {
     const answer = (method: string, path = "/v4/buildings") =>
       statusOf(call(routes, method, new Request(`http://localhost:3000${path}`, { method }), context))
     assert.strictEqual(await answer("GET"), 401)
-    // Next.js would answer OPTIONS itself, but doorhook must answer preflight requests of `browserOrigins`.
+    // By default, Next.js answers OPTIONS itself. Here doorhook must answer, because browsers send preflight requests
+    // from the origins in `browserOrigins`.
     for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
       assert.strictEqual(await answer(method), 405, method)
     }

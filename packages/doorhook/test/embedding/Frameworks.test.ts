@@ -34,7 +34,7 @@ const nodeHosts: ReadonlyArray<HostCase> = [
   ["Fastify, with a prefix", Hosts.fastifyUnderPath, "/doors"]
 ]
 
-/** Hosts that pass web requests to doorhook. */
+/** Hosts that pass `Request` objects of the Web standard to doorhook. */
 const webHosts: ReadonlyArray<HostCase> = [
   ["Hono", Hosts.honoHost],
   ["route handlers, as in Next.js", Hosts.routeHandlers]

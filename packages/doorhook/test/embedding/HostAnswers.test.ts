@@ -139,7 +139,7 @@ describe("a promise that never settles", () => {
   )
 })
 
-/** Returns a function for each directory function, which calls it with doorhook's time limits. */
+/** For each directory function, returns a function that calls it with doorhook's time limits. */
 const questionsTo = Effect.fnUntraced(function* (host: HostDirectory) {
   const asked = yield* Effect.provide(Directory, withDeadlines(Doorhook.directoryOf(host)))
   const [user, password] = [UserId.make("admin"), Redacted.make("right")]
@@ -313,7 +313,7 @@ describe("a host's functions", () => {
     Effect.gen(function* () {
       const asked: Array<unknown> = []
       const { url } = yield* over({
-        // Accepts any password. Some LDAP servers accept an empty one.
+        // Accepts any password, even an empty one, as some LDAP servers do.
         authenticate: (login: unknown, password: unknown) => asked.push([login, password]) > 0 && { id: "u1" }
       })
       const statusOf = (login: string, password: string) =>

@@ -154,7 +154,7 @@ describe("options", () => {
     "can name a logger, which gets doorhook's own lines",
     Effect.gen(function* () {
       const lines: Array<string> = []
-      // Called as a method, because loggers might keep state in `this`.
+      // doorhook must call each function as a method of the logger, because loggers might keep state in `this`.
       const logger = {
         lines,
         write(level: string, line: string) {
@@ -310,7 +310,8 @@ describe("options", () => {
       ]) {
         assert.include(atFirst.split("\n"), `${series} 0`, "a rate needs what was before the first")
       }
-      // Deliveries are skipped when publishing, not by attempts, so this series would always be 0 and mislead readers.
+      // Publishing skips deliveries, and attempts never do. Therefore this series would always be 0 and mislead
+      // readers.
       assert.notMatch(atFirst, /doorhook_deliveries_ended_total\S*state="skipped"/)
     })
   )

@@ -217,8 +217,8 @@ describe("a declared resource type", () => {
       const { id: delivery, next_attempt_at } = yield* attempted(doorhook, event_id, 2)
       const { attempts } = yield* Effect.promise(() => doorhook.deliveries.show(delivery))
       const wait = Date.parse(next_attempt_at) - Date.parse(attempts[1]?.started_at ?? "")
-      // The undeclared type gets the second retry delay of access logs, not that of calls or of its earlier
-      // declaration.
+      // A type that is no longer declared gets the second retry delay of access logs. The delay of calls would be
+      // shorter, and the delay in its former declaration would be longer.
       assert.isAtLeast(wait, 30_000)
       assert.isBelow(wait, 3_600_000)
       status = 200

@@ -19,7 +19,7 @@ import { client, codeOf, directory, live, start, tokensFrom } from "../harness/E
 const scopes = { "doors:open": "Open your doors", "doors:list": "See your doors" }
 const scope = "doors:open"
 
-/** Starts a host with doorhook and a door that needs the scope. Returns its URL. */
+/** Starts a host with doorhook and a route that opens a door and requires the scope. Returns its URL. */
 type StartHost = (doorhook: Doorhook) => Effect.Effect<string, never, Scope.Scope>
 
 const seen = (identity: TokenIdentity | undefined) => ({ opened_by: identity?.user_id, for: identity?.scopes })
@@ -66,7 +66,7 @@ const honoHost: StartHost = (doorhook) =>
     (server) => Effect.promise(async () => void server.close())
   ).pipe(Effect.map((server) => `http://127.0.0.1:${portOf(server)}`))
 
-/** A host that calls `authenticate` itself, like Next.js route handlers and plain servers. */
+/** A host without a framework, which calls the middleware `requireToken` itself. */
 const plainHost: StartHost = (doorhook) => {
   const server = createServer((request, response) => {
     if (!request.url?.startsWith("/doors/")) return doorhook.node(request, response)
@@ -133,8 +133,8 @@ describe("a route of the host", () => {
         assert.strictEqual(lacking.status, 403)
         assert.include(lacking.challenge ?? "", 'error="insufficient_scope"')
         assert.include(lacking.challenge ?? "", 'scope="doors:open"')
-        // Two headers are refused, whether the host passes web requests, which join them, or `node:http` requests,
-        // which show only the first.
+        // doorhook refuses a request with two `Authorization` headers on every host. A web request joins the two
+        // headers, and a `node:http` request shows only the first.
         assert.match(yield* openTwice(url, granted.access_token), /^HTTP\/1\.1 400 [^]*invalid_request/)
         // Without the scope `public`, a token is not valid for doorhook's own API.
         const own = yield* Effect.promise(() =>

@@ -1,6 +1,6 @@
 /**
- * A damaged row in the database: deliveries that depend on it wait, all others continue, and its integration can be
- * deleted.
+ * The database row of one integration is damaged. Deliveries to this integration wait, and all others continue. The
+ * integration can be deleted.
  */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"

@@ -93,8 +93,8 @@ const lockTables = Effect.fnUntraced(function* (server: TestServer, database: st
 })
 
 await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
-  // One service for all outages, with accounting at the end. Deliveries that wait for a lease to expire may still be
-  // waiting during the next outage.
+  // All outages share one service, and the test accounts for all events at the end. Deliveries that wait for a lease to
+  // expire may still be waiting during the next outage.
   const stage = shared(startAll(server))
 
   const livesThrough = (name: string, outage: (stage: Stage) => Effect.Effect<void>) =>

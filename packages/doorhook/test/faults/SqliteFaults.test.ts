@@ -25,7 +25,7 @@ const patient = { ackTimeout: "6s", lease: "12s" }
 /** Whether the fault was short enough that no lease ended while its process could not record outcomes. */
 const inTime = (since: number): boolean => performance.now() - since < 10_000
 
-/** The number of concurrent requests to one integration. */
+/** Maximum number of concurrent requests to one integration. */
 const places = 10
 
 /** Starts a service on a database file, under load, and waits for the first accepted events. */

@@ -1,5 +1,5 @@
 /**
- * The disk fails to sync: no call succeeds unless its data is on disk, and doorhook recovers without a restart.
+ * The disk fails to sync files. A call succeeds only if its data is on disk, and doorhook recovers without a restart.
  */
 import { assert, describe } from "@effect/vitest"
 import { operatorKey } from "@doorhook/testkit/Doorhook"

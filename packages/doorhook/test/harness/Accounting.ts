@@ -9,7 +9,7 @@ import type { Receiver } from "@doorhook/testkit/Receiver"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
 import { callApi } from "./ThirdParty.ts"
 
-/** Returns the values of `GET /metrics`, by name with labels, spelled as in the response. */
+/** Returns the values of `GET /metrics`. The keys are names with their labels, spelled as in the response. */
 const metricsOf = (url: string): Effect.Effect<Readonly<Record<string, number>>> =>
   Effect.promise(async () => {
     const text = await (await fetch(`${url}/metrics`)).text()
@@ -62,8 +62,8 @@ const idsOf = (receiver: Receiver): ReadonlySet<string> =>
 const active = ["pending", "delivering", "retrying"]
 
 /**
- * Waits until no delivery is pending or being sent. Checks that exactly the events answered with 202 are in the store
- * and were received. Also checks that at most `cutOff` requests were sent without being recorded. There must be one
+ * Waits until all deliveries have ended. Checks that exactly the events answered with 202 are in the store and were
+ * received. Also checks that at most `cutOff` requests were sent without being recorded. Assumes that there is one
  * integration, which gets all events.
  */
 export const accountFor = Effect.fnUntraced(function* (options: {

@@ -20,7 +20,7 @@ export const within = <A, E, R>(
     orElse: () => Effect.die(new Error(`${what}: not within ${patience}; ${known()}`))
   })
 
-/** Reads a value repeatedly until it satisfies a condition, or fails with the last value. */
+/** Reads a value repeatedly until it satisfies a condition. After the time limit, fails with the last value. */
 export const eventually = <A, E, R>(
   what: string,
   read: Effect.Effect<A, E, R>,

@@ -62,7 +62,7 @@ const isUnreached = (error: unknown): boolean =>
 
 /**
  * Publishes access logs for building 1 from several concurrent callers until stopped. Calls `url` before each
- * publication.
+ * publication to get the service's current URL.
  */
 export const startLoad = (
   url: () => string,

@@ -5,7 +5,7 @@ import { Schema } from "effect"
 import * as client from "openid-client"
 import { logIn } from "./LoginForm.ts"
 
-/** The client's configuration, discovered from the service. */
+/** Makes the client's configuration from the metadata that the service publishes. */
 export const discover = (url: string, id: string, secret: string) =>
   client.discovery(new URL(url), id, secret, client.ClientSecretPost(secret), {
     algorithm: "oauth2",

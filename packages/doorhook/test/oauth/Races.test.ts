@@ -88,8 +88,8 @@ describe.each(["memory", "tokens.db"])("on %s", (database) => {
       }
     })
 
-    // This is not true of a client without a secret. Once a new access token is used, the old refresh token is retired
-    // (docs/decisions.md), and a worker that still uses the old token counts as a thief.
+    // A client without a secret can be locked out, so it skips the next test. Once a new access token is used, the old
+    // refresh token is retired (docs/decisions.md), and a worker that still uses the old token counts as a thief.
     if (credentials.client_id === "p1") return
     it("is not locked out if each of its workers refreshes separately and uses its token immediately", async () => {
       const { refresh_token } = await takeTokens()

@@ -1,6 +1,6 @@
 /**
- * The deployment files. Each file is accepted by the program that reads it, if this program is installed. The commands
- * in the files work.
+ * Tests the deployment files. If the program that reads a file is installed, it must accept the file. The commands in
+ * the files must work.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"

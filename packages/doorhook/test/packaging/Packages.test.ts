@@ -359,7 +359,8 @@ describe("the README", () => {
   it("has a program that runs when pasted", async () => {
     const [, pasted = ""] = /^```ts\n([^]*?)^```$/m.exec(readFileSync(join(root, "README.md"), "utf8")) ?? []
     const place = mkdtempSync(join(folder, "readme-"))
-    // The program serves until stopped, and its port might be in use on this machine.
+    // The test replaces the port, which might be in use on this machine, and ends the program, which would serve until
+    // stopped.
     const ends = "\nawait doorhook.close()\nconsole.log('published')\nprocess.exit()\n"
     writeFileSync(join(place, "app.ts"), pasted.replace("listen(4000)", "listen(0)") + ends)
     const { stdout } = await run(process.execPath, ["app.ts"], { cwd: place })

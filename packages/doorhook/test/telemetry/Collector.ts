@@ -4,7 +4,10 @@
 import type { Received } from "@doorhook/testkit/Receiver"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 
-/** Starts a collector on a free port. The last segment of each export's path is its signal. */
+/**
+ * Starts a collector on a free port. The last segment of the path says what an export contains: traces, metrics or
+ * logs.
+ */
 export const startCollector = startReceiver(() => ({
   status: 200,
   headers: { "content-type": "application/json" },

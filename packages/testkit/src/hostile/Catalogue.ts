@@ -22,7 +22,7 @@ export interface HostileReceiver {
   readonly outcome: AttemptOutcome
   /** When the outcome must be known: as soon as the receiver has misbehaved, or at the deadline. */
   readonly known: "at once" | "at the deadline"
-  /** Pattern for the detail that must be recorded for operators if there was no response. */
+  /** Pattern that the detail recorded for operators must match; only for receivers without a valid response. */
   readonly detail?: RegExp
 }
 

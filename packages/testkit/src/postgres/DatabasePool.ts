@@ -17,7 +17,7 @@ export interface PooledDatabase {
 
 export interface DatabasePool {
   readonly acquire: () => Promise<PooledDatabase>
-  /** Drops all databases in the pool. */
+  /** Drops all databases that tests have returned to the pool. */
   readonly dropLent: () => Promise<void>
 }
 
@@ -46,7 +46,7 @@ export const makeDatabasePool = (administer: Administer, urlOf: (database: strin
     await administer(`CREATE DATABASE ${name}`)
     const client = new pg.Client({ connectionString: urlOf(name) })
     await client.connect()
-    // The server may stop before the databases are dropped.
+    // Ignores connection errors, because the server may stop before the databases are dropped.
     client.on("error", () => undefined)
     let statements: string | null = null
     const empty = async () => {

