@@ -46,7 +46,7 @@ const sidebar = [
       ["Write a receiver", "write-a-receiver"],
       ["Test a receiver", "test-a-receiver"],
       ["Guide for third parties", "third-party"],
-      ["What the suite asks for", "requirements"]
+      ["Requirements of a receiver", "requirements"]
     )
   },
   {

@@ -35,8 +35,8 @@ app.use((context, next) =>
 app.get("/", (context) => context.text("North Tower"))
 
 /**
- * Rings. The ring and its event are in two SQLite files, which can't share a transaction. The key makes it safe to
- * publish the same ring again.
+ * Rings. The ring and its event are in two SQLite files, which can't share a transaction. The idempotency key makes it
+ * safe to publish the same ring again.
  */
 app.post("/rings", async (context) => {
   const { lastInsertRowid: id } = database.prepare("INSERT INTO rings (building_id) VALUES (1)").run()

@@ -6,7 +6,7 @@ import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 
-/** Folder of this database and doorhook's own. */
+/** Folder of this database and of doorhook's database. */
 export const data = process.env["DATA"] ?? "data"
 
 mkdirSync(data, { recursive: true })
