@@ -3,8 +3,8 @@
  * take most of the start-up time.
  *
  * - `main.js` contains everything.
- * - `extended.js` is the same program for commands of separately installed packages. Those packages import the
- *   installed doorhook and Effect, so this program imports them from there too.
+ * - `extended.js` is the same program with the commands of separately installed packages, such as the simulator. These
+ *   packages import the installed doorhook and Effect, so this program also imports both instead of containing them.
  * - `doorhook-conformance.cjs` is the suite alone. It runs on Node.js 18 and later and needs no other files.
  *
  *     node .ci/bundle-command.ts
@@ -40,7 +40,7 @@ const builtins: Plugin = {
   }
 }
 
-/** Replaces undici with its two modules in use. This leaves out `fetch`, caches and mocks. */
+/** Replaces undici with the two of its modules that doorhook uses. The bundle then lacks `fetch`, caches and mocks. */
 const undici: Plugin = {
   name: "undici",
   resolveId: (id) => (id === "undici" ? "\0undici" : null),
@@ -51,7 +51,7 @@ const undici: Plugin = {
       : null
 }
 
-/** Returns the licences of the packages that contain these modules. */
+/** Returns the licences of the npm packages that contain these modules. */
 const licencesOf = (modules: ReadonlyArray<string>): string => {
   const packages = modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? [])
   const texts = [...new Set(packages)].toSorted().map((place) => {
@@ -73,7 +73,9 @@ const licences: Plugin = {
 
 const suite = join(root, "conformance/dist")
 
-/** Programs in the single file. The command starts the bundled receivers as processes from the same file. */
+/**
+ * The two programs in the suite's single file. The command starts the bundled receivers as processes from that file.
+ */
 const programs = {
   command: join(root, "packages/doorhook/dist/command/conformance.js"),
   receiver: join(suite, "mutants/main.js")

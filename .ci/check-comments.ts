@@ -8,7 +8,10 @@ import ts from "../docs/node_modules/typescript/lib/typescript.js"
 const root = new URL("..", import.meta.url).pathname
 const entry = `${root}packages/doorhook/dist/index.d.ts`
 
-/** Exported types whose members are checked, and whether to follow their functions' parameters or results. */
+/**
+ * Exported types whose members need a comment. The value says whether the check includes the parameters or the results
+ * of their functions.
+ */
 const checked = {
   DoorhookOptions: "results",
   SqlDirectoryOptions: "results",

@@ -1,8 +1,8 @@
 /**
  * Checks every code block of the documentation: type-checks TypeScript against the sources, parses JSON and YAML, and
- * compares commands with their help. Skips a block with `unchecked` in its fence. Also checks that the index and the
- * sidebar link to every page, that links between pages lead to a file and a heading, and that docs/dependencies.md
- * lists the installed packages.
+ * compares commands with their help. Skips a block whose opening fence contains `unchecked`. Also checks that the index
+ * and the sidebar link to every page, and that links between pages lead to existing files and headings.
+ * docs/dependencies.md must list exactly the packages that the package.json files declare.
  */
 import { spawnSync } from "node:child_process"
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -95,7 +95,10 @@ declare global {
 }
 `
 
-/** Returns a block as a module. A block that shows a single function of the directory is wrapped in an object. */
+/**
+ * Returns a code block as a TypeScript module. Wraps a block that shows a single function of the directory in an
+ * object.
+ */
 const asModule = (text: string): string =>
   /^(session|authenticate|client|administers|isTenant): /.test(text)
     ? `import type { HostDirectory } from "doorhook"\nexport const directory: Partial<HostDirectory> = {\n${text}}\n`
@@ -137,8 +140,7 @@ const checkTypes = (): void => {
   })
   for (const line of stdout.split("\n").filter((text) => text !== "")) {
     const block = scripts[Number(/^block(\d+)\./.exec(line)?.[1])]
-    // Examples may import files that exist only in the reader's project. The type check finds wrong imports in the
-    // sources.
+    // Examples may import files that exist only in the reader's project.
     if (/Cannot find module '\.\.?\//.test(line)) continue
     if (block !== undefined) complain(block, line)
     else if (line.startsWith("host.d.ts")) problems.push(line)

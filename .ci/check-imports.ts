@@ -1,11 +1,11 @@
 /**
- * Checks imports: which package may import which, that core stays pure, and that the folders of a package have no
- * circular imports.
+ * Checks the imports between packages and between folders, that core imports only Effect, and that the folders of a
+ * package have no circular imports.
  *
  * Apart from doorhook's packages, a package may import only the dependencies in its own package.json. The command may
  * also import development dependencies, because everything it imports is bundled. No import may be for side effects
- * only: because of `"sideEffects": false` in each package.json, bundlers drop such imports. The command is bundled as
- * well.
+ * only: because of `"sideEffects": false` in each package.json, bundlers drop such imports, also when doorhook's own
+ * command is bundled.
  */
 import { globSync, readFileSync } from "node:fs"
 import { builtinModules } from "node:module"

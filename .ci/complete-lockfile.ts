@@ -2,8 +2,8 @@
  * Restores platform packages that `npm install` removed from package-lock.json.
  *
  * A tool with a native binary has one optional package per platform. npm omits the packages that the configured
- * registry lacks, and `npm ci` then rejects the whole lock file. An entry with only a version and a platform is enough,
- * because npm skips it on other platforms.
+ * registry lacks, and `npm ci` then rejects the whole lock file. A restored entry has only a version and a platform.
+ * That is enough, because npm skips the package on other platforms.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 
@@ -20,7 +20,7 @@ interface Lockfile {
 const systems = ["android", "darwin", "freebsd", "linux", "netbsd", "openbsd", "openharmony", "sunos", "aix", "win32"]
 const processors = ["arm64", "arm", "x64", "ia32", "ppc64", "riscv64", "s390x", "loong64", "wasm32"]
 
-/** Returns the platform in a package's name. */
+/** Reads the platform from a package's name, as fields of a lock-file entry. */
 const platformOf = (name: string) => {
   const parts = name.replace("windows", "win32").split(/[-/]/)
   const os = systems.filter((system) => parts.includes(system))

@@ -83,7 +83,7 @@ const writeSettings = (): void => {
   write(
     "settings",
     "Settings",
-    "Settings have the same names in `createDoorhook` and in the JSON file of `--config`. Flags override the environment, and the environment overrides the file. In the environment, separate lists with commas, write retry schedules like `access_log=5s,30s;call=1s`, and use `true` or `yes`, `false` or `no`. There, `resourceTypes`, `scopes`, `appearance` and `texts` are JSON. Durations are written `300ms`, `5s`, `2m`, `1h`, `3d`.",
+    "Settings have the same names in `createDoorhook` and in the JSON file of `--config`. Flags override the environment, and the environment overrides the file. In the environment, separate lists with commas, write retry schedules like `access_log=5s,30s;call=1s`, and use `true` or `yes`, `false` or `no`. Environment variables contain `resourceTypes`, `scopes`, `appearance` and `texts` as JSON. Durations are written `300ms`, `5s`, `2m`, `1h`, `3d`.",
     table(
       ["setting", "flag", "variable", "meaning", "default"],
       [...fieldsIn(`${config}/EngineConfig.ts`), ...fieldsIn(`${config}/SurfaceConfig.ts`)].map(
@@ -116,7 +116,7 @@ const writeErrors = (): void => {
   write(
     "errors",
     "Error codes",
-    "Codes of `/v4` and the operator API: `errors[].code` in a response, and `code` of the Error that `createDoorhook` and its methods reject with. The message says what to do. OAuth endpoints return the codes of RFC 6749.",
+    "Codes of `/v4` and the operator API: `errors[].code` in a response, and `code` of the Error that `createDoorhook` and its methods reject with. The message of the error says what to do. OAuth endpoints return the codes of RFC 6749.",
     table(
       ["code", "status and title"],
       known.map(([code, titles]) => [`\`${code}\``, cell([...titles].join("; "))])
@@ -223,7 +223,7 @@ const writeRunning = async (): Promise<void> => {
     "The public API, generated from its OpenAPI 3.1 description. A running service returns the description at `GET /openapi.json`.",
     table(["call", "does", "answers"], operations),
     "## Operator API",
-    "Every call needs `Authorization: Bearer` and the operator key. Times are ISO 8601 in UTC. The second column names the same call in `createDoorhook`. For request bodies, see [the operator API](../service.md#the-operator-api).",
+    "Every call needs the header `Authorization: Bearer OPERATOR_KEY`. Times are ISO 8601 in UTC. The second column names the same call in `createDoorhook`. For request bodies, see [the operator API](../service.md#the-operator-api).",
     table(
       ["call", "in `createDoorhook`", "status", "answer"],
       operatorOperations.map(({ answer, method, name, path, query, status }) => [

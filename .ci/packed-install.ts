@@ -2,10 +2,11 @@
  * Packs every package as it would be published, installs the archives into an empty folder, and uses them there as a
  * user would: from ES modules, CommonJS, TypeScript and the command line.
  *
- *     node .ci/packed-install.ts [--linked] [--into FOLDER] [VERSION...]     further versions of Node.js to test, like 18, 22 and 26
+ *     node .ci/packed-install.ts [--linked] [--into FOLDER] [VERSION...]
  *
- * With `--linked` the archives are unpacked and their dependencies linked to this workspace, for tests without a
- * registry. `--into` names an empty folder to install into, which is not deleted afterwards.
+ * `VERSION` names a further version of Node.js to test, like 18 or 26. With `--linked`, the script unpacks the archives
+ * and links their dependencies to this workspace, so that it needs no registry. `--into` names an empty folder to
+ * install into, which is not deleted afterwards.
  */
 import { execFileSync, spawn } from "node:child_process"
 import { globSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
@@ -72,7 +73,7 @@ const programs: Readonly<Record<string, string>> = {
     createDoorhook(${options}).then((doorhook) => doorhook.close())`
 }
 
-/** Programs that the entries of `programs` start. */
+/** The receiver that the single-file suite starts and tests. */
 const started: Readonly<Record<string, string>> = {
   "acknowledges.cjs": `require("node:http")
     .createServer((request, response) => request.resume().on("end", () => response.end()))
@@ -164,10 +165,13 @@ const serves = async (node: ReadonlyArray<string>, folder: string): Promise<void
   if (origin === undefined) throw new Error(`doorhook serve said: ${said}`)
   const { status } = await fetch(new URL("/console/live.js", origin))
   if (child.pid !== undefined) process.kill(-child.pid, "SIGTERM")
-  if (status !== 200) throw new Error(`the script of the pages: ${status}`)
+  if (status !== 200) throw new Error(`GET /console/live.js was answered with ${status}`)
 }
 
-/** Checks that the suite finds the fault in a receiver that it starts from a file beside the bundle. */
+/**
+ * Checks that the suite can start a bundled receiver, whose file is beside the bundle, and detects the receiver's
+ * fault.
+ */
 const findsOut = (node: ReadonlyArray<string>, folder: string): void => {
   const [command, ...args] = [...node, join(folder, program)]
   run(command, [...args, "conformance", "mutants", "--only", "buffer-in-memory", "--narrow"], folder)
@@ -190,7 +194,7 @@ const standsAlone = ([command = "", ...args]: ReadonlyArray<string>, folder: str
 // The workspace's TypeScript has no API, so this uses the TypeScript that the documentation uses.
 const ts: typeof TypeScript = createRequire(new URL("../docs/package.json", import.meta.url))("typescript")
 
-/** Whether the package itself declares a symbol. */
+/** Whether the package `doorhook` itself declares a symbol. */
 const isOwn = (symbol: TypeScript.Symbol): boolean =>
   /\/doorhook\/dist\//.test(symbol.declarations?.[0]?.getSourceFile().fileName ?? "")
 
@@ -198,7 +202,7 @@ const isOwn = (symbol: TypeScript.Symbol): boolean =>
 const isOfOthers = (type: TypeScript.Type): boolean =>
   /(Like|Host)$/.test((type.aliasSymbol ?? type.symbol)?.name ?? "")
 
-/** Finds members of a type, at any depth, without a doc comment. Returns their paths. */
+/** Returns the paths of all members of a type, at any depth, that lack a doc comment. */
 const membersOf = (checker: TypeScript.TypeChecker) => {
   const seen = new Set<TypeScript.Type>()
   const visit = (type: TypeScript.Type, path: string): ReadonlyArray<string> => {
@@ -223,7 +227,7 @@ const membersOf = (checker: TypeScript.TypeChecker) => {
   return visit
 }
 
-/** Finds exports of a declaration file, and everything reachable from them, without a doc comment. */
+/** Returns the exports of a declaration file, and the members reachable from them, that lack a doc comment. */
 const undocumentedIn = (entry: string): ReadonlyArray<string> => {
   const { ES2024 } = ts.ScriptTarget
   const program = ts.createProgram([entry], { module: ts.ModuleKind.NodeNext, target: ES2024, strict: true, types: [] })
@@ -309,7 +313,7 @@ try {
       .slice(1)
     if (!linked) standsAlone(node, folder)
     if (version.localeCompare(oldest, "en", { numeric: true }) < 0) {
-      say(`Node.js ${version}: ok, the suite as one file`)
+      say(`Node.js ${version}: ok, tested only the single-file suite`)
       continue
     }
     for (const name of Object.keys(programs)) run(command, [...args, name], folder)

@@ -3,8 +3,8 @@
  *
  *     node .ci/registry.ts FOLDER [--upstream URL]
  *
- * Redirects requests for other packages to the upstream registry, but never those for doorhook's packages: a foreign
- * package of the same name must not be installed.
+ * Redirects requests for other packages to the upstream registry. Requests for doorhook's packages are never
+ * redirected, because npm must not install a foreign package of the same name.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
@@ -31,7 +31,7 @@ const documentOf = (name: string): string => join(folder, name, "package.json")
 const read = (name: string): Document | null =>
   existsSync(documentOf(name)) ? JSON.parse(readFileSync(documentOf(name), "utf8")) : null
 
-/** Stores the archives, and adds the new versions to the earlier ones. */
+/** Stores the archives of a publication, and adds its versions to the earlier versions of the package. */
 const keep = ({ _attachments: archives = {}, ...sent }: Document): void => {
   const before = read(sent.name)
   mkdirSync(join(folder, sent.name), { recursive: true })

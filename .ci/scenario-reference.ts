@@ -1,6 +1,6 @@
 /**
- * Writes the JSON Schema of scenario files for editors (docs/scenario.schema.json) and the bands in docs/simulator.md.
- * A test fails when they differ from the sources.
+ * Writes the JSON Schema of scenario files for editors (docs/scenario.schema.json) and the validation bands in
+ * docs/simulator.md. A test fails when they differ from the sources.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -77,7 +77,7 @@ const table = (title: string, intro: string, schema: unknown): string =>
     ...rowsOf(schema)
   ].join("\n")
 
-/** Returns each text with the names of its flows, or only the text if all flows share one. */
+/** Returns each different text with the names of its flows. If all flows have the same text, returns only the text. */
 const grouped = (texts: ReadonlyArray<readonly [flow: string, text: string]>): string => {
   const groups = [...Map.groupBy(texts, ([, text]) => text)]
   const [first] = groups

@@ -33,7 +33,7 @@ const place = ({ moduleId, project }: TestSpecification): number => {
   return found === -1 ? long.length : found
 }
 
-/** Starts the longest test files first. If one started last, the other cores would be idle. */
+/** Starts the longest test files first. If a long file started last, the other cores would be idle until its end. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
     // oxlint-disable-next-line unicorn/no-array-sort -- the sequencer's own method, which returns a copy

@@ -4,7 +4,7 @@ import base from "./vitest.config.ts"
 
 /** The tests for mutation testing: only tests of pure rules, which need no process or database. */
 export default defineConfig({
-  // Mutants are in a copy of the sources, so the package's name must not resolve to the original.
+  // Mutation testing runs in a copy of the sources, so `@doorhook/core` must resolve to that copy.
   resolve: {
     alias: { "@doorhook/core": fileURLToPath(new URL("../packages/core/src/index.ts", import.meta.url)) }
   },

@@ -2,7 +2,7 @@
  * Generates the simulator's table of time zones from the data of the running Node.js: `node --conditions=source
  * .ci/zones.ts`.
  *
- * If all later changes of a zone follow a rule, the table has the rule instead of the changes.
+ * If all changes of a zone follow a rule from some year on, the table has the rule instead of these changes.
  */
 import { writeFileSync } from "node:fs"
 import { dateOf, weekdayOf } from "../simulator/src/world/CalendarDate.ts"
