@@ -267,7 +267,7 @@ describe("effects are counted", () => {
       assert.strictEqual(alike.exitCode, 4, alike.output)
       assert.match(
         alike.message,
-        /effects = 1 for evt_\w+, which is only the beginning of an event's id\. .* whole ids: grep -cw/
+        /effects = 1 for evt_\w+, which is only the beginning of an event's id\. .* whole ids: use grep -cw/
       )
     })
   )
