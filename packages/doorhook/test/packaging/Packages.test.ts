@@ -164,7 +164,8 @@ describe("the installed command", () => {
         202
       )
       const list = `"${process.execPath}" "${bin}" deliveries list --limit 1000 --url ${url}`
-      const env = { ...process.env, DOORHOOK_OPERATOR_KEY: operatorKey, NO_COLOR: "1" }
+      // LC_ALL is set because bash warns on stderr about a locale that is not installed.
+      const env = { ...process.env, LC_ALL: "C", DOORHOOK_OPERATOR_KEY: operatorKey, NO_COLOR: "1" }
       const listed = yield* Effect.promise(() => run("bash", ["-c", list], { env }))
       // The output exceeds a pipe's buffer, so the command is still writing when `head` exits.
       assert.isAbove(listed.stdout.length, 65_536)
