@@ -111,7 +111,7 @@ describe("receiverSuite on faulty receivers", () => {
   })
 
   it("says that a probe returned a text instead of a number", () => {
-    assert.include(output, 'probe returned effects: "0", a text; give a whole number')
+    assert.include(output, `the test's probe returned effects: "0", a text; give a whole number`)
   })
 
   it("fails if the receiver lacks what its level needs, instead of skipping tests", () => {
