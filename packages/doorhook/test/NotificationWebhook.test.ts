@@ -8,10 +8,11 @@ import { plainHeaders, startReceiver } from "@doorhook/testkit/Receiver"
 import type { Received, Receiver } from "@doorhook/testkit/Receiver"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { startDoorhook } from "@doorhook/testkit/Doorhook"
-import type { Doorhook, DoorhookNotification } from "doorhook"
-import { Effect, Schema } from "effect"
+import type { Doorhook as Embedded, DoorhookNotification } from "doorhook"
+import * as Doorhook from "doorhook/effect"
+import { Effect, Layer, Schema } from "effect"
 import { join } from "node:path"
-import { codeOf, event, live, mount, start, tokenFrom } from "./harness/Embedded.ts"
+import { codeOf, directory, event, live, mount, start, tokenFrom } from "./harness/Embedded.ts"
 import { createIntegration } from "./harness/ThirdParty.ts"
 
 const notificationSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -27,7 +28,7 @@ const Notification = Schema.fromJsonString(
 )
 const read = ({ body }: Received) => Schema.decodeUnknownSync(Notification)(body).event
 
-const failOnce = Effect.fnUntraced(function* (doorhook: Doorhook) {
+const failOnce = Effect.fnUntraced(function* (doorhook: Embedded) {
   const { url } = yield* mount(doorhook)
   const dead = yield* startReceiver(() => 410)
   const token = yield* tokenFrom(url)
@@ -156,6 +157,16 @@ describe("notifications by webhook", () => {
         assert.include(message, problem)
         assert.notInclude(message, "swordfish")
       }
+    })
+  )
+
+  live(
+    "need a secret in the Effect layer, too, where nobody could read a generated one",
+    Effect.gen(function* () {
+      const settings = { database: "memory", notificationUrl: "https://ops.example" }
+      const layer = Doorhook.layer(settings, Doorhook.directoryOf(directory))
+      const error = yield* Effect.flip(Layer.build(layer))
+      assert.include(error.message, "notificationSecret: must be given with notificationUrl")
     })
   )
 })

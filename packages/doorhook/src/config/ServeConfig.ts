@@ -82,6 +82,18 @@ export const checkConfig = (config: ServeConfig): Result.Result<unknown, Invalid
     hostOf(config)
   ])
 
+/**
+ * The same checks for a doorhook inside an application. It needs a notification secret: `doorhook serve` generates a
+ * missing one and prints it, but an embedded doorhook must not write secrets to the host's log.
+ */
+export const checkEmbeddedConfig = (config: EngineConfig): Result.Result<unknown, InvalidConfig> =>
+  collectAll<unknown>([
+    checkConfig(config),
+    config.notificationUrl === undefined || config.notificationSecret !== undefined
+      ? Result.void
+      : invalid("notificationSecret: must be given with notificationUrl, like `whsec_` and 24 random bytes in base64")
+  ])
+
 /** Reads a whole number from 0 to a maximum. Errors begin with `name`. */
 const parseCount = (
   name: string,

@@ -2,12 +2,12 @@
  * The whole engine as a layer, for applications written in Effect.
  */
 import type { Directory } from "@doorhook/core"
-import { SettingStore, withDeadlines } from "@doorhook/core"
+import { SettingStore } from "@doorhook/core"
 import { PublicUrl, untracedLayer } from "@doorhook/server"
 import { Context, Effect, Layer, Option } from "effect"
 import type { EngineConfig } from "../config/EngineConfig.ts"
 import { warnOfReadableSecrets } from "../config/KeySettings.ts"
-import { checkConfig } from "../config/ServeConfig.ts"
+import { checkEmbeddedConfig } from "../config/ServeConfig.ts"
 import { layer as engineLayer } from "../service/Engine.ts"
 import type { Port } from "../service/Ports.ts"
 import * as GuardedLogger from "../telemetry/GuardedLogger.ts"
@@ -30,10 +30,10 @@ export const layer = <E = never, R = never, E2 = never, R2 = never, P extends Po
     Layer.unwrap(
       Effect.gen(function* () {
         const config = Effect.isEffect(settings) ? yield* settings : settings
-        yield* Effect.fromResult(checkConfig(config))
+        yield* Effect.fromResult(checkEmbeddedConfig(config))
         // The application's own stores decide how secrets are stored, so there is no warning.
         const isOwnStore = Option.isSome(Context.getOption(own, SettingStore))
-        const engine = engineLayer(config, withDeadlines(directory), own)
+        const engine = engineLayer(config, directory, own)
         // Logged only after the database is open, because opening a database with encrypted secrets fails without the
         // encryption key.
         return Layer.effectDiscard(isOwnStore ? Effect.void : warnOfReadableSecrets(config)).pipe(

@@ -6,7 +6,7 @@ import { nameOf } from "@doorhook/core"
 import { Predicate } from "effect"
 import { EngineConfig } from "../config/EngineConfig.ts"
 import { InvalidConfig, problemsIn, readSettings } from "../config/ReadingSettings.ts"
-import { checkConfig } from "../config/ServeConfig.ts"
+import { checkEmbeddedConfig } from "../config/ServeConfig.ts"
 import type { HostDirectory } from "../directory/FunctionDirectory.ts"
 import * as FunctionDirectory from "../directory/FunctionDirectory.ts"
 import { DoorhookError } from "../DoorhookError.ts"
@@ -47,15 +47,6 @@ const hostOptions = ["directory", "onNotification", "logger", "telemetry"] as co
 const telemetryProblems = (given: unknown): ReadonlyArray<string> =>
   given === undefined || Predicate.isBoolean(given) ? [] : [`telemetry: must be true or false, not ${nameOf(given)}`]
 
-/**
- * Returns a problem if the notification secret is missing. `doorhook serve` generates a missing secret and prints it,
- * but an embedded doorhook must not write secrets to the host's log.
- */
-const secretProblems = ({ notificationSecret, notificationUrl }: EngineConfig): ReadonlyArray<string> =>
-  notificationUrl === undefined || notificationSecret !== undefined
-    ? []
-    : ["notificationSecret: must be given with notificationUrl, like `whsec_` and 24 random bytes in base64"]
-
 /** Returns the settings among the options. Throws a `DoorhookError` that lists all problems. */
 export const readOptions = (options: unknown): EngineConfig => {
   const isObject = Predicate.isObject(options)
@@ -67,9 +58,8 @@ export const readOptions = (options: unknown): EngineConfig => {
     ...HostListener.problemsOf(given["onNotification"]),
     ...HostLoggers.problemsOf(given["logger"]),
     ...telemetryProblems(given["telemetry"]),
-    ...secretProblems(usable),
     ...misread,
-    ...problemsIn([checkConfig(usable)])
+    ...problemsIn([checkEmbeddedConfig(usable)])
   ]
   if (problems.length === 0) return usable
   throw new DoorhookError("invalid_config", problems.join("; "), new InvalidConfig({ message: problems.join("; ") }))

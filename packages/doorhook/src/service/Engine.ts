@@ -19,7 +19,8 @@ import {
   ResourceTypeAliases,
   ResourceTypes,
   serviceKeyLayer,
-  TestEvents
+  TestEvents,
+  withDeadlines
 } from "@doorhook/core"
 import type { Directory } from "@doorhook/core"
 import {
@@ -43,8 +44,8 @@ import * as NotificationWebhook from "./NotificationWebhook.ts"
 import * as Ports from "./Ports.ts"
 
 /**
- * Provides delivery and retention, with the database and the network. `own` contains the application's ports, which
- * replace doorhook's.
+ * Provides delivery and retention, with the database, the network, and time limits for the directory. `own` contains the
+ * application's ports, which replace doorhook's.
  */
 export const deliveryLayer = <E, R = never>(
   config: EngineConfig,
@@ -56,7 +57,7 @@ export const deliveryLayer = <E, R = never>(
   )
   const types = Layer.effect(ResourceTypes, Effect.fromResult(resourceTypesOf(config)))
   const ports = serviceKeyLayer.pipe(
-    Layer.provideMerge(Layer.mergeAll(directory, settings, Ports.layer(config, own))),
+    Layer.provideMerge(Layer.mergeAll(withDeadlines(directory), settings, Ports.layer(config, own))),
     Layer.provideMerge(Layer.merge(Ports.cryptoLayer(own), types))
   )
   return Layer.merge(KeptGauges.layer, Retention.layer).pipe(

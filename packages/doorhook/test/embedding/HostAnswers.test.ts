@@ -13,6 +13,7 @@ import { HttpRouter, HttpServer } from "effect/http"
 import { TestClock } from "effect/testing"
 import fc from "fast-check"
 import { createServer } from "node:http"
+import { mock } from "node:test"
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { client, directory, event, live, mount, start, tokenFrom } from "../harness/Embedded.ts"
 import { eventually } from "../harness/Eventually.ts"
@@ -136,6 +137,29 @@ describe("a promise that never settles", () => {
         assert.include(lines.join("\n"), `The directory did not answer \`${question}\` within 10s.`)
       }).pipe(Effect.provide(served))
     }).pipe(Effect.scoped)
+  )
+})
+
+describe("a promise that never settles, given to createDoorhook,", () => {
+  live(
+    "delays a request for ten seconds at most",
+    Effect.gen(function* () {
+      const asked = Promise.withResolvers<void>()
+      const hang = () => {
+        asked.resolve()
+        return new Promise<never>(() => {})
+      }
+      const doorhook = yield* start({ directory: { ...directory, client: hang }, logger: false })
+      yield* Effect.acquireRelease(
+        Effect.sync(() => mock.timers.enable({ apis: ["setTimeout"] })),
+        () => Effect.sync(() => mock.timers.reset())
+      )
+      const reply = doorhook.fetch(new Request(authorizeUrl("http://localhost", client)))
+      yield* Effect.promise(() => asked.promise)
+      yield* Effect.promise(() => nextTurn())
+      mock.timers.tick(10_000)
+      assert.strictEqual((yield* Effect.promise(() => reply)).status, 503)
+    })
   )
 })
 
