@@ -12,6 +12,7 @@ import { DatabaseSync } from "node:sqlite"
 import { Webhook } from "standardwebhooks"
 import { directory, event, live, mount, start } from "./harness/Embedded.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
+import { startDoorhook } from "@doorhook/testkit/Doorhook"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { runHere } from "./harness/InProcess.ts"
 import { callApi } from "./harness/ThirdParty.ts"
@@ -124,6 +125,24 @@ describe("a store of version 0.1.0", () => {
       assert.match(migrated.stdout, /^the tables now have version \d+; they had version 1\n$/)
       assert.match((yield* runHere(["migrate", "--database", fresh])).stdout, /there were none/)
       assert.deepStrictEqual(shapeOf(older), shapeOf(fresh))
+    })
+  )
+
+  live(
+    "is not upgraded by migrate while a process delivers from it",
+    Effect.gen(function* () {
+      const database = join(yield* temporaryFolder, "doors.db")
+      const service = yield* startDoorhook(["serve", "--port", "0", "--database", database])
+      yield* Effect.promise(() => service.printed(/listening/))
+      // The service counts as older if the newest change of the tables is missing.
+      const tables = new DatabaseSync(database)
+      tables.exec(
+        "DELETE FROM doorhook_migrations WHERE migration_id = (SELECT max(migration_id) FROM doorhook_migrations)"
+      )
+      tables.close()
+      const refused = yield* runHere(["migrate", "--database", database])
+      assert.match(refused.stderr, new RegExp(`process ${service.child.pid}, since .*, delivers from it`))
+      assert.deepStrictEqual([refused.code, refused.stdout], [1, ""])
     })
   )
 })

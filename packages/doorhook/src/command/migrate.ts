@@ -7,6 +7,7 @@ import { Command } from "effect/cli"
 import * as Database from "../service/Database.ts"
 import { makeFolder } from "../service/DatabaseFolder.ts"
 import { inspect } from "../service/DatabaseInspection.ts"
+import * as FileOwner from "../service/FileOwner.ts"
 import { databaseConfigOf, databaseFlags } from "./deliveryFlags.ts"
 
 export const migrateCommand = Command.make(
@@ -18,13 +19,16 @@ export const migrateCommand = Command.make(
     const before = yield* inspect(name)
     if (before === null) return yield* CommandFailure.usage("A database in memory has no tables to upgrade.")
     yield* makeFolder(settings)
-    // Opening a database upgrades its tables.
-    yield* Effect.scoped(Layer.build(Database.layer(settings)))
     const { newest, version } = before
+    const isUpgrade = version !== newest
+    // An older service that still delivers from a SQLite file would fail on upgraded tables.
+    const owner = isUpgrade ? FileOwner.layer(settings) : Layer.empty
+    // Opening a database upgrades its tables.
+    yield* Effect.scoped(Layer.build(Layer.provide(Database.layer(settings), owner)))
     yield* Console.log(
-      version === newest
-        ? `the tables already have version ${newest}`
-        : `the tables now have version ${newest}; ${version === 0 ? "there were none" : `they had version ${version}`}`
+      isUpgrade
+        ? `the tables now have version ${newest}; ${version === 0 ? "there were none" : `they had version ${version}`}`
+        : `the tables already have version ${newest}`
     )
   })
 ).pipe(
