@@ -2,7 +2,7 @@
  * The directory of a host with users and buildings in SQL tables.
  */
 import { readHostId, rootMessage } from "@doorhook/core"
-import { Schema } from "effect"
+import { Predicate, Schema } from "effect"
 import type { HostBuilding, HostDirectory, HostId, HostTenant } from "./FunctionDirectory.ts"
 import { isPasswordHash, verifyPassword, dummyVerify } from "./PasswordHash.ts"
 import type { RunSql, SqlSource } from "./SqlSource.ts"
@@ -126,6 +126,9 @@ const administered = ({ building, table, user }: NonNullable<SqlTables["administ
 const unverifiable = (column: string): string =>
   `sqlDirectory can't verify a password in ${column}: it is not scrypt in PHC form, like $scrypt$ln=15,r=8,p=3$..., as hashPassword writes it. The user can't log in. For hashes in another format, set the option \`verifyPassword\`. This is logged once.`
 
+/** Whether an id is too large for its column on PostgreSQL, so that no row has it. Clients may send any id. */
+const isOutOfRange = (error: unknown): boolean => Predicate.hasProperty(error, "code") && error.code === "22003"
+
 /**
  * A directory over the host's own tables, for `createDoorhook({ directory: sqlDirectory({ database: pool }) })`. If the
  * host has its own login, add `session`: `{ ...sqlDirectory(...), session }`. Throws a `DoorhookError` that lists the
@@ -136,8 +139,14 @@ export const sqlDirectory = (options: SqlDirectoryOptions): HostDirectory => {
   const tables = tablesOf(options.tables)
   const { administrators, tenants, users } = tables
   const verify = options.verifyPassword ?? verifyPassword
-  const exists = async (text: string, values: Array<string | number>): Promise<boolean> =>
-    (await run(`SELECT 1 AS found FROM ${text} LIMIT 1`, values)).length > 0
+  const exists = async (text: string, values: Array<string | number>): Promise<boolean> => {
+    try {
+      return (await run(`SELECT 1 AS found FROM ${text} LIMIT 1`, values)).length > 0
+    } catch (error) {
+      if (isOutOfRange(error)) return false
+      throw error
+    }
+  }
   /**
    * Stored hash of any user. Passwords for unknown logins are checked against this hash, so that the check takes as
    * long as for known logins.

@@ -320,6 +320,17 @@ await describeOnPostgres("the directory over tables", (server) => {
   )
 
   live(
+    "has no building or tenant with an id that is too large for its column",
+    withPool(async (pool) => {
+      await pool.query(standard.replaceAll("bigint", "integer"))
+      const directory = sqlDirectory({ database: pool })
+      assert.isTrue(await directory.administers("1", 1))
+      assert.isFalse(await directory.administers("1", 3_000_000_000))
+      assert.isFalse(await directory.isTenant("2", Number.MAX_SAFE_INTEGER))
+    })
+  )
+
+  live(
     "answers from PostgreSQL, and its host publishes in its own transactions",
     withPool(async (pool, url) => {
       await pool.query(standard + own)
