@@ -12,7 +12,7 @@ import {
   sendAnswer,
   sqliteStore
 } from "@doorhook/receiver"
-import type { Answer, Delivery, ReceivedRequest, ReceiverParts } from "@doorhook/receiver"
+import type { Answer, Delivery, ReceivedRequest, ReceiverParts, StandardParts } from "@doorhook/receiver"
 import { createHash } from "node:crypto"
 import { once } from "node:events"
 import { createServer, IncomingMessage } from "node:http"
@@ -51,10 +51,8 @@ interface ServerParts {
   readonly count: (id: string, scope: string | null) => number
 }
 
-type Parts = ReceiverParts & ServerParts
-
 /** A change to the correct receiver: returns the parts to replace. */
-export type Change = (correct: Parts, box: ReceiverState) => Partial<Parts>
+export type Change = (correct: StandardParts & ServerParts, box: ReceiverState) => Partial<ReceiverParts & ServerParts>
 
 export const plain = (status: number, body = "", headers: Readonly<Record<string, string>> = {}): Answer => ({
   status,
@@ -152,13 +150,13 @@ export const startServer = async ({ change, database, port, secret }: ServerOpti
     answerWithinMs: 3_600_000,
     onProblem: () => undefined,
     parts: (standard) => {
-      const correct: Parts = {
+      const correct: StandardParts & ServerParts = {
         ...standard,
         ...usual,
         identify: ({ id }, request) => `${scopeOf(request)} ${id}`,
         keep: (key, delivery, request) => box.once(key, delivery, request)
       }
-      const parts: Parts = { ...correct, ...change(correct, box) }
+      const parts = { ...correct, ...change(correct, box) }
       around = parts
       return parts
     }

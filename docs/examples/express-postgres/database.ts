@@ -7,8 +7,10 @@ import pg from "pg"
 export const databaseUrl = process.env["DATABASE_URL"] ?? "postgres://postgres@localhost:5432/postgres"
 
 export const pool = new pg.Pool({ connectionString: databaseUrl })
-// Without an error listener, an error on an idle connection ends the process.
-pool.on("error", ({ message }) => process.stderr.write(`${message}\n`))
+const log = ({ message }: Error) => process.stderr.write(`${message}\n`)
+// Without error listeners, a lost connection ends the process, whether the connection is idle or in use.
+pool.on("error", log)
+pool.on("connect", (client) => client.on("error", log))
 
 /** Creates missing tables. */
 export const prepare = async (): Promise<void> => {

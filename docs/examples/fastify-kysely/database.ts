@@ -15,8 +15,10 @@ interface Tables {
 export const databaseUrl = process.env["DATABASE_URL"] ?? "postgres://postgres@localhost:5432/postgres"
 
 const pool = new pg.Pool({ connectionString: databaseUrl })
-// Without an error listener, an error on an idle connection ends the process.
-pool.on("error", ({ message }) => process.stderr.write(`${message}\n`))
+const log = ({ message }: Error) => process.stderr.write(`${message}\n`)
+// Without error listeners, a lost connection ends the process, whether the connection is idle or in use.
+pool.on("error", log)
+pool.on("connect", (client) => client.on("error", log))
 
 export const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
 

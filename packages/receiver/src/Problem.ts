@@ -61,15 +61,36 @@ export class Refusal extends Error {
   }
 }
 
+type CheckedNumber =
+  | "alertAfter"
+  | "answerWithinMs"
+  | "concurrency"
+  | "maxBodyBytes"
+  | "retryDelaysMs"
+  | "toleranceSeconds"
+
+type CheckedOption = "addresses" | "secrets" | CheckedNumber
+
 /** An invalid option, thrown by `createReceiver`. Never contains a secret. */
 export class InvalidOption extends Error {
   override readonly name = "InvalidOption"
-  readonly option: "addresses" | "secrets"
+  readonly option: CheckedOption
 
-  constructor(option: "addresses" | "secrets", message: string) {
+  constructor(option: CheckedOption, message: string) {
     super(`${option}: ${message}`)
     this.option = option
   }
+}
+
+/** Checks a number. Without this check, NaN from a missing environment variable would turn a limit off. */
+export const checkWhole = (
+  option: CheckedNumber,
+  given: number,
+  least: number,
+  greatest = Number.MAX_SAFE_INTEGER
+): void => {
+  if (Number.isSafeInteger(given) && given >= least && given <= greatest) return
+  throw new InvalidOption(option, `must be a whole number from ${least} to ${greatest}, not ${given}`)
 }
 
 /** Writes a problem to standard error as a line of JSON. The default of `onProblem`. */

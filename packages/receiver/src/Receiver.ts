@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { addressFilter } from "./Addresses.ts"
 import { answer, parseEvent } from "./Delivery.ts"
 import type { Answer, Delivery, ReceivedRequest } from "./Delivery.ts"
-import { InvalidOption, logProblem, reasonOf, Refusal } from "./Problem.ts"
+import { checkWhole, InvalidOption, logProblem, reasonOf, Refusal } from "./Problem.ts"
 import type { Problem } from "./Problem.ts"
 import { fastifyPlugin, nodeRequest, sendAnswer, webRequest } from "./Servers.ts"
 import type { FastifyPlugin } from "./Servers.ts"
@@ -17,22 +17,34 @@ import type { ReceiverStore } from "./Store.ts"
 import { makeWorker } from "./Worker.ts"
 import type { WorkContext } from "./Worker.ts"
 
-/** The steps of handling a request, in order. Each may throw a `Refusal`, which determines the response. */
+/**
+ * The steps of handling a request, in order. Each may throw a `Refusal`, or reject with one, which determines the
+ * response.
+ */
 export interface ReceiverParts {
   /** Checks the sender's address, then the method, before the body is read. */
-  readonly admit: (request: ReceivedRequest) => void
+  readonly admit: (request: ReceivedRequest) => void | Promise<void>
   /** Reads the body, up to `maxBodyBytes`. */
   readonly readBody: (request: ReceivedRequest) => Promise<Uint8Array>
   /** Refuses a request that is not genuine. */
-  readonly verify: (request: ReceivedRequest, body: Uint8Array) => void
+  readonly verify: (request: ReceivedRequest, body: Uint8Array) => void | Promise<void>
   /** Reads the event and the headers. */
-  readonly parse: (request: ReceivedRequest, body: Uint8Array) => Delivery
+  readonly parse: (request: ReceivedRequest, body: Uint8Array) => Delivery | Promise<Delivery>
   /** Returns the key that duplicates share: `delivery.id`. If receivers at several URLs share a store, add the URL. */
-  readonly identify: (delivery: Delivery, request: ReceivedRequest) => string
+  readonly identify: (delivery: Delivery, request: ReceivedRequest) => string | Promise<string>
   /** Stores and records the delivery unless its key is known. Resolves to whether the delivery is new. */
   readonly keep: (key: string, delivery: Delivery, request: ReceivedRequest) => Promise<boolean>
   /** Returns the response to a new delivery or a duplicate: 200 for both. */
   readonly acknowledge: (isNew: boolean, delivery: Delivery, request: ReceivedRequest) => Answer | Promise<Answer>
+}
+
+/** The standard steps, some of which are synchronous. */
+export interface StandardParts extends ReceiverParts {
+  readonly admit: (request: ReceivedRequest) => void
+  readonly verify: (request: ReceivedRequest, body: Uint8Array) => void
+  readonly parse: (request: ReceivedRequest, body: Uint8Array) => Delivery
+  readonly identify: (delivery: Delivery, request: ReceivedRequest) => string
+  readonly acknowledge: (isNew: boolean, delivery: Delivery, request: ReceivedRequest) => Answer
 }
 
 export interface ReceiverOptions<Tx> {
@@ -80,7 +92,7 @@ export interface ReceiverOptions<Tx> {
   /** Called with each problem; must not throw. Default: writes a line of JSON to standard error. */
   readonly onProblem?: (problem: Problem) => void
   /** Replaces steps: gets the standard steps and returns the replacements. */
-  readonly parts?: (standard: ReceiverParts) => Partial<ReceiverParts>
+  readonly parts?: (standard: StandardParts) => Partial<ReceiverParts>
   /** Returns the current time, in milliseconds since the epoch. */
   readonly now?: () => number
 }
@@ -111,6 +123,9 @@ export interface Receiver {
 
 const longestId = 255
 
+/** The longest delay of a Node.js timer, in milliseconds. A longer timer would end at once. */
+const longestTimer = 2 ** 31 - 1
+
 const defaultDelaysMs = [1_000, 10_000, 60_000, 600_000, 3_600_000]
 
 const alerts: ReadonlySet<Problem["kind"]> = new Set(["not_kept", "too_slow", "body_consumed"])
@@ -121,7 +136,7 @@ const invalid = (status: number, body: string): Refusal =>
     message: `refused: ${body}; doorhook does not send such requests`
   })
 
-/** Makes a receiver. Throws `InvalidOption` for an invalid secret or range. */
+/** Makes a receiver. Throws `InvalidOption` for an invalid secret, range or number. */
 export const createReceiver = <Tx>(options: ReceiverOptions<Tx>): Receiver => {
   const {
     addressOf = ({ address }) => address,
@@ -136,12 +151,17 @@ export const createReceiver = <Tx>(options: ReceiverOptions<Tx>): Receiver => {
   const verifier = secrets === "allow_unsigned" ? null : signatureVerifier(secrets, options.toleranceSeconds)
   const isAllowed = addresses.length === 0 ? null : addressFilter(addresses)
   const { alertAfter = 3, concurrency = 4, retryDelaysMs = defaultDelaysMs } = options
+  checkWhole("maxBodyBytes", maxBodyBytes, 1)
+  checkWhole("answerWithinMs", answerWithinMs, 1, longestTimer)
+  checkWhole("alertAfter", alertAfter, 1)
+  checkWhole("concurrency", concurrency, 1)
+  for (const delay of retryDelaysMs) checkWhole("retryDelaysMs", delay, 0)
   const worker =
     work === undefined ? null : makeWorker({ store, work, now, onProblem, retryDelaysMs, alertAfter, concurrency })
   const open = new Set<Promise<unknown>>()
   let isClosed = false
 
-  const standard: ReceiverParts = {
+  const standard: StandardParts = {
     admit: (request) => {
       const address = isAllowed === null ? null : addressOf(request)
       if (isAllowed !== null && (address === null || !isAllowed(address))) {
@@ -184,9 +204,9 @@ export const createReceiver = <Tx>(options: ReceiverOptions<Tx>): Receiver => {
     onProblem({ kind, severity: alerts.has(kind) ? "alert" : "warning", message, id, cause })
 
   /** Stores a delivery. Refuses it with a 503 if this takes longer than `answerWithinMs`. */
-  const keepInTime = async (delivery: Delivery, request: ReceivedRequest): Promise<boolean> => {
+  const keepInTime = async (key: string, delivery: Delivery, request: ReceivedRequest): Promise<boolean> => {
     if (isClosed) throw new Refusal(503, "the receiver is stopping; send the request again")
-    const kept = parts.keep(parts.identify(delivery, request), delivery, request).then((isNew) => {
+    const kept = parts.keep(key, delivery, request).then((isNew) => {
       if (isNew) worker?.wake()
       return isNew
     })
@@ -207,11 +227,12 @@ export const createReceiver = <Tx>(options: ReceiverOptions<Tx>): Receiver => {
   }
 
   const receive = async (request: ReceivedRequest): Promise<Answer> => {
-    parts.admit(request)
+    await parts.admit(request)
     const body = await parts.readBody(request)
-    parts.verify(request, body)
-    const delivery = parts.parse(request, body)
-    const isNew = await keepInTime(delivery, request)
+    await parts.verify(request, body)
+    const delivery = await parts.parse(request, body)
+    const key = await parts.identify(delivery, request)
+    const isNew = await keepInTime(key, delivery, request)
     return parts.acknowledge(isNew, delivery, request)
   }
 

@@ -4,7 +4,7 @@
  * (`whpk_`).
  */
 import { createHmac, createPublicKey, timingSafeEqual, verify } from "node:crypto"
-import { InvalidOption } from "./Problem.ts"
+import { checkWhole, InvalidOption } from "./Problem.ts"
 
 export type VerificationFailure =
   | "missing_header"
@@ -59,7 +59,7 @@ const equals = (given: string, expected: Buffer): boolean => {
 /**
  * Makes a function that returns why a message is refused, or null if the message is genuine and recent. Any of the
  * secrets or public keys may match; during a rotation there are two. `now` is in milliseconds. Throws `InvalidOption`
- * for an invalid secret.
+ * for an invalid secret or tolerance.
  */
 export const signatureVerifier = (
   secrets: ReadonlyArray<string>,
@@ -69,6 +69,7 @@ export const signatureVerifier = (
   body: Uint8Array,
   now: number
 ) => VerificationFailure | null) => {
+  checkWhole("toleranceSeconds", toleranceSeconds, 0)
   const checks = secrets.map(checkOf)
   return (headers, body, now) => {
     const id = headers["webhook-id"]

@@ -3,7 +3,7 @@
  * writes in the same transaction that marks the delivery as known.
  */
 import { parseEvent } from "./Delivery.ts"
-import type { ClaimedWork, ReceiverStore } from "./Store.ts"
+import type { ClaimedWork, DamagedWork, ReceiverStore } from "./Store.ts"
 
 /**
  * SQL that creates the table. Run it in your migrations on PostgreSQL; `sqliteStore` runs it itself. Times are in
@@ -52,9 +52,11 @@ const claimedOf = ({
   id,
   key,
   received_at
-}: Readonly<Record<string, unknown>>): ClaimedWork => {
+}: Readonly<Record<string, unknown>>): ClaimedWork | DamagedWork => {
   const parsed = parseEvent(Buffer.from(String(body)))
-  if ("wrong" in parsed) throw new Error(`row ${String(key)} of doorhook_deliveries is damaged: ${parsed.wrong}`)
+  if ("wrong" in parsed) {
+    return { key: String(key), id: String(id), damage: `row ${String(key)} of doorhook_deliveries: ${parsed.wrong}` }
+  }
   return {
     key: String(key),
     delivery: { id: String(id), attempt: Number(attempt), receivedAt: Number(received_at), ...parsed },
@@ -65,8 +67,8 @@ const claimedOf = ({
 const queue = (run: Run, claiming: string): Omit<ReceiverStore<never>, "keep"> => ({
   claim: async (now, until, limit) =>
     (await run(claiming, [now, limit, until]))
-      .map(claimedOf)
-      .toSorted((a, b) => a.delivery.receivedAt - b.delivery.receivedAt),
+      .toSorted((a, b) => Number(a["received_at"]) - Number(b["received_at"]))
+      .map(claimedOf),
   nextDue: async () => {
     const due = (await run(nextDue, []))[0]?.["due_at"] ?? null
     return due === null ? null : Number(due)
@@ -114,13 +116,20 @@ export const sqliteStore = <Database extends SqliteDatabase>(database: Database)
 
 /** The part of a `pg` client that the store uses. */
 export interface PostgresClient {
-  readonly query: (text: string, values?: Array<unknown>) => Promise<{ readonly rows: Array<Record<string, unknown>> }>
+  readonly query: (
+    text: string,
+    values?: Array<unknown>
+  ) => Promise<{ readonly rows: Array<Record<string, unknown>>; readonly command: string }>
+  readonly on: (event: "error", listener: (error: Error) => void) => unknown
+  readonly off: (event: "error", listener: (error: Error) => void) => unknown
 }
 
 /** The part of a `pg` pool that the store uses. */
 export interface PostgresPool<Client extends PostgresClient> {
   readonly connect: () => Promise<Client & { readonly release: (destroy?: boolean) => void }>
 }
+
+const ignore = (): void => undefined
 
 /**
  * Makes a store on PostgreSQL. Its table must exist: see `receiverSchema`. `record` gets the client with the open
@@ -129,13 +138,20 @@ export interface PostgresPool<Client extends PostgresClient> {
 export const postgresStore = <Client extends PostgresClient>(pool: PostgresPool<Client>): ReceiverStore<Client> => {
   const using = async <A>(use: (client: Client) => Promise<A>): Promise<A> => {
     const client = await pool.connect()
+    // The pool listens only to idle clients, and an error event without a listener ends the process. The statement that
+    // uses the broken connection fails as well.
+    client.on("error", ignore)
+    const release = (isBroken: boolean): void => {
+      client.off("error", ignore)
+      client.release(isBroken)
+    }
     try {
       const value = await use(client)
-      client.release()
+      release(false)
       return value
     } catch (error) {
       // A client with a broken transaction must not go back to the pool.
-      client.release(true)
+      release(true)
       throw error
     }
   }
@@ -158,7 +174,11 @@ export const postgresStore = <Client extends PostgresClient>(pool: PostgresPool<
         await client.query("BEGIN")
         const isNew = (await runOn(client)(insert, [key, id, attempt, body, receivedAt, dueAt])).length === 1
         if (isNew) await record(client)
-        await client.query("COMMIT")
+        const { command } = await client.query("COMMIT")
+        // PostgreSQL rolls back a transaction in which a statement failed, without an error.
+        if (command !== "COMMIT") {
+          throw new Error("a statement of `record` failed and its error was caught; throw it, or use a savepoint")
+        }
         return isNew
       })
   }

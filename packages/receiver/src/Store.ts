@@ -12,6 +12,16 @@ export interface ClaimedWork {
   readonly failures: number
 }
 
+/** Claimed work whose delivery the store can't read. */
+export interface DamagedWork {
+  /** The key of the delivery. */
+  readonly key: string
+  /** The `webhook-id`. */
+  readonly id: string
+  /** What is wrong. */
+  readonly damage: string
+}
+
 /**
  * A store. `Tx` is the database or client through which `record` writes in the transaction that stores the delivery.
  * Times are in milliseconds.
@@ -32,7 +42,7 @@ export interface ReceiverStore<Tx> {
   /**
    * Claims work due at `now`, oldest first, and makes it due again at `until`. No other worker gets it until that time.
    */
-  readonly claim: (now: number, until: number, limit: number) => Promise<ReadonlyArray<ClaimedWork>>
+  readonly claim: (now: number, until: number, limit: number) => Promise<ReadonlyArray<ClaimedWork | DamagedWork>>
   /** Returns when the next work is due; null if there is none. */
   readonly nextDue: () => Promise<number | null>
   /** Sets when work is due again (null for never), and counts a failure unless `failure` is null. */

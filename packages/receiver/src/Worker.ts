@@ -4,7 +4,7 @@
 import type { Delivery } from "./Delivery.ts"
 import { reasonOf } from "./Problem.ts"
 import type { Problem } from "./Problem.ts"
-import type { ClaimedWork, ReceiverStore } from "./Store.ts"
+import type { ClaimedWork, DamagedWork, ReceiverStore } from "./Store.ts"
 
 export interface WorkContext {
   /** Number of earlier failures of this delivery's work. */
@@ -93,9 +93,17 @@ export const makeWorker = <Tx>(settings: WorkerSettings<Tx>): Worker => {
     await store.settle(key, null, null)
   }
 
-  const start = (claimed: ClaimedWork): void => {
-    const one = run(claimed)
-      .catch((cause: unknown) => storeFailed(cause, claimed.delivery.id))
+  /** Gives up work that the store can't read, so that other work continues. */
+  const giveUp = ({ damage, id, key }: DamagedWork): Promise<void> => {
+    const message = `the work can't be read from the store: ${damage}; handle this delivery manually`
+    onProblem({ kind: "work_given_up", severity: "alert", message, id, cause: null })
+    return store.settle(key, null, damage)
+  }
+
+  const start = (claimed: ClaimedWork | DamagedWork): void => {
+    const isDamaged = "damage" in claimed
+    const one = (isDamaged ? giveUp(claimed) : run(claimed))
+      .catch((cause: unknown) => storeFailed(cause, isDamaged ? claimed.id : claimed.delivery.id))
       .finally(() => {
         running.delete(one)
         wake()

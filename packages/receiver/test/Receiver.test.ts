@@ -113,6 +113,34 @@ describe("createReceiver", () => {
     assert.throws(() => createReceiver({ secrets, store: memoryStore() }), InvalidOption, /^secrets: /)
   })
 
+  it.each([
+    { toleranceSeconds: Number.NaN },
+    { toleranceSeconds: -1 },
+    { maxBodyBytes: Number.NaN },
+    { answerWithinMs: 0 },
+    { answerWithinMs: 2 ** 31 },
+    { alertAfter: 0 },
+    { concurrency: 0 },
+    { concurrency: 1.5 },
+    { retryDelaysMs: [1_000, Number.NaN] }
+  ])("refuses %j", (options) => {
+    const [name = ""] = Object.keys(options)
+    const make = () => createReceiver({ secrets: [secret], store: memoryStore(), ...options })
+    assert.throws(make, InvalidOption, new RegExp(`^${name}: must be a whole number from \\d+ to \\d+, not `))
+  })
+
+  it("waits for custom parts that return promises", async () => {
+    const refuse = async () => {
+      await Promise.resolve()
+      throw new Refusal(402, "not here")
+    }
+    for (const part of ["admit", "verify", "parse", "identify"]) {
+      const { receiver, recorded } = makeKit({ parts: () => ({ [part]: refuse }) })
+      assert.strictEqual((await receiver.handle(requestOf())).status, 402, part)
+      assert.deepStrictEqual(recorded, [], part)
+    }
+  })
+
   it("lets custom parts replace and call the standard parts", async () => {
     const steps: Array<string> = []
     const { receiver, recorded } = makeKit({

@@ -4,7 +4,7 @@
  */
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { memoryStore, postgresStore, receiverSchema, sqliteStore } from "@doorhook/receiver"
-import type { Delivery, PostgresClient, ReceiverStore } from "@doorhook/receiver"
+import type { ClaimedWork, DamagedWork, Delivery, PostgresClient, ReceiverStore } from "@doorhook/receiver"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -21,6 +21,10 @@ const delivery = (id: string, receivedAt = 1_000): Delivery => ({
 })
 
 const nothing = (): void => undefined
+
+/** Returns the claimed work, which must be readable. */
+const readable = (claimed: ReadonlyArray<ClaimedWork | DamagedWork>): ReadonlyArray<ClaimedWork> =>
+  claimed.map((one) => ("damage" in one ? assert.fail(one.damage) : one))
 
 /** Declares the tests for a store. `note` writes in the given transaction. */
 const storeTests = <Tx>(
@@ -71,14 +75,14 @@ const storeTests = <Tx>(
   it("gives work to one worker at a time until it is done, and again later if it failed", async () => {
     const store = open()
     const claimed = async (now: number, limit = 10): Promise<ReadonlyArray<string>> =>
-      (await store.claim(now, now + 100, limit)).map(({ failures, key }) => `${key} ${failures}`)
+      readable(await store.claim(now, now + 100, limit)).map(({ failures, key }) => `${key} ${failures}`)
     assert.isNull(await store.nextDue())
     await store.keep("b", delivery("b", 2_000), nothing, 2_000)
     await store.keep("a", delivery("a", 1_000), nothing, 1_000)
     await store.keep("c", delivery("c", 1_500), nothing, null)
     assert.strictEqual(await store.nextDue(), 1_000)
     assert.deepStrictEqual(
-      (await store.claim(1_500, 1_600, 10)).map((one) => one.delivery),
+      readable(await store.claim(1_500, 1_600, 10)).map((one) => one.delivery),
       [delivery("a", 1_000)]
     )
     assert.deepStrictEqual(await claimed(1_599), [], "claimed work is another's")
@@ -139,6 +143,19 @@ describe("the store in SQLite", () => {
     assert.isTrue(await store.keep("late", delivery("late"), nothing, null))
   })
 
+  it("names a damaged row, and gives out the others", async () => {
+    const damaged = new DatabaseSync(":memory:")
+    const store = sqliteStore(damaged)
+    for (const id of ["good", "bad"]) await store.keep(id, delivery(id), nothing, 1)
+    damaged.exec("UPDATE doorhook_deliveries SET body = 'x' WHERE key = 'bad'")
+    const claimed = await store.claim(1, 2, 10)
+    assert.deepStrictEqual(
+      claimed.map((one) => ("damage" in one ? [one.id, one.damage] : [one.key])),
+      [["good"], ["bad", "row bad of doorhook_deliveries: the body is not JSON in UTF-8"]]
+    )
+    damaged.close()
+  })
+
   it("remembers what an earlier process stored", async () => {
     const file = join(folder, "again.db")
     const first = new DatabaseSync(file)
@@ -148,7 +165,7 @@ describe("the store in SQLite", () => {
     const store = sqliteStore(second)
     assert.isFalse(await store.keep("kept", delivery("kept"), nothing, 1_000))
     assert.deepStrictEqual(
-      (await store.claim(1_000, 2_000, 10)).map((one) => one.delivery),
+      readable(await store.claim(1_000, 2_000, 10)).map((one) => one.delivery),
       [delivery("kept")]
     )
     second.close()
@@ -175,4 +192,33 @@ await describeOnPostgres("the store in PostgreSQL", ({ administer, url }) => {
     note,
     async () => (await administer("SELECT id FROM notes", "kit")).map(({ id }) => String(id))
   )
+
+  it("stores nothing if `record` catches the error of a statement, which ends the transaction", async () => {
+    const store = postgresStore(pool)
+    const keeping = store.keep(
+      "caught",
+      delivery("caught"),
+      (client) => client.query("SELECT * FROM no_such_table").then(nothing, nothing),
+      1_000
+    )
+    assert.match(String(await keeping.catch((cause: unknown) => cause)), /its error was caught/)
+    assert.isTrue(await store.keep("caught", delivery("caught"), nothing, null))
+  })
+
+  it("stores nothing if the connection breaks while `record` waits, and the process continues", async () => {
+    const store = postgresStore(pool)
+    const keeping = store.keep(
+      "cut",
+      delivery("cut"),
+      async (client) => {
+        const { rows } = await client.query("SELECT pg_backend_pid() AS pid")
+        const ended = new Promise<void>((resolve) => client.once("end", resolve))
+        await administer(`SELECT pg_terminate_backend(${Number(rows[0]?.["pid"])})`, "kit")
+        await ended
+      },
+      null
+    )
+    assert.instanceOf(await keeping.catch((cause: unknown) => cause), Error)
+    assert.isTrue(await store.keep("cut", delivery("cut"), nothing, null))
+  })
 })

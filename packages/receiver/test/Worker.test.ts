@@ -3,7 +3,7 @@
  * the next process on closing.
  */
 import { memoryStore } from "@doorhook/receiver"
-import type { Delivery, Problem } from "@doorhook/receiver"
+import type { Delivery, Problem, ReceiverStore } from "@doorhook/receiver"
 import { assert, describe, it } from "@effect/vitest"
 import { eventBody, makeKit, now, requestOf } from "./support.ts"
 
@@ -150,9 +150,29 @@ describe("work", () => {
     await receiver.close()
     assert.deepStrictEqual(problems, [])
     assert.deepStrictEqual(
-      (await store.claim(now, now, 10)).map(({ failures, key }) => [key, failures]),
+      (await store.claim(now, now, 10)).map((one) => [one.key, "failures" in one ? one.failures : one.damage]),
       [["evt_1", 0]]
     )
+  })
+
+  it("that the store can't read is given up, and the rest is done", async () => {
+    const inner = memoryStore()
+    const done = Promise.withResolvers<string>()
+    const given = Promise.withResolvers<Problem>()
+    const store: ReceiverStore<undefined> = {
+      ...inner,
+      claim: async (...limits) =>
+        (await inner.claim(...limits)).map((one) =>
+          one.key === "evt_1" ? { key: one.key, id: one.key, damage: "no JSON" } : one
+        )
+    }
+    for (const id of ["evt_1", "evt_2"]) await store.keep(id, { ...delivery, id }, () => undefined, now)
+    const { receiver } = makeKit({ store, work: ({ id }) => done.resolve(id), onProblem: given.resolve })
+    receiver.start()
+    assert.strictEqual(await done.promise, "evt_2")
+    assert.deepInclude(await given.promise, { kind: "work_given_up", severity: "alert", id: "evt_1" })
+    await receiver.close()
+    assert.isNull(await store.nextDue())
   })
 
   it("continues after the store failed", async () => {
