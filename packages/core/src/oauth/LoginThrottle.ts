@@ -10,7 +10,7 @@
  *
  * Each kind of guess is counted separately. Counts are in the memory of one process and are lost when it ends.
  */
-import { Effect, Exit, Result, Semaphore } from "effect"
+import { Effect, Exit, Fiber, Result, Semaphore } from "effect"
 import { NetAddress } from "effect/net"
 
 /** How long a failure is counted, in milliseconds. */
@@ -185,7 +185,11 @@ const makeTurns = ({ allowedAt, failuresOf }: Counts) => {
   /** Number of logins in progress for each pair of name and address. */
   const trying = new Map<string, number>()
 
-  /** Runs a login as soon as fewer than `maxTrying` logins from its source are running. */
+  /**
+   * Runs a login as soon as fewer than `maxTrying` logins from its source are running. If the caller leaves, the login
+   * keeps its place until the host has answered: the host's work can't be cancelled, and closing connections must not
+   * allow more of it.
+   */
   const inTurn = <A, E, R>(
     { name, network }: Source,
     attempt: Effect.Effect<Guarded<A>, E, R>
@@ -200,7 +204,17 @@ const makeTurns = ({ allowedAt, failuresOf }: Counts) => {
         queue.inside--
         if (queue.inside === 0) queues.delete(key)
       })
-      return Effect.ensuring(queue.turns.withPermit(attempt), leave)
+      const running = Effect.interruptible(attempt).pipe(
+        Effect.ensuring(Effect.andThen(queue.turns.release(1), leave)),
+        Effect.forkDetach({ startImmediately: true })
+      )
+      return Effect.uninterruptibleMask((restore) =>
+        restore(queue.turns.take(1)).pipe(
+          Effect.onInterrupt(() => leave),
+          Effect.andThen(running),
+          Effect.flatMap((fiber) => restore(Fiber.join(fiber)))
+        )
+      )
     })
 
   /** Runs a login unless the logins in progress could already use up all remaining failures. */
@@ -230,8 +244,9 @@ type Attempt<A, E, R> = () => Effect.Effect<A | null, E, R>
 
 export interface LoginThrottle {
   /**
-   * Makes an attempt, unless too many have failed before. A null result or an interruption counts as a failure, an
-   * error as neither failure nor success. Synchronous if nothing has failed yet and the attempt is synchronous.
+   * Makes an attempt, unless too many have failed before. A null result counts as a failure, an error as neither failure
+   * nor success. An interrupted attempt counts as a failure, except that a login continues and its result counts.
+   * Synchronous if nothing has failed yet and the attempt is synchronous, except for logins.
    */
   readonly guard: <A, E, R>(guess: Credential, attempt: Attempt<A, E, R>) => Effect.Effect<Guarded<A>, E, R>
 }

@@ -90,9 +90,11 @@ describe("LoginThrottle", () => {
         const results = yield* many
         assert.deepStrictEqual([tried, results.filter(({ _tag }) => _tag === "Done").length], [10, 10])
         yield* TestClock.adjust("15 minutes")
-        // An interrupted login counts as a failure. A login that ends with an error does not block further logins.
-        const [interrupted] = yield* Effect.all([Effect.forkChild(guard(user, Effect.never)), Effect.yieldNow])
-        yield* Fiber.interrupt(interrupted)
+        // A wrong login counts even if its sender leaves. A login that ends with an error does not block further logins.
+        const gate = yield* Latch.make()
+        const held = guard(user, Effect.as(gate.await, null))
+        yield* Fiber.interrupt(yield* Effect.forkChild(held, { startImmediately: true }))
+        yield* gate.open
         yield* Effect.flip(guard(user, Effect.fail("down")))
         tried = 0
         yield* many
@@ -256,6 +258,26 @@ describe("LoginThrottle", () => {
     })
   )
 
+  it.effect("keeps the place of a login until the host has answered, even if its sender leaves", () =>
+    Effect.gen(function* () {
+      const { guard } = yield* makeThrottle()
+      const gate = yield* Latch.make()
+      let tried = 0
+      const slowly = Effect.suspend(() => {
+        tried++
+        return Effect.as(gate.await, "user")
+      })
+      for (let n = 0; n < 100; n++) {
+        const login = guard({ ...user, name: `user ${n}` }, slowly)
+        yield* Fiber.interrupt(yield* Effect.forkChild(login, { startImmediately: true }))
+      }
+      assert.strictEqual(tried, 5)
+      yield* gate.open
+      includes(yield* guard(user, slowly), right)
+      assert.strictEqual(tried, 6)
+    })
+  )
+
   it.effect("tries at most five logins in two seconds from unknown addresses after ten failures", () =>
     Effect.gen(function* () {
       const { guard } = yield* makeThrottle()
@@ -278,13 +300,16 @@ describe("LoginThrottle", () => {
     Effect.gen(function* () {
       const { guard } = yield* makeThrottle()
       const at = (n: number): Credential => ({ ...user, name: `user ${n}` })
+      const gate = yield* Latch.make()
       const trying = yield* Effect.forEach([1, 2, 3, 4, 5], (n) =>
-        Effect.forkChild(guard(at(n), Effect.never), { startImmediately: true })
+        Effect.forkChild(guard(at(n), Effect.as(gate.await, "user")), { startImmediately: true })
       )
       const waiting = yield* Effect.forEach(Array.from({ length: 10 }), () =>
         Effect.forkChild(guard(user, succeed), { startImmediately: true })
       )
-      yield* Fiber.interruptAll([...waiting, ...trying])
+      yield* Fiber.interruptAll(waiting)
+      yield* gate.open
+      yield* Effect.forEach(trying, Fiber.join)
       includes(yield* guard(user, succeed), right)
     })
   )
