@@ -216,6 +216,34 @@ describe("operators", () => {
   )
 
   live(
+    "removes the headers of an integration that a third party moves to another server",
+    Effect.gen(function* () {
+      const doorhook = yield* start()
+      const { api, create } = yield* admin(doorhook)
+      const [receiver, stranger] = [yield* startReceiver(), yield* startReceiver()]
+      const { id } = yield* create(receiver.url)
+      const headers = { "x-api-key": "swordfish" }
+      const overrides = { headers, acknowledge: "2xx" } as const
+      const moveTo = (method: string, url: string) =>
+        Effect.gen(function* () {
+          yield* Effect.promise(() => doorhook.integrations.set(id, { overrides }))
+          const document = { data: { ...integrationDocument(url).data, ...(method === "PATCH" && { id }) } }
+          const moved = yield* api(method, `${path}/${id}`, document)
+          assert.strictEqual(moved.status, 200)
+          return (yield* Effect.promise(() => doorhook.integrations.show(id))).overrides
+        })
+      for (const method of ["PUT", "PATCH"]) {
+        yield* moveTo(method, receiver.url)
+        assert.property(yield* moveTo(method, new URL("/elsewhere", receiver.url).href), "headers")
+        assert.deepStrictEqual(yield* moveTo(method, stranger.url), { acknowledge: "2xx" })
+      }
+      yield* Effect.promise(() => doorhook.publish(event))
+      yield* Effect.promise(() => stranger.until(({ length }) => length === 1))
+      assert.notProperty(stranger.received[0]?.headers, "x-api-key")
+    })
+  )
+
+  live(
     "can allow a network for a single integration",
     Effect.gen(function* () {
       const doorhook = yield* start({ allowTargets: [], retry: { access_log: [] } })

@@ -5,7 +5,7 @@
  * the answer is "not found", never "forbidden". With `clientIsolation`, integrations that another client created are
  * not found either.
  */
-import { Clock, Context, Effect, Exit, Layer, Result, Schema } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Result, Schema, Struct } from "effect"
 import { IntegrationNotFound } from "../delivery/Deliveries.ts"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
 import type { UserId } from "../model/Ids.ts"
@@ -242,15 +242,30 @@ export class Integrations extends Context.Service<
             })
           ),
         replace: (actor, scope, id, document, expected) =>
-          changeBy(actor, scope, id, document, expected, readAttributes, applyAttributes),
+          changeBy(actor, scope, id, document, expected, readAttributes, keepingCredentials(applyAttributes)),
         patch: (actor, scope, id, document, expected) =>
-          changeBy(actor, scope, id, document, expected, readChanges, applyChanges),
+          changeBy(actor, scope, id, document, expected, readChanges, keepingCredentials(applyChanges)),
         rotateSecret,
         remove
       })
     })
   )
 }
+
+const originOf = ({ configuration: { url } }: Integration): string | undefined => URL.parse(url)?.origin
+
+/**
+ * Removes the custom headers when a change moves the URL to another origin. The operator may have set credentials for
+ * the earlier receiver, which another server must not get.
+ */
+const keepingCredentials =
+  <A>(apply: (integration: Integration, input: A) => Integration) =>
+  (before: Integration, input: A): Integration => {
+    const after = apply(before, input)
+    return originOf(after) === originOf(before)
+      ? after
+      : { ...after, overrides: Struct.omit(after.overrides, ["headers"]) }
+  }
 
 /** Returns the integration after a PUT. */
 const applyAttributes = (integration: Integration, { status, ...attributes }: IntegrationInput): Integration => ({
