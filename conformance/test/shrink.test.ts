@@ -13,7 +13,9 @@ import { escapedString, string } from "../src/history/Json.ts"
 import type { Operation } from "../src/history/Operations.ts"
 import { draw, everyPlane, odd, ordinary, randomHistories } from "../src/history/Samples.ts"
 import { retry } from "../src/history/Variations.ts"
-import { dropEach, shrinkDrawn, simplerEvent, simplify, withConditions } from "../src/run/Refine.ts"
+import { dropEach, refine, shrinkDrawn, simplerEvent, simplify, withConditions } from "../src/run/Refine.ts"
+import type { RefineLimits } from "../src/run/Refine.ts"
+import { services } from "../src/run/Setup.ts"
 import { attemptOf, traceOf } from "./support/traces.ts"
 
 const pause: Operation = { k: "idle", ms: 100 }
@@ -195,6 +197,62 @@ describe("an event that fails", () => {
         const { result } = yield* simpler(event, () => true)
         assert.deepInclude([accessLog, call], result)
       }
+    })
+  )
+})
+
+describe("a failure that is repeated and shortened", () => {
+  const history: History = { v: 1, ops: [newEvent(accessLog), again(0, retry)] }
+
+  /** Refines a history whose execution takes a second. `fails` gets its length and the number of earlier executions. */
+  const refined = (
+    fails: (length: number, tries: number) => boolean,
+    limits: RefineLimits = { shrink: Infinity, confirm: Infinity }
+  ) => {
+    const tries = new Map<number, number>()
+    return refine(
+      {
+        requirement: "R-DUP-02",
+        trace: traceOf([attemptOf()], { history }),
+        drawn: null,
+        bindings: null,
+        fails: ({ history: { ops } }) => {
+          const before = tries.get(ops.length) ?? 0
+          tries.set(ops.length, before + 1)
+          return fails(ops.length, before)
+        }
+      },
+      (one) => Effect.as(TestClock.adjust("1 second"), traceOf([attemptOf()], { history: one })),
+      limits
+    ).pipe(
+      Effect.map(({ confirmed, reproduced }) => ({ confirmed, length: reproduced?.history.ops.length })),
+      Effect.provide(services)
+    )
+  }
+
+  it.effect("is stored with how often the shortened history failed, not the original one", () =>
+    Effect.gen(function* () {
+      const always = { tried: 5, failed: 5 }
+      assert.deepStrictEqual(yield* refined(() => true), { confirmed: always, length: 1 })
+      const rarely = yield* refined((length, tries) => (length === 2 ? tries === 0 : tries < 4))
+      assert.deepStrictEqual(rarely, { confirmed: { tried: 5, failed: 3 }, length: 1 })
+    })
+  )
+
+  it.effect("is stored as it was if the shortened history fails less often", () =>
+    Effect.gen(function* () {
+      const found = yield* refined((length, tries) => length === 2 || tries % 3 === 0)
+      assert.deepStrictEqual(found, { confirmed: { tried: 5, failed: 5 }, length: 2 })
+    })
+  )
+
+  it.effect("is stored with the repeats for which there was time", () =>
+    Effect.gen(function* () {
+      const twice = yield* refined(() => true, { shrink: 6_000, confirm: 8_000 })
+      assert.deepStrictEqual(twice, { confirmed: { tried: 2, failed: 2 }, length: 1 })
+      yield* TestClock.setTime(0)
+      const never = yield* refined(() => true, { shrink: 6_000, confirm: 6_000 })
+      assert.deepStrictEqual(never, { confirmed: { tried: 5, failed: 5 }, length: 2 })
     })
   )
 })

@@ -104,7 +104,7 @@ const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Opt
   const times = stored.reproduced === null ? 1 : repeatsFor(stored.reproduced)
   for (let passed = 0; passed < times; passed++) {
     if ((yield* Clock.currentTimeMillis) >= until) {
-      return open(`it fails only sometimes, and --max-time allowed only ${passed} of ${times} tries`)
+      return open(`it must pass ${times} times in a row to count as fixed, and --max-time allowed only ${passed}`)
     }
     const { cutShort, observed, verdict } = yield* tryOnce
     if (verdict === "FAIL" || verdict === "WARN") return { replayed: "FAILS", observed } as const

@@ -62,6 +62,7 @@ export type Confirmed = typeof Confirmed.Type
 /** The result of repeating and shortening a failure. */
 export const Refinement = Schema.Struct({
   requirement: Schema.String,
+  /** How often the history of `reproduced` failed; if that is null, the history of the run. */
   confirmed: Confirmed,
   /**
    * Trace of the shortest history that still failed, which represents the failure. If the failure needs actions of

@@ -17,7 +17,7 @@ import { escapedString, string } from "../history/Json.ts"
 import type { Member } from "../history/Json.ts"
 import type { Operation } from "../history/Operations.ts"
 import type { Samples } from "../history/Samples.ts"
-import type { Confirmed, Refinement } from "../record/Evidence.ts"
+import type { Refinement } from "../record/Evidence.ts"
 import type { TryOut } from "./Setup.ts"
 import { repeatsFor } from "./StoredCase.ts"
 
@@ -69,40 +69,53 @@ export const withConditions = (trace: Trace): History => {
   return { v: 1, ops: [...ops, ...at(trace.history.ops.length)] }
 }
 
-/** Repeats the history of a failure, and shortens it if it fails again. */
+/** When to stop shrinking a failure, and when to stop repeating the shortest history. Milliseconds since the epoch. */
+export interface RefineLimits {
+  readonly shrink: number
+  readonly confirm: number
+}
+
+type Repeated = Pick<Refinement, "confirmed" | "reproduced">
+
+/** Whether a history failed as often as another one. */
+const failsAsOften = ({ confirmed: one }: Repeated, { confirmed: other }: Repeated): boolean =>
+  one.failed > 0 && one.failed * other.tried >= other.failed * one.tried
+
+/**
+ * Repeats the history of a failure, and shortens it if it fails again. Returns the shortened history only if it fails
+ * as often as the original one: each step of the shortening accepts a history that failed once.
+ */
 export const refine = Effect.fnUntraced(function* (
   { bindings, drawn, fails, requirement, trace }: Failure,
   tryOut: TryOut,
-  until: number
+  limits: RefineLimits
 ): Effect.fn.Return<Refinement, never, EventFactory | Crypto | Slots> {
-  const isTimeLeft = Effect.map(Clock.currentTimeMillis, (now) => now < until)
-  let best: Trace | null = null
-  /** Whether a history fails now; false if it could not be executed or read. */
-  const failsOnce = (history: History) =>
+  /** Executes a history. Returns its trace if it failed; null if it passed, or could not be executed or read. */
+  const failureOf = (history: History) =>
     tryOut(history).pipe(
-      Effect.map((again) => {
-        if (!fails(again)) return false
-        if (best === null || again.history.ops.length <= best.history.ops.length) best = again
-        return true
-      }),
-      Effect.orElseSucceed(() => false)
+      Effect.map((again) => (fails(again) ? again : null)),
+      Effect.orElseSucceed(() => null)
     )
 
-  const confirm = Effect.fnUntraced(function* (
-    history: History
-  ): Effect.fn.Return<Confirmed, never, EventFactory | Crypto | Slots> {
+  const repeat = Effect.fnUntraced(function* (
+    history: History,
+    until: number
+  ): Effect.fn.Return<Repeated, never, EventFactory | Crypto | Slots> {
     let [tried, failed] = [0, 0]
-    while (tried < confirmations && (yield* isTimeLeft)) {
-      if (yield* failsOnce(history)) failed += 1
+    let reproduced: Trace | null = null
+    while (tried < confirmations && (yield* Clock.currentTimeMillis) < until) {
+      const failure = yield* failureOf(history)
+      if (failure !== null) failed += 1
+      reproduced ??= failure
       tried += 1
     }
-    return { tried, failed }
+    return { confirmed: { tried, failed }, reproduced }
   })
 
   const stillFails = (times: number) =>
     Effect.fnUntraced(function* (history: History): Effect.fn.Return<boolean, never, EventFactory | Crypto | Slots> {
-      for (let tries = 0; tries < times && (yield* isTimeLeft); tries++) {
-        if (yield* failsOnce(history)) return true
+      for (let tries = 0; tries < times && (yield* Clock.currentTimeMillis) < limits.shrink; tries++) {
+        if ((yield* failureOf(history)) !== null) return true
       }
       return false
     })
@@ -112,21 +125,26 @@ export const refine = Effect.fnUntraced(function* (
   const isAlike = keyOf(conditioned) === keyOf(history)
   // A history with a wait for all other cases is only tried with their actions in place of the wait.
   const waits = !isAlike && history.ops.some(({ k }) => k === "age")
-  let confirmed = waits ? { tried: 0, failed: 0 } : yield* confirm(history)
-  if (confirmed.failed === 0) {
-    if (isAlike) return { requirement, confirmed, reproduced: null }
-    const again = yield* confirm(conditioned)
-    if (again.failed === 0) return { requirement, confirmed: waits ? again : confirmed, reproduced: null }
+  let original: Repeated = waits
+    ? { confirmed: { tried: 0, failed: 0 }, reproduced: null }
+    : yield* repeat(history, limits.shrink)
+  if (original.reproduced === null) {
+    if (isAlike) return { requirement, ...original }
+    const again = yield* repeat(conditioned, limits.shrink)
+    if (again.reproduced === null) return { requirement, ...(waits ? again : original) }
     history = conditioned
-    confirmed = again
+    original = again
   }
-  const again = stillFails(repeatsFor(confirmed))
+  const again = stillFails(repeatsFor(original.confirmed))
   const plain =
     drawn === null || history !== trace.history
       ? null
-      : yield* shrinkDrawn(drawn.samples, drawn, (one) => forBindings(one, bindings), again, until)
-  yield* simplify(yield* dropEach(plain ?? history, again, until), again, until)
-  return { requirement, confirmed, reproduced: best }
+      : yield* shrinkDrawn(drawn.samples, drawn, (one) => forBindings(one, bindings), again, limits.shrink)
+  const dropped = yield* dropEach(plain ?? history, again, limits.shrink)
+  const shortest = yield* simplify(dropped, again, limits.shrink)
+  if (keyOf(shortest) === keyOf(history)) return { requirement, ...original }
+  const shortened = yield* repeat(shortest, limits.confirm)
+  return { requirement, ...(failsAsOften(shortened, original) ? shortened : original) }
 })
 
 /** Decides whether a history still fails, with as many repetitions as needed. */

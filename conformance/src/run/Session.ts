@@ -74,6 +74,12 @@ const leastSettle = 2_000
 const lateShare = 0.1
 const rereadShare = 0.04
 const refineShare = 0.2
+/**
+ * Shares of the time left for refining after which a failure is no longer shrunk, and its shortest history no longer
+ * repeated. The rest is left for other failures.
+ */
+const shrinkShare = 0.5
+const confirmShare = 0.75
 
 /** Lanes with the same number share a wait for effects. */
 const settling: Readonly<Record<Lane, number>> = {
@@ -350,7 +356,7 @@ export const makeSession = Effect.fnUntraced(function* (
           fails: (again) => assess(one, { ...run, trace: again, repeats: [] }, [], terms).finding.verdict === "FAIL"
         },
         tryOut,
-        now + (end - now) / 2
+        { shrink: now + (end - now) * shrinkShare, confirm: now + (end - now) * confirmShare }
       ).pipe(Effect.timeoutOption(end - now))
       if (Option.isSome(refined)) refinements.push(refined.value)
     }

@@ -36,14 +36,18 @@ export type StoredCase = typeof StoredCase.Type
 /** The result of a replay. */
 export type Replayed = "FAILS" | "FIXED" | "OPEN"
 
+/** Number of executions after which a history that failed each time counts as failing always. */
+const enoughToTrust = 3
+
 /**
  * Returns how often a history must pass to count as fixed, ten times at most. Up to that limit, the chance that a fault
  * which is still there goes unnoticed is about 5 %.
  */
 export const repeatsFor = ({ failed, tried }: Confirmed): number => {
-  const share = tried === 0 ? 0 : failed / tried
-  if (share >= 0.9) return 1
-  return share === 0 ? 10 : Math.min(10, Math.ceil(Math.log(0.05) / Math.log(1 - share)))
+  if (failed === tried && tried >= enoughToTrust) return 1
+  // Estimates the share by Laplace's rule of succession, because a few executions prove little.
+  const share = (failed + 1) / (tried + 2)
+  return Math.min(10, Math.ceil(Math.log(0.05) / Math.log(1 - share)))
 }
 
 /**
