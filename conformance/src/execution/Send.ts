@@ -6,7 +6,7 @@ import { Crypto, DeliveryRequest, Signature } from "@doorhook/core"
 import { Effect, Redacted, Schema, Scope } from "effect"
 import type { Exchange, HttpRequest } from "../evidence/Exchange.ts"
 import type { Attempt, AttemptKind } from "../evidence/Trace.ts"
-import { formOf, retry, variationOf, variedBody, withinTolerance } from "../history/Variations.ts"
+import { formOf, oldestAccepted, retry, variationOf, variedBody, withinTolerance } from "../history/Variations.ts"
 import type { Variation } from "../history/Variations.ts"
 import { open, plainSending } from "../http/Wire.ts"
 import type { Connection, Exchanged, Sending } from "../http/Wire.ts"
@@ -80,7 +80,9 @@ const nextSignedAt = (
   const stamps = how.flatMap((one) => variationOf(one).stamp ?? [])
   const off = stamps.find((stamp) => stamp !== "now")
   if (off !== undefined) {
-    return now + ("off" in off ? off.off : Math.round(off.offInTolerance * withinTolerance * tolerance))
+    return "age" in off
+      ? now - Math.min(off.age, oldestAccepted * tolerance)
+      : now + Math.round(off.offInTolerance * withinTolerance * tolerance)
   }
   if (sent === 1) return now
   return stamps.includes("now") ? Math.max(now, Math.min(signedAt + 1_000, now + 1_500)) : signedAt

@@ -42,9 +42,10 @@ export interface VariationKind {
   /** Increases the attempt number by one. */
   readonly nextAttempt?: true
   /**
-   * Makes a new timestamp and signature: for the current time, or off by milliseconds or by a share of the tolerance.
+   * Makes a new timestamp and signature: for the current time, `age` milliseconds old (less if the tolerance is short),
+   * or off by a share of the tolerance.
    */
-  readonly stamp?: "now" | { readonly off: number } | { readonly offInTolerance: 1 | -1 }
+  readonly stamp?: "now" | { readonly age: number } | { readonly offInTolerance: 1 | -1 }
   /** Replaces the event but keeps its ids; `text` replaces the text of its body. */
   readonly event?: (event: EventTemplate) => EventTemplate
   readonly text?: (body: string) => string
@@ -57,8 +58,11 @@ export interface VariationKind {
 
 const wrong = "v1,MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDA="
 
-/** Largest error of a timestamp that a receiver must accept, as a share of the tolerance (`--tolerance`). */
+/** Largest error of a timestamp that a receiver should accept, as a share of the tolerance (`--tolerance`). */
 export const withinTolerance = 0.8
+
+/** Largest age of a timestamp that a receiver must accept, as a share of the tolerance. */
+export const oldestAccepted = 0.5
 
 /** Returns another event with the same ids. */
 const changed = (event: EventTemplate): EventTemplate => ({
@@ -71,7 +75,7 @@ const changed = (event: EventTemplate): EventTemplate => ({
 export const variations = {
   next_attempt: { words: "with the next attempt number", nextAttempt: true, curl: "" },
   resigned: { words: "with a new timestamp and signature", stamp: "now", curl: "" },
-  aged: { words: "stamped more than a minute ago", stamp: { off: -70_000 }, curl: "" },
+  aged: { words: "stamped up to 70 seconds ago", stamp: { age: 70_000 }, curl: "" },
   reencoded: { words: "with other whitespace in the body", text: reencode, curl: "" },
   reordered: {
     words: "with its members in another order",

@@ -130,6 +130,13 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
       }
     }
   ),
+  right(
+    "tolerance-1m",
+    "Accepts signatures for one minute.",
+    ["R-SIG-0*", "R-ACK-01", "R-DUP-03"],
+    checks(isSigned, 60),
+    { said: { tolerance: minute }, profile: "signed" }
+  ),
   right("tolerance-3m", "Accepts signatures for three minutes.", ["R-SIG-0*"], checks(isSigned, 180), {
     said: { tolerance: 3 * minute },
     profile: "signed"

@@ -251,7 +251,11 @@ export const signatureRequirements: ReadonlyArray<Requirement> = [
       "Each attempt has its own timestamp. A receiver that expects the signature of the first attempt refuses retries.",
     given: [accessLog, call].flatMap((event) => [
       state(`a retry of ${event.resource_type}`, newEvent(event), retryOf(0), retryOf(0)),
-      state(`a retry of ${event.resource_type} a minute later`, newEvent(event, ["aged"]), retryOf(0))
+      state(
+        `a retry of ${event.resource_type}, some time after the first attempt`,
+        newEvent(event, ["aged"]),
+        retryOf(0)
+      )
     ])
   }),
   requirement("R-SIG-08", 1, {
