@@ -257,15 +257,44 @@ describe("a failure that is repeated and shortened", () => {
   )
 })
 
+describe("a failure that needs the actions of other cases", () => {
+  it.effect("is repeated only with events that the receiver is bound to", () =>
+    Effect.gen(function* () {
+      const killed = { op: null, what: "killed", by: "another case", from: 4_000, until: 5_000 } as const
+      const bound = traceOf([attemptOf()], { ops: [newEvent(call), again(0, retry)], interventions: [killed] })
+      const tried: Array<Operation> = []
+      const { reproduced } = yield* refine(
+        {
+          requirement: "R-DUP-02",
+          trace: bound,
+          drawn: null,
+          bindings: ["call:create"],
+          fails: ({ history: { ops } }) => ops.some(({ k }) => k === "kill_amid")
+        },
+        (history) =>
+          Effect.sync(() => {
+            tried.push(...history.ops)
+            return traceOf([attemptOf()], { history })
+          }),
+        { shrink: Infinity, confirm: Infinity }
+      ).pipe(Effect.provide(services))
+      const types = tried.flatMap((op) => ("event" in op ? [op.event.resource_type] : []))
+      assert.deepStrictEqual([...new Set(types)], ["call"])
+      assert.deepStrictEqual(reproduced?.history.ops, [{ k: "kill_amid", event: call, workers: 2, after: 20 }])
+    })
+  )
+})
+
 describe("the stored history of a failure", () => {
   const ops: ReadonlyArray<Operation> = [newEvent(accessLog), { k: "age", ms: 9_000 }, again(0, retry)]
   const attempts = [attemptOf(), attemptOf({ op: 2, started: 10_000 })]
   const killed = { op: null, what: "killed", by: "another case", from: 4_000, until: 5_000 } as const
-  const conditions = (over: Parameters<typeof traceOf>[1]) => withConditions(traceOf(attempts, { ops, ...over })).ops
+  const conditions = (over: Parameters<typeof traceOf>[1]) =>
+    withConditions(traceOf(attempts, { ops, ...over }), null).ops
 
   it("is the history itself if other cases did nothing", () => {
     const { history } = traceOf(attempts, { ops })
-    assert.strictEqual(withConditions(traceOf(attempts, { history })), history)
+    assert.strictEqual(withConditions(traceOf(attempts, { history }), null), history)
   })
 
   it("contains actions of other cases in their places, after filler for their events, and no wait", () => {

@@ -9,7 +9,7 @@ import { Clock, Data, Effect } from "effect"
 import * as fc from "fast-check"
 import type { Trace } from "../evidence/Trace.ts"
 import type { Slots } from "../execution/Execution.ts"
-import { accessLog, bindingOf, templates } from "../history/Events.ts"
+import { accessLog, bindingOf, plainEvents, templates } from "../history/Events.ts"
 import type { EventTemplate, EventFactory } from "../history/Events.ts"
 import { forBindings, keyOf } from "../history/History.ts"
 import type { Case, History } from "../history/History.ts"
@@ -44,15 +44,16 @@ const placeOf = ({ attempts, began, history }: Trace, at: number): number =>
 /**
  * Adds the actions of other cases during a history to that history as operations: as many filler events as they sent,
  * then each kill or restart in its place. Removes the wait for all other cases. The stored history can then be replayed
- * alone.
+ * alone. The events are plain ones that the bindings select.
  */
-export const withConditions = (trace: Trace): History => {
+export const withConditions = (trace: Trace, bindings: ReadonlyArray<string> | null): History => {
+  const [event = accessLog] = plainEvents(bindings)
   const ends = trace.interventions
     .filter(({ op, what }) => op === null && (what === "killed" || what === "restarted"))
     .slice(0, mostEnds)
   const added = ends.map(({ from, what }): readonly [number, Operation] => [
     placeOf(trace, from),
-    what === "killed" ? { k: "kill_amid", event: accessLog, workers: 2, after: 20 } : { k: "restart" }
+    what === "killed" ? { k: "kill_amid", event, workers: 2, after: 20 } : { k: "restart" }
   ])
   const [, first] = trace.attempts
   const filler: ReadonlyArray<readonly [number, Operation]> =
@@ -121,7 +122,7 @@ export const refine = Effect.fnUntraced(function* (
     })
 
   let history = trace.history
-  const conditioned = withConditions(trace)
+  const conditioned = withConditions(trace, bindings)
   const isAlike = keyOf(conditioned) === keyOf(history)
   // A history with a wait for all other cases is only tried with their actions in place of the wait.
   const waits = !isAlike && history.ops.some(({ k }) => k === "age")
