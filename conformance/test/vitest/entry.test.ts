@@ -114,6 +114,10 @@ describe("receiverSuite on faulty receivers", () => {
     assert.include(output, `the test's probe returned effects: "0", a text; give a whole number`)
   })
 
+  it("skips an undecided SHOULD, which does not change the exit code of the command either", () => {
+    assert.match(output, /✓ undecided\.case\.ts \(2 tests \| 1 skipped\)/)
+  })
+
   it("fails if the receiver lacks what its level needs, instead of skipping tests", () => {
     for (const message of [
       "level: 2 needs a probe: return probe from start",
