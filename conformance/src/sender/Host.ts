@@ -71,6 +71,8 @@ export interface Observation {
   readonly events: ReadonlyArray<SeenEvent>
   /** Requests to the target of redirects. */
   readonly strays: ReadonlyArray<SeenAttempt>
+  /** When the host stopped watching, in milliseconds since it began to listen. */
+  readonly until: number
 }
 
 export const webhookIdOf = ({ headers }: SeenAttempt): string => headers["webhook-id"] ?? ""
@@ -208,7 +210,8 @@ export const host = ({ deadline, host, port }: HostOptions): Effect.Effect<Host,
       url: `http://${shownHost}:${actual}/hook`,
       observation: () => ({
         events: events.map((attempts, index) => ({ number: index + 1, attempts: [...attempts] })),
-        strays: [...strays]
+        strays: [...strays],
+        until: performance.now() - start
       }),
       events: () => events.length,
       allAcknowledged: () =>

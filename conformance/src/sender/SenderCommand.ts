@@ -120,6 +120,7 @@ export const runSender = (options: SenderOptions): Effect.Effect<SenderReport, C
     const terms: SenderTerms = {
       deadline,
       guard: guardOf(deadline),
+      quiet,
       signatures: secret === null ? null : yield* signatureProblems(attempts, secret)
     }
     const requirements = senderRequirements.map((requirement) => judge(requirement, observation, terms))
@@ -201,12 +202,17 @@ export const runSenderCommand = Effect.fnUntraced(function* (flags: SenderFlags)
   yield* Console.log(render(report))
   if (file !== null) yield* writeNamed("--report", file, toJson(report))
   if (report.verdict === "pass") return
-  const failed = report.requirements.filter(({ verdict }) => verdict === "FAIL").map(({ id }) => id)
+  const idsOf = (is: (one: Reported) => boolean): string =>
+    report.requirements
+      .filter(is)
+      .map(({ id }) => id)
+      .join(", ")
+  const failed = idsOf(({ verdict }) => verdict === "FAIL")
   return yield* new CommandFailure({
     exitCode: exitCodeByVerdict[report.verdict],
     message:
-      failed.length > 0
-        ? `The sender does not conform: ${failed.join(", ")} failed.`
-        : `Inconclusive: ${report.events} events arrived, which was not enough to decide everything.`
+      failed === ""
+        ? `Inconclusive: ${report.events} events arrived, and ${idsOf(isUndecided)} could not be decided.`
+        : `The sender does not conform: ${failed} failed.`
   })
 })

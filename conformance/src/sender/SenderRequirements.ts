@@ -11,6 +11,8 @@ export interface SenderTerms {
   readonly deadline: number
   /** Measuring error to allow for, in milliseconds. A sender may give up this much before the deadline. */
   readonly guard: number
+  /** How long the sender must stay silent to count as having stopped, in milliseconds. */
+  readonly quiet: number
   /** The attempts with wrong signatures, each with what is wrong; null without the secret. */
   readonly signatures: ReadonlyMap<SeenAttempt, string> | null
 }
@@ -36,34 +38,66 @@ const fail = (observed: string, event: SeenEvent | null = null): SenderFinding =
   event
 })
 
+/** Why an attempt can't be judged. */
+interface Undecided {
+  readonly undecided: string
+}
+
 /**
- * Judges attempts one by one. `judge` returns `good`, a description of the failure, or null if there is nothing to
- * judge.
+ * Judges attempts one by one. `judge` returns `good`, a description of the failure, why it is undecided, or null if
+ * there is nothing to judge.
  */
 const eachAttempt = (
   nothing: string,
-  judge: (attempt: SeenAttempt, event: SeenEvent, index: number, terms: SenderTerms) => string | null
+  judge: (
+    attempt: SeenAttempt,
+    event: SeenEvent,
+    index: number,
+    known: Observation & SenderTerms
+  ) => string | Undecided | null
 ): SenderRequirement["check"] => {
-  return ({ events }, terms) => {
+  return (observation, terms) => {
     let good = 0
-    for (const event of events) {
+    let open: SenderFinding | null = null
+    for (const event of observation.events) {
       for (const [index, attempt] of event.attempts.entries()) {
-        const judged = judge(attempt, event, index, terms)
+        const judged = judge(attempt, event, index, { ...observation, ...terms })
+        const where = `event ${event.number}, attempt ${index + 1}`
         if (judged === "good") good++
-        else if (judged !== null) return fail(`event ${event.number}, attempt ${index + 1}: ${judged}`, event)
+        else if (typeof judged === "string") return fail(`${where}: ${judged}`, event)
+        else if (judged !== null) open ??= { verdict: "INCONCLUSIVE", observed: `${where}: ${judged.undecided}`, event }
       }
     }
+    if (open !== null) return open
     return good === 0
       ? { verdict: "INCONCLUSIVE", observed: nothing, event: null }
       : { verdict: "PASS", observed: `${good} attempts`, event: null }
   }
 }
 
+/**
+ * Judges an attempt that no other attempt followed. It is a failure only if a retry would have been seen. The delay
+ * before the same retry of other events shows how long that takes: a sender may wait much longer before its second
+ * retry than before its first. A sender that has retried nothing fails after the quiet time.
+ */
+const unretried = ({ at }: SeenAttempt, index: number, { events, quiet, until }: Observation & SenderTerms) => {
+  const delays = events.flatMap(({ attempts }) => {
+    const [one, next] = attempts.slice(index)
+    return one === undefined || next === undefined ? [] : [next.at - one.at]
+  })
+  const waited = until - at
+  const observed = `no other attempt followed within ${Math.round(waited / 1_000)} s`
+  const isKnown = index === 0 || delays.length > 0
+  return isKnown && waited >= 2 * Math.max(0, ...delays) + quiet
+    ? observed
+    : { undecided: `${observed}, when the time was up (--max-time)` }
+}
+
 /** Requires that another attempt follows each treatment that `isMeant` selects. */
 const retried = (isMeant: (treatment: Treatment) => boolean, nothing: string) =>
-  eachAttempt(nothing, ({ treatment }, { attempts }, index) => {
-    if (treatment === null || !isMeant(treatment)) return null
-    return index + 1 < attempts.length ? "good" : "no other attempt followed"
+  eachAttempt(nothing, (attempt, { attempts }, index, known) => {
+    if (attempt.treatment === null || !isMeant(attempt.treatment)) return null
+    return index + 1 < attempts.length ? "good" : unretried(attempt, index, known)
   })
 
 const isStatus = (treatment: Treatment): treatment is Extract<Treatment, { k: "status" }> => treatment.k === "status"
@@ -203,9 +237,11 @@ export const senderRequirements: ReadonlyArray<SenderRequirement> = [
     strength: "MUST",
     statement: "An answer after the deadline does not acknowledge: the attempt is given up and retried.",
     because: "Without a deadline, one receiver that hangs delays the events of all others.",
-    check: eachAttempt("no answer was late", ({ gaveUpAfter, treatment }, { attempts }, index, { deadline, guard }) => {
+    check: eachAttempt("no answer was late", (attempt, { attempts }, index, known) => {
+      const { gaveUpAfter, treatment } = attempt
+      const { deadline, guard } = known
       if (treatment?.k !== "after" || acknowledges(treatment)) return null
-      if (index + 1 === attempts.length) return "no other attempt followed"
+      if (index + 1 === attempts.length) return unretried(attempt, index, known)
       const late = treatment.share * deadline
       if (gaveUpAfter === null) return `it waited ${Math.round(late)} ms for the answer`
       return gaveUpAfter >= deadline - guard ? "good" : `it gave up after ${Math.round(gaveUpAfter)} ms`

@@ -10,6 +10,7 @@ import { senderRequirements } from "../../src/sender/SenderRequirements.ts"
 const termsFor = ({ events }: Observation) => ({
   deadline: 5_000,
   guard: 250,
+  quiet: 15_000,
   signatures: new Map(
     events
       .flatMap(({ attempts }) => attempts)
@@ -49,21 +50,26 @@ const events: ReadonlyArray<SeenEvent> = plan.map((treatments, event) => {
     attempts: [...treatments, ...(slow ? [] : [acknowledge])].map((one, index) => attempt(event, index, one))
   }
 })
-const good: Observation = { events, strays: [] }
+
+/** Ten minutes after the start. */
+const until = 600_000
+const good: Observation = { events, strays: [], until }
 
 /** Returns the events of a correct sender, with each attempt changed. */
 const changed = (change: (seen: SeenAttempt, index: number) => SeenAttempt): Observation => ({
   events: events.map(({ attempts, number }) => ({ number, attempts: attempts.map(change) })),
-  strays: []
+  strays: [],
+  until
 })
 
 /** Returns the events of a correct sender, without the attempts that follow a treatment for which `isLast` is true. */
-const endingAfter = (isLast: (treatment: Treatment) => boolean): Observation => ({
+const endingAfter = (isLast: (treatment: Treatment) => boolean, end = until): Observation => ({
   events: events.map(({ attempts, number }) => {
     const last = attempts.findIndex(({ treatment }) => treatment !== null && isLast(treatment))
     return { number, attempts: last === -1 ? attempts : attempts.slice(0, last + 1) }
   }),
-  strays: []
+  strays: [],
+  until: end
 })
 
 const header = (name: string, value: (index: number, given: string) => string): Observation =>
@@ -102,7 +108,7 @@ const broken: ReadonlyArray<readonly [what: string, id: string, observation: Obs
   [
     "a redirect followed",
     "S-REDIR-01",
-    { events, strays: [attempt(3, 1, acknowledge, { treatment: null, method: "GET" })] }
+    { ...good, strays: [attempt(3, 1, acknowledge, { treatment: null, method: "GET" })] }
   ],
   ["no retry after a redirect", "S-REDIR-01", endingAfter(({ k }) => k === "redirect")],
   ["no deadline", "S-LATE-01", changed((seen) => ({ ...seen, gaveUpAfter: null }))],
@@ -118,11 +124,11 @@ const broken: ReadonlyArray<readonly [what: string, id: string, observation: Obs
     "one attempt too many",
     "S-DONE-01",
     {
+      ...good,
       events: events.map(({ attempts, number }) => ({
         number,
         attempts: [...attempts, attempt(number - 1, attempts.length, acknowledge)]
-      })),
-      strays: []
+      }))
     }
   ]
 ]
@@ -137,7 +143,7 @@ describe("the checks of a sender", () => {
 
   it("are inconclusive if nothing was seen", () => {
     for (const { check, id } of senderRequirements) {
-      const nothing = { events: [], strays: [] }
+      const nothing = { events: [], strays: [], until }
       assert.strictEqual(check(nothing, termsFor(nothing)).verdict, "INCONCLUSIVE", id)
     }
   })
@@ -145,6 +151,25 @@ describe("the checks of a sender", () => {
   it.each(broken)("detect %s with %s", (_, id, observation) => {
     const requirement = senderRequirements.find((one) => one.id === id)
     assert.strictEqual(requirement?.check(observation, termsFor(observation)).verdict, "FAIL")
+  })
+
+  const retries = (observation: Observation) =>
+    senderRequirements.flatMap(({ check, id }) =>
+      id === "S-RETRY-01" ? [check(observation, termsFor(observation))] : []
+    )[0] ?? assert.fail("no such requirement")
+
+  it.each([
+    ["the second retry is not due yet", endingAfter(isStatus(404, 404))],
+    ["an attempt is younger than the usual delay before its retry", endingAfter(isStatus(500, 500), 70_000)],
+    ["there was no time for any retry", endingAfter(() => true, 14_000)]
+  ])("leave retries undecided if the time was up while %s", (_, observation) => {
+    const { observed, verdict } = retries(observation)
+    assert.strictEqual(verdict, "INCONCLUSIVE", observed)
+    assert.match(observed, /^event \d+, attempt \d: .* \d+ s, when the time was up \(--max-time\)$/)
+  })
+
+  it("detect that nothing was retried during the quiet time", () => {
+    assert.strictEqual(retries(endingAfter(() => true, 20_000)).verdict, "FAIL")
   })
 
   it("say that signatures can't be seen without the secret", () => {

@@ -35,6 +35,26 @@ const sendCarelessly = async (url: string): Promise<void> => {
   }
 }
 
+/** Sends each event correctly, but stops after two attempts: the next retry is due much later. */
+const sendPatiently = async (url: string): Promise<void> => {
+  for (let event = 0; event < eventsNeeded; event++) {
+    for (const attempt of [1, 2]) {
+      const answer = await fetch(url, {
+        method: "POST",
+        redirect: "manual",
+        signal: AbortSignal.timeout(1_000),
+        headers: {
+          "content-type": "application/json",
+          "webhook-id": `evt_${event}`,
+          "doorhook-attempt": String(attempt)
+        },
+        body: `{"event":{"resource_type":"call","action":"create","data":{"id":${event}}}}`
+      }).catch(() => null)
+      if (answer?.status === 200) break
+    }
+  }
+}
+
 const Created = Schema.Struct({ meta: Schema.Struct({ signing_secret: Schema.String }) })
 
 describe("a sender", () => {
@@ -55,6 +75,25 @@ describe("a sender", () => {
         assert.include(idsWith(report, "FAIL"), id, render(report))
       }
       assert.include(idsWith(report, "PASS"), "S-BODY-01")
+    })
+  )
+
+  it.live("whose last retry is not due yet is undecided when the time is up", () =>
+    Effect.gen(function* () {
+      const report = yield* runSender({
+        host: "127.0.0.1",
+        port: 0,
+        secret: null,
+        deadline: 1_000,
+        quiet: 200,
+        maxTime: 1_000,
+        listening: (url) => Effect.promise(() => sendPatiently(url))
+      })
+      const { history, observed, verdict } =
+        report.requirements.find(({ id }) => id === "S-RETRY-01") ?? assert.fail(render(report))
+      assert.strictEqual(verdict, "INCONCLUSIVE", render(report))
+      assert.include(observed, "--max-time")
+      assert.strictEqual(history.length, 2)
     })
   )
 
