@@ -358,6 +358,18 @@ describe("the reports of several generators", () => {
     assert.deepStrictEqual([line?.deliveries, line?.ack], [other?.deliveries, other?.ack])
   })
 
+  it("add backlogs, and keep the time of the highest", () => {
+    const parts = [2, 3, 1].map((open, nth) =>
+      reportOf(
+        measured((own) => {
+          for (let at = 0; at < open; at++) own.deliver(nth * minute + at, own.integration(1, "House"))
+        })
+      )
+    )
+    const { backlog, backlog_at } = reportOf(mergedMeasurements(parts)).totals
+    assert.deepStrictEqual([backlog, backlog_at], [6, minute + 2])
+  })
+
   it("are read from their JSON, and other texts are refused", () => {
     const text = JSON.stringify(reportOf(measured((own) => all(own, 0, 1))))
     assert.isTrue(Option.isSome(readReport(text)))

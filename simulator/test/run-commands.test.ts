@@ -22,12 +22,13 @@ const reportIn = (file: string) =>
     (text): RunReport => JSON.parse(text)
   )
 
-/** Starts a service that accepts everything and lists one delivery for each event. */
+/** Starts a service that accepts everything and lists one delivery for each event, to an integration of its tenant. */
 const service = Effect.fnUntraced(function* (takes = 0) {
   const bodies: Array<ReadonlyArray<Readonly<Record<string, unknown>>>> = []
   let count = 0
   const row = (number: number) => {
-    return { id: `dlv_${number}`, event_id: `evt_${number}`, integration_id: 1, state: "delivered", attempts: 1 }
+    const integration_id = String(bodies.flat()[number - 1]?.["tenant_ids"])
+    return { id: `dlv_${number}`, event_id: `evt_${number}`, integration_id, state: "delivered", attempts: 1 }
   }
   const client = HttpClient.make((request, { searchParams, pathname }) => {
     const answer = (): Response => {
@@ -183,6 +184,32 @@ describe("simulate run at a rate", () => {
 })
 
 describe("generators", () => {
+  it.live("find other integrations of a service first, and their reports merge by integration", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const events = yield* recording(folder, 60)
+      const files = [1, 2].map((nth) => join(folder, `${nth}.json`))
+      yield* Effect.forEach(files, (file, at) =>
+        Effect.gen(function* () {
+          const args = [...toService, "--events", events, "--as-fast-as-possible", "--generator", `${at + 1}/2`]
+          const { client } = yield* service()
+          yield* Effect.provideService(simulate(...args, "--report", `json=${file}`), HttpClient.HttpClient, client)
+        })
+      )
+      const out = join(folder, "all.json")
+      yield* simulate("merge", ...files, "--report", `json=${out}`)
+      const { integration_lines, integrations } = yield* reportIn(out)
+      assert.deepStrictEqual(
+        integration_lines.map(({ deliveries, id, name }) => [id, name, deliveries]),
+        [
+          [1, "integration 71", 30],
+          [2, "integration 70", 30]
+        ]
+      )
+      assert.strictEqual(integrations, 2)
+    }).pipe(Effect.provide(platform()))
+  )
+
   it.live("send a third each, and their reports merge to one of the whole load", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder

@@ -58,16 +58,17 @@ export const mergeCommand = Command.make(
     const all = (numbers: ReadonlyArray<number | null>) =>
       numbers.includes(null) ? null : numbers.reduce<number>((sum, number) => sum + (number ?? 0), 0)
     const totals = reports.map((report) => report.totals)
+    const measurements = mergedMeasurements(reports)
     const merged = makeReport({
       facts: {
         ...first,
         target: `${first.target}, ${reports.length} generators`,
-        integrations: Math.max(...reports.map(({ integrations }) => integrations)),
+        integrations: first.kind === "service" ? measurements.integrations.size : first.integrations,
         max_in_flight: all(reports.map(({ max_in_flight }) => max_in_flight)),
         generator: null,
         command: reports.map(({ command }) => command).join("\n")
       },
-      measurements: mergedMeasurements(reports),
+      measurements,
       slos,
       lost: all(totals.map(({ lost }) => lost)),
       broken: all(totals.map(({ broken }) => broken)) ?? 0,

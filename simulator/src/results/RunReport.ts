@@ -383,15 +383,29 @@ const seriesOf = ({ interval, series, series_histograms }: RunReport): Series =>
 
 /**
  * Combines the measurements of several generators. Counts add up and histograms merge exactly. Peaks are also added,
- * because they may have occurred at the same time.
+ * because they may have occurred at the same time. `backlog_at` is the time of the highest backlog of one generator.
  */
 export const mergedMeasurements = (reports: ReadonlyArray<RunReport>): Measurements => {
   const all = new Measurements()
+  // Each generator numbers the integrations of a service by first appearance, so only their names are comparable.
+  const named = new Map<string, number>()
+  const placeOf = ({ id, name }: IntegrationLine, kind: RunKind): number => {
+    if (kind !== "service") return id
+    const place = named.get(name) ?? named.size + 1
+    named.set(name, place)
+    return place
+  }
+  let highest = 0
   const add = (into: { [name: string]: number }, from: Readonly<{ [name: string]: number }>) => {
     for (const [name, count] of Object.entries(from)) into[name] = (into[name] ?? 0) + count
   }
   for (const report of reports) {
-    for (const name of Record.keys(noCounts)) all.totals[name] += report.totals[name] ?? 0
+    for (const name of Record.keys(noCounts)) if (name !== "backlog_at") all.totals[name] += report.totals[name] ?? 0
+    const { backlog, backlog_at } = report.totals
+    if ((backlog ?? 0) > highest) {
+      highest = backlog ?? 0
+      all.totals.backlog_at = backlog_at ?? 0
+    }
     const { not_sampled: _, ...outcomes } = report.outcomes
     add(all.outcomes, outcomes)
     add(all.statuses, report.statuses)
@@ -401,7 +415,7 @@ export const mergedMeasurements = (reports: ReadonlyArray<RunReport>): Measureme
     for (const name of latencies) all.latency[name].merge(histogramOf(report.histograms[name]))
     all.series.merge(seriesOf(report))
     for (const line of report.integration_lines) {
-      const own = all.integration(line.id, line.name)
+      const own = all.integration(placeOf(line, report.kind), line.name)
       own.deliveries += line.deliveries
       own.requests += line.requests
       own.duplicates += line.duplicates ?? 0
