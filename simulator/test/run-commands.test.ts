@@ -183,19 +183,54 @@ describe("simulate run at a rate", () => {
   )
 })
 
+/** Runs generators of one load against a service, and returns the files of their reports. */
+const generate = Effect.fnUntraced(function* (folder: string, count: number) {
+  const events = yield* recording(folder, 60)
+  return yield* Effect.forEach(Array.from({ length: count }), (_, at) =>
+    Effect.gen(function* () {
+      const file = join(folder, `${at + 1}.json`)
+      const { bodies, client } = yield* service()
+      const args = ["--events", events, "--as-fast-as-possible", "--generator", `${at + 1}/${count}`]
+      yield* Effect.provideService(
+        simulate(...toService, ...args, "--report", `json=${file}`),
+        HttpClient.HttpClient,
+        client
+      )
+      return { bodies, file }
+    })
+  )
+})
+
+const mergeFailure = (...args: ReadonlyArray<string>) =>
+  Effect.map(Effect.flip(simulate("merge", ...args)), (failure) =>
+    failure instanceof CommandFailure ? [failure.exitCode, failure.message] : assert.fail(String(failure))
+  )
+
 describe("generators", () => {
+  it.live("send a third each, and their reports merge to one of the whole load", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const parts = yield* generate(folder, 3)
+      assert.deepStrictEqual(
+        parts.map(({ bodies }) => bodies.length),
+        [20, 20, 20]
+      )
+      const seen = parts.flatMap(({ bodies }) => bodies.flat()).map(({ data }) => JSON.stringify(data))
+      assert.strictEqual(new Set(seen).size, 60)
+      const files = parts.map(({ file }) => file)
+      const out = join(folder, "all.json")
+      yield* simulate("merge", ...files, "--slo", "lost=0", "--report", `json=${out}`)
+      const { latency, target, totals, verdict } = yield* reportIn(out)
+      assert.deepInclude(totals, { planned: 60, accepted: 60, delivered: 60, lost: 0 })
+      assert.deepStrictEqual([verdict, latency.service?.count], ["pass", 60])
+      assert.match(target, /, 3 generators$/)
+    }).pipe(Effect.provide(platform()))
+  )
+
   it.live("find other integrations of a service first, and their reports merge by integration", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
-      const events = yield* recording(folder, 60)
-      const files = [1, 2].map((nth) => join(folder, `${nth}.json`))
-      yield* Effect.forEach(files, (file, at) =>
-        Effect.gen(function* () {
-          const args = [...toService, "--events", events, "--as-fast-as-possible", "--generator", `${at + 1}/2`]
-          const { client } = yield* service()
-          yield* Effect.provideService(simulate(...args, "--report", `json=${file}`), HttpClient.HttpClient, client)
-        })
-      )
+      const files = (yield* generate(folder, 2)).map(({ file }) => file)
       const out = join(folder, "all.json")
       yield* simulate("merge", ...files, "--report", `json=${out}`)
       const { integration_lines, integrations } = yield* reportIn(out)
@@ -210,39 +245,85 @@ describe("generators", () => {
     }).pipe(Effect.provide(platform()))
   )
 
-  it.live("send a third each, and their reports merge to one of the whole load", () =>
+  it.live("merge only if their reports are complete and of one load", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
-      const events = yield* recording(folder, 60)
-      const files = [1, 2, 3].map((nth) => join(folder, `${nth}.json`))
-      const seen: Array<string> = []
-      yield* Effect.forEach(files, (file, at) =>
-        Effect.gen(function* () {
-          const { bodies, client } = yield* service()
-          const args = [...toService, "--events", events, "--as-fast-as-possible", "--generator", `${at + 1}/3`]
-          yield* Effect.provideService(simulate(...args, "--report", `json=${file}`), HttpClient.HttpClient, client)
-          assert.strictEqual(bodies.length, 20)
-          seen.push(...bodies.flat().map(({ data }) => JSON.stringify(data)))
-        })
-      )
-      assert.strictEqual(new Set(seen).size, 60)
-      const out = join(folder, "all.json")
-      yield* simulate("merge", ...files, "--slo", "lost=0", "--report", `json=${out}`)
-      const { latency, target, totals, verdict } = yield* reportIn(out)
-      assert.deepInclude(totals, { planned: 60, accepted: 60, delivered: 60, lost: 0 })
-      assert.deepStrictEqual([verdict, latency.service?.count], ["pass", 60])
-      assert.match(target, /, 3 generators$/)
-
-      const refused = (...args: ReadonlyArray<string>) =>
-        Effect.map(Effect.flip(simulate("merge", ...args)), (failure) =>
-          failure instanceof CommandFailure ? [failure.exitCode, failure.message] : [0, String(failure)]
-        )
-      assert.deepStrictEqual(yield* refused(files[0] ?? "", events), [
+      const [one = "", two = "", three = ""] = (yield* generate(folder, 3)).map(({ file }) => file)
+      const changed = Effect.fnUntraced(function* (change: Partial<RunReport>) {
+        const file = join(folder, "changed.json")
+        const text = JSON.stringify({ ...(yield* reportIn(three)), ...change })
+        yield* Effect.promise(() => writeFile(file, text))
+        return file
+      })
+      const file = join(folder, "log.ndjson")
+      assert.deepStrictEqual(yield* mergeFailure(one, file), [
         3,
-        `${events}: expected a JSON report of simulate run, by this version`
+        `${file}: expected a JSON report of simulate run, by this version`
       ])
-      const [, twice] = yield* refused(files[0] ?? "", files[0] ?? "")
-      assert.match(String(twice), /appears twice|must not be the same file/)
+      const cases: ReadonlyArray<readonly [change: Partial<RunReport>, says: string]> = [
+        [{ generator: "2/3" }, "generator 2/3 appears twice; its events would count twice"],
+        [{ generator: "3/4" }, "generators 1/3 and 3/4 don't share one load"],
+        [{ generator: null }, "is not the report of a generator (--generator)"],
+        [{ seed: 2 }, `seed is 1 in ${one} and 2 in`],
+        [{ scenario: "quiet" }, `scenario is log.ndjson in ${one} and quiet in`],
+        [{ kind: "receiver" }, `kind is service in ${one} and receiver in`],
+        [{ speed: 60 }, `speed is null in ${one} and 60 in`]
+      ]
+      for (const [change, says] of cases) {
+        const [exitCode, message] = yield* mergeFailure(one, two, yield* changed(change))
+        assert.strictEqual(exitCode, 3)
+        assert.include(String(message), says)
+      }
+      assert.deepStrictEqual(yield* mergeFailure(one, two), [
+        3,
+        `${one} ${two}: expected the reports of all 3 generators, and 3/3 is missing`
+      ])
+    }).pipe(Effect.provide(platform()))
+  )
+
+  it.live("fail the merge if one of them failed, missed an objective or was interrupted", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const [one = "", two = ""] = (yield* generate(folder, 2)).map(({ file }) => file)
+      const out = join(folder, "all.json")
+      const args = ["--slo", "lost=0", "--report", `json=${out}`]
+
+      const noService = HttpClient.make((request) =>
+        Effect.succeed(HttpClientResponse.fromWeb(request, new Response(null, { status: 404 })))
+      )
+      const half = ["--events", join(folder, "log.ndjson"), "--as-fast-as-possible", "--generator", "1/2"]
+      const failed = join(folder, "failed.json")
+      yield* Effect.flip(simulate(...toService, ...half, "--report", `json=${failed}`)).pipe(
+        Effect.provideService(HttpClient.HttpClient, noService)
+      )
+      assert.deepStrictEqual(yield* mergeFailure(failed, two, ...args), [
+        1,
+        "Generator 1/2: The run failed before its end"
+      ])
+      assert.deepInclude(yield* reportIn(out), { verdict: "fail", stopped_by: null })
+
+      const { client } = yield* service()
+      const missed = join(folder, "missed.json")
+      yield* Effect.flip(simulate(...toService, ...half, "--slo", "delivered<1%", "--report", `json=${missed}`)).pipe(
+        Effect.provideService(HttpClient.HttpClient, client)
+      )
+      assert.deepStrictEqual(yield* mergeFailure(missed, two, ...args), [
+        1,
+        "Generator 1/2: Objectives missed: delivered<1% (100.00 %)"
+      ])
+
+      const complete = yield* reportIn(two)
+      const cut = join(folder, "cut.json")
+      const cutWith = (change: Partial<RunReport>) =>
+        Effect.promise(() => writeFile(cut, JSON.stringify({ ...complete, ...change })))
+      yield* cutWith({ interrupted: true })
+      assert.deepStrictEqual(yield* mergeFailure(one, cut, ...args), [1, "Generator 2/2: The run was interrupted"])
+      yield* cutWith({ stopped_by: "ack_p99<1s", verdict: "fail" })
+      assert.deepStrictEqual(yield* mergeFailure(one, cut, ...args), [
+        1,
+        "Generator 2/2: Objectives missed: ack_p99<1s"
+      ])
+      assert.deepInclude(yield* reportIn(out), { verdict: "fail", stopped_by: "ack_p99<1s" })
     }).pipe(Effect.provide(platform()))
   )
 })

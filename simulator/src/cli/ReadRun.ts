@@ -191,7 +191,7 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
   const profile = yield* readProfile(texts)
   const [nth = 1, generators = 1] =
     (yield* ifGiven(texts.generator, (text) => {
-      const match = /^(\d{1,3})\/(\d{1,3})$/.exec(text)
+      const match = /^([1-9]\d{0,2})\/([1-9]\d{0,2})$/.exec(text)
       const [own, all] = [Number(match?.[1]), Number(match?.[2])]
       return readOr(
         own >= 1 && own <= all ? Option.some([own, all]) : Option.none(),

@@ -108,7 +108,8 @@ export const failureOf = (
     )
   if (verdict === "pass") return null
   const missed = slos.filter(({ met }) => !met).map(({ measured, slo }) => `${slo} (${measured})`)
-  const which = missed.length > 0 ? missed.join(", ") : (report.stopped_by ?? "")
+  if (missed.length === 0 && report.stopped_by === null) return fail("The run failed before its end")
+  const which = missed.length > 0 ? missed.join(", ") : report.stopped_by
   return fail(
     `Objectives missed${isOneOfMany ? ` by seed ${report.seed}` : ""}: ${which}${isOneOfMany ? `. To repeat: ${command}` : ""}`
   )
