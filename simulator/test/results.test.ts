@@ -213,18 +213,20 @@ describe("objectives", () => {
 
 describe("the warm-up", () => {
   it("is left out of latencies but included in counts", () => {
-    const { latency, outcomes, totals } = measured((own) => {
+    const measurements = measured((own) => {
       for (let at = 0; at < 10_000; at += 1_000) {
         own.plan(at)
         own.start(at, at, at < 5_000 ? 400 : 4)
         own.accept(at < 5_000 ? 900 : 9, 9, at)
-        own.request(at, null, "acknowledged", at < 5_000 ? 700 : 7)
+        own.request(at, own.integration(1, "House"), "acknowledged", at < 5_000 ? 700 : 7)
       }
     }, 5_000)
+    const { latency, outcomes, totals } = measurements
     assert.deepStrictEqual(
       [latency.intended.count, latency.intended.max, latency.ack.max, latency.late_start.max],
       [5, 9, 7, 4]
     )
+    assert.deepInclude(reportOf(measurements).integration_lines[0], { requests: 10, ack_p50: 7, ack_p99: 7 })
     assert.deepInclude(totals, { planned: 10, accepted: 10, requests: 10 })
     assert.deepStrictEqual(outcomes, { acknowledged: 10 })
   })

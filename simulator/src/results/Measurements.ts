@@ -212,7 +212,7 @@ export class Measurements {
     this.totals.peak_requests = Math.max(this.totals.peak_requests, this.series.at(time).peak_requests)
     if (isRetry) this.series.count(time, "retries")
     this.#ended(time, outcome, took, status)
-    if (outcome === "acknowledged") integration?.ack.add(took ?? 0)
+    if (outcome === "acknowledged" && took !== null && time >= this.warmUp) integration?.ack.add(took)
   }
 
   /** Counts a request in the sample that was looked up at a service. `age`: age of the event when the request ended. */
