@@ -172,12 +172,15 @@ describe("objectives", () => {
     assert.deepStrictEqual(measuring("ack_p99<5s,delivery_max<1h,lost=0,failed=0,delivered>=99%"), kinds)
   })
 
-  it("are missed before the end as soon as they can no longer be met", () => {
-    const isMissed = (slo: string, measure: (measurements: Measurements) => void) =>
-      isMissedAlready(
-        standingOf(measured(measure), "in-process", { lost: 0, broken: 0 }),
+  it("are missed before the end once they can no longer be met, or after 100 values of an unknown number", () => {
+    const isMissed = (slo: string, measure: (measurements: Measurements) => void, mostEvents = Infinity) => {
+      const measurements = measured(measure)
+      const standing = standingOf(measurements, "in-process", { lost: 0, broken: 0 })
+      return isMissedAlready(
+        { ...standing, histograms: measurements.latency, mostEvents },
         slosOf(slo)[0] ?? assert.fail()
       )
+    }
     const acks = (count: number, took: number) => (measurements: Measurements) => {
       for (let nth = 0; nth < count; nth++) measurements.request(nth, null, "acknowledged", took)
     }
@@ -192,6 +195,33 @@ describe("objectives", () => {
         isMissed("failed>2", (own) => own.fail(0, 1, "no"))
       ],
       [false, true, true, false, true, false, false]
+    )
+    /** Of the first events, some are slow, and some are late and without an answer. */
+    const events =
+      (prompt: number, slow: number, late = 0) =>
+      (measurements: Measurements) => {
+        for (let nth = 0; nth < prompt + slow + late; nth++) {
+          measurements.plan(nth)
+          measurements.start(nth, nth, nth < prompt + slow ? 0 : 1_500)
+          if (nth < prompt + slow) measurements.accept(nth < prompt ? 100 : 1_000, 50, nth)
+        }
+      }
+    assert.deepStrictEqual(
+      [
+        // A percent of 61,200 events may be slow.
+        isMissed("intended_p99<500ms", events(98, 2), 61_200),
+        isMissed("intended_p99<500ms", events(98, 612), 61_200),
+        isMissed("intended_p99<500ms", events(98, 613), 61_200),
+        isMissed("intended_p99<500ms", events(98, 2)),
+        isMissed("intended_mean<=200ms", events(0, 200), 1_000),
+        isMissed("intended_mean<=200ms", events(0, 201), 1_000),
+        isMissed("intended_p50=100ms", events(0, 500), 1_000),
+        isMissed("intended_p50=100ms", events(0, 501), 1_000),
+        isMissed("rate>=95%", events(0, 10, 50), 1_000),
+        isMissed("rate>=95%", events(0, 10, 51), 1_000),
+        isMissed("rate>=95%", events(0, 10, 90))
+      ],
+      [false, false, true, true, false, true, false, true, false, true, true]
     )
   })
 

@@ -5,6 +5,7 @@
 import { readFile, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
 import { join } from "node:path"
+import { setImmediate } from "node:timers/promises"
 import { CommandFailure, Crypto, Transport } from "@doorhook/core"
 import { Equipment } from "@doorhook/simulator"
 import { temporaryFolder } from "@doorhook/testkit/Process"
@@ -12,7 +13,7 @@ import { startReceiver } from "@doorhook/testkit/Receiver"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
-import { TestConsole } from "effect/testing"
+import { TestClock, TestConsole } from "effect/testing"
 import type { RunReport } from "../src/results/RunReport.ts"
 import { platform, printed, simulate } from "./simulateCli.ts"
 
@@ -22,8 +23,11 @@ const reportIn = (file: string) =>
     (text): RunReport => JSON.parse(text)
   )
 
-/** Starts a service that accepts everything and lists one delivery for each event, to an integration of its tenant. */
-const service = Effect.fnUntraced(function* (takes = 0) {
+/**
+ * Starts a service that accepts everything and lists one delivery for each event, to an integration of its tenant.
+ * `takes` returns how long the nth answer takes, in milliseconds.
+ */
+const service = Effect.fnUntraced(function* (takes: (nth: number) => number = () => 0) {
   const bodies: Array<ReadonlyArray<Readonly<Record<string, unknown>>>> = []
   let count = 0
   const row = (number: number) => {
@@ -47,8 +51,11 @@ const service = Effect.fnUntraced(function* (takes = 0) {
       const all = Array.from({ length: count }, (_, at) => row(at + 1)).filter((_, at) => at >= after)
       return Response.json({ deliveries: searchParams.get("order") === "newest" ? all.slice(-1) : all, next: null })
     }
-    const answered = Effect.sync(() => HttpClientResponse.fromWeb(request, answer()))
-    return request.method === "POST" && takes > 0 ? Effect.delay(answered, takes) : answered
+    return Effect.suspend(() => {
+      const answered = HttpClientResponse.fromWeb(request, answer())
+      const delay = request.method === "POST" ? takes(bodies.length) : 0
+      return delay > 0 ? Effect.delay(Effect.succeed(answered), delay) : Effect.succeed(answered)
+    })
   })
   return yield* Effect.succeed({ bodies, client })
 })
@@ -355,6 +362,32 @@ describe("a missed objective", () => {
     }).pipe(Effect.provide(platform()))
   )
 
+  it.effect("ends the run only if the events to come can't make up for it", () =>
+    Effect.gen(function* () {
+      const out = join(yield* temporaryFolder, "report.json")
+      const args = ["--rate", "1/s", "--even", "--duration", "5m", "--slo", "service_p99<10s", "--stop-on-miss"]
+      const run = Effect.fnUntraced(function* (slow: number) {
+        const { client } = yield* service((nth) => (nth <= slow ? 20_000 : 0))
+        const running = yield* simulate(...toService, ...args, "--report", `json=${out}`).pipe(
+          Effect.provideService(HttpClient.HttpClient, client),
+          Effect.exit,
+          Effect.forkChild
+        )
+        while (running.pollUnsafe() === undefined) {
+          yield* TestClock.adjust("1 second")
+          yield* Effect.promise(() => setImmediate())
+        }
+        return yield* reportIn(out)
+      })
+      // Three of 300 events may be slow.
+      const met = yield* run(3)
+      assert.deepStrictEqual([met.totals.planned, met.stopped_by, met.verdict], [300, null, "pass"])
+      const missed = yield* run(4)
+      assert.isBelow(missed.totals.planned, 150)
+      assert.deepStrictEqual([missed.stopped_by, missed.verdict], ["service_p99<10s", "fail"])
+    }).pipe(Effect.provide(platform()))
+  )
+
   it.live("ends a run on virtual time as well", () =>
     Effect.gen(function* () {
       const out = join(yield* temporaryFolder, "report.json")
@@ -419,12 +452,12 @@ describe("metrics", () => {
 describe("open arrivals", () => {
   it.live("do not wait for a slow service, and the summary counts the held requests", () =>
     Effect.gen(function* () {
-      const { bodies, client } = yield* service(300)
+      const { bodies, client } = yield* service(() => 300)
       const out = join(yield* temporaryFolder, "report.json")
       const args = [...toService, "--rate", "100/s", "--even", "--duration", "2s", "--slo", "intended_p50>=300ms"]
       yield* Effect.provideService(simulate(...args, "--report", `json=${out}`), HttpClient.HttpClient, client)
       assert.deepStrictEqual([bodies.length, (yield* reportIn(out)).totals.held], [200, 0])
-      const few = yield* service(300)
+      const few = yield* service(() => 300)
       yield* Effect.provideService(
         Effect.ignore(simulate(...args, "--max-inflight", "10", "--report", `json=${out}`)),
         HttpClient.HttpClient,

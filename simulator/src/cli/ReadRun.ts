@@ -28,6 +28,7 @@ import {
   atPlannedTimes,
   atRate,
   extentOf,
+  mostArrivals,
   rateForms,
   readEvents,
   readRate,
@@ -200,6 +201,8 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
         "NUMBER/GENERATORS, like 1/3"
       )
     })) ?? []
+  const mostOf = (events: number): number =>
+    Math.ceil(Math.min(events, profile === null ? Infinity : mostArrivals(profile, texts.even)) / generators)
   const withProfile = (
     events: Stream.Stream<Arrival, CommandFailure>,
     beginning: number,
@@ -228,6 +231,7 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
       start: new Date(beginning).toISOString().slice(0, 16),
       time_zone: "UTC",
       duration,
+      mostEvents: mostOf(events),
       premises,
       beginning,
       end: beginning + duration,
@@ -252,6 +256,7 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
     start: texts.start,
     time_zone: timeZoneOf(scenario),
     duration: extent?.length ?? options.duration,
+    mostEvents: mostOf(Infinity),
     premises: premisesOf(scenario),
     beginning,
     end: extent === null ? endOf(scenario, options) : beginning + extent.length,

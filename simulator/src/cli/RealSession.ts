@@ -68,7 +68,7 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
   )
   const watched = Effect.raceFirst(
     Effect.as(Effect.raceFirst(running, showProgress(line)), null),
-    firstMiss(settings.stopOnMiss, slos, measurements, kind, () => destination.judged().broken)
+    firstMiss(settings, measurements, () => destination.judged().broken)
   )
   // The report is always written: at the end of the run, after a failure and after Ctrl-C.
   yield* Effect.uninterruptibleMask((restore) =>

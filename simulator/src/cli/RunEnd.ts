@@ -5,10 +5,9 @@
 import { CommandFailure, DurationText } from "@doorhook/core"
 import { Effect, Record } from "effect"
 import type { Measurements } from "../results/Measurements.ts"
-import type { RunFacts, RunKind, RunReport } from "../results/RunReport.ts"
+import type { RunFacts, RunReport } from "../results/RunReport.ts"
 import { isUnaccounted, isUnreached, standingOf } from "../results/RunReport.ts"
 import { outcomesText } from "../results/RunText.ts"
-import type { Slo } from "../results/Slo.ts"
 import { isMissedAlready } from "../results/Slo.ts"
 import { counted } from "../results/Format.ts"
 import type { RunSettings } from "./ReadRun.ts"
@@ -42,20 +41,23 @@ export const factsOf = (
 /** Interval at which objectives are checked during a run. */
 const lookEvery = "250 millis"
 
-/** Waits until an objective can no longer be met, and returns that objective. Without `isWanted`, waits forever. */
+/** With `--stop-on-miss`, waits until an objective counts as missed, and returns that objective. Else waits forever. */
 export const firstMiss = (
-  isWanted: boolean,
-  slos: ReadonlyArray<Slo>,
+  settings: Pick<RunSettings, "load" | "slos" | "stopOnMiss" | "target">,
   measurements: Measurements,
-  kind: RunKind,
   broken: () => number
 ): Effect.Effect<string> =>
-  isWanted
+  settings.stopOnMiss
     ? Effect.suspend(() => {
-        const standing = standingOf(measurements, kind, { lost: null, broken: broken() })
+        const { load, slos, target } = settings
+        const standing = {
+          ...standingOf(measurements, target.kind, { lost: null, broken: broken() }),
+          histograms: measurements.latency,
+          mostEvents: load.mostEvents
+        }
         const missed = slos.find((slo) => isMissedAlready(standing, slo))
         return missed === undefined
-          ? Effect.delay(firstMiss(isWanted, slos, measurements, kind, broken), lookEvery)
+          ? Effect.delay(firstMiss(settings, measurements, broken), lookEvery)
           : Effect.succeed(missed.text)
       })
     : Effect.never

@@ -79,7 +79,10 @@ export const runFlags = {
   drain: usually("drain", "Virtual: how long open deliveries can continue after the plan"),
   grace: usually("grace", "How long to wait for open deliveries at the end, or after Ctrl-C"),
   slo: repeated("slo", "Objectives, like ack_p99<5s,lost=0,rate>=95%; the exit code is 1 if one is missed"),
-  stopOnMiss: isSet("stop-on-miss", "End the run as soon as an objective can no longer be met"),
+  stopOnMiss: isSet(
+    "stop-on-miss",
+    "End the run once an objective can no longer be met, or is missed after 100 values if their final number is unknown"
+  ),
   warmUp: usually("warm-up", "Leave out latencies of this first part of the run"),
   compare: optional("compare", "An earlier JSON report to compare this run with"),
   report: repeated("report", "Files to write: html=FILE,json=FILE,csv=FILE"),

@@ -52,7 +52,7 @@ const runSeed = Effect.fnUntraced(function* (
   )
   const running = virtualRun(load.arrivals(seed), world, { end, drain })
   const exit = yield* Effect.as(Effect.raceFirst(running, showProgress(line)), null).pipe(
-    Effect.raceFirst(firstMiss(settings.stopOnMiss, slos, measurements, "virtual", () => ledger.broken)),
+    Effect.raceFirst(firstMiss(settings, measurements, () => ledger.broken)),
     restore,
     Effect.catchTag("VirtualStopped", ({ message }) => Effect.fail(new CommandFailure({ message, exitCode: 1 }))),
     Effect.exit

@@ -73,9 +73,12 @@ export class Histogram {
     return this.#max
   }
 
-  /** Returns the quantile of the durations, in milliseconds; 0 if there are none. */
-  quantile(share: number): number {
-    let left = Math.ceil(this.#count * share)
+  /**
+   * Returns the quantile of the durations, in milliseconds; 0 if there are none. With `total`, returns the lowest possible
+   * quantile once there are `total` durations.
+   */
+  quantile(share: number, total = this.#count): number {
+    let left = Math.ceil(total * share) - (total - this.#count)
     for (const [bucket, count] of this.#buckets.entries()) {
       left -= count
       if (left <= 0) return Math.min(topOf(bucket), this.#max)
@@ -83,12 +86,15 @@ export class Histogram {
     return this.#max
   }
 
-  /** Returns the share of durations that are at most `millis`, to the precision of the buckets; 0 if there are none. */
-  shareUpTo(millis: number): number {
-    let count = 0
+  /**
+   * Returns the share of durations that are at most `millis`, to the precision of the buckets; 0 if there are none. With
+   * `total`, returns the highest possible share once there are `total` durations.
+   */
+  shareUpTo(millis: number, total = this.#count): number {
+    let count = total - this.#count
     for (let bucket = Math.min(bucketOf(millis), this.#buckets.length - 1); bucket >= 0; bucket--)
       count += this.#buckets[bucket] ?? 0
-    return this.#count === 0 ? 0 : count / this.#count
+    return total === 0 ? 0 : count / total
   }
 
   #grow(bucket: number, count: number): void {

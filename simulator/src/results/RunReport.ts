@@ -13,7 +13,7 @@ import { latencies, Measurements, noCounts } from "./Measurements.ts"
 import type { Interval } from "./Series.ts"
 import { noNumbers, Series } from "./Series.ts"
 import type { Slo } from "./Slo.ts"
-import { judgeSlo } from "./Slo.ts"
+import { inTime, judgeSlo } from "./Slo.ts"
 
 const schemaVersion = 2
 
@@ -241,7 +241,7 @@ export const standingOf = (
       peak_requests: ifEngine(totals.peak_requests),
       broken: ifEngine(broken),
       lost,
-      rate: late.count > 0 && kind !== "virtual" ? late.shareUpTo(1_000) : null
+      rate: late.count > 0 && kind !== "virtual" ? late.shareUpTo(inTime) : null
     }
   }
 }

@@ -12,11 +12,13 @@
 import { DurationText } from "@doorhook/core"
 import { Option, Result } from "effect"
 import { parseShare } from "../receivers/ReceiverText.ts"
-import type { RunKind, RunReport } from "./RunReport.ts"
 import { duration } from "./Format.ts"
+import type { Measurements } from "./Measurements.ts"
+import type { RunKind, RunReport } from "./RunReport.ts"
 
 const times = ["ack", "delivery", "intended", "service", "late"] as const
 const quantiles = ["p50", "p90", "p95", "p99", "p99.9", "max", "mean"] as const
+const quantileShares = { p50: 0.5, p90: 0.9, p95: 0.95, p99: 0.99, "p99.9": 0.999, max: 1 } as const
 const counts = [
   "lost",
   "failed",
@@ -30,6 +32,9 @@ const counts = [
   "broken"
 ] as const
 const shares = ["rate", "delivered"] as const
+
+/** Longest delay of an event that was sent in time, in milliseconds. */
+export const inTime = 1_000
 
 type Metric =
   | { readonly kind: "time"; readonly name: (typeof times)[number]; readonly quantile: (typeof quantiles)[number] }
@@ -154,19 +159,50 @@ export const judgeSlo = (report: Measured, { metric, operator, text, value }: Sl
   return { slo: text, met: operators[operator](actual, value), measured: inWords(metric, actual, value) }
 }
 
-/** Number of measurements needed to judge a quantile before the run ends. */
+/** What a run has measured so far. */
+export interface Standing extends Measured {
+  readonly histograms: Measurements["latency"]
+  /** Maximum number of events in the run; `Infinity` if unknown. */
+  readonly mostEvents: number
+}
+
+/**
+ * Whether an objective counts as missed before the run ends, because it can no longer be met. Times and rates with an
+ * unknown final number of values count as missed once enough values miss them.
+ */
+export const isMissedAlready = (standing: Standing, { metric, operator, value }: Slo): boolean => {
+  const actual = valueOf(standing, metric)
+  if (actual === null || operators[operator](actual, value)) return false
+  if (metric.name === "open" || metric.name === "lost" || metric.name === "delivered") return false
+  // Only the rate can fall. Counts and maxima only grow.
+  if (metric.kind === "share" ? !operator.startsWith(">") : operator.startsWith(">") || actual < value) return false
+  if (metric.kind === "count" || (metric.kind === "time" && metric.quantile === "max")) return true
+  const best = bestOf(standing, metric)
+  return best !== null && !operators[operator === "=" ? "<=" : operator](best, value)
+}
+
+/** Number of values needed to judge a time or the rate if the final number of values is unknown. */
 const enough = 100
 
 /**
- * Whether an objective already counts as missed before the run ends. Counts only grow, and quantiles are judged once
- * there are enough values.
+ * Returns the best value that a time or the rate can still have at the end of the run. If the final number of values is
+ * unknown, returns the value so far, or null if there are too few values.
  */
-export const isMissedAlready = (report: Measured, { metric, operator, value }: Slo): boolean => {
-  const actual = valueOf(report, metric)
-  if (actual === null || operators[operator](actual, value)) return false
-  if (metric.kind === "share")
-    return metric.name === "rate" && operator.startsWith(">") && report.totals.planned >= enough
-  if (operator.startsWith(">") || actual < value || metric.name === "open" || metric.name === "lost") return false
-  if (metric.kind === "count" || metric.quantile === "max") return true
-  return (report.latency[metric.name === "late" ? "late_start" : metric.name]?.count ?? 0) >= enough
+const bestOf = (
+  { histograms, mostEvents, totals }: Standing,
+  metric: Exclude<Metric, { readonly kind: "count" }>
+): number | null => {
+  const name = metric.kind === "share" || metric.name === "late" ? "late_start" : metric.name
+  const histogram = histograms[name]
+  const { count } = histogram
+  // The number of deliveries is unknown, because an event can match any number of integrations.
+  const isPerEvent = name !== "ack" && name !== "delivery"
+  const events = Math.max(totals.planned, mostEvents)
+  const most = isPerEvent ? Math.min(events, count + totals.unanswered + events - totals.planned) : Infinity
+  if (most === Infinity && count < enough) return null
+  const total = most === Infinity ? count : most
+  if (metric.kind === "share") return histogram.shareUpTo(inTime, total)
+  return metric.quantile === "mean"
+    ? (histogram.mean * count) / total
+    : histogram.quantile(quantileShares[metric.quantile], total)
 }

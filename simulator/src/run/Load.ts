@@ -40,6 +40,8 @@ export interface Load {
   readonly time_zone: string | null
   /** Length in milliseconds. */
   readonly duration: number
+  /** Maximum number of events; `Infinity` if unknown. */
+  readonly mostEvents: number
   readonly premises: ReadonlyArray<Premises>
   /** Time at which the plan begins, in milliseconds since the epoch. */
   readonly beginning: number
@@ -84,6 +86,15 @@ export const extentOf = (stages: ReadonlyArray<Stage>) => ({
   length: stages.reduce((sum, { length }) => sum + length, 0),
   events: stages.reduce((sum, { length, perMillisecond }) => sum + length * perMillisecond, 0)
 })
+
+/**
+ * Returns the maximum number of arrivals. For random arrivals, this is five standard deviations above the expected number,
+ * which is exceeded once in millions of runs.
+ */
+export const mostArrivals = (stages: ReadonlyArray<Stage>, isEven: boolean): number => {
+  const { events } = extentOf(stages)
+  return Math.ceil(isEven ? events : events + 5 * Math.sqrt(events))
+}
 
 /**
  * Yields arrival times in milliseconds since the beginning: at random and independent of each other (Poisson), or
