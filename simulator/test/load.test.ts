@@ -5,7 +5,7 @@ import { CommandFailure } from "@doorhook/core"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option, Stream } from "effect"
-import { plan } from "../src/plan/Plan.ts"
+import { endlessPlan, plan } from "../src/plan/Plan.ts"
 import { Rng, root } from "../src/random/Substream.ts"
 import {
   arrivalTimes,
@@ -30,6 +30,8 @@ describe("rates and stages", () => {
       [0.05, 0.002, 0.0005, 0, 0.001]
     )
     assert.deepStrictEqual(extentOf(stagesOf("10/s:1m,200/s:5m,10/s:1m")), { length: 420_000, events: 61_200 })
+    assert.deepStrictEqual(extentOf(stagesOf("10/s:1m,200/s:5m,10/s:1m"), 1_600), { length: 65_000, events: 1_600 })
+    assert.deepStrictEqual(extentOf(stagesOf("0/s:1m,10/s:1m,0/s:1m"), 600), { length: 120_000, events: 600 })
     for (const text of ["", "50", "50/d", "-1/s", "1e3/s", "200000/s"])
       assert.isTrue(Option.isNone(readRate(text)), text)
     for (const text of ["", "10/s", "10/s:", "10/s:0s", "10/s:1m,", ":1m"])
@@ -75,6 +77,27 @@ describe("a plan at a given rate", () => {
         const data: unknown = Object.assign({}, planned.data, { logged_at: time })
         assert.deepEqual<unknown>(event, { ...planned, at: time, data })
       })
+    })
+  )
+
+  it.effect("continues with other ids after the last event of the plan", () =>
+    Effect.gen(function* () {
+      const options = { seed: 7, start: startAt("2026-03-03T00:00"), duration: 86_400_000 }
+      const once = yield* Stream.runCollect(plan(scenarioOf("quiet"), options))
+      const events = yield* Stream.runCollect(Stream.take(endlessPlan(scenarioOf("quiet"), options), 1_000))
+      assert.deepStrictEqual(events.slice(0, once.length), once)
+      assert.strictEqual(events.length, 1_000)
+      assert.strictEqual(new Set(events.map(({ data }) => data.id)).size, 1_000)
+      const guids = events.flatMap((event) => (event.resource_type === "call" ? [event.data.guid] : []))
+      assert.strictEqual(new Set(guids).size, guids.length)
+      for (const { data } of events) if (data.image_url !== null) assert.include(data.image_url, `/${data.id}.jpg`)
+    })
+  )
+
+  it.effect("ends if the plan has no events", () =>
+    Effect.gen(function* () {
+      const options = { seed: 7, start: startAt("2026-03-03T00:00"), duration: 1 }
+      assert.deepStrictEqual(yield* Stream.runCollect(endlessPlan(scenarioOf("quiet"), options)), [])
     })
   )
 

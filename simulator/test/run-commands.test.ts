@@ -184,8 +184,9 @@ describe("simulate run at a rate", () => {
       const inTime = stages.series.map(({ planned }) => planned)
       assert.deepStrictEqual([inTime[29], inTime[30], inTime[39], inTime[40]], [2, 20, 20, 2])
       assert.deepInclude(yield* run("--rate", "10/s", "--duration", "30s"), { duration: 30_000 })
-      // The run ends early if the file has fewer events.
-      assert.strictEqual((yield* run("--rate", "10/s", "--events", yield* recording(folder, 50))).totals.planned, 50)
+      // With fewer events in the file, the run ends early, and its report says so.
+      const short = yield* run("--stages", "10/s:4s,20/s:1m", "--events", yield* recording(folder, 50))
+      assert.deepStrictEqual([short.totals.planned, short.duration], [50, 4_500])
     }).pipe(Effect.provide(platform()))
   )
 })
@@ -212,6 +213,17 @@ const mergeFailure = (...args: ReadonlyArray<string>) =>
   Effect.map(Effect.flip(simulate("merge", ...args)), (failure) =>
     failure instanceof CommandFailure ? [failure.exitCode, failure.message] : assert.fail(String(failure))
   )
+
+it.live("a run at a rate lasts as long as its stages, even if the scenario has fewer events in ten years", () =>
+  Effect.gen(function* () {
+    const out = join(yield* temporaryFolder, "report.json")
+    const args = ["--preset", "quiet", "--rate-scale", "0.01", "--rate", "100/s", "--even", "--duration", "1m"]
+    yield* simulate("run", "--virtual", ...args, "--report", `json=${out}`)
+    const { series, totals } = yield* reportIn(out)
+    assert.strictEqual(totals.planned, 6_000)
+    assert.strictEqual(series[59]?.planned, 100)
+  }).pipe(Effect.provide(platform()))
+)
 
 describe("generators", () => {
   it.live("send a third each, and their reports merge to one of the whole load", () =>

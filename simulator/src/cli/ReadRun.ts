@@ -15,7 +15,7 @@ import {
 import { Config, Effect, Option, Redacted } from "effect"
 import type { Stream } from "effect"
 import { longestDuration } from "../plan/Plan.ts"
-import { beginningOf, endOf, plan } from "../plan/Plan.ts"
+import { beginningOf, endlessPlan, endOf, plan } from "../plan/Plan.ts"
 import { child, Rng, root } from "../random/Substream.ts"
 import { isWithin } from "../receivers/Receiver.ts"
 import type { ReceiverRule } from "../receivers/ReceiverText.ts"
@@ -224,7 +224,7 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
         ? yield* durationIn("duration", texts.duration.value, 1)
         : Infinity
     const { arrivals, beginning, events, premises, span } = yield* readEvents(path, kind === "service", length)
-    const duration = profile === null ? span : extentOf(profile).length
+    const duration = profile === null ? span : Math.ceil(extentOf(profile, events).length)
     const load: Load = {
       name: path.split("/").at(-1) ?? path,
       description: `${events} recorded events`,
@@ -250,6 +250,7 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
     )
   const beginning = beginningOf(scenario, options.start)
   const extent = profile === null ? null : extentOf(profile)
+  const eventsOf = profile === null ? plan : endlessPlan
   const load: Load = {
     name: scenario.name,
     description: scenario.description,
@@ -260,7 +261,7 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
     premises: premisesOf(scenario),
     beginning,
     end: extent === null ? endOf(scenario, options) : beginning + extent.length,
-    arrivals: (seed) => withProfile(atPlannedTimes(plan(scenario, { ...options, seed })), beginning, seed)
+    arrivals: (seed) => withProfile(atPlannedTimes(eventsOf(scenario, { ...options, seed })), beginning, seed)
   }
   return load
 })

@@ -190,6 +190,26 @@ const chunkSize = 200
 export const plan = (scenario: Scenario, options: PlanOptions): Stream.Stream<PlannedEvent> =>
   Stream.suspend(() => Stream.fromIteratorSucceed(plannedEvents(scenario, options), chunkSize))
 
+function* endlessEvents(scenario: Scenario, options: PlanOptions): IterableIterator<PlannedEvent> {
+  // The ids of later rounds count from 1. The ids of plans are larger, because they contain the day.
+  let id = 0
+  for (let round = 0; ; round++) {
+    let isEmpty = true
+    for (const record of records(scenario, { ...options, seed: options.seed + round })) {
+      isEmpty = false
+      yield plannedEvent(round === 0 ? record : { ...record, occurrence: { ...record.occurrence, id: ++id } })
+    }
+    if (isEmpty) return
+  }
+}
+
+/**
+ * Returns the events of a plan, followed by those of the same scenario with the next seeds, for loads that replace the
+ * times of the events. Ends only if a plan is empty.
+ */
+export const endlessPlan = (scenario: Scenario, options: PlanOptions): Stream.Stream<PlannedEvent> =>
+  Stream.suspend(() => Stream.fromIteratorSucceed(endlessEvents(scenario, options), chunkSize))
+
 /** Returns the time, in milliseconds since the epoch, at which the plan starts in the first building. */
 export const beginningOf = (scenario: Scenario, start: LocalTime): number =>
   Math.min(...scenario.buildings.map(({ building }) => instantOf(start, building.time_zone)))

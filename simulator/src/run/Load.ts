@@ -81,11 +81,21 @@ export const readStages = (text: string): Option.Option<ReadonlyArray<Stage>> =>
     })
   )
 
-/** Returns the total length of the stages, and the expected number of events. */
-export const extentOf = (stages: ReadonlyArray<Stage>) => ({
-  length: stages.reduce((sum, { length }) => sum + length, 0),
-  events: stages.reduce((sum, { length, perMillisecond }) => sum + length * perMillisecond, 0)
-})
+/**
+ * Returns the total length of the stages, in milliseconds, and the expected number of events. With `most` events, the
+ * stages end early if they need more.
+ */
+export const extentOf = (stages: ReadonlyArray<Stage>, most = Infinity) => {
+  const extent = { length: 0, events: 0 }
+  for (const { length, perMillisecond } of stages) {
+    if (extent.events >= most) break
+    const events = length * perMillisecond
+    const share = Math.min(1, (most - extent.events) / events)
+    extent.length += length * share
+    extent.events += events * share
+  }
+  return extent
+}
 
 /**
  * Returns the maximum number of arrivals. For random arrivals, this is five standard deviations above the expected number,
