@@ -289,6 +289,21 @@ describe.skipIf(!hasBrowser)("an owner whom the host has logged in", () => {
       "host_session"
     )
   })
+
+  it("whose session ends while a form is open sees that nothing was changed, and returns to the form", async () => {
+    const { url } = host()
+    const { context, page } = await host().page()
+    await page.goto(`${url}/portal/new?place=building-1`)
+    await page.getByLabel("Receiver URL").fill("https://late.example/hook")
+    await context.clearCookies({ name: "host_session" })
+    await button(page, "Create").click()
+    await page.getByRole("alert").getByText("Nothing was changed.", { exact: false }).waitFor()
+    assert.deepStrictEqual(await accessibilityProblems(page), [])
+    await link(page, "Log in and continue").click()
+    await heading(page, "New integration")
+    await page.goto(`${url}/portal`)
+    assert.strictEqual(await page.getByText("late.example").count(), 0)
+  })
 })
 
 describe.skipIf(!hasBrowser)("an owner's page", () => {

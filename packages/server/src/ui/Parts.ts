@@ -319,6 +319,15 @@ export const messagePage = (
 <p class="muted">${t(`${key}_help`)}</p>`
 })
 
+/** Says that a form had no effect because the visitor's session at the host has ended, with a link to log in again. */
+export const sessionEndedPage = ({ lang, t }: Language, url: string): PageContent => ({
+  title: t("error_title", { title: t("return_heading") }),
+  lang,
+  status: 403,
+  body: Html.template`<h1>${t("return_heading")}</h1>
+${alert(t("session_ended"))}<p><a href="${url}">${t("return_link")}</a></p>`
+})
+
 /** Makes the error page for a failure. */
 export const failurePage = (
   language: Language,

@@ -34,7 +34,7 @@ import { makeOverview } from "./Overview.ts"
 import { makeOwnerPages } from "./Owners.ts"
 import { makePages, seeOther } from "./Page.ts"
 import type { Shown, Visit } from "./Parts.ts"
-import { after, failurePage, formFailure, framed, loginNames, messagePage } from "./Parts.ts"
+import { after, failurePage, formFailure, framed, loginNames, messagePage, sessionEndedPage } from "./Parts.ts"
 import { makePublishPages } from "./Publish.ts"
 import type { OwnerSession } from "./Session.ts"
 import {
@@ -149,14 +149,25 @@ export const makeUiRoutes = Effect.gen(function* () {
   const actorOf = ({ user }: Pick<OwnerSession, "user">): Actor => ({ user_id: user, client_id: null })
 
   /**
-   * Identifies the owner who is logged in to the host or to doorhook. Returns a redirect if the host requires visitors
-   * to log in on its own page first, null if nobody is logged in.
+   * Returns the page to show after the visitor has logged in again: the requested page, or the nearest page for a form.
+   */
+  const pageOf = (x: Exchange): string =>
+    x.method === "GET" ? target(x) : (/^\/portal\/(?:new$|\d+(?:\/edit$)?)/.exec(x.path)?.[0] ?? rootOf.owner)
+
+  /**
+   * Identifies the owner who is logged in to the host or to doorhook. If the host requires visitors to log in on its own
+   * page first, returns a redirect to that page, or for a form a page that says that the form had no effect. Returns
+   * null if nobody is logged in.
    */
   const owner = Effect.fnUntraced(function* (x: Exchange) {
     // The return address is built from the public URL, so request headers can't change it.
-    const path = x.path.startsWith(rootOf.owner) ? x.path : rootOf.owner
-    const visitor = yield* askHost(authorization, publicUrl.url, x, `${publicUrl.url}${path}`)
-    if (visitor._tag === "Elsewhere") return seeOther(visitor.loginUrl)
+    const page = pageOf(x)
+    const visitor = yield* askHost(authorization, publicUrl.url, x, `${publicUrl.url}${page}`)
+    if (visitor._tag === "Elsewhere") {
+      return x.method === "GET"
+        ? seeOther(visitor.loginUrl)
+        : yield* pages.answer(sessionEndedPage(languageOf(x), `${prefixOf(publicUrl.url)}${page}`))
+    }
     if (visitor._tag === "User") {
       const actor = actorOf({ user: visitor.id })
       return { session: `host ${visitor.id}`, actor, canSignOut: false, link: null } satisfies Known

@@ -299,3 +299,33 @@ describe("a user who is not logged in at the host", () => {
     assert.property(queryOf(await visitor.submit(formOf(page.text), admin)), "code")
   })
 })
+
+describe("an owner who is not logged in at the host", () => {
+  const loginOf = ({ headers }: Answer) => new URL(headers.get("location") ?? "")
+
+  it("is redirected to the host from any page, and returns to that page with its query", async () => {
+    for (const path of ["/portal", "/portal/new?place=building-1", "/portal/5/verify?in=go", "/portal/5?state=a%26b"]) {
+      const login = loginOf(await browserOf("none").request(path))
+      assert.strictEqual(login.host, "id.example")
+      assert.strictEqual(login.searchParams.get("return_to"), `${server.url}${path}`)
+    }
+  })
+
+  it("is told that a submitted form had no effect, with a link to the nearest page", async () => {
+    for (const [path, page] of [
+      ["/portal/5/status", "/portal/5"],
+      ["/portal/5/deliveries/resend", "/portal/5"],
+      ["/portal/5/edit", "/portal/5/edit"],
+      ["/portal/new", "/portal/new"],
+      ["/portal/sign-out", "/portal"]
+    ] as const) {
+      const answer = await browserOf("none").submit({ action: path, fields: {} }, {})
+      assert.deepStrictEqual([answer.status, answer.headers.get("location")], [403, null], path)
+      assert.include(answer.text, "Nothing was changed.")
+      const [, href = ""] = /<a href="([^"]+)">/.exec(answer.text) ?? []
+      assert.strictEqual(href, page)
+      const login = loginOf(await browserOf("none").request(href))
+      assert.strictEqual(login.searchParams.get("return_to"), `${server.url}${page}`)
+    }
+  })
+})

@@ -85,6 +85,7 @@ export const de: Texts = {
   internal: "Im Dienst ist etwas schiefgegangen.",
   unavailable: "Der Dienst ist im Moment nicht verfügbar.",
 
+  session_ended: "Sie sind nicht mehr angemeldet. Es wurde nichts geändert.",
   failure_title: "Das hat nicht geklappt",
   failure_report: "Hält das an, melden Sie es dem Betreiber dieses Dienstes mit der Nummer dieser Anfrage: {id}",
   failure_back: "Gehen Sie zurück, laden Sie die Seite neu und versuchen Sie es noch einmal.",

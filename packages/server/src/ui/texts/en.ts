@@ -87,6 +87,7 @@ export const en = {
   unavailable: "The service is not available at the moment.",
 
   // Messages
+  session_ended: "You are no longer logged in. Nothing was changed.",
   failure_title: "That did not work",
   failure_report:
     "If this keeps happening, report it to the operator of this service, with the id of this request: {id}",
