@@ -206,17 +206,20 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await page.getByText(`Deliveries being sent: ${boxes}`).waitFor()
   })
 
-  it("gets the sign-in page if the session was ended elsewhere", async () => {
+  it.each([
+    ["/notifications", "Notifications"],
+    ["", "Overview"]
+  ])("gets the sign-in page if the session was ended elsewhere, on /console%s", async (place, title) => {
     const { visitors } = stage()
     const { context, page } = await visitors.page()
     await page.clock.install()
     await signIn(page)
     await context.clearCookies({ name: "doorhook_console" })
-    await page.goto(`${stage().url}/console/notifications`)
+    await page.goto(`${stage().url}/console${place}`)
     await heading(page, "Operator console")
     await page.getByLabel("Operator key").fill(operatorKey)
     await page.keyboard.press("Enter")
-    await heading(page, "Notifications")
+    await heading(page, title)
     await context.clearCookies({ name: "doorhook_console" })
     await page.clock.fastForward("00:15")
     await heading(page, "Operator console")

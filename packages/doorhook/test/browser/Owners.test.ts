@@ -237,17 +237,25 @@ describe.skipIf(!hasBrowser)("an owner who logs in", () => {
   })
 })
 
-/** Starts a host with its own login: `/login` logs in any visitor and redirects back. */
+/**
+ * Starts a host with its own login: `/login` logs in any visitor and redirects back. Visitors whose cookie `login` names
+ * another page are sent to that page instead. `/form` is a login page of the host, and `away` is on another site.
+ */
 const openHost = Effect.gen(function* () {
   const server = createServer()
   const { url } = yield* listening(server)
+  const site = yield* openSites
+  const loginForm = '<!doctype html><html lang="en"><title>Log in</title><main><h1>Log in to the host</h1></main>'
+  const away = yield* Effect.promise(() => site(loginForm))
   const doorhook = yield* start({
     publicUrl: url,
     directory: {
       client: () => null,
       authenticate: () => null,
-      session: ({ headers }) =>
-        (headers["cookie"] ?? "").includes("host_session=u1") ? { id: "u1", name: "Ada" } : { login_url: "/login" },
+      session: ({ headers: { cookie = "" } }) => {
+        if (cookie.includes("host_session=u1")) return { id: "u1", name: "Ada" }
+        return { login_url: cookie.includes("login=away") ? away : cookie.includes("login=form") ? "/form" : "/login" }
+      },
       administers: (user, building) => user === "u1" && building === 1,
       isTenant: () => false,
       buildings: () => [{ id: 1, name: "South <Tower>", time_zone: "Europe/Berlin", access_points: [] }],
@@ -256,9 +264,19 @@ const openHost = Effect.gen(function* () {
   })
   server.on("request", (request, response) => {
     const target = new URL(request.url ?? "/", url)
-    if (target.pathname !== "/login") return doorhook.node(request, response)
-    const location = target.searchParams.get("return_to") ?? "/"
-    return response.writeHead(303, { "set-cookie": "host_session=u1; Path=/; HttpOnly; SameSite=Lax", location }).end()
+    switch (target.pathname) {
+      case "/login": {
+        const location = target.searchParams.get("return_to") ?? "/"
+        response.writeHead(303, { "set-cookie": "host_session=u1; Path=/; HttpOnly; SameSite=Lax", location })
+        return response.end()
+      }
+      case "/form":
+        return response.setHeader("content-type", "text/html").end(loginForm)
+      default:
+        // Browsers omit the header on a site without https, except on this machine.
+        if (request.headers.cookie?.includes("insecure=yes") === true) delete request.headers["sec-fetch-dest"]
+        return doorhook.node(request, response)
+    }
   })
   return { ...(yield* openVisitors), url }
 })
@@ -303,6 +321,23 @@ describe.skipIf(!hasBrowser)("an owner whom the host has logged in", () => {
     await heading(page, "New integration")
     await page.goto(`${url}/portal`)
     assert.strictEqual(await page.getByText("late.example").count(), 0)
+  })
+
+  it.each([
+    ["of the same site", { login: "form" }],
+    ["of the same site, without https", { login: "form", insecure: "yes" }],
+    ["of another site", { login: "away" }]
+  ])("whose session ends sees the login page %s instead of an outdated page", async (_, cookies) => {
+    const { url } = host()
+    const { context, page } = await host().page()
+    await page.clock.install()
+    await page.goto(`${url}/portal`)
+    await heading(page, "Your webhooks")
+    await context.clearCookies({ name: "host_session" })
+    await context.addCookies(Object.entries(cookies).map(([name, value]) => ({ name, value, url })))
+    await page.clock.fastForward("00:11")
+    await heading(page, "Log in to the host")
+    assert.strictEqual(await page.getByRole("navigation").count(), 0)
   })
 })
 

@@ -156,15 +156,16 @@ export const makeUiRoutes = Effect.gen(function* () {
 
   /**
    * Identifies the owner who is logged in to the host or to doorhook. If the host requires visitors to log in on its own
-   * page first, returns a redirect to that page, or for a form a page that says that the form had no effect. Returns
-   * null if nobody is logged in.
+   * page first, returns a redirect to that page. A form gets a page that says that the form had no effect, and so does
+   * the pages' script, which can't follow a redirect to another site. Returns null if nobody is logged in.
    */
   const owner = Effect.fnUntraced(function* (x: Exchange) {
     // The return address is built from the public URL, so request headers can't change it.
     const page = pageOf(x)
     const visitor = yield* askHost(authorization, publicUrl.url, x, `${publicUrl.url}${page}`)
     if (visitor._tag === "Elsewhere") {
-      return x.method === "GET"
+      // Browsers send this value for requests by scripts.
+      return x.method === "GET" && x.header("sec-fetch-dest") !== "empty"
         ? seeOther(visitor.loginUrl)
         : yield* pages.answer(sessionEndedPage(languageOf(x), `${prefixOf(publicUrl.url)}${page}`))
     }

@@ -311,6 +311,12 @@ describe("an owner who is not logged in at the host", () => {
     }
   })
 
+  it("is not redirected by a refresh of the script, which can't follow a redirect to another site", async () => {
+    const answer = await browserOf("none").request("/portal/5?in=go", { headers: { "sec-fetch-dest": "empty" } })
+    assert.deepStrictEqual([answer.status, answer.headers.get("location")], [403, null])
+    assert.include(answer.text, `href="/portal/5?in=go"`)
+  })
+
   it("is told that a submitted form had no effect, with a link to the nearest page", async () => {
     for (const [path, page] of [
       ["/portal/5/status", "/portal/5"],

@@ -80,7 +80,10 @@ const isBusy = () =>
   document.querySelector("details.ask[open], input[name=delivery]:checked") !== null ||
   (document.activeElement?.matches("input:not([type=checkbox]), select, textarea") ?? false)
 
-/** Requests this page again and applies the differences. If the session has ended, reloads to show the sign-in page. */
+/**
+ * Requests this page again and applies the differences. If the session has ended, reloads to show the login page: the
+ * answer is then 403, or a login page of doorhook or the host, which does not refresh itself.
+ */
 const refresh = () => {
   if (main === null || isBusy()) return plan()
   const request = new XMLHttpRequest()
@@ -88,8 +91,8 @@ const refresh = () => {
   request.open("GET", location.href)
   request.timeout = 30_000
   request.onloadend = () => {
-    const next = request.responseXML?.querySelector("main")
-    if (request.status === 403) return location.reload()
+    const next = request.responseXML?.querySelector("main[data-refresh]")
+    if (request.status === 403 || (request.status === 200 && !next)) return location.reload()
     document.getElementById("stale")?.toggleAttribute("hidden", request.status === 200)
     if (request.status === 200 && next && !isBusy()) {
       become(main, next)
