@@ -31,6 +31,7 @@ import {
   Publisher,
   PublisherBusy,
   ResourceTypeAliases,
+  serviceKeyLayer,
   SettingStore,
   StoreError,
   TenantId,
@@ -315,6 +316,7 @@ export const services = (
     Layer.provideMerge(Integrations.layer),
     Layer.provide(Layer.succeed(ResourceTypeAliases, options.aliases ?? {})),
     Layer.provide(Layer.mergeAll(TestNames, WakeSignal.layerLocal)),
+    Layer.provideMerge(Layer.orDie(serviceKeyLayer)),
     Layer.provideMerge(Layer.orDie(DeliverySettings.layer(options.delivery))),
     Layer.provideMerge(
       Layer.mergeAll(

@@ -21,6 +21,9 @@ import { problemOf } from "../model/RetryPolicy.ts"
 export const signings = ["hmac", "ed25519", "both", "off"] as const
 export type Signing = (typeof signings)[number]
 
+/** Whether requests are signed with the integrations' secrets. */
+export const signsWithSecret = (signing: Signing): boolean => signing === "hmac" || signing === "both"
+
 /** All durations are in milliseconds. */
 export interface DeliverySettingsShape {
   /** The retry policy of each resource type. */

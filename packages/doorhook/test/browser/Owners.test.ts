@@ -249,6 +249,7 @@ const openHost = Effect.gen(function* () {
   const away = yield* Effect.promise(() => site(loginForm))
   const doorhook = yield* start({
     publicUrl: url,
+    signing: "ed25519",
     directory: {
       client: () => null,
       authenticate: () => null,
@@ -285,7 +286,7 @@ describe.skipIf(!hasBrowser)("an owner whom the host has logged in", () => {
   const host = shared(openHost, hasBrowser)
   afterEach(() => (hasBrowser ? host().closePages() : undefined))
 
-  it("is redirected to the host's login and back, and is signed out with the host's session", async () => {
+  it("is redirected to the host's login and back, sees the public key, and is signed out with the host's session", async () => {
     const { url } = host()
     const { context, page } = await host().page()
     await page.goto(`${url}/portal`)
@@ -298,7 +299,14 @@ describe.skipIf(!hasBrowser)("an owner whom the host has logged in", () => {
     await link(page, "New integration").first().click()
     await page.getByLabel("Receiver URL").fill("https://receiver.example/hook")
     await button(page, "Create").click()
-    await heading(page, "Integration created")
+    await page.getByText("Integration created.").waitFor()
+    assert.strictEqual(await page.getByText("New secret").count(), 0)
+    await link(page, "Verify signatures").click()
+    await page
+      .getByRole("region", { name: "Public key" })
+      .getByText(/^whpk_/)
+      .waitFor()
+    assert.deepStrictEqual(await accessibilityProblems(page), [])
     await context.clearCookies({ name: "host_session" })
     await page.goto(`${url}/portal/new`)
     assert.strictEqual(page.url(), `${url}/portal/new`)

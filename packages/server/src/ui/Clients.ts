@@ -9,7 +9,7 @@ import { grantOperations } from "../operator/Grants.ts"
 import { OperatorApi } from "../operator/OperatorApi.ts"
 import { seeOther } from "./Page.ts"
 import type { Shown, Visit } from "./Parts.ts"
-import { after, ago, ask, field, form, hidden, panel, table } from "./Parts.ts"
+import { after, ago, ask, copyButton, field, form, hidden, panel, table } from "./Parts.ts"
 
 export const makeClientPages = Effect.gen(function* () {
   const { call } = yield* OperatorApi
@@ -105,7 +105,7 @@ ${
     ? null
     : Html.template`<p>${t("secret_once")}</p>
 <code id="secret">${client_secret}</code>
-<button type="button" class="quiet" data-copy="secret" data-copied="${t("copied")}" data-failed="${t("not_copied")}" hidden>${t("copy")}</button>`
+${copyButton(visit.language, "secret")}`
 }</section>`
     )
   }

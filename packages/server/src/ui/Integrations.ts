@@ -8,6 +8,7 @@
 import type { Actor, DeliveryId, IntegrationId, Scope, IntegrationWithHealth } from "@doorhook/core"
 import {
   Deliveries,
+  DeliverySettings,
   DeliveryStore,
   Dispatcher,
   Explanation,
@@ -20,6 +21,7 @@ import {
   makeMinuteCounter,
   OperatorIntegrations,
   ResourceTypes,
+  signsWithSecret,
   statusFilters,
   TestEvents,
   testKindOf,
@@ -40,6 +42,7 @@ import {
   ago,
   ask,
   at,
+  copyButton,
   facts,
   field,
   form,
@@ -99,6 +102,7 @@ export const makeIntegrationPages = Effect.fnUntraced(function* (
   const dispatcher = yield* Dispatcher
   const integrations = yield* OperatorIntegrations
   const managed = yield* Integrations
+  const { signing } = yield* DeliverySettings
   const store = yield* DeliveryStore
   const tests = yield* TestEvents
   const types = yield* ResourceTypes
@@ -309,12 +313,16 @@ ${notifications === null ? null : panel("notifications", t("notifications"), not
         : [
             Html.template`<a class="button quiet" href="${home}${path}/edit">${t("edit")}</a>`,
             Html.template`<a class="button quiet" href="${home}${path}/verify">${t("verify")}</a>`,
-            ask(visit, `${path}/rotate`, {
-              label: t("rotate"),
-              text: t("rotate_ask"),
-              fields: versioned,
-              danger: true
-            }),
+            ...(signsWithSecret(signing)
+              ? [
+                  ask(visit, `${path}/rotate`, {
+                    label: t("rotate"),
+                    text: t("rotate_ask"),
+                    fields: versioned,
+                    danger: true
+                  })
+                ]
+              : []),
             ask(visit, `${path}/delete`, { label: t("delete"), text: t("delete_ask"), fields: versioned, danger: true })
           ])
     ]
@@ -438,7 +446,7 @@ ${form(visit, `${pathOf(visit, integration.id)}/overrides`, fields, "fields")}</
         visit,
         found,
         Html.template`<section class="notice" role="status" aria-label="${t("link")}"><p>${html("link_made", { time: expires })}</p>
-${field("link", t("link"), (attributes) => Html.template`<input type="text" ${attributes} value="${link.url}" readonly class="wide mono">`)}<button type="button" class="quiet" data-copy="link" data-copied="${t("copied")}" data-failed="${t("not_copied")}" hidden>${t("copy")}</button></section>`
+${field("link", t("link"), (attributes) => Html.template`<input type="text" ${attributes} value="${link.url}" readonly class="wide mono">`)}${copyButton(visit.language, "link")}</section>`
       )
     })
 

@@ -10,21 +10,27 @@ import type {
   InvalidInput,
   LimitReached,
   Scope,
+  Signing,
   IntegrationWithHealth
 } from "@doorhook/core"
 import {
   BuildingId,
+  DeliverySettings,
   Html,
   Integrations,
   integrationType,
   OperatorIntegrations,
   parsePositiveInt,
   ScopeReader,
+  ServiceKey,
+  Signature,
+  signsWithSecret,
   ResourceTypes,
   TenantId
 } from "@doorhook/core"
 import { Effect, Option, Redacted } from "effect"
 import type { KnownError } from "../http/Failures.ts"
+import { PublicUrl } from "../http/PublicUrl.ts"
 import type { Answer } from "../http/Route.ts"
 import { actorOf, patchOf, pathOf, scopeName } from "./Integrations.ts"
 import { seeOther } from "./Page.ts"
@@ -33,6 +39,7 @@ import {
   after,
   ago,
   alert,
+  copyButton,
   field,
   form,
   formFailure,
@@ -45,7 +52,9 @@ import {
   table,
   typeName
 } from "./Parts.ts"
-import { snippets } from "./Snippets.ts"
+import type { Snippet } from "./Snippets.ts"
+import { keySnippets, snippets } from "./Snippets.ts"
+import type { TextKey } from "./Texts.ts"
 
 /** Maximum number of integrations per place on the page with all places, and on the page of one place. */
 const perGlance = 10
@@ -74,6 +83,10 @@ export const makeOwnerPages = Effect.gen(function* () {
   const scopes = yield* ScopeReader
   const operatorIntegrations = yield* OperatorIntegrations
   const types = yield* ResourceTypes
+  const publicUrl = yield* PublicUrl
+  const { signing } = yield* DeliverySettings
+  const serviceKey = yield* ServiceKey
+  const publicKey = serviceKey === null ? null : yield* Signature.publicKeyOf(serviceKey)
 
   const placesOf = Effect.fnUntraced(function* (visit: Visit, actor: Actor) {
     const buildings = yield* scopes.buildings(actor)
@@ -214,7 +227,8 @@ ${boxes}</fieldset>
   }
 
   /**
-   * Creates an integration. Only this answer shows its secret. Submitting a form twice creates only one integration.
+   * Creates an integration. Only this answer shows its secret, if requests are signed with it. Submitting a form twice
+   * creates only one integration.
    */
   const create = (visit: Visit, actor: Actor, fields: URLSearchParams) =>
     Effect.gen(function* () {
@@ -235,12 +249,15 @@ ${boxes}</fieldset>
                 422
               )
             : Effect.fail(error),
-        onSuccess: ({ integration, replayed }): Effect.Effect<Answer | Shown> =>
-          Effect.succeed(
-            replayed
-              ? seeOther(`${visit.home}${pathOf(visit, integration.id)}`)
-              : secretPage(visit, integration, "created_title")
+        onSuccess: ({ integration, replayed }): Effect.Effect<Answer | Shown> => {
+          const path = `${visit.home}${pathOf(visit, integration.id)}`
+          if (replayed) return Effect.succeed(seeOther(path))
+          return Effect.succeed(
+            signsWithSecret(signing)
+              ? secretPage(visit, integration, "created_title")
+              : seeOther(after(path, "created"))
           )
+        }
       })
     })
 
@@ -281,7 +298,8 @@ ${boxes}</fieldset>
     newPage,
     editPage: (visit: Visit, { integration }: IntegrationWithHealth) =>
       editPage(visit, integration, { url: integration.configuration.url, bindings: integration.bindings }),
-    verifyPage,
+    verifyPage: (visit: Visit, { integration }: IntegrationWithHealth) =>
+      verifyPage(visit, integration, signing, { publicKey, url: `${publicUrl.url}/v4/webhook_keys` }),
     create,
     edit,
     rotate,
@@ -340,32 +358,62 @@ const secretPage = (visit: Visit, integration: Integration, title: "created_titl
 <section class="panel" aria-labelledby="secret-title"><h2 id="secret-title">${t("secret")}</h2>
 <p>${t("secret_once")}</p>
 <code id="secret">${Redacted.value(integration.signing_secret)}</code>
-<p class="row"><button type="button" class="quiet" data-copy="secret" data-copied="${t("copied")}" data-failed="${t("not_copied")}" hidden>${t("copy")}</button>
+<p class="row">${copyButton(visit.language, "secret")}
 <a class="button" href="${home}${path}">${t("secret_kept")}</a> <a class="button quiet" href="${home}${path}/verify">${t("verify")}</a></p></section>`
   }
 }
 
-/** Makes the page with code that verifies signatures, in the chosen programming language. */
-const verifyPage = (visit: Visit, { integration }: IntegrationWithHealth): Shown => {
+/** How receivers verify signatures, by signing scheme. */
+const verification: Readonly<Record<Signing, { readonly text: TextKey; readonly code: ReadonlyArray<Snippet> }>> = {
+  hmac: { text: "verify_text", code: snippets },
+  both: { text: "verify_text", code: snippets },
+  ed25519: { text: "verify_key_text", code: keySnippets },
+  off: { text: "verify_off_text", code: [] }
+}
+
+/**
+ * Makes the page with code that verifies signatures, in the chosen programming language. `url` is the address of the
+ * service's public key.
+ */
+const verifyPage = (
+  visit: Visit,
+  integration: Integration,
+  signing: Signing,
+  { publicKey, url }: { readonly publicKey: string | null; readonly url: string }
+): Shown => {
   const {
     home,
-    language: { t },
+    language,
+    language: { html, t },
     query
   } = visit
   const path = `${home}${pathOf(visit, integration.id)}`
-  const [first] = snippets
-  const chosen = snippets.find(({ id }) => id === query.get("in")) ?? first
+  const { code, text } = verification[signing]
+  const chosen = code.find(({ id }) => id === query.get("in")) ?? code[0]
   return {
     title: t("verify"),
     place: "",
     body: Html.template`<p><a href="${path}">${t("back_to_integration")}</a></p>
 <h1>${t("verify")}</h1>
-<p>${t("verify_text")}</p>
-<nav class="row tabs" aria-label="${t("verify_language")}">${snippets.map(
-      ({ id, language }) =>
-        Html.template`<a class="button quiet" href="${path}/verify?in=${id}"${id === chosen?.id ? Html.template` aria-current="true"` : null}>${language}</a>`
-    )}</nav>
-<pre tabindex="0" id="snippet" class="code" aria-label="${chosen?.language ?? ""}">${chosen?.code ?? ""}</pre>
-<p class="row"><button type="button" class="quiet" data-copy="snippet" data-copied="${t("copied")}" data-failed="${t("not_copied")}" hidden>${t("copy")}</button></p>`
+<p>${t(text)}</p>
+${
+  signing === "ed25519"
+    ? panel(
+        "key-title",
+        t("public_key"),
+        Html.template`${publicKey === null ? null : Html.template`<code id="key">${publicKey}</code><p class="row">${copyButton(language, "key")}</p>`}
+<p class="muted">${html("public_key_hint", { url: Html.template`<a href="${url}">${url}</a>` })}</p>`
+      )
+    : null
+}${
+      chosen === undefined
+        ? null
+        : Html.template`<nav class="row tabs" aria-label="${t("verify_language")}">${code.map(
+            ({ id, language: name }) =>
+              Html.template`<a class="button quiet" href="${path}/verify?in=${id}"${id === chosen.id ? Html.template` aria-current="true"` : null}>${name}</a>`
+          )}</nav>
+<pre tabindex="0" id="snippet" class="code" aria-label="${chosen.language}">${chosen.code}</pre>
+<p class="row">${copyButton(language, "snippet")}</p>`
+    }`
   }
 }

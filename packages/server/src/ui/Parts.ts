@@ -101,6 +101,7 @@ const done = {
   sent: "done_sent",
   recovered: "done_recovered",
   resent: "done_resent",
+  created: "done_created",
   saved: "done_saved",
   enabled: "done_enabled",
   paused: "done_paused",
@@ -216,6 +217,10 @@ export const formFailure = (
   said: { readonly key: TextKey; readonly values?: Readonly<Record<string, number>> },
   headers?: Readonly<Record<string, string>>
 ): RequestFailure => failure(status, { code, title, detail: english.t(said.key, said.values), said }, headers)
+
+/** Makes a button that copies the text of the element with this id. The script reveals the button. */
+export const copyButton = ({ t }: Language, id: string): Html.Html =>
+  Html.template`<button type="button" class="quiet" data-copy="${id}" data-copied="${t("copied")}" data-failed="${t("not_copied")}" hidden>${t("copy")}</button>`
 
 /** A section with a heading. */
 export const panel = (id: string, heading: Html.Part, body: Html.Html): Html.Html =>

@@ -1,6 +1,5 @@
 /**
- * Code that verifies signatures in a receiver, in the most common languages. Tests run each snippet if its language is
- * installed.
+ * Code that verifies signatures in a receiver. Tests run each snippet if its language is installed.
  */
 
 export interface Snippet {
@@ -10,6 +9,7 @@ export interface Snippet {
   readonly code: string
 }
 
+/** Code that verifies signatures with an integration's secret, in the most common languages. */
 export const snippets: ReadonlyArray<Snippet> = [
   {
     id: "node",
@@ -122,5 +122,32 @@ def genuine?(secret, headers, body)
   signatures.split(" ").any? { |one| OpenSSL.secure_compare(one, expected) }
 end
 `
+  }
+]
+
+/** Code that verifies signatures with the service's public key. */
+export const keySnippets: ReadonlyArray<Snippet> = [
+  {
+    id: "node",
+    language: "Node.js",
+    // One string per line, as above.
+    code: [
+      'import { createPublicKey, verify } from "node:crypto"',
+      "",
+      "// publicKey: whpk_...; headers: by lower-case name; body: the raw bytes, before parsing",
+      "export const isGenuine = (publicKey, headers, body) => {",
+      '  const { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signatures } = headers',
+      "  if (!id || !signatures || !/^\\d{1,12}$/.test(timestamp)) return false",
+      "  if (Math.abs(Date.now() / 1000 - Number(timestamp)) > 300) return false",
+      '  const x = Buffer.from(publicKey.replace("whpk_", ""), "base64").toString("base64url")',
+      '  const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" })',
+      "  const content = Buffer.concat([Buffer.from(`${id}.${timestamp}.`), body])",
+      '  return signatures.split(" ").some((signature) => {',
+      '    const given = Buffer.from(signature.replace("v1a,", ""), "base64")',
+      '    return signature.startsWith("v1a,") && verify(null, content, key, given)',
+      "  })",
+      "}",
+      ""
+    ].join("\n")
   }
 ]

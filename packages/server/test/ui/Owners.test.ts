@@ -234,3 +234,56 @@ describe("an owner", () => {
     }).pipe(Effect.provide(testServer()))
   )
 })
+
+describe("an owner's pages about signatures", () => {
+  /** Submits the form for a new integration. */
+  const createdBy = Effect.fnUntraced(function* (browser: Browser) {
+    const form = yield* browser.get("/portal/new?place=building-1")
+    const fields = { place: "building-1", key: valueIn(form, "key"), url: "https://own.example/hook" }
+    return yield* browser.post(form, "/portal/new", { ...fields, binding: "access_log create" })
+  })
+
+  for (const signing of ["hmac", "both"] as const) {
+    it.effect(`show the secret and the code that uses it with signing: ${signing}`, () =>
+      Effect.gen(function* () {
+        const { browser } = yield* ownerSignedIn("admin")
+        assert.match(secretIn((yield* createdBy(browser)).text), /^whsec_/)
+        assert.include((yield* browser.get("/portal/1")).text, "New secret")
+        const { text } = yield* browser.get("/portal/1/verify?in=python")
+        assert.include(text, "with the integration&#39;s signing secret")
+        assert.include(text, "v1,")
+      }).pipe(Effect.provide(testServer({ delivery: { signing } })))
+    )
+  }
+
+  it.effect("show the service's public key and no secret with signing: ed25519", () =>
+    Effect.gen(function* () {
+      const { browser } = yield* ownerSignedIn("admin")
+      const created = yield* createdBy(browser)
+      assert.strictEqual(created.headers.get("location"), "/portal/1?done=created")
+      const page = yield* browser.follow(created)
+      assert.include(page.text, "Integration created.")
+      const keys = yield* call("GET", "/v4/webhook_keys")
+      const { text } = yield* browser.get("/portal/1/verify?in=python")
+      const key = keys.textAt("/data/0/attributes/public_key")
+      assert.match(key, /^whpk_/)
+      assert.include(text, key)
+      assert.match(text, /href="http:[^"]*\/v4\/webhook_keys"/)
+      assert.include(text, "node:crypto")
+      for (const shown of [page.text, text]) assert.notMatch(shown, /secret/i)
+      const german = yield* browser.get("/portal/1/verify", inGerman)
+      assert.include(german.text, "mit dem öffentlichen Schlüssel des Dienstes")
+    }).pipe(Effect.provide(testServer({ delivery: { signing: "ed25519" } })))
+  )
+
+  it.effect("say that requests are not signed with signing: off", () =>
+    Effect.gen(function* () {
+      const { browser } = yield* ownerSignedIn("admin")
+      const page = yield* browser.follow(yield* createdBy(browser))
+      const { text } = yield* browser.get("/portal/1/verify")
+      assert.include(text, "This service does not sign its requests")
+      assert.notInclude(text, "<pre")
+      for (const shown of [page.text, text]) assert.notMatch(shown, /secret/i)
+    }).pipe(Effect.provide(testServer({ delivery: { signing: "off" } })))
+  )
+})

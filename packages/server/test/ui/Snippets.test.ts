@@ -3,11 +3,11 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
-import { createHmac, randomBytes } from "node:crypto"
+import { createHmac, generateKeyPairSync, randomBytes, sign as signWith } from "node:crypto"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { snippets } from "../../src/ui/Snippets.ts"
+import { keySnippets, snippets } from "../../src/ui/Snippets.ts"
 
 const codeOf = (id: string): string => snippets.find((one) => one.id === id)?.code ?? ""
 
@@ -20,11 +20,14 @@ const sign = (timestamp: string): string =>
     .update(`evt_1.${timestamp}.${body}`)
     .digest("base64")}`
 
-/** Headers of each request, and whether the request is genuine. */
-const requests: ReadonlyArray<readonly [Readonly<Record<string, string>>, boolean]> = [
-  [{ "webhook-id": "evt_1", "webhook-timestamp": now, "webhook-signature": `v1,AAAA ${sign(now)}` }, true],
-  [{ "webhook-id": "evt_2", "webhook-timestamp": now, "webhook-signature": sign(now) }, false],
-  [{ "webhook-id": "evt_1", "webhook-timestamp": "1000", "webhook-signature": sign("1000") }, false],
+/** Returns the headers of requests, and whether each request is genuine. `version` is the signature's prefix. */
+const requestsOf = (
+  version: string,
+  signed: (timestamp: string) => string
+): ReadonlyArray<readonly [Readonly<Record<string, string>>, boolean]> => [
+  [{ "webhook-id": "evt_1", "webhook-timestamp": now, "webhook-signature": `${version},AAAA ${signed(now)}` }, true],
+  [{ "webhook-id": "evt_2", "webhook-timestamp": now, "webhook-signature": signed(now) }, false],
+  [{ "webhook-id": "evt_1", "webhook-timestamp": "1000", "webhook-signature": signed("1000") }, false],
   [{ "webhook-id": "evt_1", "webhook-timestamp": now }, false],
   [{}, false]
 ]
@@ -81,26 +84,58 @@ func main() {
 const isInstalled = (command: string): boolean =>
   spawnSync(command, [command === "go" ? "version" : "--version"]).status === 0
 
+/** The output of a program that distinguishes these requests. */
+const verdictsOf = (requests: ReturnType<typeof requestsOf>): string =>
+  requests.map(([, isGenuine]) => `${isGenuine}\n`).join("")
+
+/** Runs a program in a folder with only its file. */
+const run = (
+  { command: [program = "", ...args], file }: { readonly command: ReadonlyArray<string>; readonly file: string },
+  code: string,
+  key: string,
+  requests: ReturnType<typeof requestsOf>
+) => {
+  const folder = mkdtempSync(join(tmpdir(), "doorhook-snippet-"))
+  try {
+    writeFileSync(join(folder, file), code)
+    const input = JSON.stringify(requests.map(([headers]) => headers))
+    return spawnSync(program, [...args, key, input, body], { cwd: folder, encoding: "utf8" })
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
 describe("the code that verifies signatures", () => {
   for (const [id, { command, file, rest }] of Object.entries(programs)) {
-    const [program = "", ...args] = command
-    it.skipIf(!isInstalled(program))(`distinguishes genuine requests from forged ones in ${id}`, () => {
-      const folder = mkdtempSync(join(tmpdir(), "doorhook-snippet-"))
-      try {
-        const code = codeOf(id)
-          .replace("package webhook", "package main")
-          .replace('\t"fmt"\n', '\t"encoding/json"\n\t"fmt"\n\t"os"\n')
-        writeFileSync(join(folder, file), code + rest)
-        const input = JSON.stringify(requests.map(([headers]) => headers))
-        const { stderr, stdout } = spawnSync(program, [...args, secret, input, body], { cwd: folder, encoding: "utf8" })
-        assert.strictEqual(stdout, requests.map(([, isGenuine]) => `${isGenuine}\n`).join(""), stderr)
-      } finally {
-        rmSync(folder, { recursive: true })
-      }
+    it.skipIf(!isInstalled(command[0] ?? ""))(`distinguishes genuine requests from forged ones in ${id}`, () => {
+      const code = codeOf(id)
+        .replace("package webhook", "package main")
+        .replace('\t"fmt"\n', '\t"encoding/json"\n\t"fmt"\n\t"os"\n')
+      const requests = requestsOf("v1", sign)
+      const { stderr, stdout } = run({ command, file }, code + rest, secret, requests)
+      assert.strictEqual(stdout, verdictsOf(requests), stderr)
     })
   }
 
   it("uses the package for Node.js", () => {
     assert.include(codeOf("node"), 'from "@doorhook/receiver"')
+  })
+
+  it("distinguishes genuine requests from forged ones by the service's public key in Node.js", () => {
+    const { privateKey, publicKey } = generateKeyPairSync("ed25519")
+    const { x = "" } = publicKey.export({ format: "jwk" })
+    const key = `whpk_${Buffer.from(x, "base64url").toString("base64")}`
+    const signed = (timestamp: string) =>
+      `v1a,${signWith(null, Buffer.from(`evt_1.${timestamp}.${body}`), privateKey).toString("base64")}`
+    const withSecret = { "webhook-id": "evt_1", "webhook-timestamp": now, "webhook-signature": sign(now) }
+    const rest = `
+const [key, requests, body] = process.argv.slice(2)
+for (const headers of JSON.parse(requests)) console.log(isGenuine(key, headers, Buffer.from(body)))
+`
+    const code = (keySnippets.find(({ id }) => id === "node")?.code ?? "") + rest
+    const requests = [...requestsOf("v1a", signed), [withSecret, false] as const]
+    const program = { command: [process.execPath, "check.mjs"], file: "check.mjs" }
+    const { stderr, stdout } = run(program, code, key, requests)
+    assert.strictEqual(stdout, verdictsOf(requests), stderr)
   })
 })

@@ -107,6 +107,7 @@ export const de: Texts = {
   done_sent: "Gesendet.",
   done_recovered: "Zustellungen, die noch einmal gesendet werden: {n}",
   done_resent: "Zustellungen, die noch einmal gesendet werden: {n}",
+  done_created: "Die Integration ist angelegt.",
   done_saved: "Gespeichert.",
   done_enabled: "Sie ist eingeschaltet.",
   done_paused: "Sie ist ausgeschaltet. Es wird nichts gesendet, bis sie wieder eingeschaltet wird.",
@@ -332,6 +333,10 @@ export const de: Texts = {
     "An sie wird nichts mehr gesendet, und was wartet, wird abgebrochen. Das lässt sich nicht rückgängig machen.",
   verify: "Signaturen prüfen",
   verify_text: "Setzen Sie dies in Ihren Empfänger ein, mit dem Signaturgeheimnis der Integration.",
+  verify_key_text: "Setzen Sie dies in Ihren Empfänger ein, mit dem öffentlichen Schlüssel des Dienstes.",
+  verify_off_text: "Dieser Dienst signiert seine Anfragen nicht. Empfänger können nicht prüfen, wer sie gesendet hat.",
+  public_key: "Öffentlicher Schlüssel",
+  public_key_hint: "Der Schlüssel kann sich ändern. Passt keine Signatur, rufen Sie ihn neu ab: {url}",
   verify_language: "Sprache",
   back_to_integration: "Zurück zur Integration",
 

@@ -109,6 +109,7 @@ export const en = {
   done_sent: "The delivery is being sent.",
   done_recovered: "Deliveries being sent: {n}",
   done_resent: "Deliveries being sent: {n}",
+  done_created: "Integration created.",
   done_saved: "Saved.",
   done_enabled: "Integration enabled.",
   done_paused: "Integration disabled. Nothing is sent until it is enabled again.",
@@ -340,6 +341,10 @@ export const en = {
     "Nothing more is sent to this integration, and its unfinished deliveries are cancelled. This can't be undone.",
   verify: "Verify signatures",
   verify_text: "Add this code to your receiver, with the integration's signing secret.",
+  verify_key_text: "Add this code to your receiver, with the service's public key.",
+  verify_off_text: "This service does not sign its requests, so receivers can't verify who sent them.",
+  public_key: "Public key",
+  public_key_hint: "The key may change. If no signature matches, get the key again from {url}",
   verify_language: "Language",
   back_to_integration: "Back to the integration",
 
