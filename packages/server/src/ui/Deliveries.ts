@@ -96,15 +96,18 @@ export const makeDeliveryPages = Effect.gen(function* () {
 
   /**
    * Returns the filter for a text that the visitor entered: the id of an event or an integration, or part of a host.
+   * `compared` is the number of integrations compared with the host if there are more, otherwise null.
    */
-  const textFilter = (text: string): Effect.Effect<Partial<Search>, StoreError> => {
-    if (text === "") return Effect.succeed({})
-    if (isEventId(text)) return Effect.succeed({ event_id: text })
+  const textFilter = Effect.fnUntraced(function* (
+    text: string
+  ): Effect.fn.Return<{ readonly filter: Partial<Search>; readonly compared: number | null }, StoreError> {
+    if (text === "") return { filter: {}, compared: null }
+    if (isEventId(text)) return { filter: { event_id: text }, compared: null }
     const id = Option.getOrNull(parseIntegrationId(text))
-    return id === null
-      ? Effect.map(integrationsAt(text), (found) => ({ integrations: found }))
-      : Effect.succeed({ integrations: [id] })
-  }
+    if (id !== null) return { filter: { integrations: [id] }, compared: null }
+    const { compared, integrations } = yield* integrationsAt(text)
+    return { filter: { integrations }, compared }
+  })
 
   /** Makes a list with its filter form. The filters come from the visit's query. */
   const list = Effect.fnUntraced(function* (visit: Visit, of: ListOf) {
@@ -113,11 +116,13 @@ export const makeDeliveryPages = Effect.gen(function* () {
     const type = query.get("type") ?? ""
     const cursor = Option.getOrUndefined(parseDeliveryId(query.get("after") ?? ""))
     const [since, until] = [timeIn(query, "since"), timeIn(query, "until")]
+    const { compared, filter } =
+      of.integration === null
+        ? yield* textFilter((query.get("find") ?? "").trim())
+        : { filter: { integrations: [of.integration] }, compared: null }
     const found = yield* find({
       limit: perPage,
-      ...(of.integration === null
-        ? yield* textFilter((query.get("find") ?? "").trim())
-        : { integrations: [of.integration] }),
+      ...filter,
       ...(isState(state) && { states: [state] as const }),
       ...(state === "troubled" && { states: troubled }),
       ...(types.has(type) && { resource_type: type }),
@@ -133,7 +138,7 @@ export const makeDeliveryPages = Effect.gen(function* () {
       }
     }
     return Html.template`${filters(visit, of, types.keys())}
-${listForm(visit, of, found.items, hosts)}
+${compared === null ? null : Html.template`<p class="notice">${visit.language.t("compared_first", { n: visit.language.number(compared) })}</p>\n`}${listForm(visit, of, found.items, hosts)}
 ${
   found.searched_to === null
     ? null

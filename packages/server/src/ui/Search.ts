@@ -120,7 +120,10 @@ export const makeSearch = Effect.gen(function* () {
     return { items, next: null, searched_to: null }
   })
 
-  /** Finds the ids of the integrations whose host contains a text. */
+  /**
+   * Finds the integrations whose host contains a text. `compared` is the number of compared integrations if there are
+   * more, otherwise null.
+   */
   const integrationsAt = Effect.fnUntraced(function* (text: string) {
     const part = text.toLowerCase()
     const found: Array<IntegrationId> = []
@@ -137,9 +140,10 @@ export const makeSearch = Effect.gen(function* () {
           if (hostOf(one.integration.configuration.url).toLowerCase().includes(part)) found.push(one.integration.id)
         }
       }
-      if (page.length < surveyChunk) break
+      if (page.length < surveyChunk) return { integrations: found, compared: null }
     }
-    return found
+    const more = yield* integrations.list({ after, limit: 1 })
+    return { integrations: found, compared: more.length === 0 ? null : mostSurveyed }
   })
 
   return { find, integrationsAt }

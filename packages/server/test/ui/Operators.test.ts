@@ -1,4 +1,4 @@
-import { DeliveryStore } from "@doorhook/core"
+import { DeliveryStore, IntegrationId, IntegrationStore } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -252,6 +252,30 @@ describe("an operator's pages", () => {
       assert.include((yield* browser.follow(sent)).text, "Deliveries being sent: 2")
       const states = (yield* (yield* DeliveryStore).list({ limit: 10 })).map(({ state }) => state)
       assert.deepStrictEqual(states, ["pending", "exhausted", "pending"])
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("say if a search by host has not compared all integrations", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(1)
+      const store = yield* IntegrationStore
+      const first = yield* store.find(IntegrationId.make(Number(integration)))
+      if (first === null) return assert.fail("no integration")
+      const { id: _, ...same } = first
+      const more = (url: string) => store.create({ ...same, configuration: { ...same.configuration, url } })
+      const { browser } = yield* operatorSignedIn
+      const page = (find: string, lang = "en") =>
+        Effect.map(browser.get(`/console/deliveries?find=${find}`, { "accept-language": lang }), ({ text }) => text)
+      const cut = /Only the hosts of the first 10,000 integrations were compared/
+      for (let n = 1; n < 10_000; n++) yield* more("https://many.example/hook")
+      assert.notMatch(yield* page("late.example"), cut)
+      yield* more("https://late.example/hook")
+      assert.match(yield* page("late.example"), cut)
+      const found = yield* page("receiver.example")
+      assert.match(found, cut)
+      assert.include(found, `value="dlv_1"`)
+      assert.match(yield* page("late.example", "de"), /ersten 10\.000 Integrationen/)
+      for (const find of ["", "10001"]) assert.notMatch(yield* page(find), cut)
     }).pipe(Effect.provide(testServer()))
   )
 

@@ -212,6 +212,8 @@ export const de: Texts = {
   none_selected: "Es wurde keine Zustellung ausgewählt. Haken Sie an, was noch einmal gesendet werden soll.",
   no_deliveries: "Es gibt keine solche Zustellung.",
   searched_to: "Die Suche reicht bis {time} zurück. Auch ältere Zustellungen können passen.",
+  compared_first:
+    "Verglichen wurden nur die Hosts der ersten {n} Integrationen. Zustellungen an eine andere finden Sie mit deren Id.",
   deleted_integration: "gelöschte Integration",
   all_deliveries: "Alle Zustellungen",
   delivery_title: "{id}: {type}",

@@ -217,6 +217,8 @@ export const en = {
   none_selected: "No delivery was selected. Tick the boxes of the deliveries to send again.",
   no_deliveries: "No deliveries found.",
   searched_to: "The search went back to {time}. Older deliveries may also match.",
+  compared_first:
+    "Only the hosts of the first {n} integrations were compared. To find deliveries to another integration, search for its id.",
   deleted_integration: "deleted integration",
   all_deliveries: "All deliveries",
   delivery_title: "{id}: {type}",
