@@ -166,8 +166,8 @@ ${
   })
 
   /**
-   * Sends deliveries again and returns their number. Skips deliveries whose integration is disabled or deleted. Fails
-   * if all are skipped.
+   * Sends deliveries again and returns their number. Skips deliveries whose integration is disabled or deleted, and
+   * those that retention has deleted in the meantime. Fails if all are skipped.
    */
   const resend = Effect.fnUntraced(function* (ids: ReadonlyArray<DeliveryId>) {
     let sent = 0
@@ -177,7 +177,7 @@ ${
       // If all deliveries were refused, this reports the failure of the last one.
       sent += yield* isLast && sent === 0
         ? sending
-        : Effect.catchTag(sending, "NotDeliverable", () => Effect.succeed(0))
+        : Effect.catchTag(sending, ["NotDeliverable", "DeliveryNotFound"], () => Effect.succeed(0))
     }
     return sent
   })

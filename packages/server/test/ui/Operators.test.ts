@@ -255,6 +255,28 @@ describe("an operator's pages", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
+  it.effect("send the selected deliveries that still exist, and say so if none does", () =>
+    Effect.gen(function* () {
+      yield* published(2)
+      yield* attempt("bad_status", "exhausted")
+      const { browser, page } = yield* operatorSignedIn
+      const resend = (...delivery: ReadonlyArray<string>) =>
+        browser.post(page, "/console/deliveries/resend", { delivery })
+      for (const ids of [
+        ["dlv_1", "dlv_98"],
+        ["dlv_98", "dlv_1"]
+      ]) {
+        const sent = yield* resend(...ids)
+        assert.strictEqual(sent.headers.get("location"), "/console/deliveries?done=resent&n=1", ids.join())
+      }
+      const refused = yield* resend("dlv_98", "dlv_99")
+      assert.strictEqual(refused.status, 404)
+      assert.include(alertIn(refused), "dlv_99")
+      const states = (yield* (yield* DeliveryStore).list({ limit: 10 })).map(({ state }) => state)
+      assert.deepStrictEqual(states, ["pending", "exhausted"])
+    }).pipe(Effect.provide(testServer()))
+  )
+
   it.effect("say if a search by host has not compared all integrations", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(1)
