@@ -30,6 +30,7 @@ export * from "./model/Token.ts"
 // pure rules
 export * as Acknowledgement from "./delivery/Acknowledgement.ts"
 export * as AddressPolicy from "./model/AddressPolicy.ts"
+export { ClaimAllowance } from "./delivery/ClaimAllowance.ts"
 export * as HealthRules from "./delivery/HealthRules.ts"
 export * as DeliveryPolicy from "./delivery/DeliveryPolicy.ts"
 export * as DeliveryRequest from "./delivery/DeliveryRequest.ts"

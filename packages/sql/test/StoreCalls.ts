@@ -71,6 +71,14 @@ const call = fc.oneof(
     limit: fc.integer({ min: 0, max: 8 }),
     limitPerIntegration: fc.integer({ min: 1, max: 4 }),
     limits: fc.array(fc.tuple(place, fc.nat(3)), { maxLength: 2 }),
+    urgent: fc.option(
+      fc.record({
+        limit: fc.nat(8),
+        limitPerIntegration: fc.nat(4),
+        limits: fc.array(fc.tuple(place, fc.nat(3)), { maxLength: 2 })
+      }),
+      { nil: undefined }
+    ),
     worker,
     early: fc.option(place, { nil: undefined, freq: 3 })
   }),
@@ -233,13 +241,16 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
         return ids.map(inPlaces)
       }
       case "claim": {
-        const { early, limit, limitPerIntegration, worker } = call
+        const { early, limit, limitPerIntegration, urgent, worker } = call
+        const limitsOf = (limits: ReadonlyArray<readonly [index: number, most: number]>) =>
+          new Map(limits.map(([index, most]) => [integrationAt(index), most]))
         const { deliveries: claimed, next_due } = yield* store.claim({
           worker,
           now,
           limit,
           limitPerIntegration,
-          limits: new Map(call.limits.map(([index, most]) => [integrationAt(index), most])),
+          limits: limitsOf(call.limits),
+          ...(urgent !== undefined && { urgent: { ...urgent, limits: limitsOf(urgent.limits) } }),
           ...(early !== undefined && { early: integrationAt(early) })
         })
         leases.push(...claimed.map((delivery) => ({ worker, delivery })))

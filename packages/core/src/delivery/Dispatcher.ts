@@ -476,8 +476,8 @@ const makeDispatcher: Effect.Effect<
     const since = changes.latest
     const { worker } = membership
     const demand = queue.demand(claimBatch)
-    const { limit, limitPerIntegration, limits } = demand
-    const claimed = yield* store.claim({ worker, now: at, limit, limits, limitPerIntegration })
+    const { limit, limitPerIntegration, limits, urgent } = demand
+    const claimed = yield* store.claim({ worker, now: at, limit, limits, limitPerIntegration, urgent })
     const deliveries = claimedAs(worker, claimed.deliveries)
     polledAt = at
     enqueueClaimed(deliveries, since)

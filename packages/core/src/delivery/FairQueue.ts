@@ -15,7 +15,8 @@
  * - if the integration is slow, enough to keep its places busy;
  * - if other workers share the store, as many as this worker can soon send to it.
  *
- * Further deliveries wait in the store and are claimed later.
+ * Further deliveries wait in the store and are claimed later. Urgent deliveries may exceed the limit of their
+ * integration by as many as it has places, and use all reserved room.
  *
  * An integration with a rate limit (`requests_per_second`) gets no turn until its next request may start.
  *
@@ -24,7 +25,7 @@
 import type { Lane, LeasedDelivery } from "../model/Delivery.ts"
 import { isRetryLane, isUrgentLane, lanes, placesFor } from "../model/Delivery.ts"
 import type { IntegrationId } from "../model/Ids.ts"
-import type { Membership } from "../ports/DeliveryStore.ts"
+import type { ClaimLimits, Membership } from "../ports/DeliveryStore.ts"
 
 export interface FairQueueOptions {
   /** Maximum number of open requests. */
@@ -54,13 +55,9 @@ export type Share = Pick<Membership, "workers" | "rank">
 export const placesOf = (places: number, integration: IntegrationId, { rank, workers }: Share): number =>
   Math.max(1, Math.floor(places / workers) + ((rank + integration) % workers < places % workers ? 1 : 0))
 
-/** Limits of a claim. */
-export interface ClaimDemand {
-  readonly limit: number
-  /** Limit for each integration that has no held deliveries. */
-  readonly limitPerIntegration: number
-  /** Limits for integrations that have held deliveries. */
-  readonly limits: ReadonlyMap<IntegrationId, number>
+/** Limits of a claim. `limits` contains the integrations that have held deliveries. */
+export interface ClaimDemand extends ClaimLimits {
+  readonly urgent: ClaimLimits
   /** Integrations with more deliveries in the store. */
   readonly behind: ReadonlyArray<IntegrationId>
 }
@@ -364,33 +361,50 @@ export class FairQueue {
 
   /**
    * Returns the limits of the next claim. An integration gets no more deliveries while over a quarter of its limit is
-   * queued.
+   * queued, except urgent ones.
    */
   demand(most: number): ClaimDemand {
+    const { concurrencyPerIntegration } = this.options
     const limits = new Map<IntegrationId, number>()
+    const urgentLimits = new Map<IntegrationId, number>()
     for (const line of this.lines.values()) {
       const limit = this.limitOf(line)
       limits.set(line.id, line.queued > limit / 4 ? 0 : Math.max(0, limit - line.held))
+      const urgent = this.urgentRoomOf(line)
+      if (urgent < concurrencyPerIntegration) urgentLimits.set(line.id, Math.max(0, urgent))
     }
-    const limitPerIntegration = Math.min(this.depth, this.shareOfOthers)
-    const behind = Array.from(this.behindLines, ({ id }) => id)
-    return { limit: this.claimLimit(most), limitPerIntegration, limits, behind }
+    return {
+      limit: this.claimLimit(most),
+      limitPerIntegration: Math.min(this.depth, this.shareOfOthers),
+      limits,
+      urgent: {
+        limit: Math.min(most, this.urgentRoom),
+        limitPerIntegration: concurrencyPerIntegration,
+        limits: urgentLimits
+      },
+      behind: Array.from(this.behindLines, ({ id }) => id)
+    }
   }
 
-  /** Updates which integrations have more deliveries in the store. Returns whether the claim reached its limit. */
-  claimed(
-    { behind, limit, limitPerIntegration, limits }: ClaimDemand,
-    deliveries: ReadonlyArray<LeasedDelivery>
-  ): boolean {
-    const isCutShort = limit > 0 && deliveries.length === limit
+  /**
+   * Updates which integrations have more deliveries in the store. Returns whether the claim reached its limit, or the
+   * urgent limit of an integration.
+   */
+  claimed(demand: ClaimDemand, deliveries: ReadonlyArray<LeasedDelivery>): boolean {
+    const { behind, limit, limitPerIntegration, limits, urgent } = demand
+    const isCutShort = limit > 0 && deliveries.length >= limit
+    let hasMoreUrgent = false
     const counts = new Map<IntegrationId, number>(behind.map((id) => [id, 0]))
     for (const { integration } of deliveries) counts.set(integration.id, (counts.get(integration.id) ?? 0) + 1)
     for (const [id, count] of counts) {
       const line = this.lines.get(id)
-      const isBehind = isCutShort || count >= (limits.get(id) ?? limitPerIntegration)
-      if (line !== undefined) this.setBehind(line, isBehind)
+      const most = limits.get(id) ?? limitPerIntegration
+      if (count > most && count >= (urgent.limits.get(id) ?? urgent.limitPerIntegration)) hasMoreUrgent = true
+      // With a limit of 0, the claim took only urgent deliveries, which says nothing about the others.
+      if (line === undefined || (most === 0 && !line.isBehind)) continue
+      this.setBehind(line, isCutShort || count >= most)
     }
-    return isCutShort
+    return isCutShort || hasMoreUrgent
   }
 
   /**
@@ -418,9 +432,18 @@ export class FairQueue {
 
   /** Whether an urgent delivery fits. It may overtake its integration's backlog and use reserved room. */
   private fitsUrgent(line: Line): boolean {
-    const { buffer, concurrencyPerIntegration, queueBytes } = this.options
-    const isFull = this.heldTotal >= buffer || this.heldBytes >= queueBytes
-    return !isFull && line.held < line.depth + concurrencyPerIntegration
+    return this.urgentRoom > 0 && this.urgentRoomOf(line) > 0
+  }
+
+  /** Number of further urgent deliveries that fit. */
+  private get urgentRoom(): number {
+    const { buffer, queueBytes } = this.options
+    return this.heldBytes < queueBytes ? Math.max(0, buffer - this.heldTotal) : 0
+  }
+
+  /** Returns how many more urgent deliveries of an integration may be held; 0 or less if none. */
+  private urgentRoomOf({ depth, held }: Line): number {
+    return depth + this.options.concurrencyPerIntegration - held
   }
 
   private limitOf({ depth, isSlow }: Line): number {

@@ -32,6 +32,7 @@ import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { IdempotencyRecord } from "../ports/IdempotencyStore.ts"
 import { IdempotencyConflict } from "../ports/IdempotencyStore.ts"
 import { StoreError } from "../ports/StoreError.ts"
+import { ClaimAllowance } from "../delivery/ClaimAllowance.ts"
 import type { AppliedSettlement } from "../delivery/HealthRules.ts"
 import { evaluateHealth, mayChangeHealth, warningOf } from "../delivery/HealthRules.ts"
 import {
@@ -166,25 +167,19 @@ const claimFrom = ({ deliveries, integrations }: State, request: ClaimRequest): 
  * Only the heads of the queues are read. The caller must therefore remove each delivery from its queue before it
  * requests the next one.
  */
-const dueOf = function* (
-  deliveries: DeliveryTable,
-  { limit, limitPerIntegration, limits, now }: ClaimRequest
-): Iterable<StoredDelivery> {
-  let places = limit
-  const placesOf = new Map(limits)
+const dueOf = function* (deliveries: DeliveryTable, request: ClaimRequest): Iterable<StoredDelivery> {
+  const allowance = new ClaimAllowance(request)
   for (const lane of lanes) {
-    let heads = places > 0 ? deliveries.heads(lane) : []
+    let heads = allowance.room(lane) > 0 ? deliveries.heads(lane) : []
     while (heads.length > 0) {
       const next: Array<StoredDelivery> = []
       const round = heads.filter(
-        ({ integration_id, standing }) =>
-          isDue(standing, now) && (placesOf.get(integration_id) ?? limitPerIntegration) > 0
+        ({ integration_id, standing }) => isDue(standing, request.now) && allowance.roomOf(integration_id, lane) > 0
       )
       for (const delivery of round.toSorted(byDue)) {
-        if (places === 0) return
-        places--
+        if (allowance.room(lane) <= 0) break
         const { integration_id } = delivery
-        placesOf.set(integration_id, (placesOf.get(integration_id) ?? limitPerIntegration) - 1)
+        allowance.take(integration_id)
         yield delivery
         const head = deliveries.head(lane, integration_id)
         if (head !== undefined) next.push(head)

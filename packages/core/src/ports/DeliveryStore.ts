@@ -76,16 +76,28 @@ export interface Enqueue {
 }
 
 /** Limits of a claim. */
-export interface ClaimRequest {
-  readonly worker: string
-  readonly now: number
-  /** Maximum number of deliveries to claim. With 0, only `next_due` is determined. */
+export interface ClaimLimits {
+  /** Maximum number of deliveries to claim. */
   readonly limit: number
   /** Maximum number of deliveries per integration. */
   readonly limitPerIntegration: number
   /** Limits for particular integrations, instead of `limitPerIntegration`; 0 claims none. */
   readonly limits: ReadonlyMap<IntegrationId, number>
-  /** Claims only retries of this integration that are not yet due, the oldest delivery first. */
+}
+
+/** A request for due deliveries. If no limit allows any, only `next_due` is determined. */
+export interface ClaimRequest extends ClaimLimits {
+  readonly worker: string
+  readonly now: number
+  /**
+   * Limits in urgent lanes, where they are higher than the others. Urgent deliveries count in all limits, but may
+   * exceed the others.
+   */
+  readonly urgent?: ClaimLimits
+  /**
+   * Claims only retries of this integration that are not yet due, the oldest delivery first. `urgent` does not apply to
+   * them.
+   */
   readonly early?: IntegrationId
 }
 

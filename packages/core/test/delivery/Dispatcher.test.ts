@@ -283,6 +283,39 @@ describe("publishing and dispatching", () => {
     })
   )
 
+  for (const [what, retried] of [
+    ["a retry of a call", true],
+    ["a call that waits in the store", false]
+  ] as const)
+    it.effect(`lets ${what} overtake a backlog of access logs of its own integration`, () =>
+      Effect.gen(function* () {
+        const isCall = ({ body }: Sent): boolean => body.includes('"call"')
+        const { integration, publisher, store, world } = yield* setup((sent) =>
+          isCall(sent) && retried && sent.headers["doorhook-attempt"] === "1"
+            ? answer(500)
+            : Effect.delay(answer(200), 900)
+        )
+        yield* publisher.publish(Array.from({ length: 900 }, () => newEvent()))
+        yield* pass(1_000)
+        const created_at = yield* Clock.currentTimeMillis
+        const call = newEvent({ resource_type: "call" })
+        if (retried) yield* publisher.publish([call])
+        else {
+          const event = { ...call, id: EventId.make("evt_00000000000000000001"), created_at }
+          const delivery = { integration_id: integration.id, lane: 0, matched_version: 1 } as const
+          yield* store.enqueue([{ event, deliveries: [{ ...delivery, initial: { state: "pending" } }] }])
+        }
+        yield* pass(5_000)
+        const calls = world.sent.filter(isCall)
+        assert.lengthOf(calls, retried ? 2 : 1)
+        assert.isAtMost((calls.at(-1)?.at ?? 0) - created_at, 2_500, "its delay and a poll")
+        assert.isBelow(world.sent.length, 100, "the access logs still wait")
+      }).pipe(
+        Effect.ensuring(Effect.forkDetach(pass(30_000))),
+        Effect.provide(Layer.fresh(engineWith({ buffer: 8_192 })))
+      )
+    )
+
   test(
     "keeps one dead receiver from slowing another, and limits the requests to it",
     Effect.gen(function* () {

@@ -185,7 +185,8 @@ describe("FairQueue", () => {
       }
       // The store has more deliveries for each healthy integration.
       const behind = Array.from({ length: healthy }, (_, index) => id(index + 1))
-      queue.claimed({ limit: 0, limitPerIntegration: 0, limits: new Map(), behind }, [])
+      const nothing = { limit: 0, limitPerIntegration: 0, limits: new Map() }
+      queue.claimed({ ...nothing, urgent: nothing, behind }, [])
       for (const delivery of drain(queue)) {
         if (delivery.integration.id !== id(healthy)) continue
         sent++
@@ -206,6 +207,34 @@ describe("FairQueue", () => {
     assert.isFalse(queue.needsRefill, "there is no room for it")
     for (let integration = 1; integration <= 30; integration++) queue.unreserve(id(integration), size)
     assert.isTrue(queue.needsRefill)
+  })
+
+  it("claims urgent deliveries of an integration whose other deliveries fill its limit, as long as they fit", () => {
+    const queue = new FairQueue({ concurrency: 10, concurrencyPerIntegration: 10, buffer: 160, queueBytes })
+    for (let n = 1; n <= 20; n++) queue.add(makeLeased(n))
+    const full = queue.demand(150)
+    assert.strictEqual(full.limits.get(id(1)), 0)
+    assert.isUndefined(full.urgent.limits.get(id(1)))
+    assert.strictEqual(full.urgent.limitPerIntegration, 10)
+    const calls = Array.from({ length: 10 }, (_, n) => makeLeased(21 + n, { event: call, attempts: 1 }))
+    for (const delivery of calls) queue.add(delivery)
+    assert.isTrue(queue.claimed(full, calls), "more may be due")
+    assert.strictEqual(queue.demand(150).urgent.limits.get(id(1)), 0)
+    assert.isFalse(queue.claimed(queue.demand(150), []))
+    assert.lengthOf(queue.demand(150).behind, 0, "nothing is known about its other deliveries")
+    const [first] = drain(queue)
+    if (first === undefined) return assert.fail("nothing was sent")
+    queue.finish(first, "prompt")
+    assert.strictEqual(queue.demand(150).urgent.limits.get(id(1)), 1)
+  })
+
+  it("claims urgent deliveries into the reserved eighth of the buffer", () => {
+    const queue = new FairQueue({ concurrency: 100, concurrencyPerIntegration: 10, buffer: 200, queueBytes })
+    for (let n = 1; n <= 175; n++) queue.add(makeLeased(n, { integration: n }))
+    const { limit, urgent } = queue.demand(150)
+    assert.deepStrictEqual([limit, urgent.limit], [0, 25])
+    for (let n = 1; n <= 25; n++) queue.add(makeLeased(n, { integration: n, event: call }))
+    assert.strictEqual(queue.demand(150).urgent.limit, 0)
   })
 
   it("leaves a quarter of the room to integrations with few held deliveries when it claims", () => {

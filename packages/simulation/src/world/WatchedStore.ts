@@ -3,6 +3,7 @@
  * processes.
  */
 import type {
+  ClaimLimits,
   ClaimRequest,
   DeliveryId,
   DeliveryStore,
@@ -23,7 +24,7 @@ import type {
   StaleMatch,
   StoreError
 } from "@doorhook/core"
-import { activeStates } from "@doorhook/core"
+import { activeStates, isUrgentLane } from "@doorhook/core"
 import type { Stores } from "@doorhook/simulator/testing"
 import { Effect } from "effect"
 import type { EnqueuedEvent, FinalDelivery, History } from "../History.ts"
@@ -351,11 +352,23 @@ const watchedIntegrations = (
 }
 
 /** Returns the largest number of deliveries claimed beyond a limit, in total or for one integration; 0 if none. */
-const excessOf = (
-  claimed: ReadonlyArray<LeasedDelivery>,
-  { limit, limitPerIntegration, limits }: ClaimRequest
-): number => {
-  const counts = Map.groupBy(claimed, ({ integration }) => integration.id)
-  const ofOne = Array.from(counts, ([id, { length }]) => length - (limits.get(id) ?? limitPerIntegration))
-  return Math.max(0, claimed.length - limit, ...ofOne)
+const excessOf = (claimed: ReadonlyArray<LeasedDelivery>, request: ClaimRequest): number => {
+  const { urgent = request } = request
+  const excessIn = (deliveries: ReadonlyArray<LeasedDelivery>, limitIn: (limits: ClaimLimits) => number): number => {
+    const { length } = deliveries
+    const others = deliveries.filter(({ lane }) => !isUrgentLane(lane)).length
+    return Math.max(
+      Math.min(others, length - limitIn(request)),
+      length - others - Math.max(limitIn(request), limitIn(urgent))
+    )
+  }
+  const byIntegration = Map.groupBy(claimed, ({ integration }) => integration.id)
+  const ofOne = Array.from(byIntegration, ([id, deliveries]) =>
+    excessIn(deliveries, ({ limitPerIntegration, limits }) => limits.get(id) ?? limitPerIntegration)
+  )
+  return Math.max(
+    0,
+    excessIn(claimed, ({ limit }) => limit),
+    ...ofOne
+  )
 }

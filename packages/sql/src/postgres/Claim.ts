@@ -11,7 +11,7 @@ import type {
   Lane,
   LeasedDelivery
 } from "@doorhook/core"
-import { lanes, RecentMap, Transitions } from "@doorhook/core"
+import { ClaimAllowance, lanes, RecentMap, Transitions } from "@doorhook/core"
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import type { EventRow, StandingRow } from "../DeliveryRows.ts"
@@ -95,32 +95,17 @@ const readEach = Effect.fnUntraced(function* <
   return { found: byId(found), faults }
 })
 
-/**
- * Returns a request for the rest of a claim: limits reduced by the claimed deliveries, and without some integrations.
- */
-const restOf = (
-  request: ClaimRequest,
-  claimed: ReadonlyArray<LeasedDelivery>,
-  without: ReadonlySet<IntegrationId>
-): ClaimRequest => {
-  const limits = new Map(request.limits)
-  for (const { integration } of claimed)
-    limits.set(integration.id, (limits.get(integration.id) ?? request.limitPerIntegration) - 1)
-  for (const id of without) limits.set(id, 0)
-  return { ...request, limit: request.limit - claimed.length, limits }
-}
-
 /** Order within a round. */
 const byDue = (a: Pick<Head, "due_at" | "integration_id">, b: Pick<Head, "due_at" | "integration_id">): number =>
   a.due_at - b.due_at || a.integration_id - b.integration_id
 
 /** Takes one delivery of each integration per round, up to the limit of the integration. */
-const inRounds = (due: ReadonlyArray<Chosen>, placesOf: (id: IntegrationId) => number): ReadonlyArray<Chosen> => {
+const inRounds = (due: ReadonlyArray<Chosen>, roomOf: (delivery: Chosen) => number): ReadonlyArray<Chosen> => {
   const rounds: Array<Array<Chosen>> = []
   const taken = new Map<IntegrationId, number>()
   for (const delivery of due.toSorted((a, b) => a.due_at - b.due_at || a.id - b.id)) {
     const round = taken.get(delivery.integration_id) ?? 0
-    if (round >= placesOf(delivery.integration_id)) continue
+    if (round >= roomOf(delivery)) continue
     taken.set(delivery.integration_id, round + 1)
     const members = (rounds[round] ??= [])
     members.push(delivery)
@@ -148,42 +133,45 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
   const nextDue = Effect.map(waiting, nextOf)
 
   /**
-   * Locks enough due deliveries of each integration to fill `room`. Starts with an equal share for each, which is
+   * Locks enough due deliveries of each integration to fill the claim. Starts with an equal share for each, which is
    * usually enough.
    */
   const chooseInLane = Effect.fnUntraced(function* (
     lane: Lane,
     heads: ReadonlyArray<Head>,
-    placesOf: (id: IntegrationId) => number,
-    room: number,
+    allowance: ClaimAllowance,
     now: number
   ) {
-    if (room <= 0 || heads.length === 0) return []
+    const roomOf = ({ integration_id }: Pick<Head, "integration_id">): number => allowance.roomOf(integration_id, lane)
+    const open = heads.filter((head) => head.lane === lane && roomOf(head) > 0)
+    const room = allowance.room(lane)
+    if (open.length === 0) return []
     // If there is room for fewer deliveries than integrations, the claim takes one delivery each from the integrations
     // whose first deliveries are due earliest.
-    const wanted = heads.length > room ? heads.toSorted(byDue).slice(0, room) : heads
+    const wanted = open.length > room ? open.toSorted(byDue).slice(0, room) : open
     const integrations = int8s(wanted.map(({ integration_id }) => integration_id))
-    const deepest = Math.min(room, Math.max(...wanted.map(({ integration_id }) => placesOf(integration_id))))
+    const deepest = Math.max(...wanted.map(roomOf))
     for (let depth = Math.ceil(room / wanted.length); ; depth *= 4) {
       const params = [integrations, lane, now, Math.min(depth, deepest)]
-      const chosen = inRounds(yield* sql.unsafe<Chosen>(Statements.firstDue, params), placesOf).slice(0, room)
+      const chosen = inRounds(yield* sql.unsafe<Chosen>(Statements.firstDue, params), roomOf).slice(0, room)
       if (chosen.length === room || depth >= deepest) return chosen
     }
   })
 
-  const choose = Effect.fnUntraced(function* (request: ClaimRequest, heads: ReadonlyArray<Head>) {
-    const { early, limit, limitPerIntegration, limits, now } = request
-    const places = new Map(limits)
-    const placesOf = (id: IntegrationId): number => places.get(id) ?? limitPerIntegration
-    if (early !== undefined) {
-      const most = Math.min(limit, placesOf(early))
-      return most <= 0 ? [] : yield* sql.unsafe<Chosen>(Statements.earlyRetries, [early, now, most])
-    }
+  const chooseEarly = Effect.fnUntraced(function* (integration: IntegrationId, allowance: ClaimAllowance, now: number) {
+    // Urgent limits don't apply to early retries.
+    const most = allowance.roomOf(integration, 3)
+    if (most <= 0) return []
+    const chosen = yield* sql.unsafe<Chosen>(Statements.earlyRetries, [integration, now, most])
+    for (const _ of chosen) allowance.take(integration)
+    return chosen
+  })
+
+  const chooseDue = Effect.fnUntraced(function* (heads: ReadonlyArray<Head>, allowance: ClaimAllowance, now: number) {
     const chosen: Array<Chosen> = []
     for (const lane of lanes) {
-      const open = heads.filter((head) => head.lane === lane && placesOf(head.integration_id) > 0)
-      for (const delivery of yield* chooseInLane(lane, open, placesOf, limit - chosen.length, now)) {
-        places.set(delivery.integration_id, placesOf(delivery.integration_id) - 1)
+      for (const delivery of yield* chooseInLane(lane, heads, allowance, now)) {
+        allowance.take(delivery.integration_id)
         chosen.push(delivery)
       }
     }
@@ -231,11 +219,12 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
     }
   })
 
-  /**
-   * Leases chosen deliveries, and postpones deliveries that can't be read. Also returns the integrations that can't be
-   * read.
-   */
-  const lease = Effect.fnUntraced(function* (chosen: ReadonlyArray<Chosen>, request: ClaimRequest) {
+  /** Leases chosen deliveries, and postpones deliveries that can't be read, which no longer count in the claim. */
+  const lease = Effect.fnUntraced(function* (
+    chosen: ReadonlyArray<Chosen>,
+    request: ClaimRequest,
+    allowance: ClaimAllowance
+  ) {
     const { early, now, worker } = request
     const ids = chosen.map(({ id }) => id).toSorted((a, b) => a - b)
     const eventRows: Array<EventRow> = []
@@ -248,7 +237,6 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
     const integrations = yield* integrationsOf(versions)
     const sendable: Array<LeasedDelivery> = []
     const unsendable: Array<{ readonly row: StandingRow; readonly fault: UnreadableRow }> = []
-    const unreadable = new Set<IntegrationId>()
     for (const delivery of chosen) {
       const event: Event | undefined = events.found.get(delivery.event_id)
       const integration = integrations.found.get(delivery.integration_id)
@@ -267,7 +255,8 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
         })
         continue
       }
-      if (integration === undefined) unreadable.add(delivery.integration_id)
+      allowance.giveBack(delivery.integration_id)
+      if (integration === undefined) allowance.exclude(delivery.integration_id)
       const fault =
         event === undefined
           ? { name: `event ${delivery.event_id}`, cause: events.faults.get(delivery.event_id) }
@@ -279,7 +268,7 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
       unsendable.push({ row, fault })
     }
     if (unsendable.length > 0) yield* defer(unsendable, now)
-    return { sendable, unreadable, isComplete: unsendable.length === 0 }
+    return { sendable, isComplete: unsendable.length === 0 }
   })
 
   /** Claims due deliveries. Runs in a transaction, and locks more deliveries than it claims. */
@@ -287,28 +276,29 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
     const claimed: Array<LeasedDelivery> = []
     // Workers are locked before deliveries, in the same order as in a heartbeat.
     yield* sql.unsafe(keepWorkers, [texts([request.worker])])
-    let wanted = request
+    const { early, now } = request
+    const allowance = new ClaimAllowance(request)
     for (let more = refills; ; more--) {
-      const chosen = yield* choose(wanted, heads)
+      const chosen = yield* early === undefined ? chooseDue(heads, allowance, now) : chooseEarly(early, allowance, now)
       if (chosen.length === 0) break
-      const { isComplete, sendable, unreadable } = yield* lease(chosen, wanted)
+      const { isComplete, sendable } = yield* lease(chosen, request, allowance)
       claimed.push(...sendable)
       // Tries to fill the limit, because a caller that gets fewer deliveries assumes that nothing else is due.
       if (isComplete || more === 0) break
-      wanted = restOf(wanted, sendable, unreadable)
     }
     return { claimed, next_due: yield* nextDue }
   })
 
   const claim = Effect.fnUntraced(function* (request: ClaimRequest): Effect.fn.Return<Claimed, SqlError.SqlError> {
-    const { early, limit, limitPerIntegration, limits, now } = request
+    const { early, limit, now } = request
+    const allowance = new ClaimAllowance(request)
     for (let more = claimTries; ; more--) {
       const heads = yield* waiting
       const due =
-        limit <= 0 || early !== undefined
+        early !== undefined
           ? []
           : heads.filter(
-              ({ due_at, integration_id }) => due_at <= now && (limits.get(integration_id) ?? limitPerIntegration) > 0
+              ({ due_at, integration_id, lane }) => due_at <= now && allowance.roomOf(integration_id, lane) > 0
             )
       if (due.length === 0 && (early === undefined || limit <= 0)) return { deliveries: [], next_due: nextOf(heads) }
       const { claimed, next_due } = yield* sql.withTransaction(claimDue(request, due))

@@ -2,7 +2,7 @@
  * Chooses due deliveries and leases them to workers.
  */
 import type { Claimed, ClaimRequest, DeliveryId, DeliveryStore, IntegrationId, LeasedDelivery } from "@doorhook/core"
-import { Event, lanes } from "@doorhook/core"
+import { ClaimAllowance, Event, lanes } from "@doorhook/core"
 import { Cause, Effect, Exit, Schema } from "effect"
 import * as SchemaJITCompiler from "effect/schema/SchemaJITCompiler"
 import type { SqlError } from "effect/sql"
@@ -108,32 +108,27 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
    * Chooses deliveries lane by lane. Each round within a lane takes one delivery per integration, the earliest due
    * first.
    */
-  const choose = ({ limit, limitPerIntegration, limits, now }: ClaimRequest): ReadonlyArray<Chosen> => {
-    const places = new Map(limits)
-    const placesOf = (id: IntegrationId): number => places.get(id) ?? limitPerIntegration
+  const choose = (allowance: ClaimAllowance, now: number): ReadonlyArray<Chosen> => {
     const chosen: Array<Chosen> = []
     for (const lane of lanes) {
-      const room = limit - chosen.length
+      const room = allowance.room(lane)
       if (room <= 0) break
-      const open = exactHeads().filter(
-        (head) => head.lane === lane && head.next <= now && placesOf(head.integration) > 0
-      )
+      const roomOf = ({ integration }: Head): number => allowance.roomOf(integration, lane)
+      const open = exactHeads().filter((head) => head.lane === lane && head.next <= now && roomOf(head) > 0)
       if (open.length === 0) continue
       const byDue = (a: Head, b: Head): number => a.next - b.next || a.integration - b.integration
       // If there is room for fewer deliveries than integrations, the claim takes one delivery each from the
       // integrations whose first deliveries are due earliest.
       const wanted = open.length > room ? open.toSorted(byDue).slice(0, room) : open
-      const deepest = Math.min(room, Math.max(...wanted.map(({ integration }) => placesOf(integration))))
+      const deepest = Math.max(...wanted.map(roomOf))
       let rounds: ReadonlyArray<readonly [Head, Chosen]> = []
       for (let depth = Math.ceil(room / wanted.length); ; depth *= 4) {
         const most = Math.min(depth, deepest)
-        rounds = inRounds(
-          wanted.map((head) => [head, peek(head, now, Math.min(most, placesOf(head.integration)))] as const)
-        )
+        rounds = inRounds(wanted.map((head) => [head, peek(head, now, Math.min(most, roomOf(head)))] as const))
         if (rounds.length >= room || most >= deepest) break
       }
       for (const [head, each] of rounds.slice(0, room)) {
-        places.set(head.integration, placesOf(head.integration) - 1)
+        allowance.take(head.integration)
         Object.assign(head, { cursorDue: each.due, cursorId: each.id, isExact: false })
         chosen.push(each)
       }
@@ -141,14 +136,15 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
     return chosen
   }
 
-  const chooseEarly = (integration: IntegrationId, request: ClaimRequest): ReadonlyArray<Chosen> => {
-    const { limit, limitPerIntegration, limits, now } = request
-    const most = Math.min(limit, limits.get(integration) ?? limitPerIntegration)
+  const chooseEarly = (integration: IntegrationId, allowance: ClaimAllowance, now: number): ReadonlyArray<Chosen> => {
+    // Urgent limits don't apply to early retries.
+    const most = allowance.roomOf(integration, 3)
     const chosen: Array<Chosen> = []
     if (cancellations.has(integration)) return chosen
     for (const row of most > 0 ? q.retries.iterate(integration) : []) {
       const each = { due: Number(row[0]), id: deliveryId(row[1]) }
       if (each.due <= now || leases.has(each.id)) continue
+      allowance.take(integration)
       chosen.push(each)
       if (chosen.length === most) break
     }
@@ -213,21 +209,21 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
   const claimNow = (request: ClaimRequest) => {
     const sendable: Array<LeasedDelivery> = []
     const unsendable: Array<Unsendable> = []
-    let wanted = request
+    const allowance = new ClaimAllowance(request)
     // Replaces unreadable deliveries by others, because a caller that gets fewer than its limit assumes that nothing
     // else is due.
-    for (let more = refills; more >= 0 && wanted.limit > 0; more--) {
+    for (let more = refills; more >= 0; more--) {
       loadHeads()
-      const chosen = wanted.early === undefined ? choose(wanted) : chooseEarly(wanted.early, wanted)
-      const leased = leaseAll(chosen, wanted)
+      const { early, now } = request
+      const chosen = early === undefined ? choose(allowance, now) : chooseEarly(early, allowance, now)
+      const leased = leaseAll(chosen, request)
       sendable.push(...leased.sendable)
       unsendable.push(...leased.unsendable)
       if (leased.unsendable.length === 0) break
-      const limits = new Map(wanted.limits)
-      for (const { integration } of leased.sendable)
-        limits.set(integration.id, (limits.get(integration.id) ?? wanted.limitPerIntegration) - 1)
-      for (const { isIntegration, lease } of leased.unsendable) if (isIntegration) limits.set(lease.integration, 0)
-      wanted = { ...wanted, limit: wanted.limit - leased.sendable.length, limits }
+      for (const { isIntegration, lease } of leased.unsendable) {
+        allowance.giveBack(lease.integration)
+        if (isIntegration) allowance.exclude(lease.integration)
+      }
     }
     return { claimed: { deliveries: sendable, next_due: nextDue() }, unsendable }
   }
@@ -251,7 +247,7 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
 
   return {
     claim: (request) =>
-      read(() => claimNow(request), request.limit > 0).pipe(
+      read(() => claimNow(request), Math.max(request.limit, request.urgent?.limit ?? 0) > 0).pipe(
         Effect.flatMap(({ claimed, unsendable }): Effect.Effect<Claimed, SqlError.SqlError> => {
           if (unsendable.length === 0) return Effect.succeed(claimed)
           const again = read(() => ({ deliveries: claimed.deliveries, next_due: nextDue() }))

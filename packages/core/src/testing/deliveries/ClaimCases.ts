@@ -25,7 +25,7 @@ import {
   start
 } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
-import { expectEqual } from "../SuiteCase.ts"
+import { expectEqual, expectPresent } from "../SuiteCase.ts"
 
 /** Returns the integration ids of claimed deliveries. */
 const integrationsOf = (claimed: ReadonlyArray<{ readonly integration: { readonly id: IntegrationId } }>) =>
@@ -217,6 +217,55 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       yield* expectEqual("taken of each", taken, [0, 4, 2])
       const rest = integrationsOf(yield* claim(start, { limits: nothingOf(more, other) }))
       yield* expectEqual("remaining deliveries of the first integration", rest, Array(6).fill(none.id))
+    })
+  },
+  {
+    name: "`urgent` limits let a claim take urgent deliveries beyond the other limits, and never lower those",
+    run: Effect.gen(function* () {
+      const full = yield* createIntegration()
+      const open = yield* createIntegration()
+      const none = yield* createIntegration()
+      const call = { resource_type: "call" } as const
+      yield* enqueue(
+        ...records(1, 5, full, open, none),
+        ...[6, 7, 8, 9].map((n) => record(newEvent(n, call), full, open, none))
+      )
+      const retry = { state: "retrying", next_attempt_at: start } as const
+      const [first] = yield* claim(start, { limit: 1, limits: nothingOf(open, none) })
+      yield* settle(start, settlement(yield* expectPresent("a call", first), retry))
+      const limits = new Map([
+        [full.id, 0],
+        [open.id, 5],
+        [none.id, 0]
+      ])
+      const urgent = { limit: 1_000, limitPerIntegration: 3, limits: nothingOf(none) }
+      const claimed = yield* claim(start + 1, { limits, urgent })
+      const lanesOf = (id: IntegrationId) =>
+        claimed.filter(({ integration }) => integration.id === id).map(({ lane }) => lane)
+      yield* expectEqual("beyond a limit of 0", lanesOf(full.id), [0, 0, 0])
+      yield* expectEqual("within a higher limit", lanesOf(open.id), [0, 0, 0, 0, 2])
+      yield* expectEqual("without any limit", lanesOf(none.id), [])
+      const again = yield* claim(start + 1, { limits: nothingOf(open, full, none), urgent })
+      yield* expectEqual(
+        "a retry",
+        again.map(({ integration, lane }) => [integration.id, lane]),
+        [[full.id, 1]]
+      )
+    })
+  },
+  {
+    name: "an `urgent` limit above `limit` applies to urgent deliveries only",
+    run: Effect.gen(function* () {
+      const a = yield* createIntegration()
+      const b = yield* createIntegration()
+      const calls = [6, 7, 8].map((n) => record(newEvent(n, { resource_type: "call" }), a, b))
+      yield* enqueue(...records(1, 5, a, b), ...calls)
+      const urgent = { limit: 5, limitPerIntegration: 10, limits: new Map() }
+      const lanesWith = (limit: number) =>
+        Effect.map(claim(start, { limit, urgent }), (all) => all.map(({ lane }) => lane))
+      yield* expectEqual("with limit 0", yield* lanesWith(0), [0, 0, 0, 0, 0])
+      yield* expectEqual("with limit 3", yield* lanesWith(3), [0, 2, 2])
+      yield* expectEqual("with limit 0 and no urgent delivery", yield* lanesWith(0), [])
     })
   },
   {
