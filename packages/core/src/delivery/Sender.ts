@@ -428,7 +428,9 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     const at = queue.resumesAt
     if (at === null || (resuming !== null && resuming.at <= at)) return
     stopResuming()
-    resuming = { at, fiber: run(Effect.delay(Effect.sync(resume), Math.max(0, at - now()))) }
+    const wait = at - now()
+    if (wait <= 0) resume()
+    else resuming = { at, fiber: run(Effect.delay(Effect.sync(resume), wait)) }
   }
 
   let isScheduled = false

@@ -180,10 +180,13 @@ const only = Effect.gen(function* () {
   return yield* delivery === undefined ? Effect.die("no delivery") : Effect.succeed<Delivery>(delivery)
 })
 
-const setup = Effect.fnUntraced(function* (answering: Answer = () => answer(200)) {
+const setup = Effect.fnUntraced(function* (
+  answering: Answer = () => answer(200),
+  overrides: Partial<NewIntegration> = {}
+) {
   const world = yield* World
   yield* Ref.set(world.answer, answering)
-  const integration = yield* (yield* IntegrationStore).create(newIntegration())
+  const integration = yield* (yield* IntegrationStore).create(newIntegration(overrides))
   return { world, integration, publisher: yield* Publisher, store: yield* DeliveryStore }
 })
 
@@ -381,6 +384,18 @@ describe("publishing and dispatching", () => {
       assert.isAtMost(lasted, 31_500, "and not fewer")
       const nth = toPaced.findIndex(({ body }) => body.includes('"call"'))
       assert.isBelow(nth, 12, "the call overtook")
+    })
+  )
+
+  test(
+    "continues to respect a rate limit after a time without deliveries",
+    Effect.gen(function* () {
+      const { publisher, world } = yield* setup(() => answer(200), { overrides: { requests_per_second: 50 } })
+      yield* publisher.publish([newEvent()])
+      yield* pass(1_000)
+      yield* publisher.publish(Array.from({ length: 20 }, () => newEvent()))
+      yield* pass(1_000)
+      assert.lengthOf(world.sent, 21)
     })
   )
 
