@@ -19,6 +19,7 @@
 import type { Scope } from "effect"
 import { Cause, Clock, Context, Effect, Exit, Fiber, Latch, Layer, Metric, Queue, Semaphore } from "effect"
 import type { Lane, LeasedDelivery } from "../model/Delivery.ts"
+import { isEarly } from "../model/Delivery.ts"
 import * as DurationText from "../model/DurationText.ts"
 import type { DeliveryId, IntegrationId } from "../model/Ids.ts"
 import type { Integration } from "../model/Integration.ts"
@@ -117,8 +118,6 @@ const makeWorkerName = Effect.gen(function* () {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")
 })
 
-const isEarly = ({ early_due_at }: LeasedDelivery): boolean => early_due_at !== null
-
 /** Sends deliveries until the scope closes. Then finishes open attempts and releases all other deliveries. */
 const makeDispatcher: Effect.Effect<
   Dispatcher["Service"],
@@ -159,7 +158,7 @@ const makeDispatcher: Effect.Effect<
 
   /** Drops the queued deliveries, whose leases were lost, and continues under a new worker name. */
   const beginAgain = Effect.gen(function* () {
-    for (const { integration } of queue.removeIf(() => true).filter(isEarly)) health.stopEarly(integration.id)
+    for (const delivery of queue.removeIf(() => true).filter(isEarly)) health.gaveBackEarly(delivery, now())
     changes.noteAll()
     membership.beginAgain(yield* newWorkerName)
   })
@@ -495,7 +494,7 @@ const makeDispatcher: Effect.Effect<
       const { worker } = membership
       const claimed = yield* store.claim({ worker, now: at, ...limits, early: id })
       const deliveries = claimedAs(worker, claimed.deliveries)
-      health.claimedEarly(id, deliveries)
+      if (worker === membership.worker) health.claimedEarly(id, deliveries)
       enqueueClaimed(deliveries, since)
     }
   })

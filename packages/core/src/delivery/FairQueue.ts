@@ -16,14 +16,15 @@
  * - if other workers share the store, as many as this worker can soon send to it.
  *
  * Further deliveries wait in the store and are claimed later. Urgent deliveries may exceed the limit of their
- * integration by as many as it has places, and use all reserved room.
+ * integration by as many as it has places, and use all reserved room. Early retries don't count in that limit, because
+ * the catch-up limits them (`IntegrationHealth`).
  *
  * An integration with a rate limit (`requests_per_second`) gets no turn until its next request may start.
  *
  * Plain state without timers or I/O; never fails.
  */
 import type { Lane, LeasedDelivery } from "../model/Delivery.ts"
-import { isRetryLane, isUrgentLane, lanes, placesFor } from "../model/Delivery.ts"
+import { isEarly, isRetryLane, isUrgentLane, lanes, placesFor } from "../model/Delivery.ts"
 import type { IntegrationId } from "../model/Ids.ts"
 import type { ClaimLimits, Membership } from "../ports/DeliveryStore.ts"
 
@@ -70,6 +71,9 @@ const besideOthers = 16
  * exact.
  */
 const rateSlack = 50
+
+/** Returns how many held deliveries count in an integration's limit. */
+const countedOf = ({ early, held }: Line): number => held - early
 
 /** A first-in, first-out queue. Taking the first item rarely moves the others. */
 class Fifo<A> {
@@ -121,9 +125,11 @@ interface Line {
   readonly isOffered: [boolean, boolean, boolean, boolean]
   /** Deliveries held: reserved, queued or open. */
   held: number
+  /** Early retries held. */
+  early: number
   queued: number
   open: number
-  /** Maximum number of held deliveries: many for a fast receiver, few for a slow one. */
+  /** Maximum number of held deliveries that are not early: many for a fast receiver, few for a slow one. */
   depth: number
   /** Whether older deliveries wait in the store. New ones then queue behind them. */
   isBehind: boolean
@@ -251,6 +257,7 @@ export class FairQueue {
   add(delivery: LeasedDelivery): void {
     const line = this.lineOf(delivery.integration.id)
     this.hold(line, delivery.event.data.length)
+    if (isEarly(delivery)) line.early++
     const waiting = (line.queues[delivery.lane] ??= new Fifo())
     waiting.push(delivery)
     line.queued++
@@ -284,13 +291,9 @@ export class FairQueue {
     if (line.isSlow) this.openSlow--
     if (isRetryLane(delivery.lane)) this.openRetries--
     this.offer(line)
-    if (!hasSlowed) {
-      this.drop(line, delivery.event.data.length)
-      return []
-    }
-    line.depth = this.minDepth
-    const surplus = this.extractSurplus(line)
-    this.drop(line, delivery.event.data.length)
+    if (hasSlowed) line.depth = this.minDepth
+    const surplus = hasSlowed ? this.extractSurplus(line) : []
+    this.remove(line, delivery)
     return surplus
   }
 
@@ -369,7 +372,7 @@ export class FairQueue {
     const urgentLimits = new Map<IntegrationId, number>()
     for (const line of this.lines.values()) {
       const limit = this.limitOf(line)
-      limits.set(line.id, line.queued > limit / 4 ? 0 : Math.max(0, limit - line.held))
+      limits.set(line.id, line.queued > limit / 4 ? 0 : Math.max(0, limit - countedOf(line)))
       const urgent = this.urgentRoomOf(line)
       if (urgent < concurrencyPerIntegration) urgentLimits.set(line.id, Math.max(0, urgent))
     }
@@ -421,13 +424,13 @@ export class FairQueue {
     if (this.behindLines.size === 0 || this.room === 0) return false
     for (const line of this.behindLines) {
       const limit = this.limitOf(line)
-      if (line.held < limit && line.queued <= limit / 4) return true
+      if (countedOf(line) < limit && line.queued <= limit / 4) return true
     }
     return false
   }
 
   private fits(line: Line): boolean {
-    return this.room > 0 && !line.isBehind && line.held < this.limitOf(line)
+    return this.room > 0 && !line.isBehind && countedOf(line) < this.limitOf(line)
   }
 
   /** Whether an urgent delivery fits. It may overtake its integration's backlog and use reserved room. */
@@ -442,8 +445,8 @@ export class FairQueue {
   }
 
   /** Returns how many more urgent deliveries of an integration may be held; 0 or less if none. */
-  private urgentRoomOf({ depth, held }: Line): number {
-    return depth + this.options.concurrencyPerIntegration - held
+  private urgentRoomOf(line: Line): number {
+    return line.depth + this.options.concurrencyPerIntegration - countedOf(line)
   }
 
   private limitOf({ depth, isSlow }: Line): number {
@@ -470,6 +473,7 @@ export class FairQueue {
       queues: [],
       isOffered: [false, false, false, false],
       held: 0,
+      early: 0,
       queued: 0,
       open: 0,
       depth: this.depth,
@@ -494,6 +498,11 @@ export class FairQueue {
     this.heldBytes -= bytes
     if (line.isSlow) this.heldSlow--
     this.forgetIfIdle(line)
+  }
+
+  private remove(line: Line, delivery: LeasedDelivery): void {
+    if (isEarly(delivery)) line.early--
+    this.drop(line, delivery.event.data.length)
   }
 
   private setBehind(line: Line, isBehind: boolean): void {
@@ -555,14 +564,14 @@ export class FairQueue {
     line.queued -= removed.length
     this.queuedTotal -= removed.length
     this.offer(line)
-    for (const { event } of removed) this.drop(line, event.data.length)
+    for (const delivery of removed) this.remove(line, delivery)
     return removed
   }
 
-  /** Removes the deliveries of a line beyond its limit. */
+  /** Removes the deliveries of a line beyond its limit, except early retries. */
   private extractSurplus(line: Line): ReadonlyArray<LeasedDelivery> {
     let staying = Math.max(0, this.limitOf(line) - line.open)
-    const surplus = this.extract(line, () => staying-- <= 0)
+    const surplus = this.extract(line, (delivery) => !isEarly(delivery) && staying-- <= 0)
     if (surplus.length > 0) this.setBehind(line, true)
     return surplus
   }

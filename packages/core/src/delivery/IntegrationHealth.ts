@@ -20,6 +20,7 @@ import { english } from "../model/Sentences.ts"
 import { explainAttempt } from "./Explanation.ts"
 import { isRedirect } from "./Redirect.ts"
 import { shownHost } from "../model/UrlPolicy.ts"
+import { retryLater } from "./CircuitBreaker.ts"
 
 /** Consecutive failures before the log reports an integration. */
 export const failuresInARow = 3
@@ -84,7 +85,7 @@ export interface LogLine {
 /** Progress of an integration that catches up. */
 interface CatchUp {
   readonly since: number
-  /** Earliest time of the next round, according to the receiver's `Retry-After`. */
+  /** Earliest time of the next round, because of the receiver's `Retry-After` or of retries that were released. */
   notBefore: number
   /**
    * Maximum number of early retries per round. It starts at 1 and doubles after each acknowledged round, up to a limit.
@@ -292,13 +293,16 @@ export class IntegrationHealth {
   }
 
   /**
-   * Notes an early retry that was released without an attempt. This ends the catch-up, except during a `Retry-After`.
+   * Notes an early retry that was released without an attempt. The catch-up pauses and then begins again with a single
+   * retry.
    */
   gaveBackEarly({ id, integration }: LeasedDelivery, now: number): void {
     const catchUp = this.catchUps.get(integration.id)
-    if (catchUp === undefined) return
-    if (catchUp.notBefore > now) catchUp.open.delete(id)
-    else this.catchUps.delete(integration.id)
+    // A retry from an earlier recovery does not count.
+    if (catchUp === undefined || !catchUp.open.has(id)) return
+    catchUp.open.clear()
+    catchUp.window = 1
+    catchUp.notBefore = Math.max(catchUp.notBefore, now + retryLater)
   }
 
   /** Returns when the next round of early retries can be claimed for any integration; null if no round is waiting. */

@@ -144,3 +144,6 @@ export interface LeasedDelivery {
   readonly event: Event
   readonly integration: Integration
 }
+
+/** Whether a delivery is attempted before its scheduled time. */
+export const isEarly = ({ early_due_at }: Pick<LeasedDelivery, "early_due_at">): boolean => early_due_at !== null

@@ -1652,6 +1652,46 @@ describe("publishing and dispatching", () => {
       })
     )
 
+    const slow = Effect.map(Effect.delay(answer(200), 1_200), (result) => ({ ...result, elapsed: 1_200 }))
+    during(
+      "continues in spite of slow attempts",
+      Effect.gen(function* () {
+        const { states } = yield* outage({ early: (_, nth) => (nth > 1 + 31 ? slow : answer(200)) })
+        yield* pass(20_000)
+        assert.deepInclude(yield* states, { delivered: waitingRetries + 1, retrying: 0 })
+        assert.deepStrictEqual((yield* (yield* Dispatcher).status).catching_up, [])
+      })
+    )
+
+    during(
+      "continues with a single retry after a failure of the directory",
+      Effect.gen(function* () {
+        const { states, world } = yield* outage({ early: () => Effect.delay(answer(200), 1_000) })
+        while (world.sent.length < 1 + 1 + 2 + 4 + 8 + 8) yield* pass(100)
+        yield* Ref.set(world.mayAccess, "unknown")
+        yield* pass(6_000)
+        yield* Ref.set(world.mayAccess, true)
+        const before = world.sent.length
+        yield* pass(20_000)
+        assert.lengthOf(roundsOf(world.sent.slice(before))[0] ?? [], 1)
+        assert.deepInclude(yield* states, { delivered: waitingRetries + 1, retrying: 0 })
+      })
+    )
+
+    during(
+      "continues after the worker's membership has lapsed",
+      Effect.gen(function* () {
+        const { states, store, world } = yield* outage({ early: () => Effect.delay(answer(200), 1_000) })
+        while (world.sent.length < 1 + 1 + 2 + 4 + 8 + 8) yield* pass(100)
+        const handover = (yield* Dispatcher).handOver()
+        handover.failed("not_stored")
+        const now = yield* Clock.currentTimeMillis
+        yield* store.heartbeat({ worker: handover.worker, now, until: null })
+        yield* pass(60_000)
+        assert.deepInclude(yield* states, { delivered: waitingRetries + 1, retrying: 0 })
+      })
+    )
+
     during(
       "does not happen if `catchUp` is off",
       Effect.gen(function* () {

@@ -365,6 +365,25 @@ describe("FairQueue", () => {
     assert.lengthOf(drain(queue), 8)
   })
 
+  it("holds early retries of a slow integration in addition to what its places need", () => {
+    const queue = new FairQueue({ concurrency: 100, concurrencyPerIntegration: 10, buffer: 8_000, queueBytes })
+    for (let n = 1; n <= 40; n++) queue.add(makeLeased(n, { attempts: 1, early_due_at: 1 }))
+    for (let n = 41; n <= 70; n++) queue.add(makeLeased(n))
+    const [first, ...rest] = drain(queue)
+    if (first === undefined) return assert.fail("nothing was sent")
+    const surplus = queue.finish(first, "slow")
+    assert.deepStrictEqual(
+      surplus.map((delivery) => Number(delivery.id)),
+      [62, 63, 64, 65, 66, 67, 68, 69, 70]
+    )
+    assert.isTrue(queue.reserve(id(1), 0, size), "calls still fit")
+    queue.unreserve(id(1), size)
+    for (const delivery of rest) queue.finish(delivery, "slow")
+    for (let sent = drain(queue); sent.length > 0; sent = drain(queue))
+      for (const each of sent) queue.finish(each, "slow")
+    assert.strictEqual(queue.held, 0)
+  })
+
   it("leaves half of all places to integrations that are not slow, except for urgent deliveries", () => {
     const queue = new FairQueue({ concurrency: 10, concurrencyPerIntegration: 4, buffer: 1_000, queueBytes })
     let nextId = 1
