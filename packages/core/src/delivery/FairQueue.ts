@@ -137,6 +137,8 @@ interface Line {
   isSlow: boolean
   /** When the rate limit allows the next request, in milliseconds since the epoch; 0 without a limit. */
   readyAt: number
+  /** Shortest time between two requests under the rate limit, in milliseconds; 0 without a limit. */
+  interval: number
 }
 
 type Turns = Readonly<Record<Lane, Set<Line>>>
@@ -305,8 +307,9 @@ export class FairQueue {
     const line = this.lines.get(id)
     const { requests_per_second } = overrides
     if (requests_per_second === undefined || line === undefined) return []
-    const interval = (1_000 * this.share.workers) / requests_per_second
-    line.readyAt = Math.max(line.readyAt, now - rateSlack) + interval
+    line.interval = (1_000 * this.share.workers) / requests_per_second
+    // `readyAt` is later than now only if the clock was set back.
+    line.readyAt = Math.max(Math.min(line.readyAt, now), now - rateSlack) + line.interval
     const isTooDeep = line.depth > this.minDepth
     if (isTooDeep) line.depth = this.minDepth
     if (line.readyAt > now) this.pausedLines.add(line)
@@ -326,6 +329,8 @@ export class FairQueue {
   /** Resumes the integrations whose rate limits allow another request. */
   resume(now: number): void {
     for (const line of this.pausedLines) {
+      // Limits the wait to one interval if the clock was set back.
+      line.readyAt = Math.min(line.readyAt, now + line.interval)
       if (line.readyAt > now) continue
       this.pausedLines.delete(line)
       this.offer(line)
@@ -479,7 +484,8 @@ export class FairQueue {
       depth: this.depth,
       isBehind: false,
       isSlow: false,
-      readyAt: 0
+      readyAt: 0,
+      interval: 0
     }
     this.lines.set(id, line)
     return line

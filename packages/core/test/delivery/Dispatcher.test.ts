@@ -822,14 +822,29 @@ describe("publishing and dispatching", () => {
       )
     )
 
+  /** The clock of a process that was suspended, or whose time was set: it jumps, but timers keep their durations. */
+  const shiftedClock = (lead: () => number) =>
+    Layer.effect(
+      Clock.Clock,
+      Effect.map(Clock.Clock, (clock): Clock.Clock => ({
+        currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + lead(),
+        currentTimeMillis: Effect.sync(() => clock.currentTimeMillisUnsafe() + lead()),
+        currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe(),
+        currentTimeNanos: clock.currentTimeNanos,
+        monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+        monotonicTimeNanos: clock.monotonicTimeNanos,
+        sleep: (duration) => clock.sleep(duration)
+      }))
+    )
+
   const over = (change: Change, ...needed: Parameters<typeof services>) =>
     Layer.provideMerge(dispatcherOver(change), services(...needed)).pipe(Layer.fresh)
 
   const enqueueMany = Effect.fnUntraced(function* (
     count: number,
-    { bindings, resource_type = "access_log" }: Partial<Pick<NewEvent, "resource_type"> & NewIntegration> = {}
+    { resource_type = "access_log", ...integration }: Partial<Pick<NewEvent, "resource_type"> & NewIntegration> = {}
   ) {
-    const { id } = yield* (yield* IntegrationStore).create(newIntegration(bindings === undefined ? {} : { bindings }))
+    const { id } = yield* (yield* IntegrationStore).create(newIntegration(integration))
     const lane = resource_type === "call" ? 0 : 2
     const delivery: NewDelivery = { integration_id: id, lane, matched_version: 1, initial: { state: "pending" } }
     const records = Array.from({ length: count }, (_, index) => ({
@@ -1122,6 +1137,28 @@ describe("publishing and dispatching", () => {
       assert.strictEqual((yield* only).state, "delivered")
     }).pipe(Effect.ensuring(Effect.forkDetach(pass(4_000_000))), Effect.provide(over(() => ({}))))
   )
+
+  it.effect("keeps an integration's rate limit after the clock was set back", () => {
+    let lead = 3_600_000
+    const dispatcher = Layer.provide(
+      dispatcherOver(() => ({})),
+      shiftedClock(() => lead)
+    )
+    return Effect.gen(function* () {
+      const { sent } = yield* World
+      yield* enqueueMany(10, { overrides: { requests_per_second: 1 } })
+      yield* pass(3_000)
+      lead = 0
+      const before = sent.length
+      yield* pass(10_000)
+      assert.lengthOf(sent, 10)
+      const after = sent.slice(before).map(({ at }) => at)
+      for (const [index, at] of after.entries()) if (index > 0) assert.isAtLeast(at - (after[index - 1] ?? 0), 950)
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(60_000))),
+      Effect.provide(Layer.provideMerge(dispatcher, services()))
+    )
+  })
 
   it.effect("sends the deliveries of a worker that died without a signal", () =>
     Effect.gen(function* () {
@@ -1785,22 +1822,9 @@ describe("publishing and dispatching", () => {
 
     it.effect("sends nothing under leases that ended while the process was suspended", () => {
       let lead = 0
-      /** The clock of a suspended process: it advances, but timers do not fire. */
-      const suspended = Layer.effect(
-        Clock.Clock,
-        Effect.map(Clock.Clock, (clock): Clock.Clock => ({
-          currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + lead,
-          currentTimeMillis: Effect.sync(() => clock.currentTimeMillisUnsafe() + lead),
-          currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe(),
-          currentTimeNanos: clock.currentTimeNanos,
-          monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
-          monotonicTimeNanos: clock.monotonicTimeNanos,
-          sleep: (duration) => clock.sleep(duration)
-        }))
-      )
       const dispatcher = Layer.provide(
         dispatcherOver(() => ({})),
-        suspended
+        shiftedClock(() => lead)
       )
       return Effect.gen(function* () {
         const { answer: answers, sent } = yield* World

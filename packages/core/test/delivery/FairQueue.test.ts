@@ -89,6 +89,30 @@ describe("FairQueue", () => {
     )
   })
 
+  it("delays an integration with a rate limit by at most one interval after the clock was set back", () => {
+    const hour = 3_600_000
+    for (const isPaused of [true, false]) {
+      const queue = filled(places(10, 10), [])
+      const start = (now: number) => {
+        const next = queue.next()
+        if (next === undefined) return assert.fail("nothing can be sent")
+        queue.pace(next, now)
+        queue.finish(next, "prompt")
+      }
+      for (let n = 1; n <= 3; n++) queue.add(paced(makeLeased(n), 1))
+      start(hour)
+      if (!isPaused) queue.resume(hour + 1_000)
+      queue.resume(0)
+      if (isPaused) {
+        assert.strictEqual(queue.resumesAt, 1_000)
+        assert.isUndefined(queue.next())
+        queue.resume(1_000)
+      }
+      start(1_000)
+      assert.strictEqual(queue.resumesAt, 2_000)
+    }
+  })
+
   it("sends calls before access logs and first attempts before retries", () => {
     const queue = filled(places(10, 10), [
       makeLeased(1, { attempts: 1 }),
