@@ -230,7 +230,8 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
   const allowed = (flight: Flight, answer: AccessAnswer, at: number): void => {
     const { delivery } = flight
     if (answer instanceof DirectoryError) return onOutage(flight, "directory", answer)
-    succeeded("directory", delivery)
+    // The directory is not asked about the operator's own integration.
+    if (delivery.integration.scope.type !== "service") succeeded("directory", delivery)
     if (!answer) return conclude(flight, settleRightLost(delivery))
     const { early_due_at, integration } = delivery
     if (changes.isVoid(integration.id, flight.since) || !membership.mayStart(at)) return releaseUnattempted(flight)

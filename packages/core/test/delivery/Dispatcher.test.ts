@@ -27,6 +27,7 @@ import {
   NotificationListener,
   Notifications,
   Publisher,
+  serviceScope,
   StoreError,
   TenantId,
   Transport,
@@ -468,6 +469,34 @@ describe("publishing and dispatching", () => {
         assert.isNull((yield* status).outage)
       })
     )
+
+  test(
+    "sends the operator's own deliveries during an outage of the directory, which they don't end",
+    Effect.gen(function* () {
+      const { publisher, store, world } = yield* setup()
+      const operators = yield* (yield* IntegrationStore).create(newIntegration({ scope: serviceScope }))
+      yield* Ref.set(world.mayAccess, "unknown")
+      yield* publisher.publish([newEvent()])
+      yield* pass(1_000)
+      const { status } = yield* Dispatcher
+      const { outage } = yield* status
+      assert.strictEqual(outage?.cause, "directory")
+      const delivery = { integration_id: operators.id, lane: 2, matched_version: 1 } as const
+      yield* store.enqueue(
+        Array.from({ length: 3 }, (_, n) => ({
+          event: { ...newEvent(), id: EventId.make(`evt_${String(n).padStart(20, "0")}`), created_at: 1_000 },
+          deliveries: [{ ...delivery, initial: { state: "pending" } }]
+        }))
+      )
+      yield* pass(12_000)
+      assert.lengthOf(world.sent, 3)
+      assert.deepStrictEqual((yield* status).outage, outage)
+      yield* Ref.set(world.mayAccess, true)
+      yield* pass(6_000)
+      assert.lengthOf(world.sent, 4)
+      assert.isNull((yield* status).outage)
+    })
+  )
 
   test(
     "counts no attempt while outbound connections fail",
