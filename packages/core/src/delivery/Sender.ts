@@ -286,7 +286,8 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
       settleAttempt(delivery, attempt, retryOf(settings.retry, integration, event.resource_type), {
         now: at,
         random: attempt.outcome === "acknowledged" ? 0 : random.nextDoubleUnsafe(),
-        retryAfter: report._tag === "Answered" ? parseRetryAfter(report.retry_after, at) : null
+        retryAfter: report._tag === "Answered" ? parseRetryAfter(report.retry_after, at) : null,
+        wasChanged: changes.isVoid(integration.id, flight.since)
       })
     )
   }

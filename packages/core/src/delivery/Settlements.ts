@@ -61,15 +61,24 @@ const ended = (state: Result["state"], reason: Result["reason"], gone = false): 
   gone
 })
 
-/** Returns the settlement of an attempt. */
+/**
+ * Returns the settlement of an attempt. If the integration was changed during the attempt, a 410 is an ordinary failure,
+ * because it may come from the former URL.
+ */
 export const settleAttempt = (
   delivery: LeasedDelivery,
   attempt: Attempt,
   policy: RetryPolicy,
-  context: { readonly now: number; readonly random: number; readonly retryAfter: number | null }
+  context: {
+    readonly now: number
+    readonly random: number
+    readonly retryAfter: number | null
+    readonly wasChanged: boolean
+  }
 ): Settlement => {
   if (attempt.outcome === "acknowledged") return settlement(delivery, attempt, ended("delivered", null))
-  if (attempt.status === goneStatus) return settlement(delivery, attempt, ended("cancelled", "integration_gone", true))
+  if (attempt.status === goneStatus && !context.wasChanged)
+    return settlement(delivery, attempt, ended("cancelled", "integration_gone", true))
   const retryAfter = respectsRetryAfter(attempt.status) ? context.retryAfter : null
   const retryAfterUntil = retryAfter === null ? null : context.now + Math.min(retryAfter, maxRetryAfter)
   const settledAs = (ending: Result): Settlement =>

@@ -597,6 +597,28 @@ describe("publishing and dispatching", () => {
   })
 
   test(
+    "does not disable an integration whose former receiver is gone, and sends the delivery to the new one",
+    Effect.gen(function* () {
+      const { integration, publisher, world } = yield* setup(({ url }) =>
+        url.includes("new") ? answer(200) : Effect.delay(answer(410), 2_000)
+      )
+      const integrations = yield* IntegrationStore
+      yield* publisher.publish([newEvent()])
+      yield* pass(1_000)
+      const configuration = { url: "https://new.example/", method: "post" } as const
+      assert.isTrue(yield* integrations.update({ ...integration, configuration, version: 2 }, 1))
+      yield* (yield* Dispatcher).forget(integration.id)
+      yield* pass(10_000)
+      assert.deepInclude(yield* integrations.find(integration.id), { status: "enabled" })
+      assert.deepStrictEqual(
+        world.sent.map(({ url }) => url),
+        [integration.configuration.url, configuration.url]
+      )
+      assert.deepInclude(yield* only, { state: "delivered", attempts: 2 })
+    })
+  )
+
+  test(
     "disables an integration whose receiver is gone, stores later events as skipped, and can resend them",
     Effect.gen(function* () {
       const { publisher, world, integration, store } = yield* setup((_, nth) => answer(nth === 1 ? 410 : 200))

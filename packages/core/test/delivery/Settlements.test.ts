@@ -5,7 +5,7 @@ import fc from "fast-check"
 import { makeLeased } from "../fixtures.ts"
 import { attemptOf } from "./fixtures.ts"
 
-const context = { now: 1_000, random: 0, retryAfter: null }
+const context = { now: 1_000, random: 0, retryAfter: null, wasChanged: false }
 const policy = builtInTypes.access_log.retry
 const call = { event: { resource_type: "call" } } as const
 
@@ -105,6 +105,15 @@ describe("an attempt", () => {
     assert.deepEqual(pauses, [5_000, 10_000, 40_000, 1_280_000, 1_280_000, 1_280_000])
     const failed = Settlements.settleAttempt(makeLeased(1), attemptOf("timeout"), policy, context)
     assert.strictEqual(Settlements.retryAfterGone(failed, 9_000), failed)
+  })
+
+  it("fails like any other if its receiver is gone and the integration was changed in the meantime", () => {
+    const changed = { ...context, wasChanged: true }
+    const gone = attemptOf("bad_status", { status: 410 })
+    const settle = (...given: Parameters<typeof makeLeased>) =>
+      Settlements.settleAttempt(makeLeased(...given), gone, policy, changed)
+    assert.deepInclude(settle(1), { state: "retrying", next_attempt_at: 6_000, gone: false, early: 0 })
+    assert.deepInclude(settle(1, { early_due_at: 90_000 }), { state: "retrying", next_attempt_at: 90_000, early: 1 })
   })
 })
 
