@@ -114,6 +114,15 @@ const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArr
   purgeRevoked: [Tokens.purgeRevoked, "grants_by_revocation", "grants_pkey"]
 }
 
+/** What else the plans of some statements must contain. */
+const parts: Record<string, ReadonlyArray<RegExp>> = {
+  releaseAllOf: [
+    /hashed SubPlan/,
+    /Index Cond: \(\(integration_id = h\w*\.integration_id\) AND \(state = 'delivering'/
+  ],
+  forget: [/hashed SubPlan/]
+}
+
 const isActive = (state: DeliveryState) => activeStates.some((active) => active === state)
 
 const indexesOf = (
@@ -191,6 +200,7 @@ await describeOnPostgres("query plans", (server) => {
         )
         // Only lists of cancelled deliveries may sort.
         if (name.startsWith("list") && !name.endsWith(", cancelled")) assert.notMatch(plan, /Sort\n/, name)
+        for (const part of parts[name] ?? []) assert.match(plan, part, `${name}\n${plan}`)
         for (const index of indexes) assert.match(plan, new RegExp(` (?:using|on) ${index}\\b`), `${name}\n${plan}`)
       }
     })
