@@ -61,11 +61,17 @@ export const targetLayer = ({ notificationSecret, notificationUrl: url }: Engine
       for (;;) {
         const current = yield* findTarget
         if (url === undefined) {
-          if (current === null || (yield* store.remove(current))) return null
+          if (current === null) return null
+          yield* store.remove(current)
         } else if (current === null) {
           const secret = given ?? (yield* Signature.generateSecret)
-          yield* store.create(newTarget(url, secret, yield* Clock.currentTimeMillis))
-          return given === null ? secret : null
+          const target = newTarget(url, secret, yield* Clock.currentTimeMillis)
+          // If several processes start together, only one of them creates the integration and prints its secret.
+          const isCreated = yield* store.create(target, undefined, 1).pipe(
+            Effect.as(true),
+            Effect.catchTag("LimitReached", () => Effect.succeed(false))
+          )
+          if (isCreated) return given === null ? secret : null
         } else {
           const changed = changedTarget(current, url, given)
           if (changed === null || (yield* store.update(changed, current.version))) return null
