@@ -2,17 +2,41 @@
  * `doorhook doctor` and `doorhook migrate`: their findings and effects. `doctor` must not change anything.
  */
 import { assert, describe, it } from "@effect/vitest"
+import { createDoorhook } from "doorhook"
 import { Effect } from "effect"
 import { chmodSync, existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import { directory as directoryFile } from "./harness/KnownDirectory.ts"
-import { live } from "./harness/Embedded.ts"
+import { directory, live } from "./harness/Embedded.ts"
 import { runHere } from "./harness/InProcess.ts"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 
 const linesOf = (text: string): Record<string, string> =>
   Object.fromEntries(text.split("\n").map((line) => [line.slice(5, 20).trim(), line.slice(0, 4).trim()]))
+
+const sealingKey = "kept-in-another-place-0123456789abcdef"
+
+/** Creates a database that contains a secret encrypted with the key. */
+const sealSecrets = (database: string, encryptionKey: string) =>
+  Effect.promise(async () => (await createDoorhook({ database, directory, encryptionKey })).close())
+
+/** Checks that `doctor` refuses a database without its encryption key, with the explanation of a refused start. */
+const isRefusedWithoutItsKey = Effect.fnUntraced(function* (database: string) {
+  const others: ReadonlyArray<readonly [Readonly<Record<string, string>>, RegExp]> = [
+    [{}, /^FAIL +encryption key +The secrets in this database are encrypted\. Set the encryption key/m],
+    [
+      { DOORHOOK_ENCRYPTION_KEY: "of-another-database-0123456789abcdef" },
+      /^FAIL +encryption key +The secrets in this database were encrypted under another key/m
+    ]
+  ]
+  for (const [env, said] of others) {
+    const { code, stdout } = yield* runHere(["doctor", "--database", database], env)
+    assert.match(stdout, said)
+    assert.notInclude(stdout, "unencrypted")
+    assert.strictEqual(code, 1)
+  }
+})
 
 describe("doorhook doctor", () => {
   live(
@@ -84,6 +108,18 @@ describe("doorhook doctor", () => {
       assert.deepStrictEqual([memory.code, memory.stdout], [3, ""])
     })
   )
+
+  live(
+    "fails without the encryption key of the database, as the service would",
+    Effect.gen(function* () {
+      const database = join(yield* temporaryFolder, "doorhook.db")
+      yield* sealSecrets(database, sealingKey)
+      yield* isRefusedWithoutItsKey(database)
+      const right = yield* runHere(["doctor", "--database", database], { DOORHOOK_ENCRYPTION_KEY: sealingKey })
+      assert.strictEqual(right.code, 0)
+      assert.match(right.stdout, /^ok +encryption key +set$/m)
+    })
+  )
 })
 
 await describeOnPostgres("doorhook doctor", (server) => {
@@ -100,6 +136,14 @@ await describeOnPostgres("doorhook doctor", (server) => {
       assert.match((yield* runHere(["migrate"], env)).stdout, /^the tables now have version \d+; there were none/)
       assert.lengthOf(yield* schemas(), 1)
       assert.match((yield* runHere(["doctor"], env)).stdout, /the newest/)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("fails without the encryption key of the database", () =>
+    Effect.gen(function* () {
+      const database = server.url(yield* newDatabase(server))
+      yield* sealSecrets(database, sealingKey)
+      yield* isRefusedWithoutItsKey(database)
     }).pipe(Effect.scoped)
   )
 })

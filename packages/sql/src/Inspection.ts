@@ -16,4 +16,6 @@ export interface Inspection {
   readonly isReadableByOthers: boolean | null
   /** How far the database server's clock is ahead of this machine's, in milliseconds; null without a server. */
   readonly clockAhead: number | null
+  /** A few encrypted secrets, to check the encryption key. Empty without tables, or with tables of a newer version. */
+  readonly sealed: ReadonlyArray<string>
 }

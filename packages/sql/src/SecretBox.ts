@@ -29,6 +29,15 @@ export interface SecretBox {
 /** Prefix of sealed secrets, with a version number for later changes of the format. */
 export const sealedPrefix = "sealed:v1:"
 
+/**
+ * Checks the encryption key with a few sealed secrets. Opening one proves that the key is right. Fails with the error of
+ * the last one if none can be opened.
+ */
+export const checkKey = (box: SecretBox, sealed: ReadonlyArray<string>): Effect.Effect<void, SecretUnreadable> => {
+  const [first, ...others] = sealed.map(box.open)
+  return first === undefined ? Effect.void : Effect.asVoid(Effect.firstSuccessOf([first, ...others]))
+}
+
 const algorithm = "aes-256-gcm"
 const ivLength = 12
 const tagLength = 16

@@ -2,10 +2,11 @@
  * `doorhook doctor`: checks whether the service can run here, without changing anything.
  */
 import { columns, CommandFailure, counted } from "@doorhook/core"
-import type { Inspection } from "@doorhook/sql"
-import { Clock, Console, Effect } from "effect"
+import { SecretBox } from "@doorhook/sql"
+import type { DatabaseUnusable, Inspection } from "@doorhook/sql"
+import { Clock, Console, Effect, Result } from "effect"
 import { Command } from "effect/cli"
-import { readableSecretsOf } from "../config/KeySettings.ts"
+import { encryptionKeyOf, readableSecretsOf } from "../config/KeySettings.ts"
 import type { ServeConfig } from "../config/ServeConfig.ts"
 import * as FileDirectory from "../directory/FileDirectory.ts"
 import { defaultDatabase, isFile, isPostgres } from "../service/Database.ts"
@@ -81,21 +82,21 @@ const accessFindings = ({ isReadableByOthers, isWritable }: Inspection, database
     : [])
 ]
 
-const databaseFindings = (config: ServeConfig, now: number) => {
-  const { database = defaultDatabase } = config
-  return inspect(database).pipe(
-    Effect.map((found): ReadonlyArray<Finding> => {
-      if (found === null) return [warn("database", "in memory: all data is lost when the process ends")]
-      const { engine, exists } = found
-      return [
-        ok("database", exists ? engine : `${engine}: new`),
-        tablesFinding(found),
-        ...accessFindings(found, database),
-        clockFinding(found, now)
-      ]
-    }),
-    Effect.catchTag("DatabaseUnusable", ({ message }) => Effect.succeed([fail("database", message)]))
-  )
+const databaseFindings = (
+  { database = defaultDatabase }: ServeConfig,
+  inspected: Result.Result<Inspection | null, DatabaseUnusable>,
+  now: number
+): ReadonlyArray<Finding> => {
+  if (Result.isFailure(inspected)) return [fail("database", inspected.failure.message)]
+  const found = inspected.success
+  if (found === null) return [warn("database", "in memory: all data is lost when the process ends")]
+  const { engine, exists } = found
+  return [
+    ok("database", exists ? engine : `${engine}: new`),
+    tablesFinding(found),
+    ...accessFindings(found, database),
+    clockFinding(found, now)
+  ]
 }
 
 const directoryFindings = ({ directory }: ServeConfig) =>
@@ -122,20 +123,26 @@ const useFindings = ({ database = defaultDatabase }: ServeConfig) =>
       })
     : Effect.succeed([])
 
-const keyFindings = (config: ServeConfig) => {
+const operatorKeyFinding = ({ operatorKey }: ServeConfig): Finding =>
+  operatorKey === undefined
+    ? warn(
+        "operator key",
+        "DOORHOOK_OPERATOR_KEY is not set: the service generates a key and stores it in the database"
+      )
+    : ok("operator key", "set")
+
+/** Checks the encryption key with encrypted secrets from the database. */
+const encryptionKeyFinding = Effect.fnUntraced(function* (config: ServeConfig, sealed: ReadonlyArray<string>) {
+  const secrets = SecretBox.make(yield* Effect.fromResult(encryptionKeyOf(config)))
   const readable = readableSecretsOf(config)
-  return [
-    config.operatorKey === undefined
-      ? warn(
-          "operator key",
-          "DOORHOOK_OPERATOR_KEY is not set: the service generates a key and stores it in the database"
-        )
-      : ok("operator key", "set"),
-    readable === null
-      ? ok("encryption key", "set")
-      : warn("encryption key", `DOORHOOK_ENCRYPTION_KEY is not set: ${readable}`)
-  ]
-}
+  return yield* Effect.match(SecretBox.checkKey(secrets, sealed), {
+    onFailure: ({ message }) => fail("encryption key", message),
+    onSuccess: () =>
+      readable === null
+        ? ok("encryption key", "set")
+        : warn("encryption key", `DOORHOOK_ENCRYPTION_KEY is not set: ${readable}`)
+  })
+})
 
 export const doctorCommand = Command.make(
   "doctor",
@@ -147,13 +154,16 @@ export const doctorCommand = Command.make(
       isSound ? Effect.succeed([]) : FileDirectory.check(directory)
     )
     const now = yield* Clock.currentTimeMillis
+    const inspected = yield* Effect.result(inspect(config.database ?? defaultDatabase))
+    const sealed = Result.isSuccess(inspected) ? (inspected.success?.sealed ?? []) : []
     const findings = [
       nodeFinding(),
       ok("settings", "can be used"),
-      ...(yield* databaseFindings(config, now)),
+      ...databaseFindings(config, inspected, now),
       ...(yield* useFindings(config)),
       ...(yield* directoryFindings(config)),
-      ...keyFindings(config)
+      operatorKeyFinding(config),
+      yield* encryptionKeyFinding(config, sealed)
     ]
     for (const line of columns(findings.map(({ detail, grade, what }) => [grade, what, detail])))
       yield* Console.log(line)

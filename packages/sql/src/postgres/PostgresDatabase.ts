@@ -37,7 +37,7 @@ export const defaultTimeout = 15_000
 const silenceBeyond = 1_000
 
 /** The schema that holds all of doorhook's tables and functions. */
-const schema = "doorhook"
+export const schema = "doorhook"
 
 /** Key of the lock held during migrations, so that several processes can start at once: "doorhook" in ASCII. */
 const migrationLock = "7237125463862997867"

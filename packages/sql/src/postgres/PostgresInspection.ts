@@ -7,9 +7,11 @@ import { Reactivity } from "effect/reactivity"
 import type { SqlClient } from "effect/sql"
 import type { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import type { Inspection } from "../Inspection.ts"
+import { readSealed } from "../statements/SealedSecrets.ts"
 import * as Migrations from "./migrations/index.ts"
 import type { PostgresDatabaseConfig } from "./PostgresDatabase.ts"
-import { explain, nameOf, versionOf } from "./PostgresDatabase.ts"
+import { explain, nameOf, schema, versionOf } from "./PostgresDatabase.ts"
+import { postgres } from "./PostgresDialect.ts"
 
 interface Found {
   readonly engine: string
@@ -31,7 +33,8 @@ export const inspect = (config: PostgresDatabaseConfig): Effect.Effect<Inspectio
     const sql: SqlClient.SqlClient = yield* PgClients.make({
       url: config.url,
       maxConnections: 1,
-      applicationName: "doorhook"
+      applicationName: "doorhook",
+      startupParameters: { search_path: schema }
     })
     const version = yield* versionOf(sql)
     const before = yield* Clock.currentTimeMillis
@@ -46,7 +49,8 @@ export const inspect = (config: PostgresDatabaseConfig): Effect.Effect<Inspectio
       isWritable: found?.writable === true,
       isReadableByOthers: null,
       // A difference smaller than the round-trip time can't be measured.
-      clockAhead: Math.abs(ahead) <= after - before ? 0 : Math.round(ahead)
+      clockAhead: Math.abs(ahead) <= after - before ? 0 : Math.round(ahead),
+      sealed: version > 0 && version <= Migrations.newest ? yield* readSealed(sql, postgres) : []
     }
   }).pipe(
     Effect.scoped,

@@ -6,7 +6,9 @@ import { accessSync, constants, existsSync, statSync } from "node:fs"
 import { dirname } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
+import { sqlite } from "../Dialect.ts"
 import type { Inspection } from "../Inspection.ts"
+import { sealedPattern, someSealed } from "../statements/SealedSecrets.ts"
 import * as Migrations from "./migrations/index.ts"
 import { openDatabase } from "./NodeSqlite.ts"
 import { flawOfLog } from "./SqliteFile.ts"
@@ -29,8 +31,16 @@ const versionIn = (database: DatabaseSync): number => {
   return Number(database.prepare(`SELECT max(migration_id) AS version FROM ${Migrations.table}`).get()?.["version"])
 }
 
-/** Reads the versions, and checks the file's pages for damage. */
-const look = (filename: string): Pick<Inspection, "engine" | "version"> => {
+const sealedIn = (database: DatabaseSync): ReadonlyArray<string> =>
+  someSealed(sqlite).flatMap((statement) =>
+    database
+      .prepare(statement)
+      .all(sealedPattern)
+      .map(({ sealed }) => String(sealed))
+  )
+
+/** Reads the versions and a few encrypted secrets, and checks the file's pages for damage. */
+const look = (filename: string): Pick<Inspection, "engine" | "version" | "sealed"> => {
   const flaw = flawOfLog(filename)
   if (flaw !== null) throw new Error(flaw)
   const database = openDatabase(filename, { readOnly: true })
@@ -38,7 +48,9 @@ const look = (filename: string): Pick<Inspection, "engine" | "version"> => {
     const checked = database.prepare("PRAGMA quick_check(1)").get()?.["quick_check"]
     if (checked !== "ok") throw new Error(`the file is damaged (${String(checked)}). Restore it from a backup.`)
     const engine = database.prepare("SELECT sqlite_version() AS version").get()?.["version"]
-    return { engine: `SQLite ${String(engine)}`, version: versionIn(database) }
+    const version = versionIn(database)
+    const sealed = version > 0 && version <= Migrations.newest ? sealedIn(database) : []
+    return { engine: `SQLite ${String(engine)}`, version, sealed }
   } finally {
     database.close()
   }
@@ -67,4 +79,4 @@ export const inspect = (filename: string): Effect.Effect<Inspection, DatabaseUnu
       })
   })
 
-const nothingMore = { isReadableByOthers: null, clockAhead: null }
+const nothingMore = { isReadableByOthers: null, clockAhead: null, sealed: [] }

@@ -81,6 +81,6 @@ export const integrationStatements = ({ isOneOfIds, tellChange, text }: Dialect)
   listUnhealthy: text(`SELECT id, ${columns} FROM integrations
     WHERE id > ? AND (failing_since IS NOT NULL OR disabled_reason <> 'manual') ORDER BY id LIMIT ?`),
 
-  /** A few sealed signing secrets. Cost: a scan of the small table, once when the database is opened. */
-  someSealedSecrets: text(`SELECT signing_secret FROM integrations WHERE signing_secret LIKE ? LIMIT 10`)
+  /** A few sealed signing secrets. Cost: a scan of the small table, once when the database is opened or inspected. */
+  someSealedSecrets: text(`SELECT signing_secret AS sealed FROM integrations WHERE signing_secret LIKE ? LIMIT 10`)
 })

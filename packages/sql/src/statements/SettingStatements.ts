@@ -14,6 +14,6 @@ export const settingStatements = ({ text }: Dialect) => ({
   /** Replaces a setting if it has not changed. */
   replace: text(`UPDATE settings SET value = ? WHERE name = ? AND value = ?`),
 
-  /** A few encrypted settings. Cost: a scan of the small table, once when the database is opened. */
-  someSealed: text(`SELECT value FROM settings WHERE value LIKE ? LIMIT 10`)
+  /** A few encrypted settings. Cost: a scan of the small table, once when the database is opened or inspected. */
+  someSealed: text(`SELECT value AS sealed FROM settings WHERE value LIKE ? LIMIT 10`)
 })

@@ -19,8 +19,7 @@ import * as IntegrationReaders from "../IntegrationReader.ts"
 import type { SecretBox } from "../SecretBox.ts"
 import * as SecretBoxes from "../SecretBox.ts"
 import type { SqlReads } from "../SqlReads.ts"
-import { integrationStatements } from "../statements/IntegrationStatements.ts"
-import { settingStatements } from "../statements/SettingStatements.ts"
+import { readSealed } from "../statements/SealedSecrets.ts"
 import type { Cancellations } from "./Cancellations.ts"
 import type { IntegrationLocks } from "./IntegrationLocks.ts"
 import * as SqlClientStore from "./SqlClientStore.ts"
@@ -33,24 +32,12 @@ import type { TokenWrites } from "./TokenWrites.ts"
 /** All storage ports. */
 export type Stores = DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | ClientStore | SettingStore
 
-/**
- * Checks the encryption key at start instead of when the first delivery is signed. Opening one sealed secret proves
- * that the key is right.
- */
+/** Checks the encryption key at start instead of when the first delivery is signed. */
 const checkSecrets = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox, database: string) {
-  const sql = yield* SqlClient.SqlClient
   const failed = (cause: Error) =>
     new DatabaseUnusable({ database, why: "sealed_secrets", explanation: cause.message, cause })
-  const sealed = [`${SecretBoxes.sealedPrefix}%`]
-  const integrations = sql.unsafe<{ readonly signing_secret: string }>(
-    integrationStatements(dialect).someSealedSecrets,
-    sealed
-  )
-  const settings = sql.unsafe<{ readonly value: string }>(settingStatements(dialect).someSealed, sealed)
-  const rows = yield* Effect.all([integrations, settings]).pipe(Effect.mapError(failed))
-  const stored = [...rows[0].map(({ signing_secret }) => signing_secret), ...rows[1].map(({ value }) => value)]
-  const [first, ...others] = stored.map((secret) => secrets.open(secret))
-  if (first !== undefined) yield* Effect.mapError(Effect.firstSuccessOf([first, ...others]), failed)
+  const sealed = yield* Effect.mapError(readSealed(yield* SqlClient.SqlClient, dialect), failed)
+  yield* Effect.mapError(SecretBoxes.checkKey(secrets, sealed), failed)
 })
 
 export const layer = <A, R>(options: {
