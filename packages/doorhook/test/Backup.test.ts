@@ -142,6 +142,10 @@ const withNpx = Effect.map(temporaryFolder, (folder) => {
   return folder
 })
 
+const withKey = /^keep +DOORHOOK_ENCRYPTION_KEY, kept somewhere else/
+
+const someReadable = /^keep +some of its secrets are not encrypted: let nobody else read the file$/
+
 const isWhole = /^ok +tables +version \d+, the newest$/m
 
 describe("a backup on SQLite", () => {
@@ -212,6 +216,61 @@ describe("a backup on SQLite", () => {
       assert.strictEqual(code, 0, stderr)
       assert.match(stdout, /^holds +\d+ events, 5 deliveries\ntables +version 1, /m)
     })
+  )
+
+  /** Prepared secrets of a file, and what the backup reports about them. */
+  const secrets: ReadonlyArray<
+    readonly [what: string, statements: string, encrypted: boolean, kept: ReadonlyArray<RegExp>]
+  > = [
+    ["all are encrypted", "", true, [withKey]],
+    [
+      "a signing secret is from before the key was set",
+      "UPDATE integrations SET signing_secret = 'whsec_readable' WHERE id = 1",
+      false,
+      [withKey, someReadable]
+    ],
+    [
+      "the operator key was generated",
+      "INSERT INTO settings (name, value) VALUES ('operator_key', 'dhop_readable')",
+      false,
+      [withKey, someReadable]
+    ],
+    [
+      "the key for portal links is from before the key was set",
+      "INSERT INTO settings (name, value) VALUES ('portal_secret', 'readable')",
+      false,
+      [withKey, someReadable]
+    ],
+    [
+      "a setting that is no secret is not encrypted",
+      "INSERT INTO settings VALUES ('other', 'readable')",
+      true,
+      [withKey]
+    ],
+    [
+      "none are encrypted",
+      "UPDATE integrations SET signing_secret = 'whsec_readable'",
+      false,
+      [/^keep +its secrets are not encrypted: let nobody else read the file$/]
+    ]
+  ]
+
+  it.live.each(secrets)("reports whether secrets are readable: %s", ([, statements, encrypted, kept]) =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const [from, to] = [join(folder, "doorhook.db"), join(folder, "backup.db")]
+      const database = new DatabaseSync(from)
+      database.exec(readFileSync(new URL("fixtures/sqlite-v1.sql", import.meta.url), "utf8"))
+      database.exec(`DELETE FROM settings; ${statements}`)
+      database.close()
+      const args = ["backup", "--database", from, "--out", to, "--force"]
+      const shown = yield* runHere(args)
+      const lines = shown.stdout.split("\n").filter((line) => line.startsWith("keep"))
+      assert.lengthOf(lines, kept.length, shown.stderr)
+      for (const [index, said] of kept.entries()) assert.match(lines[index] ?? "", said)
+      const { stdout } = yield* runHere([...args, "--json"])
+      assert.include(stdout, `"secrets_encrypted": ${encrypted},`)
+    }).pipe(Effect.scoped)
   )
 
   const damaged = (path: string): void => {
@@ -421,6 +480,41 @@ await describeOnPostgres("a backup on PostgreSQL", (server) => {
       assert.match(stderr.trimEnd(), said)
       assert.lengthOf(stderr.trimEnd().split("\n"), 1)
       assert.lengthOf(readdirSync(folder), 0)
+    }).pipe(Effect.scoped)
+  )
+
+  /** A stand-in for `pg_restore` that prints a dump with these rows of some tables. */
+  const printsDump = (rows: Readonly<Record<string, string>>): string => {
+    const columns = new Map([
+      ["integrations", "id, status, signing_secret"],
+      ["settings", "name, value"]
+    ])
+    const dump = ["migrations", "integrations", "events", "queue", "deliveries", "settings"].flatMap((table) => [
+      `COPY doorhook.${table} (${columns.get(table) ?? "id"}) FROM stdin;`,
+      ...(rows[table] === undefined ? [] : [rows[table]]),
+      "\\."
+    ])
+    return `for (const line of ${JSON.stringify(dump)}) console.log(line)`
+  }
+
+  const sealedRow = "1\tenabled\tsealed:v1:AAAA"
+
+  /** Rows of a dump, and whether its secrets count as encrypted. */
+  const dumps: ReadonlyArray<readonly [what: string, rows: Readonly<Record<string, string>>, encrypted: boolean]> = [
+    ["all are encrypted", { integrations: sealedRow, settings: "portal_secret\tsealed:v1:AAAA" }, true],
+    ["the operator key was generated", { integrations: sealedRow, settings: "operator_key\tdhop_readable" }, false],
+    [
+      "a signing secret is from before the key was set",
+      { integrations: "1\tenabled\twhsec_readable", settings: "portal_secret\tsealed:v1:AAAA" },
+      false
+    ]
+  ]
+
+  it.live.each(dumps)("reports whether secrets are readable: %s", ([, rows, encrypted]) =>
+    Effect.gen(function* () {
+      const { args, env } = yield* withPrograms({ pg_dump: writesHalf, pg_restore: printsDump(rows) })
+      const { stderr, stdout } = yield* runDoorhook([...args, "--json"], env)
+      assert.include(stdout, `"secrets_encrypted": ${encrypted},`, stderr)
     }).pipe(Effect.scoped)
   )
 

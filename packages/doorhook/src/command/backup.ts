@@ -84,10 +84,17 @@ const finish = (part: string, out: string): Effect.Effect<void, CommandFailure> 
 const sizeText = (bytes: number): string =>
   bytes < 1_000_000 ? `${Math.ceil(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
 
-const keep = ({ isSealed }: Copied): string =>
-  isSealed
-    ? "DOORHOOK_ENCRYPTION_KEY, kept somewhere else: doorhook can't start on this backup without it"
-    : "its secrets are not encrypted: let nobody else read the file"
+/** Says what to keep, and which secrets the file reveals. */
+const advice = ({ isExposed, isSealed }: Copied): ReadonlyArray<readonly ["keep", string]> => {
+  const key = "DOORHOOK_ENCRYPTION_KEY, kept somewhere else: doorhook can't start on this backup without it"
+  const secrets = isSealed ? "some of its secrets" : "its secrets"
+  return [
+    ...(isSealed ? [["keep", key] as const] : []),
+    ...(isExposed || !isSealed
+      ? [["keep", `${secrets} are not encrypted: let nobody else read the file`] as const]
+      : [])
+  ]
+}
 
 const out = Flag.String("out").pipe(
   Flag.withDescription("File to write, which only its owner can read"),
@@ -113,16 +120,18 @@ export const backupCommand = Command.make(
     // Checked again, because another process might have created the file in the meantime.
     yield* checkTarget(given.out, database, given.force)
     yield* finish(part, given.out)
-    const { deliveries, engine, events, isSealed, version } = copied
+    const { deliveries, engine, events, isExposed, isSealed, version } = copied
     if (given.json) {
       const written = { file: Path.resolve(given.out), bytes, events, deliveries, tables_version: version, engine }
-      return yield* Console.log(shownJson({ ...written, secrets_encrypted: isSealed, doorhook: doorhookVersion }))
+      return yield* Console.log(
+        shownJson({ ...written, secrets_encrypted: isSealed && !isExposed, doorhook: doorhookVersion })
+      )
     }
     const rows = [
       ["backup", `${Path.resolve(given.out)}, ${sizeText(bytes)}, checked`],
       ["holds", `${counted(events, "event")}, ${counted(deliveries, "delivery", "deliveries")}`],
       ["tables", `version ${version}, ${engine}, doorhook ${doorhookVersion}`],
-      ["keep", keep(copied)]
+      ...advice(copied)
     ]
     for (const line of columns(rows)) yield* Console.log(onOneLine(line))
   }, Effect.scoped)

@@ -18,6 +18,8 @@ export interface Copied extends Pick<Inspection, "engine" | "version"> {
   readonly deliveries: number
   /** Whether the copy contains secrets encrypted with the encryption key. */
   readonly isSealed: boolean
+  /** Whether the copy contains secrets in clear, e.g. from before the key was set. */
+  readonly isExposed: boolean
 }
 
 const failed = (message: string) => new CommandFailure({ message: onOneLine(message), exitCode: 1 })
@@ -68,12 +70,18 @@ const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 const sealedPattern = quoted(`${SecretBox.sealedPrefix}%`)
 
+/** Names of the settings that are secrets. The operator key is stored only if it was generated, and always in clear. */
+const secretSettings = ["portal_secret", "signing_key", "operator_key"]
+
 const checks: ReadonlyArray<string> = [
   "PRAGMA integrity_check(1)",
   "SELECT count(*) FROM events",
   "SELECT count(*) FROM deliveries",
   `SELECT EXISTS (SELECT 1 FROM integrations WHERE signing_secret LIKE ${sealedPattern})
-     OR EXISTS (SELECT 1 FROM settings WHERE value LIKE ${sealedPattern})`
+     OR EXISTS (SELECT 1 FROM settings WHERE value LIKE ${sealedPattern})`,
+  `SELECT EXISTS (SELECT 1 FROM integrations WHERE signing_secret NOT LIKE ${sealedPattern})
+     OR EXISTS (SELECT 1 FROM settings
+       WHERE name IN (${secretSettings.map(quoted).join()}) AND value NOT LIKE ${sealedPattern})`
 ]
 
 /** Up to version 5 of the tables, active deliveries are in a separate table. */
@@ -109,9 +117,10 @@ export const copySqlite = Effect.fnUntraced(function* (
   yield* checkSource(database)
   yield* query(database, [`VACUUM INTO ${quoted(copy)}`]).pipe(Effect.mapError(copyFailure(database)))
   const { engine, version } = yield* Effect.flatMap(inspect(copy), (found) => checkTables(database, found))
-  const [integrity, events, ended, isSealed, queued] = yield* query(copy, [...checks, queueCheck(version)]).pipe(
-    Effect.mapError(({ said }) => failed(`The copy can't be read back: ${said}. Check the disk of --out.`))
-  )
+  const [integrity, events, ended, isSealed, isExposed, queued] = yield* query(copy, [
+    ...checks,
+    queueCheck(version)
+  ]).pipe(Effect.mapError(({ said }) => failed(`The copy can't be read back: ${said}. Check the disk of --out.`)))
   if (integrity !== "ok")
     return yield* failed(`The copy is damaged (${integrity}). Check the disks and run the backup again.`)
   return {
@@ -119,7 +128,8 @@ export const copySqlite = Effect.fnUntraced(function* (
     version,
     events: Number(events),
     deliveries: Number(ended) + Number(queued),
-    isSealed: isSealed === "1"
+    isSealed: isSealed === "1",
+    isExposed: isExposed === "1"
   }
 })
 
@@ -157,28 +167,43 @@ const withoutPassword = (database: string) => {
   return { url: url.href, env: password === "" ? {} : { PGPASSWORD: password } }
 }
 
-/** Counts the rows that a dump restores, by reading its SQL line by line. */
+/** Returns the stored secret in a row of a dump; undefined for none. */
+const secretIn = (table: string, columns: ReadonlyArray<string>, line: string): string | undefined => {
+  if (table !== "integrations" && table !== "settings") return undefined
+  const values = line.split("\t")
+  const valueOf = (column: string): string => values[columns.indexOf(column)] ?? ""
+  if (table === "integrations") return valueOf("signing_secret")
+  return secretSettings.includes(valueOf("name")) ? valueOf("value") : undefined
+}
+
+/** Counts the rows that a dump restores, by reading its SQL line by line. Also checks whether secrets are encrypted. */
 const makeCounter = () => {
   const rows = new Map<string, number>()
   let table: string | null = null
+  let columns: ReadonlyArray<string> = []
   let isSealed = false
+  let isExposed = false
   const onLine = (line: string): void => {
     if (table === null) {
-      table = /^COPY doorhook\.(\w+) .*FROM stdin;$/.exec(line)?.[1] ?? null
+      const copy = /^COPY doorhook\.(\w+) \((.*)\) FROM stdin;$/.exec(line)
+      table = copy?.[1] ?? null
+      columns = copy?.[2]?.split(", ") ?? []
       if (table !== null) rows.set(table, 0)
     } else if (line === "\\.") table = null
     else {
       rows.set(table, (rows.get(table) ?? 0) + 1)
-      if (table === "integrations" || table === "settings")
-        isSealed ||= line.split("\t").some((value) => value.startsWith(SecretBox.sealedPrefix))
+      const secret = secretIn(table, columns, line)
+      if (secret === undefined) return
+      if (secret.startsWith(SecretBox.sealedPrefix)) isSealed = true
+      else isExposed = true
     }
   }
-  return { onLine, rows, isSealed: () => isSealed }
+  return { onLine, rows, secrets: () => ({ isSealed, isExposed }) }
 }
 
 /** Reads a whole dump, because its list of contents alone does not reveal a truncated file. */
 const readDump = Effect.fnUntraced(function* (dump: string) {
-  const { isSealed, onLine, rows } = makeCounter()
+  const { onLine, rows, secrets } = makeCounter()
   yield* runProgram("pg_restore", ["--file=-", dump], { onLine }).pipe(
     Effect.mapError(({ said }) => failed(`The dump can't be read back: ${said}. Check the disk of --out.`))
   )
@@ -189,7 +214,7 @@ const readDump = Effect.fnUntraced(function* (dump: string) {
     )
   }
   const count = (table: string): number => rows.get(table) ?? 0
-  return { events: count("events"), deliveries: count("queue") + count("deliveries"), isSealed: isSealed() }
+  return { events: count("events"), deliveries: count("queue") + count("deliveries"), ...secrets() }
 })
 
 /** Copies a consistent state of the schema with `pg_dump`, even while other processes write. */
