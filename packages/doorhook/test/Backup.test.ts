@@ -273,6 +273,18 @@ describe("a backup on SQLite", () => {
     }).pipe(Effect.scoped)
   )
 
+  live(
+    "succeeds if a killed backup with the same process id left its unfinished file",
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const [from, to] = [join(folder, "doorhook.db"), join(folder, "backup.db")]
+      yield* runHere(["migrate", "--database", from])
+      writeFileSync(`${to}.${process.pid}.part`, "half")
+      const { code, stderr } = yield* runHere(["backup", "--database", from, "--out", to])
+      assert.strictEqual(code, 0, stderr)
+    })
+  )
+
   const damaged = (path: string): void => {
     const database = new DatabaseSync(path)
     database.exec("CREATE TABLE t (a TEXT)")

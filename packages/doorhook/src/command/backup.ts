@@ -6,6 +6,7 @@ import { CommandFailure, columns, counted, fileTroubleOf, onOneLine, shownJson }
 import { SqliteFile } from "@doorhook/sql"
 import { Console, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
+import { randomBytes } from "node:crypto"
 import { closeSync, existsSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs"
 import * as Path from "node:path"
 import { defaultDatabase, isFile, isPostgres } from "../service/Database.ts"
@@ -63,7 +64,8 @@ const syncAt = (path: string, mode: "r" | "r+"): void => {
 
 /** Makes an empty file that only its owner can read. It is removed at the end of the scope, unless it was renamed. */
 const partFor = (out: string) => {
-  const part = `${out}.${process.pid}.part`
+  // Random, because in containers a later run may have the process id of a killed one.
+  const part = `${out}.${randomBytes(6).toString("hex")}.part`
   return Effect.acquireRelease(
     Effect.as(
       onDisk(out, () => closeSync(openSync(part, "wx", 0o600))),
