@@ -117,12 +117,16 @@ const isSame = (one: FailureState.FailureState | null, other: FailureState.Failu
   one?.attempts === other?.attempts &&
   one?.retry_after === other?.retry_after
 
-/** Stores notifications. */
+/**
+ * Stores notifications. Runs in a transaction, after all its other statements: it waits until other transactions that
+ * store notifications have ended, and the wait must come last in the order of locks.
+ */
 export const writeNotifications = Effect.fnUntraced(function* <Kind extends NewNotification>(
   sql: Sql,
   notifications: ReadonlyArray<Kind>
 ) {
   const stored: Array<Notification<Kind>> = []
+  if (notifications.length > 0) yield* sql.unsafe(Statements.lockNotifications)
   for (const notification of notifications) {
     const row = toRow(notification)
     const values = [row.kind, row.integration_id, row.scope_type, row.scope_id, row.at, row.details]
@@ -250,7 +254,7 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
 
   /**
    * Applies the consequences of a batch to its integrations. Runs after the deliveries are settled, so that disabling
-   * an integration does not cancel its acknowledged deliveries.
+   * an integration does not cancel its acknowledged deliveries. Returns notifications that are not stored yet.
    */
   const conclude = Effect.fnUntraced(function* (
     affected: ReadonlyMap<IntegrationId, HealthRules.HealthSubject>,
@@ -261,7 +265,7 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
   ) {
     const changed: Array<IntegrationId> = []
     const recovered: Array<Recovery> = []
-    const notifications: Array<Notification<IntegrationNotification>> = []
+    const notifications: Array<IntegrationNotification> = []
     for (const [id, subject] of [...affected].toSorted(([a], [b]) => a - b)) {
       const batch = applied.get(id)
       if (batch === undefined) continue
@@ -277,7 +281,7 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
         yield* endings.begin(id, Transitions.reasonOfDisabled({ disabled_reason: follows.disable }))
       }
       if (follows.enable && (yield* sql.unsafe(enable, [now, id])).length > 0) changed.push(id)
-      notifications.push(...(yield* writeNotifications(sql, follows.notifications)))
+      notifications.push(...follows.notifications)
     }
     return { changed, recovered, notifications }
   })
@@ -333,6 +337,7 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     return {
       applied: new Set([...ended, ...moves.map(({ from }) => from.id)]),
       ...followed,
+      notifications: yield* writeNotifications(sql, followed.notifications),
       hasDueDeliveries: busy.size > 0 || moves.some(({ to }) => to.state === "pending")
     } satisfies Settled
   })

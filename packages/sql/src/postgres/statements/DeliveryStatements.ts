@@ -308,6 +308,15 @@ const scopeLocks = 0x73636f70
  */
 export const lockScope = `SELECT pg_advisory_xact_lock(${scopeLocks}, hashtext($1))`
 
+/** First key of the lock on notifications: "noti" in ASCII. */
+const notificationLock = 0x6e6f7469
+
+/**
+ * Prevents others from storing notifications until the transaction ends, so that notifications are committed in order
+ * of id. Otherwise a client that reads on after the last id could miss a notification that is committed later.
+ */
+export const lockNotifications = `SELECT pg_advisory_xact_lock(${notificationLock}, 0)`
+
 const subject = `id, scope_type, scope_id, status, disabled_reason, failing_since, failing_noticed, failing_attempts,
     failing_retry_after`
 
