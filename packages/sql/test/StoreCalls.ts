@@ -337,6 +337,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
           next
         } = yield* store.purge({
           before: now - call.age,
+          now,
           after: 0,
           limit: call.limit
         })

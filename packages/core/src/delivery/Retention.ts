@@ -60,6 +60,7 @@ const purgeExpiredBy = Effect.fnUntraced(function* <R>(now: Now<R>) {
     if (time === null) return
     const purged: { readonly next: number | null } = yield* deliveries.purge({
       before: time - retention,
+      now: time,
       after,
       limit: batch
     })

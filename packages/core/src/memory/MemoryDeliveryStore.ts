@@ -422,23 +422,27 @@ const pageOfEvents = (
  * Examines the events in storage order. Does not stop at an event that is too new, because a wrong clock may have dated
  * it.
  */
-const purgeOld = (state: State, { after, before, limit }: PurgeRequest): Purged => {
+const purgeOld = (state: State, { after, before, limit, now }: PurgeRequest): Purged => {
   const { deliveries } = state
-  state.notifications.splice(0, state.notifications.findLastIndex(({ at }) => at < before) + 1)
+  state.notifications = state.notifications.filter(({ at }) => at >= before)
   const touched = new Set<IntegrationId>()
   const deleted: Array<Event> = []
-  let [purged, looked, old] = [0, 0, 0]
+  let [purged, looked, old, recent] = [0, 0, 0, 0]
   let last = after
   let next: number | null = null
   for (const [id, stored] of deliveries.events) {
     if (stored.seq <= after) continue
     if (looked === limit) {
-      next = old > 0 ? last : null
+      next = old > 0 || recent === 0 ? last : null
       break
     }
     looked++
     last = stored.seq
-    if (stored.event.created_at >= before) continue
+    const { created_at } = stored.event
+    if (created_at >= before) {
+      if (created_at <= now) recent++
+      continue
+    }
     old++
     if (stored.deliveries.some(({ standing }) => standing.due_at !== null)) continue
     deleted.push(stored.event)

@@ -20,7 +20,7 @@ export class MemoryState extends Context.Service<
     readonly failing: Map<IntegrationId, FailureState>
     readonly deliveries: DeliveryTable
     /** Oldest first. */
-    readonly notifications: Array<Notification>
+    notifications: Array<Notification>
     lastNotification: number
     readonly keys: Map<string, IdempotencyRecord>
   }

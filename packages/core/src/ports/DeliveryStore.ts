@@ -207,6 +207,8 @@ export interface FeedItem {
 export interface PurgeRequest {
   /** Only events published before this time, in milliseconds since the epoch. */
   readonly before: number
+  /** The current time, in milliseconds since the epoch. Events with a later time were dated by a wrong clock. */
+  readonly now: number
   /** Where to begin: 0, or `next` of the previous result. */
   readonly after: number
   /** Maximum number of events to examine in one transaction. */
@@ -218,8 +220,8 @@ export interface Purged {
   readonly events: number
   readonly deliveries: number
   /**
-   * Where to continue; null at the end, or if no examined event is old enough. A few events that are too new, because
-   * of a wrong clock, don't end the purge, but `limit` such events in a row may.
+   * Where to continue; null at the end, or if no examined event is old enough and at least one is recent. Events that
+   * a wrong clock dated in the future don't end the purge, however many follow each other.
    */
   readonly next: number | null
 }

@@ -292,5 +292,9 @@ export const insertNotification = `INSERT INTO notices (kind, integration_id, sc
 export const notifications = (ofIntegration: boolean, newest: boolean): string => `SELECT ${notification} FROM notices
   WHERE id ${newest ? "<" : ">"} ?1 ${ofIntegration ? "AND integration_id = ?3" : ""}
   ORDER BY id ${newest ? "DESC" : "ASC"} LIMIT ?2`
-/** Deletes notifications from before a time. Examines only the oldest notifications, up to a limit. */
-export const deleteNotifications = `DELETE FROM notices WHERE id IN (SELECT id FROM notices ORDER BY id LIMIT ?) AND at < ?`
+/**
+ * Deletes notifications from before a time. Examines only the oldest notifications, up to a limit, and those before them
+ * that a wrong clock dated after the first parameter, the current time.
+ */
+export const deleteNotifications = `DELETE FROM notices
+  WHERE id IN (SELECT id FROM notices WHERE at <= ? ORDER BY id LIMIT ?) AND at < ?`

@@ -211,15 +211,16 @@ export const makeRecords = (
     return { items: page(due, seq), total: rest === null ? null : offset + rest }
   }
 
-  const purge = ({ after, before, limit }: PurgeRequest): Purged => {
-    q.deleteNotifications.run(limit, before)
+  const purge = ({ after, before, limit, now }: PurgeRequest): Purged => {
+    q.deleteNotifications.run(now, limit, before)
     // Reads one more than the limit, to learn whether there are further events.
     const found = q.oldEvents.all(after, limit + 1)
     const looked = found.slice(0, limit)
     // If a clock was wrong, old events may follow younger ones.
     const old = looked.filter((row) => Number(row[1]) < before)
-    if (old.length === 0) return { events: 0, deliveries: 0, next: null }
-    const next = found.length > limit ? Number(looked.at(-1)?.[0]) : null
+    const isDone = old.length === 0 && looked.some((row) => Number(row[1]) <= now)
+    const next = found.length > limit && !isDone ? Number(looked.at(-1)?.[0]) : null
+    if (old.length === 0) return { events: 0, deliveries: 0, next }
     // New events must be in the lists before any of them is deleted.
     listNew()
     const done: Array<number> = []

@@ -97,8 +97,11 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, listedAt, lock, loc
     newestNotificationsOfIntegration:
       text(`SELECT id, kind, integration_id, scope_type, scope_id, at, details FROM notices
       WHERE integration_id = ? AND id < ? ORDER BY id DESC LIMIT ?`),
-    /** Deletes notifications from before a time. Examines only the oldest notifications, up to a limit. */
+    /**
+     * Deletes notifications from before a time. Examines only the oldest notifications, up to a limit, and those before
+     * them that a wrong clock dated after the first parameter, the current time.
+     */
     deleteNotifications: text(`DELETE FROM notices
-      WHERE id IN (SELECT id FROM notices ORDER BY id LIMIT ? ${lockFree}) AND at < ?`)
+      WHERE id IN (SELECT id FROM notices WHERE at <= ? ORDER BY id LIMIT ? ${lockFree}) AND at < ?`)
   }
 }

@@ -214,7 +214,7 @@ await describeOnPostgres("concurrency", (server) => {
           let purged = 0
           let after = 0
           while (working.pollUnsafe() === undefined) {
-            const { events, next } = yield* store.purge({ before: start + 1, after, limit: 7 })
+            const { events, next } = yield* store.purge({ before: start + 1, now: start + 1, after, limit: 7 })
             purged += events
             after = next ?? 0
             yield* Effect.yieldNow

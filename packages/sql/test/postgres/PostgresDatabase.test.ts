@@ -240,7 +240,12 @@ await describeOnPostgres("opening a database", (server) => {
             name
           )
         )
-        const purged = yield* store.purge({ before: Date.now() + 600_000, after: 0, limit: 100 })
+        const purged = yield* store.purge({
+          before: Date.now() + 600_000,
+          now: Date.now() + 600_000,
+          after: 0,
+          limit: 100
+        })
         assert.strictEqual(purged.events, 4)
       }).pipe(
         Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(server.url(name)), maxConnections: 2 })))

@@ -66,7 +66,7 @@ export const feedCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
       yield* expectEqual("nothing new", yield* read(ids[4] ?? 0, 2), [])
       const cancelled = { state: "cancelled", reason: "right_lost", attempt: null } as const
       for (let n = 0; n < 5; n++) yield* settle(start, settlement(yield* claimOne(start), cancelled))
-      yield* store.purge({ before: start + 1, after: 0, limit: 100 })
+      yield* store.purge({ before: start + 1, now: start + 1, after: 0, limit: 100 })
       yield* expectEqual("purged", yield* read(0, 2), [])
       const [later] = yield* enqueue(record(newEvent(6), integration))
       yield* expectEqual("after a purged one", yield* read(ids[4] ?? 0, 2), [later])

@@ -36,7 +36,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       const now = start + 10_000
       const leased = yield* claim(now)
       yield* settle(now, ...leased.map((each) => settlement(each)))
-      const purged = yield* store.purge({ before: start + 3_000, after: 0, limit: 100 })
+      const purged = yield* store.purge({ before: start + 3_000, now, after: 0, limit: 100 })
       yield* expectEqual("purged", purged, { events: 2, deliveries: 2, next: null })
       const events = yield* Effect.forEach([1, 2, 3, 4], (n) => keptEvent(newEvent(n)))
       yield* expectEqual(
@@ -66,12 +66,12 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       const ofTwo = leased.filter(({ integration }) => integration.id === two.id)
       const ofOne = leased.filter(({ integration }) => integration.id === one.id)
       yield* settle(start, ...ofTwo.map((each) => settlement(each)), ...ofOne.map((each) => retryAt(each, start + 5)))
-      const purged = yield* store.purge({ before: start + 1_000_000, after: 0, limit: 100 })
+      const purged = yield* store.purge({ before: start + 1_000_000, now: start + 1_000_000, after: 0, limit: 100 })
       yield* expectEqual("purged", purged, { events: 0, deliveries: 0, next: null })
       yield* expectEqual("left", (yield* store.list({ limit: 10 })).length, 3)
       const again = yield* claim(start + 5)
       yield* settle(start + 6, ...again.map((each) => settlement(each)))
-      const rest = yield* store.purge({ before: start + 1_000_000, after: 0, limit: 100 })
+      const rest = yield* store.purge({ before: start + 1_000_000, now: start + 1_000_000, after: 0, limit: 100 })
       yield* expectEqual("purged once it is settled", rest, { events: 2, deliveries: 3, next: null })
     })
   },
@@ -88,6 +88,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       while (after !== null) {
         const purged: { readonly events: number; readonly next: number | null } = yield* store.purge({
           before: start + 6_500,
+          now,
           after,
           limit: 2
         })
@@ -116,7 +117,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       const wrong = start + 365 * 86_400_000
       const times = [1_000, wrong, 2_000, wrong, wrong, 3_000].map((at, n) => newEvent(n + 1, { created_at: at }))
       yield* enqueue(...times.map((event) => record(event)))
-      const purge = (after: number) => store.purge({ before: start, after, limit: 2 })
+      const purge = (after: number) => store.purge({ before: start, now: start, after, limit: 2 })
       const first = yield* purge(0)
       const second = yield* purge(first.next ?? 0)
       const third = yield* purge(second.next ?? 0)
@@ -129,12 +130,57 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
           [1, false]
         ]
       )
-      yield* expectEqual("the next round, without old events", yield* purge(0), {
-        events: 0,
-        deliveries: 0,
-        next: null
-      })
+      const again = yield* purge(0)
+      const end = yield* purge(again.next ?? 0)
+      yield* expectEqual("the next round, without old events", [again.events, end.events, end.next], [0, 0, null])
       yield* expectEqual("left", (yield* store.summary(start)).events, 3)
+    })
+  },
+  {
+    name: "`purge` skips any number of events that are dated in the future, and ends at a page of recent events",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const now = start + 10_000
+      const wrong = start + 365 * 86_400_000
+      const times = [wrong, wrong, wrong, wrong, wrong, start, start, start, wrong, now, start]
+      yield* enqueue(...times.map((created_at, n) => record(newEvent(n + 1, { created_at }))))
+      const pages: Array<readonly [events: number, continues: boolean]> = []
+      let after: number | null = 0
+      while (after !== null && pages.length < times.length) {
+        const purged: { readonly events: number; readonly next: number | null } = yield* store.purge({
+          before: start + 1,
+          now,
+          after,
+          limit: 2
+        })
+        pages.push([purged.events, purged.next !== null])
+        after = purged.next
+      }
+      yield* expectEqual("number of purged events, and whether the round continues", pages, [
+        [0, true],
+        [0, true],
+        [1, true],
+        [2, true],
+        [0, false]
+      ])
+    })
+  },
+  {
+    name: "`purge` deletes old notifications that follow notifications dated in the future, and no others",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const wrong = start + 365 * 86_400_000
+      for (const at of [wrong, wrong, wrong, start, start + 1_000]) {
+        const about = { integration_id: null, scope: null, at, ahead_ms: 1, until: at + 1 }
+        yield* store.addNotification({ kind: "retention_paused", ...about })
+      }
+      yield* store.purge({ before: start + 1_000, now: start + 1_000, after: 0, limit: 2 })
+      const left = yield* store.notifications({ limit: 10 })
+      yield* expectEqual(
+        "notifications left",
+        left.map(({ at }) => at),
+        [wrong, wrong, wrong, start + 1_000]
+      )
     })
   },
   {
@@ -149,7 +195,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       if (old === undefined || recent === undefined) return yield* expectEqual("claimed", 0, 2)
       yield* settle(start, settlement(old, given))
       yield* settle(start + 4_000, settlement(recent, given))
-      const purged = yield* store.purge({ before: start + 1_000, after: 0, limit: 100 })
+      const purged = yield* store.purge({ before: start + 1_000, now: start + 4_000, after: 0, limit: 100 })
       yield* expectEqual("purged", purged, { events: 3, deliveries: 2, next: null })
       yield* expectEqual("an event without deliveries", yield* keptEvent(newEvent(1)), undefined)
       const notifications = yield* store.notifications({ limit: 10 })
