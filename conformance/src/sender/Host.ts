@@ -30,8 +30,9 @@ export const plan: ReadonlyArray<ReadonlyArray<Treatment>> = [
   [{ k: "after", share: 0.8 }],
   [{ k: "status", status: 204 }],
   [
-    { k: "status", status: 503 },
-    { k: "status", status: 404 }
+    // The delay before a first retry is known from other events, so a sender that gives up after a 404 is detected.
+    { k: "status", status: 404 },
+    { k: "status", status: 503 }
   ]
 ]
 

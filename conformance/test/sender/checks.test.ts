@@ -103,6 +103,7 @@ const broken: ReadonlyArray<readonly [what: string, id: string, observation: Obs
   ],
   ["a timestamp in milliseconds", "S-TIME-01", header("webhook-timestamp", () => String(start))],
   ["no retry after an error", "S-RETRY-01", endingAfter(isStatus(400, 599))],
+  ["no retry after a 404", "S-RETRY-01", endingAfter(isStatus(404, 404))],
   ["content with 202", "S-RETRY-02", endingAfter(isStatus(201, 299))],
   ["no retry after a broken connection", "S-RETRY-03", endingAfter(({ k }) => k === "reset")],
   [
@@ -159,7 +160,7 @@ describe("the checks of a sender", () => {
     )[0] ?? assert.fail("no such requirement")
 
   it.each([
-    ["the second retry is not due yet", endingAfter(isStatus(404, 404))],
+    ["the second retry is not due yet", endingAfter(isStatus(503, 503))],
     ["an attempt is younger than the usual delay before its retry", endingAfter(isStatus(500, 500), 70_000)],
     ["there was no time for any retry", endingAfter(() => true, 14_000)]
   ])("leave retries undecided if the time was up while %s", (_, observation) => {

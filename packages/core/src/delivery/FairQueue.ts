@@ -75,6 +75,9 @@ const rateSlack = 50
 /** Returns how many held deliveries count in an integration's limit. */
 const countedOf = ({ early, held }: Line): number => held - early
 
+/** Returns when a line's rate limit allows the next request: after one interval at most, even if the clock was set back. */
+const readyOf = ({ interval, readyAt }: Line, now: number): number => Math.min(readyAt, now + interval)
+
 /** A first-in, first-out queue. Taking the first item rarely moves the others. */
 class Fifo<A> {
   private items: Array<A> = []
@@ -318,10 +321,12 @@ export class FairQueue {
   }
 
   /** When the first integration with queued deliveries may send again under its rate limit; null if none waits. */
-  get resumesAt(): number | null {
+  resumesAt(now: number): number | null {
     let first: number | null = null
-    for (const { queued, readyAt } of this.pausedLines) {
-      if (queued > 0 && (first === null || readyAt < first)) first = readyAt
+    for (const line of this.pausedLines) {
+      if (line.queued === 0) continue
+      const readyAt = readyOf(line, now)
+      if (first === null || readyAt < first) first = readyAt
     }
     return first
   }
@@ -329,8 +334,7 @@ export class FairQueue {
   /** Resumes the integrations whose rate limits allow another request. */
   resume(now: number): void {
     for (const line of this.pausedLines) {
-      // Limits the wait to one interval if the clock was set back.
-      line.readyAt = Math.min(line.readyAt, now + line.interval)
+      line.readyAt = readyOf(line, now)
       if (line.readyAt > now) continue
       this.pausedLines.delete(line)
       this.offer(line)

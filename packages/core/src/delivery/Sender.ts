@@ -427,10 +427,11 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
   }
 
   const resumeInTime = (): void => {
-    const at = queue.resumesAt
+    const time = now()
+    const at = queue.resumesAt(time)
     if (at === null || (resuming !== null && resuming.at <= at)) return
     stopResuming()
-    const wait = at - now()
+    const wait = at - time
     if (wait <= 0) resume()
     else resuming = { at, fiber: run(Effect.delay(Effect.sync(resume), wait)) }
   }

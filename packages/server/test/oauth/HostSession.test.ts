@@ -317,7 +317,7 @@ describe("an owner who is not logged in at the host", () => {
     assert.include(answer.text, `href="/portal/5?in=go"`)
   })
 
-  it("is told that a submitted form had no effect, with a link to the nearest page", async () => {
+  it("gets a page that says that a submitted form had no effect, with a link to the nearest page", async () => {
     for (const [path, page] of [
       ["/portal/5/status", "/portal/5"],
       ["/portal/5/deliveries/resend", "/portal/5"],
