@@ -39,7 +39,7 @@ const mismatchOf = (first: Part, parts: ReadonlyArray<Part>): string | null => {
   return missing === undefined ? null : `expected the reports of all ${count} generators, and ${missing} is missing`
 }
 
-/** Describes the generators that did not play their share of the load as planned; null if all did. */
+/** Describes the generators whose runs failed or were interrupted; null if there are none. */
 const shortfallOf = (reports: ReadonlyArray<RunReport>): string | null => {
   const texts = reports.flatMap((report) => {
     const why = report.interrupted ? "The run was interrupted" : failureOf(report)?.message
