@@ -113,7 +113,8 @@ describe.concurrent("simulate run", () => {
       assert.notInclude(command + stdout + stderr, "hush")
       assert.strictEqual(totals["delivered"], totals["deliveries"])
       assert.isAbove(refused.size, 0)
-      assert.strictEqual(receiver.received.length, (totals["deliveries"] ?? 0) + refused.size)
+      // On a busy machine an attempt can time out although the receiver got it, and is then repeated.
+      assert.isAtLeast(receiver.received.length, (totals["deliveries"] ?? 0) + refused.size)
       const verifier = new Webhook(secret)
       for (const { body, headers } of receiver.received) {
         const own = Object.entries(headers).map(([name, value]) => [name, String(value)] as const)
