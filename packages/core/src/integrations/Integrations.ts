@@ -242,9 +242,9 @@ export class Integrations extends Context.Service<
             })
           ),
         replace: (actor, scope, id, document, expected) =>
-          changeBy(actor, scope, id, document, expected, readAttributes, keepingCredentials(applyAttributes)),
+          changeBy(actor, scope, id, document, expected, readAttributes, withoutHeadersIfMoved(applyAttributes)),
         patch: (actor, scope, id, document, expected) =>
-          changeBy(actor, scope, id, document, expected, readChanges, keepingCredentials(applyChanges)),
+          changeBy(actor, scope, id, document, expected, readChanges, withoutHeadersIfMoved(applyChanges)),
         rotateSecret,
         remove
       })
@@ -258,7 +258,7 @@ const originOf = ({ configuration: { url } }: Integration): string | undefined =
  * Removes the custom headers when a change moves the URL to another origin. The operator may have set credentials for
  * the earlier receiver, which another server must not get.
  */
-const keepingCredentials =
+const withoutHeadersIfMoved =
   <A>(apply: (integration: Integration, input: A) => Integration) =>
   (before: Integration, input: A): Integration => {
     const after = apply(before, input)
