@@ -4,7 +4,7 @@
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { existsSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import type { ServerResponse } from "node:http"
 import { accessLog } from "../src/history/Events.ts"
 import { again, cutNew, inAnswer, newEvent, retried } from "../src/history/History.ts"
@@ -220,6 +220,48 @@ describe("a stored history", () => {
       assert.strictEqual(exitCode, 3, message)
       assert.include(message, "--restart-cmd")
       assert.isTrue(existsSync(file))
+    })
+  )
+})
+
+describe("a requirement with several failures", () => {
+  it.live("is represented by a failure that recurs, not by one that happened once", () =>
+    Effect.gen(function* () {
+      let hasRefused = false
+      const waiting: Array<() => void> = []
+      const target = yield* receiver(({ body }, response) => {
+        if (body.includes("battery_level") && !hasRefused) {
+          hasRefused = true
+          answer(response, 400)
+          return waiting.splice(0).forEach((refuse) => refuse())
+        }
+        if (!body.includes("firmware")) return answer(response, 200)
+        if (hasRefused) return answer(response, 400)
+        waiting.push(() => answer(response, 400))
+      })
+      const folder = yield* temporaryFolder
+      const { exitCode, output, report } = yield* conformance(
+        "run",
+        "--url",
+        target.url,
+        "--level",
+        "1",
+        "--only",
+        "R-FWD-01",
+        "--cases",
+        folder,
+        "--seed",
+        "7"
+      )
+      assert.strictEqual(exitCode, 1, output)
+      const [failed] = report?.requirements ?? []
+      assert.deepStrictEqual(failed?.confirmed, { tried: 5, failed: 5 })
+      const text = readFileSync(failed?.stored ?? assert.fail(output), "utf8")
+      assert.include(text, "firmware")
+      assert.deepStrictEqual(Schema.decodeSync(Schema.fromJsonString(StoredCase))(text).reproduced, {
+        tried: 5,
+        failed: 5
+      })
     })
   )
 })

@@ -246,11 +246,32 @@ describe("a verdict", () => {
       [reproduced, fail(0, "short")]
     ])
     const confirmed = { tried: 5, failed: 5 }
-    const refinements = [{ requirement: "R-ACK-99", confirmed, reproduced }]
+    const refinements = [{ requirement: "R-ACK-99", history: two.trace.history, confirmed, reproduced }]
     const outcome = outcomeOf(plan, [one, two], "complete", { refinements })
     assert.strictEqual(outcome.observed, "short")
     assert.strictEqual(outcome.decisive?.trace, reproduced)
     assert.deepStrictEqual(outcome.confirmed, confirmed)
+  })
+
+  it("shows a failure that recurred alone rather than an easier one that did not", () => {
+    const plan = planned([
+      [one.trace, fail(0, "raced")],
+      [two.trace, fail(0, "always")]
+    ])
+    const about = { requirement: "R-ACK-99", confirmed: { tried: 5, failed: 0 }, reproduced: null }
+    const never = { ...about, history: one.trace.history }
+    const always = {
+      ...about,
+      history: two.trace.history,
+      confirmed: { tried: 5, failed: 5 },
+      reproduced: two.trace
+    }
+    const outcome = outcomeOf(plan, [one, two], "complete", { refinements: [never, always] })
+    assert.strictEqual(outcome.decisive?.run, two)
+    assert.deepStrictEqual(outcome.confirmed, always.confirmed)
+    const open = outcomeOf(plan, [one, two], "complete", { refinements: [never] })
+    assert.strictEqual(open.decisive?.run, one)
+    assert.deepStrictEqual(open.confirmed, never.confirmed)
   })
 
   it("needs a repeat of what may be an accident, unless another case alone showed the same", () => {

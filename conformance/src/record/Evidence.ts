@@ -5,7 +5,7 @@
 import { eventIdPrefix, Signature, UrlPolicy } from "@doorhook/core"
 import { Schema } from "effect"
 import { Intervention, Trace } from "../evidence/Trace.ts"
-import { lanes } from "../history/History.ts"
+import { History, lanes } from "../history/History.ts"
 import { storiesOf } from "../judgement/Judge.ts"
 import { Terms } from "../judgement/Terms.ts"
 import { probeKinds } from "../probes/Probe.ts"
@@ -62,6 +62,8 @@ export type Confirmed = typeof Confirmed.Type
 /** The result of repeating and shortening a failure. */
 export const Refinement = Schema.Struct({
   requirement: Schema.String,
+  /** The history of the run that failed. */
+  history: History,
   /** How often the history of `reproduced` failed; if that is null, the history of the run. */
   confirmed: Confirmed,
   /**

@@ -18,7 +18,7 @@ import { select } from "../requirements/Catalogue.ts"
 import { allNeeds, casesOf, needs } from "../requirements/Requirement.ts"
 import type { Need, Requirement } from "../requirements/Requirement.ts"
 import { memoryInWords, memoryOf, strangersInWords } from "./Evidence.ts"
-import type { CaseRun, Confirmed, Ended, Evidence } from "./Evidence.ts"
+import type { CaseRun, Confirmed, Ended, Evidence, Refinement } from "./Evidence.ts"
 import type { Options } from "./Options.ts"
 
 export interface Plan {
@@ -313,15 +313,18 @@ const isOrdinary = ({ attempts, began, history, interventions }: Trace): boolean
   return history.ops.every(isPlain) && interventions.every(({ from }) => from > over + soon)
 }
 
-/** Returns the failure that is easiest to explain: preferably with ordinary events, short, and with few variations. */
-const shortest = (assessed: ReadonlyArray<Assessed>): Assessed | undefined =>
-  assessed.toSorted(
+/**
+ * Sorts failures by how easily they can be explained: first those with ordinary events, then short ones, then those with
+ * few variations.
+ */
+export const easiestFirst = <One extends { readonly trace: Trace }>(failures: ReadonlyArray<One>): ReadonlyArray<One> =>
+  failures.toSorted(
     ({ trace: a }, { trace: b }) =>
       Number(isOrdinary(b)) - Number(isOrdinary(a)) ||
       a.history.ops.length - b.history.ops.length ||
       a.attempts.length - b.attempts.length ||
       variationsIn(a.history) - variationsIn(b.history)
-  )[0]
+  )
 
 /**
  * Returns the consequence of a finding: from the finding, else from its case, else from the requirement for the
@@ -364,7 +367,7 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   const doneOf = (cases: ReadonlyArray<Case>): number => cases.filter(({ history }) => done.has(keyOf(history))).length
   const directedDone = doneOf(given)
   const cutShort = shortfallsOf(concerned.filter(({ trace }) => plan.strengths.has(keyOf(trace.history))))
-  const refinement = refinements.find((one) => one.requirement === requirement.id)
+  const own = refinements.filter((one) => one.requirement === requirement.id)
   const wayToSee = (need: Need): string => needs[need][repeatable ? "toGive" : "inTest"]
   const outcome = (verdict: Verdict, observed: string, more: Partial<Outcome> = {}): Outcome => ({
     requirement,
@@ -392,20 +395,28 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   const isWeak = ({ finding }: Assessed): boolean =>
     finding.verdict === "FAIL" && finding.strength === "SHOULD" && requirement.strength === "MUST"
 
+  const refinementOf = ({ run }: Assessed): Refinement | undefined =>
+    own.find(({ history }) => keyOf(history) === keyOf(run.trace.history))
+  const hasRecurred = (one: Assessed): boolean => (refinementOf(one)?.reproduced ?? null) !== null
+  /** Returns the failure that represents the verdict: one that failed again when it ran alone, else the easiest one. */
+  const mostTelling = (failures: ReadonlyArray<Assessed>): Assessed | undefined =>
+    failures.find(hasRecurred) ?? easiestFirst(failures)[0]
+
   const decided = (one: Assessed, verdict: Verdict): Outcome => {
     const { run, suspect } = one
     const isProven = isFailed(one) && !suspect
+    const refined = isProven ? refinementOf(one) : undefined
     // The shortest history that failed when it ran alone represents the failure.
-    const reproduced = refinement?.reproduced ?? null
+    const reproduced = refined?.reproduced ?? null
     const again = reproduced === null ? null : judged(requirement, reproduced, terms)
     const [trace, finding] =
-      isProven && reproduced !== null && again?.verdict === "FAIL" ? [reproduced, again] : [one.trace, one.finding]
+      reproduced !== null && again?.verdict === "FAIL" ? [reproduced, again] : [one.trace, one.finding]
     const key = keyOf(run.trace.history)
-    const own = [...given, ...further, ...sampled].find(({ history }) => keyOf(history) === key)
+    const listed = [...given, ...further, ...sampled].find(({ history }) => keyOf(history) === key)
     const observed = finding.verdict === "PASS" ? "" : finding.observed
     const symptom = finding.verdict === "FAIL" ? finding.symptom : null
     return outcome(verdict, suspect ? `${observed}; not confirmed by a repeat` : observed, {
-      confirmed: isProven ? (refinement?.confirmed ?? null) : null,
+      confirmed: refined?.confirmed ?? null,
       decisive: {
         run,
         trace,
@@ -413,7 +424,7 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
         event: finding.verdict === "FAIL" ? finding.event : null,
         symptom,
         isOrdinary: isOrdinary(one.trace) || isOrdinary(trace),
-        because: becauseOf(finding, requirement, own),
+        because: becauseOf(finding, requirement, listed),
         terms
       }
     })
@@ -426,7 +437,7 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   }
 
   const proven = assessed.filter((one) => isFailed(one) && !one.suspect)
-  const strong = shortest(proven.filter((one) => !isWeak(one)))
+  const strong = mostTelling(proven.filter((one) => !isWeak(one)))
   if (strong !== undefined) return broken(strong, requirement.strength === "MUST" ? "FAIL" : "WARN")
   const thrownAt = assessed.find(({ finding }) => finding.verdict === "ERROR")
   if (thrownAt !== undefined) return decided(thrownAt, "ERROR")
@@ -442,7 +453,7 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
     const { lacksTime, observed } = whyIncomplete(plan, directedDone, known, ended)
     return outcome("INCONCLUSIVE", observed, { lacksTime })
   }
-  const weak = shortest(proven)
+  const weak = mostTelling(proven)
   if (weak !== undefined) return broken(weak, "WARN")
   const memory = requirement.id === "R-DUP-05" ? memoryOf(known) : null
   const passed = [

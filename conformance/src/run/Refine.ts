@@ -121,6 +121,7 @@ export const refine = Effect.fnUntraced(function* (
       return false
     })
 
+  const about = { requirement, history: trace.history }
   let history = trace.history
   const conditioned = withConditions(trace, bindings)
   const isAlike = keyOf(conditioned) === keyOf(history)
@@ -130,9 +131,9 @@ export const refine = Effect.fnUntraced(function* (
     ? { confirmed: { tried: 0, failed: 0 }, reproduced: null }
     : yield* repeat(history, limits.shrink)
   if (original.reproduced === null) {
-    if (isAlike) return { requirement, ...original }
+    if (isAlike) return { ...about, ...original }
     const again = yield* repeat(conditioned, limits.shrink)
-    if (again.reproduced === null) return { requirement, ...(waits ? again : original) }
+    if (again.reproduced === null) return { ...about, ...(waits ? again : original) }
     history = conditioned
     original = again
   }
@@ -143,9 +144,9 @@ export const refine = Effect.fnUntraced(function* (
       : yield* shrinkDrawn(drawn.samples, drawn, (one) => forBindings(one, bindings), again, limits.shrink)
   const dropped = yield* dropEach(plain ?? history, again, limits.shrink)
   const shortest = yield* simplify(dropped, again, limits.shrink)
-  if (keyOf(shortest) === keyOf(history)) return { requirement, ...original }
+  if (keyOf(shortest) === keyOf(history)) return { ...about, ...original }
   const shortened = yield* repeat(shortest, limits.confirm)
-  return { requirement, ...(failsAsOften(shortened, original) ? shortened : original) }
+  return { ...about, ...(failsAsOften(shortened, original) ? shortened : original) }
 })
 
 /** Decides whether a history still fails, with as many repetitions as needed. */

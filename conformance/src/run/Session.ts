@@ -22,7 +22,7 @@ import { strangersAmong, suite } from "../record/Evidence.ts"
 import type { CaseRun, Ended, Evidence, ProbeCalibration, Refinement } from "../record/Evidence.ts"
 import { shown } from "../record/Options.ts"
 import type { Means, Options } from "../record/Options.ts"
-import { assess, concerns, maxRepeats, plansOf } from "../record/Outcome.ts"
+import { assess, concerns, easiestFirst, maxRepeats, plansOf } from "../record/Outcome.ts"
 import type { Plan } from "../record/Outcome.ts"
 import type { Need } from "../requirements/Requirement.ts"
 import { makeLedger } from "./Ledger.ts"
@@ -93,6 +93,9 @@ const settling: Readonly<Record<Lane, number>> = {
   quiet: 3,
   aged: 4
 }
+
+/** Maximum number of failures of a requirement that are repeated until one recurs. */
+const mostRefined = 3
 
 /** Returns the traces of a case: of its first execution and of its repeats. */
 const tracesOf = ({ repeats, trace }: CaseRun): ReadonlyArray<Trace> => [trace, ...repeats]
@@ -321,8 +324,11 @@ export const makeSession = Effect.fnUntraced(function* (
     return fiber
   })
 
-  /** Returns the shortest proven failure of a requirement. Ignores failures that depend on a measured time. */
-  const failureOf = (one: Plan) => {
+  /**
+   * Returns the proven failures of a requirement, the easiest to explain first. Ignores failures that depend on a
+   * measured time.
+   */
+  const failuresOf = (one: Plan) => {
     const concerned = ledger.runs().filter((run) => concerns(one, run))
     const broken = concerned
       .filter(({ lane }) => lane !== "load" && lane !== "last" && lane !== "blocking")
@@ -330,8 +336,8 @@ export const makeSession = Effect.fnUntraced(function* (
         const { finding, suspect, trace } = assess(one, run, concerned, terms)
         return finding.verdict === "FAIL" && !suspect && !finding.timing ? [{ finding, run, trace }] : []
       })
-      .toSorted((a, b) => a.trace.history.ops.length - b.trace.history.ops.length)
-    return broken.find(({ finding }) => finding.strength === one.requirement.strength) ?? broken[0] ?? null
+    const strong = broken.filter(({ finding }) => finding.strength === one.requirement.strength)
+    return easiestFirst(strong.length > 0 ? strong : broken).slice(0, mostRefined)
   }
 
   const refineAll = Effect.fnUntraced(function* (share: number) {
@@ -340,25 +346,27 @@ export const makeSession = Effect.fnUntraced(function* (
     const tryOut = tryOutWith(setting, occasionOf("a failure, again"), reader, patience)
     for (const one of ledger.plans()) {
       if (refinements.some(({ requirement }) => requirement === one.requirement.id)) continue
-      const failure = failureOf(one)
-      const now = yield* Clock.currentTimeMillis
-      if (failure === null) continue
-      if (now >= end) return
-      const { run, trace } = failure
-      yield* means.progress(`${run.title}, again`)
-      const path = one.sampled.find(({ history }) => keyOf(history) === keyOf(trace.history))?.path
-      const refined = yield* refine(
-        {
-          requirement: one.requirement.id,
-          trace,
-          drawn: path === undefined ? null : { samples: one.requirement.sampled, seed: options.seed, path },
-          bindings: options.binding,
-          fails: (again) => assess(one, { ...run, trace: again, repeats: [] }, [], terms).finding.verdict === "FAIL"
-        },
-        tryOut,
-        { shrink: now + (end - now) * shrinkShare, confirm: now + (end - now) * confirmShare }
-      ).pipe(Effect.timeoutOption(end - now))
-      if (Option.isSome(refined)) refinements.push(refined.value)
+      for (const { run, trace } of failuresOf(one)) {
+        const now = yield* Clock.currentTimeMillis
+        if (now >= end) return
+        yield* means.progress(`${run.title}, again`)
+        const path = one.sampled.find(({ history }) => keyOf(history) === keyOf(trace.history))?.path
+        const refined = yield* refine(
+          {
+            requirement: one.requirement.id,
+            trace,
+            drawn: path === undefined ? null : { samples: one.requirement.sampled, seed: options.seed, path },
+            bindings: options.binding,
+            fails: (again) => assess(one, { ...run, trace: again, repeats: [] }, [], terms).finding.verdict === "FAIL"
+          },
+          tryOut,
+          { shrink: now + (end - now) * shrinkShare, confirm: now + (end - now) * confirmShare }
+        ).pipe(Effect.timeoutOption(end - now))
+        if (Option.isNone(refined)) return
+        refinements.push(refined.value)
+        // If a failure does not recur, as a race may not, the next one may.
+        if (refined.value.reproduced !== null) break
+      }
     }
   })
 

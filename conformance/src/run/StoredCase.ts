@@ -105,8 +105,10 @@ export const storeCases = Effect.fnUntraced(function* (
   for (const { decisive, observed, requirement, verdict } of outcomes) {
     if (folder === null || decisive === null || (verdict !== "FAIL" && verdict !== "WARN")) continue
     const { history } = decisive.trace
-    const { lane, title } = decisive.run
-    const refinement = refinements.find((one) => one.requirement === requirement.id)
+    const { lane, title, trace } = decisive.run
+    const refinement = refinements.find(
+      (one) => one.requirement === requirement.id && keyOf(one.history) === keyOf(trace.history)
+    )
     const file = join(folder, `${requirement.id}-${hashOf("sha256", keyOf(history)).slice(0, 8)}.json`)
     const stored: StoredCase = {
       v: 2,
