@@ -119,24 +119,29 @@ describe("a stored history", () => {
     })
   )
 
-  it.live("is repeated if it was executed only once before: it may not fail every time", () =>
-    Effect.gen(function* () {
-      const doubled: Array<string> = []
-      const seen = new Set<string>()
-      const target = yield* probed((id, response, act) => {
-        if (seen.has(id)) doubled.push(id)
-        // Doubles the event of every second execution.
-        if (!seen.has(id) || doubled.length % 2 === 0) act()
-        seen.add(id)
-        answer(response, 200)
+  const alwaysSoFar = [
+    ["only once", { tried: 1, failed: 1 }],
+    ["five times", { tried: 5, failed: 5 }]
+  ] as const
+  it.live.each(alwaysSoFar)(
+    "is repeated if it failed whenever it was executed, %s: it may pass at times",
+    ([, before]) =>
+      Effect.gen(function* () {
+        const doubled: Array<string> = []
+        const seen = new Set<string>()
+        const target = yield* probed((id, response, act) => {
+          if (seen.has(id)) doubled.push(id)
+          // Doubles the event of every second execution.
+          if (!seen.has(id) || doubled.length % 2 === 0) act()
+          seen.add(id)
+          answer(response, 200)
+        })
+        const file = yield* storedAs(before, "R-DUP-02", "state", newEvent(accessLog), again(0, retry))
+        const { exitCode, output } = yield* conformance("replay", file, ...seeing(target.url))
+        assert.strictEqual(exitCode, 1, output)
+        assert.include(output, "FAILS")
+        assert.isTrue(existsSync(file))
       })
-      const once = { tried: 1, failed: 1 }
-      const file = yield* storedAs(once, "R-DUP-02", "state", newEvent(accessLog), again(0, retry))
-      const { exitCode, output } = yield* conformance("replay", file, ...seeing(target.url))
-      assert.strictEqual(exitCode, 1, output)
-      assert.include(output, "FAILS")
-      assert.isTrue(existsSync(file))
-    })
   )
 
   it.live("of another version of the suite is refused, with advice", () =>
@@ -225,6 +230,42 @@ describe("a stored history", () => {
 })
 
 describe("a requirement with several failures", () => {
+  const failedBy = Effect.fnUntraced(function* (url: string) {
+    const folder = yield* temporaryFolder
+    const { exitCode, output, report } = yield* conformance(
+      "run",
+      "--url",
+      url,
+      "--level",
+      "1",
+      "--only",
+      "R-FWD-01",
+      "--cases",
+      folder,
+      "--seed",
+      "7"
+    )
+    assert.strictEqual(exitCode, 1, output)
+    const [failed] = report?.requirements ?? []
+    const text = readFileSync(failed?.stored ?? assert.fail(output), "utf8")
+    const { reproduced } = Schema.decodeSync(Schema.fromJsonString(StoredCase))(text)
+    assert.deepStrictEqual(reproduced, failed?.confirmed)
+    return { text, reproduced }
+  })
+
+  it.live("is represented by a failure that recurs every time, not by one that recurs sometimes", () =>
+    Effect.gen(function* () {
+      let readings = 0
+      const target = yield* receiver(({ body }, response) => {
+        const isRefused = body.includes("firmware") || (body.includes("battery_level") && readings++ % 2 === 0)
+        answer(response, isRefused ? 400 : 200)
+      })
+      const { reproduced, text } = yield* failedBy(target.url)
+      assert.include(text, "firmware")
+      assert.deepStrictEqual(reproduced, { tried: 5, failed: 5 })
+    })
+  )
+
   it.live("is represented by a failure that recurs, not by one that happened once", () =>
     Effect.gen(function* () {
       let hasRefused = false
@@ -239,29 +280,9 @@ describe("a requirement with several failures", () => {
         if (hasRefused) return answer(response, 400)
         waiting.push(() => answer(response, 400))
       })
-      const folder = yield* temporaryFolder
-      const { exitCode, output, report } = yield* conformance(
-        "run",
-        "--url",
-        target.url,
-        "--level",
-        "1",
-        "--only",
-        "R-FWD-01",
-        "--cases",
-        folder,
-        "--seed",
-        "7"
-      )
-      assert.strictEqual(exitCode, 1, output)
-      const [failed] = report?.requirements ?? []
-      assert.deepStrictEqual(failed?.confirmed, { tried: 5, failed: 5 })
-      const text = readFileSync(failed?.stored ?? assert.fail(output), "utf8")
+      const { reproduced, text } = yield* failedBy(target.url)
       assert.include(text, "firmware")
-      assert.deepStrictEqual(Schema.decodeSync(Schema.fromJsonString(StoredCase))(text).reproduced, {
-        tried: 5,
-        failed: 5
-      })
+      assert.deepStrictEqual(reproduced, { tried: 5, failed: 5 })
     })
   )
 })

@@ -269,6 +269,9 @@ describe("a verdict", () => {
     const outcome = outcomeOf(plan, [one, two], "complete", { refinements: [never, always] })
     assert.strictEqual(outcome.decisive?.run, two)
     assert.deepStrictEqual(outcome.confirmed, always.confirmed)
+    const rarely = { ...never, confirmed: { tried: 5, failed: 4 }, reproduced: one.trace }
+    const reliable = outcomeOf(plan, [one, two], "complete", { refinements: [rarely, always] })
+    assert.strictEqual(reliable.decisive?.run, two, "the one that recurs more often")
     const open = outcomeOf(plan, [one, two], "complete", { refinements: [never] })
     assert.strictEqual(open.decisive?.run, one)
     assert.deepStrictEqual(open.confirmed, never.confirmed)

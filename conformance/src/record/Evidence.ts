@@ -59,6 +59,12 @@ export type ProbeCalibration = typeof ProbeCalibration.Type
 export const Confirmed = Schema.Struct({ tried: Schema.Int, failed: Schema.Int })
 export type Confirmed = typeof Confirmed.Type
 
+/**
+ * Returns the estimated share of executions in which a history fails, by Laplace's rule of succession, because a few
+ * executions prove little.
+ */
+export const failureRate = ({ failed, tried }: Confirmed): number => (failed + 1) / (tried + 2)
+
 /** The result of repeating and shortening a failure. */
 export const Refinement = Schema.Struct({
   requirement: Schema.String,

@@ -17,7 +17,7 @@ import type { Finding, Symptom, Verdict } from "../judgement/Verdict.ts"
 import { select } from "../requirements/Catalogue.ts"
 import { allNeeds, casesOf, needs } from "../requirements/Requirement.ts"
 import type { Need, Requirement } from "../requirements/Requirement.ts"
-import { memoryInWords, memoryOf, strangersInWords } from "./Evidence.ts"
+import { failureRate, memoryInWords, memoryOf, strangersInWords } from "./Evidence.ts"
 import type { CaseRun, Confirmed, Ended, Evidence, Refinement } from "./Evidence.ts"
 import type { Options } from "./Options.ts"
 
@@ -397,10 +397,14 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
 
   const refinementOf = ({ run }: Assessed): Refinement | undefined =>
     own.find(({ history }) => keyOf(history) === keyOf(run.trace.history))
-  const hasRecurred = (one: Assessed): boolean => (refinementOf(one)?.reproduced ?? null) !== null
-  /** Returns the failure that represents the verdict: one that failed again when it ran alone, else the easiest one. */
+  /** Returns how likely a failure is to recur when it runs alone; 0 if it never did. */
+  const rateOf = (one: Assessed): number => {
+    const { confirmed, reproduced } = refinementOf(one) ?? { reproduced: null }
+    return reproduced === null ? 0 : failureRate(confirmed)
+  }
+  /** Returns the failure that represents the verdict: the one most likely to recur, the easiest of several. */
   const mostTelling = (failures: ReadonlyArray<Assessed>): Assessed | undefined =>
-    failures.find(hasRecurred) ?? easiestFirst(failures)[0]
+    easiestFirst(failures).toSorted((a, b) => rateOf(b) - rateOf(a))[0]
 
   const decided = (one: Assessed, verdict: Verdict): Outcome => {
     const { run, suspect } = one

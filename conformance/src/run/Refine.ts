@@ -137,7 +137,9 @@ export const refine = Effect.fnUntraced(function* (
     history = conditioned
     original = again
   }
-  const again = stillFails(repeatsFor(original.confirmed))
+  const { failed, tried } = original.confirmed
+  // Shortening a history that always fails needs no repeats: a mistake only leaves the history longer.
+  const again = stillFails(failed === tried ? 1 : repeatsFor(original.confirmed))
   const plain =
     drawn === null || history !== trace.history
       ? null

@@ -94,8 +94,11 @@ const settling: Readonly<Record<Lane, number>> = {
   aged: 4
 }
 
-/** Maximum number of failures of a requirement that are repeated until one recurs. */
+/** Maximum number of failures of a requirement that are repeated until one recurs every time. */
 const mostRefined = 3
+
+const recursAlways = ({ confirmed, reproduced }: Refinement): boolean =>
+  reproduced !== null && confirmed.failed === confirmed.tried
 
 /** Returns the traces of a case: of its first execution and of its repeats. */
 const tracesOf = ({ repeats, trace }: CaseRun): ReadonlyArray<Trace> => [trace, ...repeats]
@@ -337,35 +340,42 @@ export const makeSession = Effect.fnUntraced(function* (
         return finding.verdict === "FAIL" && !suspect && !finding.timing ? [{ finding, run, trace }] : []
       })
     const strong = broken.filter(({ finding }) => finding.strength === one.requirement.strength)
-    return easiestFirst(strong.length > 0 ? strong : broken).slice(0, mostRefined)
+    return easiestFirst(strong.length > 0 ? strong : broken)
   }
 
   const refineAll = Effect.fnUntraced(function* (share: number) {
     const end = Math.min((yield* Clock.currentTimeMillis) + maxTime * refineShare, at(share))
     const patience = Math.max(1_000, 5 * (calibration?.lag ?? 0))
     const tryOut = tryOutWith(setting, occasionOf("a failure, again"), reader, patience)
-    for (const one of ledger.plans()) {
-      if (refinements.some(({ requirement }) => requirement === one.requirement.id)) continue
-      for (const { run, trace } of failuresOf(one)) {
-        const now = yield* Clock.currentTimeMillis
-        if (now >= end) return
-        yield* means.progress(`${run.title}, again`)
-        const path = one.sampled.find(({ history }) => keyOf(history) === keyOf(trace.history))?.path
-        const refined = yield* refine(
-          {
-            requirement: one.requirement.id,
-            trace,
-            drawn: path === undefined ? null : { samples: one.requirement.sampled, seed: options.seed, path },
-            bindings: options.binding,
-            fails: (again) => assess(one, { ...run, trace: again, repeats: [] }, [], terms).finding.verdict === "FAIL"
-          },
-          tryOut,
-          { shrink: now + (end - now) * shrinkShare, confirm: now + (end - now) * confirmShare }
-        ).pipe(Effect.timeoutOption(end - now))
-        if (Option.isNone(refined)) return
-        refinements.push(refined.value)
-        // If a failure does not recur, as a race may not, the next one may.
-        if (refined.value.reproduced !== null) break
+    const refineNext = Effect.fnUntraced(function* (one: Plan, { run, trace }: ReturnType<typeof failuresOf>[number]) {
+      const now = yield* Clock.currentTimeMillis
+      if (now >= end) return false
+      yield* means.progress(`${run.title}, again`)
+      const path = one.sampled.find(({ history }) => keyOf(history) === keyOf(trace.history))?.path
+      const refined = yield* refine(
+        {
+          requirement: one.requirement.id,
+          trace,
+          drawn: path === undefined ? null : { samples: one.requirement.sampled, seed: options.seed, path },
+          bindings: options.binding,
+          fails: (again) => assess(one, { ...run, trace: again, repeats: [] }, [], terms).finding.verdict === "FAIL"
+        },
+        tryOut,
+        { shrink: now + (end - now) * shrinkShare, confirm: now + (end - now) * confirmShare }
+      ).pipe(Effect.timeoutOption(end - now))
+      if (Option.isNone(refined)) return false
+      refinements.push(refined.value)
+      return true
+    })
+    // A failure may be a race, which recurs rarely or never. Each round repeats one more failure of each requirement
+    // that has none yet that recurs every time.
+    for (let round = 0; round < mostRefined; round++) {
+      for (const one of ledger.plans()) {
+        const refined = refinements.filter(({ requirement }) => requirement === one.requirement.id)
+        if (refined.length > round || refined.some(recursAlways)) continue
+        const known = new Set(refined.map(({ history }) => keyOf(history)))
+        const next = failuresOf(one).find(({ run }) => !known.has(keyOf(run.trace.history)))
+        if (next !== undefined && !(yield* refineNext(one, next))) return
       }
     }
   })

@@ -10,7 +10,7 @@ import { codeOf } from "../evidence/Exchange.ts"
 import { keyOf, lanes } from "../history/History.ts"
 import { hashOf } from "../history/Json.ts"
 import { Operation } from "../history/Operations.ts"
-import { Confirmed, suite } from "../record/Evidence.ts"
+import { Confirmed, failureRate, suite } from "../record/Evidence.ts"
 import type { CaseRun, Refinement } from "../record/Evidence.ts"
 import type { Outcome } from "../record/Outcome.ts"
 
@@ -36,19 +36,12 @@ export type StoredCase = typeof StoredCase.Type
 /** The result of a replay. */
 export type Replayed = "FAILS" | "FIXED" | "OPEN"
 
-/** Number of executions after which a history that failed each time counts as failing always. */
-const enoughToTrust = 3
-
 /**
  * Returns how often a history must pass to count as fixed, ten times at most. Up to that limit, the chance that a fault
  * which is still there goes unnoticed is about 5 %.
  */
-export const repeatsFor = ({ failed, tried }: Confirmed): number => {
-  if (failed === tried && tried >= enoughToTrust) return 1
-  // Estimates the share by Laplace's rule of succession, because a few executions prove little.
-  const share = (failed + 1) / (tried + 2)
-  return Math.min(10, Math.ceil(Math.log(0.05) / Math.log(1 - share)))
-}
+export const repeatsFor = (confirmed: Confirmed): number =>
+  Math.min(10, Math.ceil(Math.log(0.05) / Math.log(1 - failureRate(confirmed))))
 
 /**
  * Returns FAILS if the replay failed, FIXED if these operations failed alone before and passed often enough now, and

@@ -391,7 +391,7 @@ describe("operators", () => {
       const waitingBytes = 262_144
       const doorhook = yield* start({ database, waitingBytes })
       const large = { ...event, data: { id: 1, text: "x".repeat(200_000) } }
-      const shell = new DatabaseSync(database)
+      const shell = new DatabaseSync(database, { timeout: 10_000 })
       shell.exec("BEGIN IMMEDIATE")
       const codes = yield* Effect.all(
         Array.from({ length: 12 }, () => codeOf(doorhook.publish(large))),

@@ -135,7 +135,7 @@ describe("a store of version 0.1.0", () => {
       const service = yield* startDoorhook(["serve", "--port", "0", "--database", database])
       yield* Effect.promise(() => service.printed(/listening/))
       // The service counts as older if the newest change of the tables is missing.
-      const tables = new DatabaseSync(database)
+      const tables = new DatabaseSync(database, { timeout: 10_000 })
       tables.exec(
         "DELETE FROM doorhook_migrations WHERE migration_id = (SELECT max(migration_id) FROM doorhook_migrations)"
       )

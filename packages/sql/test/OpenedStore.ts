@@ -26,7 +26,7 @@ export const refusal = (config: SqliteStore.SqliteStoreConfig) => Effect.flip(op
 /** Runs SQL statements on a file, without a store. */
 export const tamper = (filename: string, statements: string) =>
   Effect.sync(() => {
-    const db = new DatabaseSync(filename)
+    const db = new DatabaseSync(filename, { timeout: 10_000 })
     db.exec(statements)
     db.close()
   })
