@@ -239,6 +239,15 @@ describe("a verdict", () => {
     assert.strictEqual(outcomeOf(withOdd, [oddRun]).decisive?.because, "for chunks")
   })
 
+  it("names a history without a race, even if one with a race is shorter", () => {
+    const race = makeCase("operated", "race", { k: "kill_amid", event: accessLog, workers: 4, after: 20 })
+    const long = makeCase("operated", "long", newEvent(accessLog), { k: "restart" }, newEvent(accessLog))
+    const runs = [runOf(race), runOf(long)]
+    const plan = planned(runs.map(({ trace }) => [trace, fail(0, "broken")] as const))
+    const outcome = outcomeOf(withStrength(withStrength(plan, race, "MUST"), long, "MUST"), runs)
+    assert.strictEqual(outcome.decisive?.run.title, "long")
+  })
+
   it("shows the shortest history that failed alone", () => {
     const reproduced = traced(third)
     const plan = planned([

@@ -56,6 +56,8 @@ interface More<Op> {
   /** Whether the operation stops the receiver, so that everything that is only in its memory is lost. */
   readonly endsReceiver?: true
   readonly movesClock?: true
+  /** Whether the result depends on exact moments, so that a failure may not recur every time. */
+  readonly isRace?: true
   /** Whether the operation consists only of ordinary events and retries. */
   isPlain?(operation: Op): boolean
   /** SHOULD if a failure caused by the operation breaks no MUST; MUST by default. */
@@ -141,13 +143,14 @@ const operations = {
     "race_new",
     { event: EventTemplate, copies: Count },
     ({ copies, event }, { made }) => `${described(event)}${made}, ${copies} times at once`,
-    { events: one }
+    { events: one, isRace: true }
   ),
   /** Several copies of an earlier event, at most ten, sent at the same time. */
   race_again: kind(
     "race_again",
     { ref: Ref, copies: Count },
-    ({ copies, ref }, { known }) => `${known(ref)} again, ${copies} times at once`
+    ({ copies, ref }, { known }) => `${known(ref)} again, ${copies} times at once`,
+    { isRace: true }
   ),
   /**
    * New events in sequence, each in several copies after some other events. The last bytes of all copies are sent in
@@ -158,7 +161,7 @@ const operations = {
     { event: EventTemplate, copies: Count, rounds: Count },
     ({ copies, event, rounds }) =>
       `up to ${rounds} new ${event.resource_type} events one after the other, each in ${copies} copies that end at the same moment`,
-    { cost: ({ rounds }) => ({ answers: rounds, ms: 0 }) }
+    { isRace: true, cost: ({ rounds }) => ({ answers: rounds, ms: 0 }) }
   ),
   /** Events that are nearly the same, each sent once. */
   twins: kind(
@@ -190,20 +193,21 @@ const operations = {
     "cut_new",
     { event: EventTemplate, cut: Cut },
     ({ cut, event }, { made }) => `${described(event)}${made}, ${cutInWords(cut)}`,
-    { events: one }
+    { events: one, isRace: true }
   ),
   /** An earlier event, sent again by a sender that hangs up. */
   cut_again: kind(
     "cut_again",
     { ref: Ref, cut: Cut },
-    ({ cut, ref }, { known }) => `${known(ref)} again, ${cutInWords(cut)}`
+    ({ cut, ref }, { known }) => `${known(ref)} again, ${cutInWords(cut)}`,
+    { isRace: true }
   ),
   /** New events, ten at a time, whose senders all hang up in the middle of the body. */
   abort_storm: kind(
     "abort_storm",
     { count: Count, percent: Schema.Finite },
     ({ count, percent }) => `${count} new events, all cut off after ${percent} % of their bodies`,
-    { cost: ({ count }) => ({ answers: 0, ms: 15 * Math.ceil(count / 10) }) }
+    { isRace: true, cost: ({ count }) => ({ answers: 0, ms: 15 * Math.ceil(count / 10) }) }
   ),
   /** New events whose senders stop in the middle of the body and keep the connection open until the history ends. */
   stalled: kind(
@@ -300,6 +304,7 @@ const operations = {
       `the receiver is killed while ${workers} workers send new events${copies > 1 ? `, each ${copies} times at once` : ""}, ${after} ms after ${from === undefined ? "their first" : "the first acknowledgement"}`,
     {
       endsReceiver: true,
+      isRace: true,
       cost: ({ after }) => ({ answers: 1, ms: after + 1_000 })
     }
   ),
@@ -353,6 +358,7 @@ const aboutOf = ({ k }: Operation): About<Operation> => rows[k].about
 const eventsOf = (operation: Operation): number => aboutOf(operation).events?.(operation) ?? 0
 export const isByCurl = (operation: Operation): boolean => aboutOf(operation).byCurl === true
 export const endsReceiver = (operation: Operation): boolean => aboutOf(operation).endsReceiver === true
+export const isRace = (operation: Operation): boolean => aboutOf(operation).isRace === true
 export const movesClock = (operation: Operation): boolean => aboutOf(operation).movesClock === true
 export const isPlain = (operation: Operation): boolean => aboutOf(operation).isPlain?.(operation) ?? false
 export const costOf = (operation: Operation): { readonly answers: number; readonly ms: number } =>

@@ -5,7 +5,7 @@
 import type { Shortfall, Trace } from "../evidence/Trace.ts"
 import { forBindings, keyOf } from "../history/History.ts"
 import type { Case, History } from "../history/History.ts"
-import { isPlain, strengthOf } from "../history/Operations.ts"
+import { isPlain, isRace, strengthOf } from "../history/Operations.ts"
 import { draw } from "../history/Samples.ts"
 import type { Drawn } from "../history/Samples.ts"
 import type { Strength } from "../history/Variations.ts"
@@ -314,13 +314,14 @@ const isOrdinary = ({ attempts, began, history, interventions }: Trace): boolean
 }
 
 /**
- * Sorts failures by how easily they can be explained: first those with ordinary events, then short ones, then those with
- * few variations.
+ * Sorts failures by how easily they can be explained: first those with ordinary events, then those without races, then
+ * short ones, then those with few variations.
  */
 export const easiestFirst = <One extends { readonly trace: Trace }>(failures: ReadonlyArray<One>): ReadonlyArray<One> =>
   failures.toSorted(
     ({ trace: a }, { trace: b }) =>
       Number(isOrdinary(b)) - Number(isOrdinary(a)) ||
+      Number(a.history.ops.some(isRace)) - Number(b.history.ops.some(isRace)) ||
       a.history.ops.length - b.history.ops.length ||
       a.attempts.length - b.attempts.length ||
       variationsIn(a.history) - variationsIn(b.history)
