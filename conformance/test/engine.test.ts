@@ -168,6 +168,23 @@ describe.concurrent("a receiver with a fault fails the requirement about it", ()
   )
 })
 
+describe("a receiver in a busy process, with a turn of the event loop between check and record", () => {
+  it.live("fails, although its process accepts one connection per turn", () =>
+    Effect.gen(function* () {
+      let isBusy = true
+      const takeTurn = (): void => {
+        const until = performance.now() + 2
+        while (performance.now() < until);
+        if (isBusy) setImmediate(takeTurn)
+      }
+      yield* Effect.addFinalizer(() => Effect.sync(() => (isBusy = false)))
+      takeTurn()
+      const report = yield* run({ notesLater: true }, { only: ["R-DUP-04"] })
+      assert.deepStrictEqual(idsWith(report, "FAIL"), ["R-DUP-04"], shown(report))
+    })
+  )
+})
+
 describe("a receiver that stores nothing of a chunked body", () => {
   it.live("fails by the digest of its stored data", () =>
     Effect.gen(function* () {

@@ -17,7 +17,7 @@ import { carriers, retry, variations } from "../src/history/Variations.ts"
 import type { Variation } from "../src/history/Variations.ts"
 import { HookFailed, noHooks } from "../src/hooks/Hooks.ts"
 import { defaultTerms, classify } from "../src/judgement/Terms.ts"
-import { acknowledge, answer, receiver, socketReceiver } from "./support/receiver.ts"
+import { acknowledge, answer, receiver, serialReceiver, socketReceiver } from "./support/receiver.ts"
 import type { Received } from "./support/receiver.ts"
 import { executed, secret, services, settingOf, terms } from "./support/setting.ts"
 
@@ -461,8 +461,23 @@ describe("volleys", () => {
         assert.strictEqual(copies.length, bulk ? 1 : 3)
         assert.isTrue(copies.every(({ body }) => body === copies[0]?.body && JSON.parse(body) !== null))
       }
+      assert.isTrue(
+        trace.attempts.slice(7).every(({ reused }) => reused),
+        "the second volley needs no new connections"
+      )
       const hurried = yield* executed(target.url, [volleys], { fillerTime: 0 })
       assert.deepStrictEqual(hurried.trace.shortfalls, [{ op: 0, what: "events", done: 0, of: 2 }])
+    })
+  )
+})
+
+describe("volleys to a receiver that serves one connection at a time", () => {
+  it.live("close each connection, so that all requests are answered", () =>
+    Effect.gen(function* () {
+      const volleys: Operation = { k: "volleys", event: call, copies: 3, rounds: 2 }
+      const { trace } = yield* executed(yield* serialReceiver, [volleys], { fillerTime: 60_000 })
+      assert.strictEqual(trace.attempts.length, 14)
+      assert.isTrue(trace.attempts.every(({ exchange, reused }) => exchange._tag === "Answered" && !reused))
     })
   )
 })

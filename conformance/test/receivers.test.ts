@@ -7,7 +7,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { requirements } from "../src/requirements/Catalogue.ts"
 import { conformance, idsWith } from "./support/command.ts"
-import { acknowledge, answer, receiver, socketReceiver } from "./support/receiver.ts"
+import { acknowledge, answer, receiver, serialReceiver } from "./support/receiver.ts"
 import type { Behaviour, Received } from "./support/receiver.ts"
 
 /** The requirements that can pass at level 1. R-GET-01 is one of them: only its check of effects needs a probe. */
@@ -120,43 +120,7 @@ describe("a correct receiver passes", () => {
 
   it.live("that serves one connection at a time and keeps it", () =>
     Effect.gen(function* () {
-      const waiting: Array<() => void> = []
-      let busy = false
-      const next = (): void => {
-        const start = waiting.shift()
-        busy = start !== undefined
-        start?.()
-      }
-      const target = yield* socketReceiver((socket) => {
-        const serve = (): void => {
-          socket.on("close", next)
-          let received = ""
-          let isContinued = false
-          socket.on("data", (chunk: Buffer) => {
-            received += chunk.toString("latin1")
-            const end = received.indexOf("\r\n\r\n")
-            if (end === -1) return
-            const head = received.slice(0, end)
-            if (/^expect:/im.test(head) && !isContinued) {
-              isContinued = true
-              socket.write("HTTP/1.1 100 Continue\r\n\r\n")
-            }
-            const length = Number(/^content-length: *(\d+)/im.exec(head)?.[1] ?? 0)
-            const isWhole = /^transfer-encoding:/im.test(head)
-              ? received.endsWith("\r\n0\r\n\r\n")
-              : received.length >= end + 4 + length
-            if (!isWhole) return
-            received = ""
-            isContinued = false
-            socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
-          })
-        }
-        if (busy) waiting.push(serve)
-        else {
-          busy = true
-          serve()
-        }
-      })
+      const target = yield* serialReceiver
       const { exitCode, output } = yield* conformance(
         "run",
         "--url",

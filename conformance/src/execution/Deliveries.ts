@@ -2,7 +2,7 @@
  * Operations that deliver events: retries, several copies at the same time, many events, and events with nearly equal
  * ids.
  */
-import { Effect } from "effect"
+import { Effect, Latch, Option } from "effect"
 import { leastElapsed } from "../evidence/Exchange.ts"
 import { accessLog, call, changeAt, EventFactory, plainEvents, twins, withMember } from "../history/Events.ts"
 import type { EventTemplate, TwinKind } from "../history/Events.ts"
@@ -10,7 +10,7 @@ import { hashOf, object, string } from "../history/Json.ts"
 import type { OperationOf } from "../history/Operations.ts"
 import { retry } from "../history/Variations.ts"
 import type { Variation } from "../history/Variations.ts"
-import { makeBarrier } from "../http/Wire.ts"
+import { makeBarrier, open } from "../http/Wire.ts"
 import type { Connection } from "../http/Wire.ts"
 import { certainlyInTime, patienceOf, classify } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
@@ -162,13 +162,23 @@ export const load = Effect.fnUntraced(function* (
 })
 
 /**
- * Number of events sent ahead of the copies of a volley. Without such events, three of four volleys miss the fault that
- * they test for; with four events, one of ten does.
+ * Number of events sent ahead of the copies of a volley. Without such events, most volleys to an idle receiver miss the
+ * fault that they test for.
  */
 const ahead = 4
 
 /** Share of the filler time that one case of volleys may take. */
 const share = 0.5
+
+/** Longest time that a connection stays open after its answer while other requests of a volley wait, in milliseconds. */
+const longestIdle = 500
+
+/** The connections of volleys. */
+interface Kept {
+  readonly connections: ReadonlyArray<Connection>
+  /** False once the receiver seems to serve one connection only after another is closed. */
+  areKept: boolean
+}
 
 /**
  * Sends several copies of one event so that all become complete at the same moment. This detects a receiver that checks
@@ -184,39 +194,57 @@ const share = 0.5
 const volley = Effect.fnUntraced(function* (
   execution: Execution,
   { copies, event }: OperationOf<"volleys">,
-  op: number
+  op: number,
+  kept: Kept
 ) {
-  const slots = yield* Slots
-  const before = Math.max(0, Math.min(ahead, maxInFlight - copies))
-  const others = yield* Effect.forEach(Array.from({ length: before }), (_, index) => createFiller(execution, index))
+  const { connections } = kept
+  const others = yield* Effect.forEach(Array.from({ length: connections.length - copies }), (_, index) =>
+    createFiller(execution, index)
+  )
   const raced = yield* createEvent(execution, event, { referable: false })
-  const actors = [...others, ...Array.from({ length: Math.min(copies, maxInFlight) }, () => raced)]
-  const barrier = makeBarrier(actors.length)
+  const actors = [...others, ...Array.from({ length: copies }, () => raced)]
+  const barrier = makeBarrier(connections.length)
+  const answered = yield* Latch.make()
+  let open = connections.length
   const about = { op, kind: "load", once: true, slot: "own" } as const
-  const one = Effect.fnUntraced(function* (own: Connection, place: number) {
-    const actor = actors[place]
-    if (actor === undefined) return
+  const sendOne = Effect.fnUntraced(function* (own: Connection, place: number) {
+    const actor = actors[place] ?? raced
     const request = yield* prepare(execution, actor)
-    yield* sendRequest(execution, actor, request, { held: { barrier, place } }, about, own)
+    yield* sendRequest(execution, actor, request, { held: { barrier, place } }, about, own, true)
+    open -= 1
+    if (open === 0) yield* answered.open
+    else if (kept.areKept && Option.isNone(yield* Effect.timeoutOption(answered.await, longestIdle)))
+      kept.areKept = false
+    if (!kept.areKept) yield* own.renew
   })
-  yield* slots.take(actors.length)(atOnce(execution, actors.length, one))
+  const slots = yield* Slots
+  yield* slots.take(connections.length)(Effect.forEach(connections, sendOne, { concurrency: "unbounded" }))
 })
 
-/** Sends volleys one after another until the time is up. */
+/**
+ * Sends volleys one after another until the time is up, all over the same connections. A busy receiver accepts few new
+ * connections in one turn of its event loop, so the copies of a first volley may not arrive at the same moment.
+ */
 export const volleys = Effect.fnUntraced(function* (
   execution: Execution,
   operation: OperationOf<"volleys">,
   op: number
 ) {
-  const { now } = execution.setting
+  const { now, urls } = execution.setting
   const until = now() + execution.context.fillerTime * share
+  yield* execution.connection.renew
+  const connections = yield* Effect.forEach(
+    Array.from({ length: Math.min(ahead + operation.copies, maxInFlight) }),
+    () => open(urls[0])
+  )
+  const kept: Kept = { connections, areKept: true }
   let made = 0
   while (made < operation.rounds && now() < until) {
-    yield* volley(execution, operation, op)
+    yield* volley(execution, operation, op, kept)
     made++
   }
   noteShortfall(execution, { op, what: "events", done: made, of: operation.rounds })
-})
+}, Effect.scoped)
 
 /**
  * Maximum number of ids to try. Among 80,000 ids there is usually a pair with equal 32-bit hashes, and among this many

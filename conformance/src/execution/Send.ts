@@ -265,16 +265,20 @@ export const send = Effect.fnUntraced(function* (
     : transmit(execution, over, one)
 })
 
-/** Sends a request unchanged, by default over a new connection. */
+/**
+ * Sends a request unchanged, by default over a new connection. With `mayBeStale`, sends it again if a kept connection is
+ * reset.
+ */
 export const sendRequest = (
   execution: Execution,
   actor: Actor,
   request: HttpRequest,
   sending: Partial<Sending>,
   about: AttemptOptions,
-  over?: Connection
+  over?: Connection,
+  mayBeStale = false
 ): Sent => {
-  const one = { actor, request: () => Effect.succeed(request), sending, about, mayBeStale: false }
+  const one = { actor, request: () => Effect.succeed(request), sending, about, mayBeStale }
   return over === undefined ? overItsOwn(execution, one) : transmit(execution, over, one)
 }
 

@@ -64,3 +64,44 @@ export const answer = (response: ServerResponse, status: number, body = ""): voi
   response.writeHead(status)
   response.end(body)
 }
+
+/** Starts a receiver that serves one connection at a time, and keeps it until the sender closes it. Returns its URL. */
+export const serialReceiver = Effect.gen(function* () {
+  const waiting: Array<() => void> = []
+  let busy = false
+  const next = (): void => {
+    const start = waiting.shift()
+    busy = start !== undefined
+    start?.()
+  }
+  return yield* socketReceiver((socket) => {
+    const serve = (): void => {
+      socket.on("close", next)
+      let received = ""
+      let isContinued = false
+      socket.on("data", (chunk: Buffer) => {
+        received += chunk.toString("latin1")
+        const end = received.indexOf("\r\n\r\n")
+        if (end === -1) return
+        const head = received.slice(0, end)
+        if (/^expect:/im.test(head) && !isContinued) {
+          isContinued = true
+          socket.write("HTTP/1.1 100 Continue\r\n\r\n")
+        }
+        const length = Number(/^content-length: *(\d+)/im.exec(head)?.[1] ?? 0)
+        const isWhole = /^transfer-encoding:/im.test(head)
+          ? received.endsWith("\r\n0\r\n\r\n")
+          : received.length >= end + 4 + length
+        if (!isWhole) return
+        received = ""
+        isContinued = false
+        socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+      })
+    }
+    if (busy) waiting.push(serve)
+    else {
+      busy = true
+      serve()
+    }
+  })
+})
