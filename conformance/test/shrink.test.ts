@@ -7,6 +7,7 @@ import { TestClock } from "effect/testing"
 import * as fc from "fast-check"
 import { accessLog, bodyOf, call, noted, withMember, withUnknown } from "../src/history/Events.ts"
 import type { EventTemplate } from "../src/history/Events.ts"
+import { TargetUnusable } from "../src/execution/Send.ts"
 import { again, makeCase, newEvent, raceNew } from "../src/history/History.ts"
 import type { History } from "../src/history/History.ts"
 import { escapedString, string } from "../src/history/Json.ts"
@@ -253,6 +254,27 @@ describe("a failure that is repeated and shortened", () => {
       yield* TestClock.setTime(0)
       const never = yield* refined(() => true, { shrink: 6_000, confirm: 6_000 })
       assert.deepStrictEqual(never, { confirmed: { tried: 5, failed: 5 }, length: 2 })
+    })
+  )
+})
+
+describe("a failure whose receiver can't be used any more", () => {
+  it.effect("is not counted as passed", () =>
+    Effect.gen(function* () {
+      const trace = traceOf([attemptOf()], { ops: [newEvent(accessLog)] })
+      let tries = 0
+      const { confirmed, reproduced } = yield* refine(
+        { requirement: "R-DUP-02", trace, drawn: null, bindings: null, fails: () => true },
+        (history) =>
+          Effect.suspend(() =>
+            tries++ < 2
+              ? Effect.succeed(traceOf([attemptOf()], { history }))
+              : Effect.fail(new TargetUnusable({ message: "gone" }))
+          ),
+        { shrink: Infinity, confirm: Infinity }
+      ).pipe(Effect.provide(services))
+      assert.deepStrictEqual(confirmed, { tried: 2, failed: 2 })
+      assert.isNotNull(reproduced)
     })
   )
 })

@@ -281,9 +281,12 @@ describe("a verdict", () => {
     const rarely = { ...never, confirmed: { tried: 5, failed: 4 }, reproduced: one.trace }
     const reliable = outcomeOf(plan, [one, two], "complete", { refinements: [rarely, always] })
     assert.strictEqual(reliable.decisive?.run, two, "the one that recurs more often")
-    const open = outcomeOf(plan, [one, two], "complete", { refinements: [never] })
+    const neither = [never, { ...never, history: two.trace.history }]
+    const open = outcomeOf(plan, [one, two], "complete", { refinements: neither })
     assert.strictEqual(open.decisive?.run, one)
     assert.deepStrictEqual(open.confirmed, never.confirmed)
+    const untried = outcomeOf(plan, [one, two], "complete", { refinements: [never] })
+    assert.strictEqual(untried.decisive?.run, two, "one that was never repeated may still recur")
   })
 
   it("needs a repeat of what may be an accident, unless another case alone showed the same", () => {

@@ -65,7 +65,7 @@ const planFor = (one: Case, id: string, options: Options, sight: ReturnType<type
 /** Explains why passing now does not prove the history fixed. */
 const unproven = ({ reproduced, seed, violates }: StoredCase): string =>
   reproduced === null || reproduced.failed === 0
-    ? `it passes, but that proves nothing: it failed in the run, but never again when it ran alone. Run the whole suite again with --seed ${seed}. If ${violates} passes there, delete the file`
+    ? `it passes, but that proves nothing: it was not seen to fail when it ran alone. Run the whole suite again with --seed ${seed}. If ${violates} passes there, delete the file`
     : "it passes, but not often enough to count as fixed. Replay it again with a longer --max-time"
 
 /** Executes a stored history until it fails or has passed often enough to count as fixed. */

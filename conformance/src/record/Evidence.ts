@@ -70,7 +70,7 @@ export const Refinement = Schema.Struct({
   requirement: Schema.String,
   /** The history of the run that failed. */
   history: History,
-  /** How often the history of `reproduced` failed; if that is null, the history of the run. */
+  /** How often the history of `reproduced` failed. If that is null, how often the history of the run was repeated. */
   confirmed: Confirmed,
   /**
    * Trace of the shortest history that still failed, which represents the failure. If the failure needs actions of

@@ -398,12 +398,9 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
 
   const refinementOf = ({ run }: Assessed): Refinement | undefined =>
     own.find(({ history }) => keyOf(history) === keyOf(run.trace.history))
-  /** Returns how likely a failure is to recur when it runs alone; 0 if it never did. */
-  const rateOf = (one: Assessed): number => {
-    const { confirmed, reproduced } = refinementOf(one) ?? { reproduced: null }
-    return reproduced === null ? 0 : failureRate(confirmed)
-  }
-  /** Returns the failure that represents the verdict: the one most likely to recur, the easiest of several. */
+  /** Returns how likely a failure is to recur when it runs alone. */
+  const rateOf = (one: Assessed): number => failureRate(refinementOf(one)?.confirmed ?? { tried: 0, failed: 0 })
+  /** Returns the failure that represents the verdict: the one most likely to recur; of equally likely ones the easiest. */
   const mostTelling = (failures: ReadonlyArray<Assessed>): Assessed | undefined =>
     easiestFirst(failures).toSorted((a, b) => rateOf(b) - rateOf(a))[0]
 
@@ -411,7 +408,7 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
     const { run, suspect } = one
     const isProven = isFailed(one) && !suspect
     const refined = isProven ? refinementOf(one) : undefined
-    // The shortest history that failed when it ran alone represents the failure.
+    // If the failure recurred when it ran alone, its shortened history represents it.
     const reproduced = refined?.reproduced ?? null
     const again = reproduced === null ? null : judged(requirement, reproduced, terms)
     const [trace, finding] =
@@ -428,7 +425,7 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
         attempt: finding.verdict === "PASS" ? null : finding.attempt,
         event: finding.verdict === "FAIL" ? finding.event : null,
         symptom,
-        isOrdinary: isOrdinary(one.trace) || isOrdinary(trace),
+        isOrdinary: isOrdinary(trace) || (isProven ? proven : [one]).some((each) => isOrdinary(each.trace)),
         because: becauseOf(finding, requirement, listed),
         terms
       }

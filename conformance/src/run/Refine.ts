@@ -5,7 +5,7 @@
  * A wrong answer or effect that was seen once is proof: the failure stands even if it never recurs.
  */
 import type { Crypto } from "@doorhook/core"
-import { Clock, Data, Effect } from "effect"
+import { Clock, Data, Effect, Option } from "effect"
 import * as fc from "fast-check"
 import type { Trace } from "../evidence/Trace.ts"
 import type { Slots } from "../execution/Execution.ts"
@@ -91,12 +91,9 @@ export const refine = Effect.fnUntraced(function* (
   tryOut: TryOut,
   limits: RefineLimits
 ): Effect.fn.Return<Refinement, never, EventFactory | Crypto | Slots> {
-  /** Executes a history. Returns its trace if it failed; null if it passed, or could not be executed or read. */
+  /** Executes a history. Returns its trace if it failed, null if it passed, and none if it could not be executed or read. */
   const failureOf = (history: History) =>
-    tryOut(history).pipe(
-      Effect.map((again) => (fails(again) ? again : null)),
-      Effect.orElseSucceed(() => null)
-    )
+    Effect.option(Effect.map(tryOut(history), (again) => (fails(again) ? again : null)))
 
   const repeat = Effect.fnUntraced(function* (
     history: History,
@@ -106,8 +103,9 @@ export const refine = Effect.fnUntraced(function* (
     let reproduced: Trace | null = null
     while (tried < confirmations && (yield* Clock.currentTimeMillis) < until) {
       const failure = yield* failureOf(history)
-      if (failure !== null) failed += 1
-      reproduced ??= failure
+      if (Option.isNone(failure)) break
+      if (failure.value !== null) failed += 1
+      reproduced ??= failure.value
       tried += 1
     }
     return { confirmed: { tried, failed }, reproduced }
@@ -116,7 +114,7 @@ export const refine = Effect.fnUntraced(function* (
   const stillFails = (times: number) =>
     Effect.fnUntraced(function* (history: History): Effect.fn.Return<boolean, never, EventFactory | Crypto | Slots> {
       for (let tries = 0; tries < times && (yield* Clock.currentTimeMillis) < limits.shrink; tries++) {
-        if ((yield* failureOf(history)) !== null) return true
+        if (Option.getOrNull(yield* failureOf(history)) !== null) return true
       }
       return false
     })
@@ -138,7 +136,7 @@ export const refine = Effect.fnUntraced(function* (
     original = again
   }
   const { failed, tried } = original.confirmed
-  // Shortening a history that always fails needs no repeats: a mistake only leaves the history longer.
+  // If a history always fails, a shorter one is tried once: one that passes by chance only leaves the history longer.
   const again = stillFails(failed === tried ? 1 : repeatsFor(original.confirmed))
   const plain =
     drawn === null || history !== trace.history

@@ -94,7 +94,7 @@ const settling: Readonly<Record<Lane, number>> = {
   aged: 4
 }
 
-/** Maximum number of failures of a requirement that are repeated until one recurs every time. */
+/** Maximum number of failures of a requirement that are repeated at a time, until one recurs every time. */
 const mostRefined = 3
 
 const recursAlways = ({ confirmed, reproduced }: Refinement): boolean =>
@@ -343,10 +343,14 @@ export const makeSession = Effect.fnUntraced(function* (
     return easiestFirst(strong.length > 0 ? strong : broken)
   }
 
+  const refinementOf = ({ requirement: { id } }: Plan, { trace }: CaseRun): Refinement | undefined =>
+    refinements.find(({ history, requirement }) => requirement === id && keyOf(history) === keyOf(trace.history))
+
   const refineAll = Effect.fnUntraced(function* (share: number) {
     const end = Math.min((yield* Clock.currentTimeMillis) + maxTime * refineShare, at(share))
     const patience = Math.max(1_000, 5 * (calibration?.lag ?? 0))
     const tryOut = tryOutWith(setting, occasionOf("a failure, again"), reader, patience)
+    /** Returns false if no more failures can be repeated: the time is up, or the receiver can't be used. */
     const refineNext = Effect.fnUntraced(function* (one: Plan, { run, trace }: ReturnType<typeof failuresOf>[number]) {
       const now = yield* Clock.currentTimeMillis
       if (now >= end) return false
@@ -363,7 +367,7 @@ export const makeSession = Effect.fnUntraced(function* (
         tryOut,
         { shrink: now + (end - now) * shrinkShare, confirm: now + (end - now) * confirmShare }
       ).pipe(Effect.timeoutOption(end - now))
-      if (Option.isNone(refined)) return false
+      if (Option.isNone(refined) || refined.value.confirmed.tried === 0) return false
       refinements.push(refined.value)
       return true
     })
@@ -371,11 +375,10 @@ export const makeSession = Effect.fnUntraced(function* (
     // that has none yet that recurs every time.
     for (let round = 0; round < mostRefined; round++) {
       for (const one of ledger.plans()) {
-        const refined = refinements.filter(({ requirement }) => requirement === one.requirement.id)
-        if (refined.length > round || refined.some(recursAlways)) continue
-        const known = new Set(refined.map(({ history }) => keyOf(history)))
-        const next = failuresOf(one).find(({ run }) => !known.has(keyOf(run.trace.history)))
-        if (next !== undefined && !(yield* refineNext(one, next))) return
+        const failures = failuresOf(one).map((failure) => ({ failure, refinement: refinementOf(one, failure.run) }))
+        if (failures.some(({ refinement }) => refinement !== undefined && recursAlways(refinement))) continue
+        const next = failures.find(({ refinement }) => refinement === undefined)
+        if (next !== undefined && !(yield* refineNext(one, next.failure))) return
       }
     }
   })

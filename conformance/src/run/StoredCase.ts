@@ -26,8 +26,8 @@ export const StoredCase = Schema.Struct({
   ops: Schema.Array(Operation),
   observed: Schema.String,
   /**
-   * How often exactly these operations were executed alone, and how often they failed. Null if they never failed alone:
-   * a pass then proves nothing, and a replay without a failure returns OPEN.
+   * How often exactly these operations were executed alone, and how often they failed. Null if they were not seen to fail
+   * again, or never ran alone: a pass then proves nothing, and a replay without a failure returns OPEN.
    */
   reproduced: Schema.NullOr(Confirmed)
 })
