@@ -205,14 +205,14 @@ const volley = Effect.fnUntraced(function* (
   const actors = [...others, ...Array.from({ length: copies }, () => raced)]
   const barrier = makeBarrier(connections.length)
   const answered = yield* Latch.make()
-  let open = connections.length
+  let unanswered = connections.length
   const about = { op, kind: "load", once: true, slot: "own" } as const
   const sendOne = Effect.fnUntraced(function* (own: Connection, place: number) {
     const actor = actors[place] ?? raced
     const request = yield* prepare(execution, actor)
     yield* sendRequest(execution, actor, request, { held: { barrier, place } }, about, own, true)
-    open -= 1
-    if (open === 0) yield* answered.open
+    unanswered -= 1
+    if (unanswered === 0) yield* answered.open
     else if (kept.areKept && Option.isNone(yield* Effect.timeoutOption(answered.await, longestIdle)))
       kept.areKept = false
     if (!kept.areKept) yield* own.renew
