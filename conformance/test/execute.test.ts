@@ -242,25 +242,8 @@ describe("a history", () => {
 
   it.live("works with a receiver that serves one connection at a time", () =>
     Effect.gen(function* () {
-      const waiting: Array<() => void> = []
-      let busy = false
-      const url = yield* socketReceiver((socket) => {
-        const serve = (): void => {
-          busy = true
-          socket.on("data", (chunk) => {
-            if (String(chunk).endsWith("}") || String(chunk).startsWith("GET"))
-              socket.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
-          })
-          socket.on("close", () => {
-            busy = false
-            waiting.shift()?.()
-          })
-        }
-        if (busy) waiting.push(serve)
-        else serve()
-      })
       const { trace } = yield* run(
-        url,
+        yield* serialReceiver,
         newEvent(accessLog),
         again(0, ["close"]),
         newEvent(accessLog),

@@ -202,13 +202,12 @@ const volley = Effect.fnUntraced(function* (
     createFiller(execution, index)
   )
   const raced = yield* createEvent(execution, event, { referable: false })
-  const actors = [...others, ...Array.from({ length: copies }, () => raced)]
   const barrier = makeBarrier(connections.length)
   const answered = yield* Latch.make()
   let unanswered = connections.length
   const about = { op, kind: "load", once: true, slot: "own" } as const
   const sendOne = Effect.fnUntraced(function* (own: Connection, place: number) {
-    const actor = actors[place] ?? raced
+    const actor = others[place] ?? raced
     const request = yield* prepare(execution, actor)
     yield* sendRequest(execution, actor, request, { held: { barrier, place } }, about, own, true)
     unanswered -= 1

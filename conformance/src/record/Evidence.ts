@@ -5,7 +5,7 @@
 import { eventIdPrefix, Signature, UrlPolicy } from "@doorhook/core"
 import { Schema } from "effect"
 import { Intervention, Trace } from "../evidence/Trace.ts"
-import { History, lanes } from "../history/History.ts"
+import { History, keyOf, lanes } from "../history/History.ts"
 import { storiesOf } from "../judgement/Judge.ts"
 import { Terms } from "../judgement/Terms.ts"
 import { probeKinds } from "../probes/Probe.ts"
@@ -80,6 +80,14 @@ export const Refinement = Schema.Struct({
   reproduced: Schema.NullOr(Trace)
 })
 export type Refinement = typeof Refinement.Type
+
+/** Returns the refinement of a requirement's failure with this history. */
+export const refinementOf = (
+  refinements: ReadonlyArray<Refinement>,
+  requirement: string,
+  history: History
+): Refinement | undefined =>
+  refinements.find((one) => one.requirement === requirement && keyOf(one.history) === keyOf(history))
 
 /** How the run ended. */
 export const Ended = Schema.Struct({

@@ -17,7 +17,7 @@ import type { Finding, Symptom, Verdict } from "../judgement/Verdict.ts"
 import { select } from "../requirements/Catalogue.ts"
 import { allNeeds, casesOf, needs } from "../requirements/Requirement.ts"
 import type { Need, Requirement } from "../requirements/Requirement.ts"
-import { failureRate, memoryInWords, memoryOf, strangersInWords } from "./Evidence.ts"
+import { failureRate, refinementOf, memoryInWords, memoryOf, strangersInWords } from "./Evidence.ts"
 import type { CaseRun, Confirmed, Ended, Evidence, Refinement } from "./Evidence.ts"
 import type { Options } from "./Options.ts"
 
@@ -368,7 +368,6 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   const doneOf = (cases: ReadonlyArray<Case>): number => cases.filter(({ history }) => done.has(keyOf(history))).length
   const directedDone = doneOf(given)
   const cutShort = shortfallsOf(concerned.filter(({ trace }) => plan.strengths.has(keyOf(trace.history))))
-  const own = refinements.filter((one) => one.requirement === requirement.id)
   const wayToSee = (need: Need): string => needs[need][repeatable ? "toGive" : "inTest"]
   const outcome = (verdict: Verdict, observed: string, more: Partial<Outcome> = {}): Outcome => ({
     requirement,
@@ -396,10 +395,10 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   const isWeak = ({ finding }: Assessed): boolean =>
     finding.verdict === "FAIL" && finding.strength === "SHOULD" && requirement.strength === "MUST"
 
-  const refinementOf = ({ run }: Assessed): Refinement | undefined =>
-    own.find(({ history }) => keyOf(history) === keyOf(run.trace.history))
+  const refinementFor = ({ run }: Assessed): Refinement | undefined =>
+    refinementOf(refinements, requirement.id, run.trace.history)
   /** Returns how likely a failure is to recur when it runs alone. */
-  const rateOf = (one: Assessed): number => failureRate(refinementOf(one)?.confirmed ?? { tried: 0, failed: 0 })
+  const rateOf = (one: Assessed): number => failureRate(refinementFor(one)?.confirmed ?? { tried: 0, failed: 0 })
   /** Returns the failure that represents the verdict: the one most likely to recur; of equally likely ones the easiest. */
   const mostTelling = (failures: ReadonlyArray<Assessed>): Assessed | undefined =>
     easiestFirst(failures).toSorted((a, b) => rateOf(b) - rateOf(a))[0]
@@ -407,7 +406,8 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   const decided = (one: Assessed, verdict: Verdict): Outcome => {
     const { run, suspect } = one
     const isProven = isFailed(one) && !suspect
-    const refined = isProven ? refinementOf(one) : undefined
+    const refined = isProven ? refinementFor(one) : undefined
+    const alike = isProven ? proven.filter((each) => isWeak(each) === isWeak(one)) : [one]
     // If the failure recurred when it ran alone, its shortened history represents it.
     const reproduced = refined?.reproduced ?? null
     const again = reproduced === null ? null : judged(requirement, reproduced, terms)
@@ -425,7 +425,7 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
         attempt: finding.verdict === "PASS" ? null : finding.attempt,
         event: finding.verdict === "FAIL" ? finding.event : null,
         symptom,
-        isOrdinary: isOrdinary(trace) || (isProven ? proven : [one]).some((each) => isOrdinary(each.trace)),
+        isOrdinary: isOrdinary(trace) || alike.some((each) => isOrdinary(each.trace)),
         because: becauseOf(finding, requirement, listed),
         terms
       }

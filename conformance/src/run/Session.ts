@@ -18,7 +18,7 @@ import { EventFactory } from "../history/Events.ts"
 import { keyOf } from "../history/History.ts"
 import type { Case, Lane } from "../history/History.ts"
 import type { ProbeUnusable } from "../probes/Probe.ts"
-import { strangersAmong, suite } from "../record/Evidence.ts"
+import { refinementOf, strangersAmong, suite } from "../record/Evidence.ts"
 import type { CaseRun, Ended, Evidence, ProbeCalibration, Refinement } from "../record/Evidence.ts"
 import { shown } from "../record/Options.ts"
 import type { Means, Options } from "../record/Options.ts"
@@ -97,8 +97,7 @@ const settling: Readonly<Record<Lane, number>> = {
 /** Maximum number of failures of a requirement that are repeated at a time, until one recurs every time. */
 const mostRefined = 3
 
-const recursAlways = ({ confirmed, reproduced }: Refinement): boolean =>
-  reproduced !== null && confirmed.failed === confirmed.tried
+const recursAlways = ({ confirmed }: Refinement): boolean => confirmed.failed === confirmed.tried
 
 /** Returns the traces of a case: of its first execution and of its repeats. */
 const tracesOf = ({ repeats, trace }: CaseRun): ReadonlyArray<Trace> => [trace, ...repeats]
@@ -343,9 +342,6 @@ export const makeSession = Effect.fnUntraced(function* (
     return easiestFirst(strong.length > 0 ? strong : broken)
   }
 
-  const refinementOf = ({ requirement: { id } }: Plan, { trace }: CaseRun): Refinement | undefined =>
-    refinements.find(({ history, requirement }) => requirement === id && keyOf(history) === keyOf(trace.history))
-
   const refineAll = Effect.fnUntraced(function* (share: number) {
     const end = Math.min((yield* Clock.currentTimeMillis) + maxTime * refineShare, at(share))
     const patience = Math.max(1_000, 5 * (calibration?.lag ?? 0))
@@ -373,12 +369,13 @@ export const makeSession = Effect.fnUntraced(function* (
     })
     // A failure may be a race, which recurs rarely or never. Each round repeats one more failure of each requirement
     // that has none yet that recurs every time.
+    const broken = ledger.plans().map((one) => ({ one, failures: failuresOf(one) }))
     for (let round = 0; round < mostRefined; round++) {
-      for (const one of ledger.plans()) {
-        const failures = failuresOf(one).map((failure) => ({ failure, refinement: refinementOf(one, failure.run) }))
-        if (failures.some(({ refinement }) => refinement !== undefined && recursAlways(refinement))) continue
-        const next = failures.find(({ refinement }) => refinement === undefined)
-        if (next !== undefined && !(yield* refineNext(one, next.failure))) return
+      for (const { failures, one } of broken) {
+        const refined = failures.map(({ trace }) => refinementOf(refinements, one.requirement.id, trace.history))
+        if (refined.some((refinement) => refinement !== undefined && recursAlways(refinement))) continue
+        const next = failures[refined.indexOf(undefined)]
+        if (next !== undefined && !(yield* refineNext(one, next))) return
       }
     }
   })

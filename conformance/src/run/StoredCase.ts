@@ -10,7 +10,7 @@ import { codeOf } from "../evidence/Exchange.ts"
 import { keyOf, lanes } from "../history/History.ts"
 import { hashOf } from "../history/Json.ts"
 import { Operation } from "../history/Operations.ts"
-import { Confirmed, failureRate, suite } from "../record/Evidence.ts"
+import { Confirmed, failureRate, refinementOf, suite } from "../record/Evidence.ts"
 import type { CaseRun, Refinement } from "../record/Evidence.ts"
 import type { Outcome } from "../record/Outcome.ts"
 
@@ -99,9 +99,7 @@ export const storeCases = Effect.fnUntraced(function* (
     if (folder === null || decisive === null || (verdict !== "FAIL" && verdict !== "WARN")) continue
     const { history } = decisive.trace
     const { lane, title, trace } = decisive.run
-    const refinement = refinements.find(
-      (one) => one.requirement === requirement.id && keyOf(one.history) === keyOf(trace.history)
-    )
+    const refinement = refinementOf(refinements, requirement.id, trace.history)
     const file = join(folder, `${requirement.id}-${hashOf("sha256", keyOf(history)).slice(0, 8)}.json`)
     const stored: StoredCase = {
       v: 2,
