@@ -248,6 +248,28 @@ describe("a verdict", () => {
     assert.strictEqual(outcome.decisive?.run.title, "long")
   })
 
+  it("is about ordinary events if any failure of the same strength is, whichever failure represents it", () => {
+    const plain = makeCase("state", "plain", newEvent(accessLog))
+    const race = makeCase("operated", "race", { k: "kill_amid", event: accessLog, workers: 4, after: 20 })
+    const [plainRun, raceRun] = [runOf(plain), runOf(race)]
+    const always = {
+      requirement: "R-ACK-99",
+      history: race.history,
+      confirmed: { tried: 5, failed: 5 },
+      reproduced: raceRun.trace
+    }
+    const decisiveOf = (finding: Finding) => {
+      const plan = planned([
+        [plainRun.trace, finding],
+        [raceRun.trace, fail(0, "broken")]
+      ])
+      const asked = withStrength(withStrength(plan, plain, "MUST"), race, "MUST")
+      return outcomeOf(asked, [plainRun, raceRun], "complete", { refinements: [always] }).decisive
+    }
+    assert.deepInclude(decisiveOf(fail(0, "broken")), { run: raceRun, isOrdinary: true })
+    assert.deepInclude(decisiveOf(weak), { run: raceRun, isOrdinary: false })
+  })
+
   it("shows the shortest history that failed alone", () => {
     const reproduced = traced(third)
     const plan = planned([
