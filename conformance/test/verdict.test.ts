@@ -14,8 +14,8 @@ import type { Strength } from "../src/history/Variations.ts"
 import { defaultTerms } from "../src/judgement/Terms.ts"
 import { fail, inconclusive, nothing, pass } from "../src/judgement/Verdict.ts"
 import type { Finding, Symptom } from "../src/judgement/Verdict.ts"
-import { countsPastOne, memoryOf, strangersAmong } from "../src/record/Evidence.ts"
-import type { CaseRun, Ended, Evidence } from "../src/record/Evidence.ts"
+import { countsPastOne, memoryOf, nextRepeated, strangersAmong } from "../src/record/Evidence.ts"
+import type { CaseRun, Ended, Evidence, Refinement } from "../src/record/Evidence.ts"
 import { defaults } from "../src/record/Options.ts"
 import type { Options } from "../src/record/Options.ts"
 import { assess, judge, outcomesOf, plansOf } from "../src/record/Outcome.ts"
@@ -309,6 +309,21 @@ describe("a verdict", () => {
     assert.deepStrictEqual(open.confirmed, never.confirmed)
     const untried = outcomeOf(plan, [one, two], "complete", { refinements: [never] })
     assert.strictEqual(untried.decisive?.run, two, "one that was never repeated may still recur")
+  })
+
+  it("repeats a requirement's failures until one that still stands recurs every time", () => {
+    const repeated = (run: CaseRun, failed: number, requirement = "R-ACK-99"): Refinement => {
+      const { history } = run.trace
+      return { requirement, history, confirmed: { tried: 5, failed }, reproduced: failed > 0 ? run.trace : null }
+    }
+    const nextAfter = (failures: ReadonlyArray<CaseRun>, ...refinements: ReadonlyArray<Refinement>) =>
+      nextRepeated(failures, refinements, "R-ACK-99")
+    assert.strictEqual(nextAfter([one, two]), one)
+    assert.strictEqual(nextAfter([one, two], repeated(one, 4)), two, "the first recurred, but not every time")
+    assert.isUndefined(nextAfter([one, two], repeated(one, 5)))
+    assert.isUndefined(nextAfter([one, two], repeated(one, 4), repeated(two, 4)), "no other is left")
+    assert.strictEqual(nextAfter([two], repeated(one, 5)), two, "what recurred was no failure after all")
+    assert.strictEqual(nextAfter([one, two], repeated(one, 5, "R-ACK-98")), one, "another requirement's")
   })
 
   it("needs a repeat of what may be an accident, unless another case alone showed the same", () => {

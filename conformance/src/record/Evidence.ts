@@ -89,6 +89,20 @@ export const refinementOf = (
 ): Refinement | undefined =>
   refinements.find((one) => one.requirement === requirement && keyOf(one.history) === keyOf(history))
 
+/**
+ * Returns which of a requirement's failures is repeated next, undefined if none is. A failure may be a race, which
+ * recurs rarely or never, so one after another is repeated until one of them recurs every time.
+ */
+export const nextRepeated = <Failure extends { readonly trace: Trace }>(
+  failures: ReadonlyArray<Failure>,
+  refinements: ReadonlyArray<Refinement>,
+  requirement: string
+): Failure | undefined => {
+  const refined = failures.map(({ trace }) => refinementOf(refinements, requirement, trace.history))
+  const isSettled = refined.some((one) => one !== undefined && one.confirmed.failed === one.confirmed.tried)
+  return isSettled ? undefined : failures[refined.indexOf(undefined)]
+}
+
 /** How the run ended. */
 export const Ended = Schema.Struct({
   how: Schema.Literals(["complete", "time_up", "interrupted", "target_unusable", "probe_unusable", "stayed_down"]),

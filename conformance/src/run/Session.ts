@@ -18,7 +18,7 @@ import { EventFactory } from "../history/Events.ts"
 import { keyOf } from "../history/History.ts"
 import type { Case, Lane } from "../history/History.ts"
 import type { ProbeUnusable } from "../probes/Probe.ts"
-import { refinementOf, strangersAmong, suite } from "../record/Evidence.ts"
+import { nextRepeated, strangersAmong, suite } from "../record/Evidence.ts"
 import type { CaseRun, Ended, Evidence, ProbeCalibration, Refinement } from "../record/Evidence.ts"
 import { shown } from "../record/Options.ts"
 import type { Means, Options } from "../record/Options.ts"
@@ -96,8 +96,6 @@ const settling: Readonly<Record<Lane, number>> = {
 
 /** Maximum number of failures of a requirement that are repeated at a time, until one recurs every time. */
 const mostRefined = 3
-
-const recursAlways = ({ confirmed }: Refinement): boolean => confirmed.failed === confirmed.tried
 
 /** Returns the traces of a case: of its first execution and of its repeats. */
 const tracesOf = ({ repeats, trace }: CaseRun): ReadonlyArray<Trace> => [trace, ...repeats]
@@ -367,14 +365,10 @@ export const makeSession = Effect.fnUntraced(function* (
       refinements.push(refined.value)
       return true
     })
-    // A failure may be a race, which recurs rarely or never. Each round repeats one more failure of each requirement
-    // that has none yet that recurs every time.
     const broken = ledger.plans().map((one) => ({ one, failures: failuresOf(one) }))
     for (let round = 0; round < mostRefined; round++) {
       for (const { failures, one } of broken) {
-        const refined = failures.map(({ trace }) => refinementOf(refinements, one.requirement.id, trace.history))
-        if (refined.some((refinement) => refinement !== undefined && recursAlways(refinement))) continue
-        const next = failures[refined.indexOf(undefined)]
+        const next = nextRepeated(failures, refinements, one.requirement.id)
         if (next !== undefined && !(yield* refineNext(one, next))) return
       }
     }
