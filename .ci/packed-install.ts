@@ -169,8 +169,8 @@ const serves = async (node: ReadonlyArray<string>, folder: string): Promise<void
 }
 
 /**
- * Checks that the suite can start a bundled receiver, whose file is beside the bundle, and detects the receiver's
- * fault.
+ * Checks that the installed suite can start a faulty receiver of `@doorhook/conformance` as its own process, and detects
+ * the fault.
  */
 const findsOut = (node: ReadonlyArray<string>, folder: string): void => {
   const [command, ...args] = [...node, join(folder, program)]

@@ -183,8 +183,8 @@ describe("members", () => {
     }
     for (const [weekday, share] of [0.02, 0.52, 0.62, 0.62, 0.56, 0.35, 0.04].entries()) {
       const count = present.get(weekday)?.size ?? 0
-      // The count can be too low: two people of a company can have the same name, and some places are empty after
-      // somebody has left.
+      // The count can be too low: people of one company with the same name count once, and a position can be vacant for
+      // some weeks after somebody has left the company.
       assert.isTrue(
         near(count, 1_000, share) || (count < 1_000 * share && near(count + 12 + 15 * share, 1_000, share)),
         `${weekday}: ${count}`

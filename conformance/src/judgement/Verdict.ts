@@ -28,9 +28,7 @@ export type Finding =
       /** Index in the trace of the event concerned; null if none is. */
       readonly event: number | null
       readonly observed: string
-      /**
-       * Whether the finding depends on a measured time. A late answer is proof only if another answer is late as well.
-       */
+      /** Whether the finding depends on a measured time. It then needs to be seen again, in a repeat or another case. */
       readonly timing: boolean
       /** SHOULD if this breach is weaker than the requirement. */
       readonly strength: Strength

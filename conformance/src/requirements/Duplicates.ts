@@ -319,7 +319,7 @@ export const duplicateRequirements: ReadonlyArray<Requirement> = [
       "An event that is sent to two of the receiver's URLs has one effect at each: duplicates are dropped per URL.",
     source: "interface document, section 1: building and tenant integrations; the same webhook-id at every integration",
     because:
-      "A building and its tenant may use the same receiver. If the first delivery makes the second a duplicate, one of them never gets the event.",
+      "A building and its tenant may use the same receiver. If it treats the second delivery as a duplicate of the first, the building or the tenant never gets the event.",
     expected: () => "one effect at each URL that the event was sent to, none at any other",
     needs: ["effects", "endpoints"],
     given: [

@@ -251,7 +251,7 @@ export const orderRequirements: ReadonlyArray<Requirement> = [
     because:
       "Retries arrive after newer events. A controller that was offline sends the events that it has stored. A clock may be ahead. A receiver that accepts only events newer than the last one drops or refuses the others.",
     becauses: { duplicate_refused: symptoms.duplicate_refused, doubled: symptoms.doubled },
-    expected: (terms) => `${inWords(terms)} and one effect for each event, in every order`,
+    expected: (terms) => `${inWords(terms)} and one effect for each event, whatever the order of the events`,
     needs: ["effects"],
     given: [
       shuffled("six events sent in reverse order", sixAlike, [5, 4, 3, 2, 1, 0]),

@@ -199,7 +199,7 @@ export const signatureRequirements: ReadonlyArray<Requirement> = [
     ...mustAccept,
     statement: "One good signature among several is enough, at any position.",
     because:
-      "While a secret is rotated, each request carries a signature by the old and one by the new secret. A receiver that reads only the first signature then refuses genuine requests.",
+      "While a secret is rotated, each request carries two signatures: one made with the old secret and one made with the new secret. A receiver that reads only the first signature then refuses genuine requests.",
     given: [
       inWay(accessLog, "with the good signature last", "signature_last"),
       inWay(call, "with the good signature first", "signature_first"),

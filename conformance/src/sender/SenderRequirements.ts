@@ -90,7 +90,7 @@ const unretried = ({ at }: SeenAttempt, index: number, { events, quiet, until }:
   const isKnown = index === 0 || delays.length > 0
   return isKnown && waited >= 2 * Math.max(0, ...delays) + quiet
     ? observed
-    : { undecided: `${observed}, when the time was up (--max-time)` }
+    : { undecided: `${observed}; then the time was up (--max-time)` }
 }
 
 /** Requires that another attempt follows each treatment that `isMeant` selects. */

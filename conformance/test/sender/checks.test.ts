@@ -166,7 +166,7 @@ describe("the checks of a sender", () => {
   ])("leave retries undecided if the time was up while %s", (_, observation) => {
     const { observed, verdict } = retries(observation)
     assert.strictEqual(verdict, "INCONCLUSIVE", observed)
-    assert.match(observed, /^event \d+, attempt \d: .* \d+ s, when the time was up \(--max-time\)$/)
+    assert.match(observed, /^event \d+, attempt \d: .* \d+ s; then the time was up \(--max-time\)$/)
   })
 
   it("detect that nothing was retried during the quiet time", () => {

@@ -89,10 +89,7 @@ export interface ClaimLimits {
 export interface ClaimRequest extends ClaimLimits {
   readonly worker: string
   readonly now: number
-  /**
-   * Limits in urgent lanes, where they are higher than the others. Urgent deliveries count in all limits, but may
-   * exceed the others.
-   */
+  /** Higher limits for urgent deliveries, which count in the other limits too but may exceed them. */
   readonly urgent?: ClaimLimits
   /**
    * Claims only retries of this integration that are not yet due, the oldest delivery first. `urgent` does not apply to

@@ -55,7 +55,7 @@ export class Linger {
 
   /** Returns how long the transaction of these calls should wait for more. */
   wait(now: number): number {
-    // Calls within the same millisecond are one burst and say nothing about the rate.
+    // If the latest calls came in the same millisecond, they are a burst, which does not show when the next will come.
     if (this.since === 0 || this.gap > sparse || now < this.restsUntil) return 0
     const wait = Math.min(longest, Math.round(expectedCalls * this.gap))
     return wait < shortest ? 0 : wait

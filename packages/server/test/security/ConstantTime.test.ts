@@ -1,12 +1,12 @@
 /**
- * Secrets are compared by `constantTimeEquals` over digests, never by an operator, which stops at the first difference. A
- * new or moved comparison must be added here and in docs/security.md.
+ * Secrets are compared in constant time, never by an operator, which stops at the first difference. A new or moved
+ * comparison must be added here and in docs/security.md.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { globSync, readFileSync } from "node:fs"
 import { pathOf } from "./NamedTests.ts"
 
-const sources = globSync("packages/{core,node,server,sql,doorhook}/src/**/*.ts", { cwd: pathOf("./") })
+const sources = globSync("packages/{core,node,server,sql,doorhook,receiver}/src/**/*.ts", { cwd: pathOf("./") })
   .map((file) => file.replaceAll("\\", "/"))
   .filter((file) => !file.startsWith("packages/core/src/testing/"))
   .map((file) => ({ file, text: readFileSync(pathOf(file), "utf8") }))
@@ -17,6 +17,8 @@ const comparisons = [
   "packages/core/src/memory/DocumentDirectory.ts",
   "packages/core/src/memory/MemoryTokenStore.ts",
   "packages/core/src/oauth/Secrets.ts",
+  "packages/doorhook/src/directory/PasswordHash.ts",
+  "packages/receiver/src/Signature.ts",
   "packages/server/src/http/Credentials.ts",
   "packages/server/src/operator/PortalLinks.ts",
   "packages/server/src/ui/Session.ts"
@@ -54,7 +56,9 @@ describe("secrets", () => {
   })
 
   it("are always compared in constant time, in the places that docs/security.md lists", () => {
-    const uses = sources.filter(({ text }) => /\bconstantTimeEqual(?:s|Texts)\(/.test(text)).map(({ file }) => file)
+    const uses = sources
+      .filter(({ text }) => /\b(?:constantTimeEqual(?:s|Texts)|timingSafeEqual)\(/.test(text))
+      .map(({ file }) => file)
     assert.deepStrictEqual(uses.toSorted(), comparisons)
     const page = readFileSync(pathOf("docs/security.md"), "utf8")
     for (const file of comparisons) assert.include(page, `\`${file}\``)

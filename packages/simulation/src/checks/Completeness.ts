@@ -331,7 +331,7 @@ export const counts: Check = {
     return [
       ...(counted.join() === stated.join()
         ? []
-        : [{ what: `rows by state ${counted.join()}, tallies ${stated.join()}`, entries: [] }]),
+        : [{ what: `the rows by state are [${counted.join()}], but the tallies are [${stated.join()}]`, entries: [] }]),
       ...(events.size === summary.events
         ? []
         : [

@@ -43,9 +43,9 @@ export const schema = "doorhook"
 const migrationLock = "7237125463862997867"
 
 /**
- * Settings of each connection. Statements are written for certain indexes, so plans made for small tables must not
- * contain full scans, which become slow as tables grow. Time limits apply to locks, to statements and to open
- * transactions of stopped processes.
+ * Settings of each connection. Each statement is written for certain indexes. Sequential scans are off, because
+ * PostgreSQL would choose them while a table is small, and keep the plan when the table has grown. Time limits apply to
+ * locks, to statements and to open transactions of stopped processes.
  */
 const sessionOf = (timeout: number): Readonly<Record<string, string>> => ({
   search_path: schema,

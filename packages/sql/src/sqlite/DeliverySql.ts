@@ -293,8 +293,8 @@ export const notifications = (ofIntegration: boolean, newest: boolean): string =
   WHERE id ${newest ? "<" : ">"} ?1 ${ofIntegration ? "AND integration_id = ?3" : ""}
   ORDER BY id ${newest ? "DESC" : "ASC"} LIMIT ?2`
 /**
- * Deletes notifications from before a time. Examines only the oldest notifications, up to a limit, and those before them
- * that a wrong clock dated after the first parameter, the current time.
+ * Deletes notifications from before a time. Parameters: the current time, a limit, and that time. Examines the oldest
+ * notifications, up to the limit. Those that a wrong clock dated after the current time are skipped and don't count.
  */
 export const deleteNotifications = `DELETE FROM notices
   WHERE id IN (SELECT id FROM notices WHERE at <= ? ORDER BY id LIMIT ?) AND at < ?`

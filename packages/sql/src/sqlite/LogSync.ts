@@ -101,9 +101,9 @@ export class LogSync {
   })
 
   /**
-   * Waits until one transaction is on disk. Takes the numbers of changed rows before and after the transaction, and
-   * does not wait if a sync has covered its changes. A transaction that was open when a sync failed may still have been
-   * committed.
+   * Waits until one transaction is on disk. Takes `total_changes()` of the connection before and after the transaction,
+   * and does not wait if a sync has covered its changes. A transaction that was open when a sync failed may still have
+   * been committed.
    */
   syncedTo(before: number, changed: number): Effect.Effect<void, SqlError.SqlError> {
     if (this.failed !== null) return Effect.fail(changed > before ? unsynced(this.failed) : refused(this.failed))

@@ -244,7 +244,7 @@ const abandoned = new Set<DatabaseSync>()
 /** What `connect` adds to a connection: durability, and checks of its files. */
 interface Connected {
   readonly durably: Durably
-  /** Waits until a transaction is on disk. Takes the numbers of changed rows before and after it. */
+  /** Waits until a transaction is on disk. Takes `total_changes()` of the connection before and after it. */
   readonly syncedTo: (before: number, changed: number) => Effect.Effect<void, SqlError>
   /** Why statements are refused; null if they are accepted. `reads`: whether the statement only reads. */
   readonly refusal: (reads: boolean) => SqlError | null

@@ -98,8 +98,8 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, listedAt, lock, loc
       text(`SELECT id, kind, integration_id, scope_type, scope_id, at, details FROM notices
       WHERE integration_id = ? AND id < ? ORDER BY id DESC LIMIT ?`),
     /**
-     * Deletes notifications from before a time. Examines only the oldest notifications, up to a limit, and those before
-     * them that a wrong clock dated after the first parameter, the current time.
+     * Deletes notifications from before a time. Parameters: the current time, a limit, and that time. Examines the oldest
+     * notifications, up to the limit. Those that a wrong clock dated after the current time are skipped and don't count.
      */
     deleteNotifications: text(`DELETE FROM notices
       WHERE id IN (SELECT id FROM notices WHERE at <= ? ORDER BY id LIMIT ? ${lockFree}) AND at < ?`)
