@@ -83,7 +83,7 @@ const writeSettings = (): void => {
   write(
     "settings",
     "Settings",
-    "Settings have the same names in `createDoorhook` and in the JSON file of `--config`. Flags override the environment, and the environment overrides the file. In the environment, separate lists with commas, write retry schedules like `access_log=5s,30s;call=1s`, and use `true` or `yes`, `false` or `no`. Write `resourceTypes`, `scopes`, `appearance` and `texts` as JSON there. Durations are written `300ms`, `5s`, `2m`, `1h`, `3d`.",
+    "Settings have the same names in `createDoorhook` and in the JSON file of `--config`. Flags override the environment, and the environment overrides the file. In the environment, separate lists with commas, write retry schedules like `access_log=5s,30s;call=1s`, write `resourceTypes`, `scopes`, `appearance` and `texts` as JSON, and use `true` or `yes`, `false` or `no`. Durations are written `300ms`, `5s`, `2m`, `1h`, `3d`.",
     table(
       ["setting", "flag", "variable", "meaning", "default"],
       [...fieldsIn(`${config}/EngineConfig.ts`), ...fieldsIn(`${config}/SurfaceConfig.ts`)].map(

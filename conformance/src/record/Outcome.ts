@@ -17,7 +17,7 @@ import type { Finding, Symptom, Verdict } from "../judgement/Verdict.ts"
 import { select } from "../requirements/Catalogue.ts"
 import { allNeeds, casesOf, needs } from "../requirements/Requirement.ts"
 import type { Need, Requirement } from "../requirements/Requirement.ts"
-import { failureRate, refinementOf, memoryInWords, memoryOf, strangersInWords } from "./Evidence.ts"
+import { failureRate, memoryInWords, memoryOf, refinementOf, strangersInWords } from "./Evidence.ts"
 import type { CaseRun, Confirmed, Ended, Evidence, Refinement } from "./Evidence.ts"
 import type { Options } from "./Options.ts"
 
