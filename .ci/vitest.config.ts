@@ -3,6 +3,9 @@ import { defineConfig } from "vitest/config"
 import type { TestSpecification } from "vitest/node"
 import { BaseSequencer } from "vitest/node"
 
+/** Test files that `npm test` leaves out. */
+export const longMatrices = "**/*.long.test.ts"
+
 /** The longest test files, the longest first. */
 const long: ReadonlyArray<string> = [
   "packages/doorhook/test/packaging/Packages.test.ts",
@@ -46,6 +49,8 @@ export default defineConfig({
   test: {
     root: new URL("..", import.meta.url).pathname,
     include: ["packages/*/test/**/*.test.ts", "simulator/test/**/*.test.ts", "conformance/test/**/*.test.ts"],
+    // Long matrices run in `npm run test:all` (vitest.long.config.ts).
+    exclude: [longMatrices],
     globalSetup: [new URL("test-programs.ts", import.meta.url).pathname],
     // Node.js strips the types of the sources itself, so no build and no transformation is needed. Workspace packages are
     // imported from their sources.
