@@ -3,6 +3,7 @@
  */
 export * from "./DatabaseUnusable.ts"
 export * from "./Inspection.ts"
+export * as PostgresUrl from "./postgres/PostgresUrl.ts"
 export { publishCall } from "./PublishCall.ts"
 export { openDatabase } from "./sqlite/NodeSqlite.ts"
 export { currentRole, publishRemedyFor } from "./PublishRemedies.ts"

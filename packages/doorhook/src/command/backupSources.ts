@@ -3,8 +3,8 @@
  */
 import { CommandFailure, onOneLine } from "@doorhook/core"
 import type { DatabaseUnusable, Inspection } from "@doorhook/sql"
-import { SecretBox, SqliteFile } from "@doorhook/sql"
-import { Effect } from "effect"
+import { PostgresUrl, SecretBox, SqliteFile } from "@doorhook/sql"
+import { Effect, Redacted } from "effect"
 import { existsSync } from "node:fs"
 import { inspect } from "../service/DatabaseInspection.ts"
 import { checkNoFolder } from "../service/DatabaseFile.ts"
@@ -158,14 +158,55 @@ const checkProgram = Effect.fnUntraced(function* (program: string, server: numbe
   }
 })
 
-/** Moves the password of a URL to an environment variable, because other users of the machine can read arguments. */
-const withoutPassword = (database: string) => {
-  const url = new URL(database)
-  const password = url.searchParams.get("password") ?? decodeURIComponent(url.password)
-  url.password = ""
-  url.searchParams.delete("password")
-  return { url: url.href, env: password === "" ? {} : { PGPASSWORD: password } }
-}
+/**
+ * Returns a URL for libpq's programs. The password moves to an environment variable, because other users of the machine
+ * can read arguments. Everything that libpq would otherwise take from a variable is written out.
+ */
+const withoutPassword = Effect.fnUntraced(function* (database: string) {
+  const {
+    address,
+    connectTimeout,
+    database: name,
+    host,
+    options,
+    password,
+    port,
+    tls,
+    user
+  } = yield* PostgresUrl.read(Redacted.make(database)).pipe(
+    Effect.mapError(({ message }) => CommandFailure.usage(`database: ${message}`))
+  )
+  if (tls.keyPassword !== null) {
+    return yield* failed(
+      "pg_dump can take sslpassword only where other users can read it: use a key file without a password"
+    )
+  }
+  const parameters = {
+    host,
+    hostaddr: address,
+    port,
+    user,
+    dbname: name ?? user,
+    options,
+    connect_timeout: connectTimeout === null || connectTimeout === Infinity ? null : connectTimeout / 1_000,
+    sslmode: tls.mode,
+    sslrootcert: tls.rootCert,
+    sslcert: tls.cert,
+    sslkey: tls.key,
+    sslcrl: tls.crl,
+    sslnegotiation: tls.negotiation === "postgres" ? null : tls.negotiation,
+    sslsni: tls.sni ? null : 0,
+    ssl_min_protocol_version: tls.minVersion,
+    ssl_max_protocol_version: tls.maxVersion
+  }
+  const query = Object.entries(parameters).flatMap(([key, value]) =>
+    value === null ? [] : [`${key}=${encodeURIComponent(value)}`]
+  )
+  return {
+    url: `postgresql:///?${query.join("&")}`,
+    env: password === null ? {} : { PGPASSWORD: Redacted.value(password) }
+  }
+})
 
 /** Returns the stored secret in a row of a dump; undefined for none. */
 const secretIn = (table: string, columns: ReadonlyArray<string>, line: string): string | undefined => {
@@ -222,8 +263,8 @@ export const dumpPostgres = Effect.fnUntraced(function* (
   database: string,
   dump: string
 ): Effect.fn.Return<Copied, CommandFailure | DatabaseUnusable> {
-  const { env, url } = withoutPassword(database)
-  const { engine, version } = yield* Effect.flatMap(inspect(database), (found) => checkTables(url, found))
+  const { env, url } = yield* withoutPassword(database)
+  const { engine, version } = yield* Effect.flatMap(inspect(database), (found) => checkTables("the database", found))
   for (const program of ["pg_dump", "pg_restore"]) yield* checkProgram(program, majorOf(engine))
   const args = ["--format=custom", "--schema=doorhook", "--no-password", `--file=${dump}`, `--dbname=${url}`]
   yield* runProgram("pg_dump", args, { env, onLine: () => undefined }).pipe(

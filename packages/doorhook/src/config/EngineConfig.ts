@@ -13,6 +13,7 @@ import {
 } from "@doorhook/core"
 import { EgressProxy } from "@doorhook/node"
 import { PublicUrl } from "@doorhook/server"
+import { PostgresUrl } from "@doorhook/sql"
 import { Effect, Exit, Layer, Result, Schema } from "effect"
 import {
   collect,
@@ -218,7 +219,13 @@ const noFile = /^\s*$|[/\\]$/
 export const databaseOf = ({ database }: EngineConfig): Result.Result<string | undefined, InvalidConfig> => {
   if (database === undefined) return Result.succeed(database)
   const [, kind] = scheme.exec(database) ?? []
-  if (kind === "postgres" || kind === "postgresql") return Result.succeed(database)
+  if (kind === "postgres" || kind === "postgresql") {
+    return Result.mapBoth(PostgresUrl.parse(database), {
+      onSuccess: () => database,
+      onFailure: ({ problems }) =>
+        new InvalidConfig({ message: problems.map((problem) => `database: ${problem}`).join("; ") })
+    })
+  }
   if (kind !== undefined) {
     return invalid(`database: ${kind} databases cannot be used; give a file, postgres://..., or memory`)
   }

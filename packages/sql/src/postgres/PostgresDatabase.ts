@@ -4,7 +4,7 @@
 import { ResourceTypes } from "@doorhook/core"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as PgClients from "@effect/sql-pg/PgClient"
-import { Effect, Layer, Predicate, Redacted } from "effect"
+import { Effect, Layer, Predicate, Redacted, Result } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { Migrator, SqlClient, SqlError } from "effect/sql"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
@@ -12,6 +12,7 @@ import { sqlStateOf } from "../PublishRemedies.ts"
 import * as Migrations from "./migrations/index.ts"
 import { writeResourceTypes } from "./migrations/PublishFunction.ts"
 import { types } from "./PostgresDialect.ts"
+import * as PostgresUrl from "./PostgresUrl.ts"
 import type { Patience } from "./WatchedSocket.ts"
 import { connectWatched, endpointOf } from "./WatchedSocket.ts"
 
@@ -67,11 +68,11 @@ export const session = sessionOf(defaultTimeout)
 type Why = DatabaseUnusable["why"]
 
 /** Returns the name of a database for messages: its address, without credentials. */
-export const nameOf = (url: Redacted.Redacted<string>): string => {
-  if (!URL.canParse(Redacted.value(url))) return "the database"
-  const { host, pathname } = new URL(Redacted.value(url))
-  return `postgres://${host}${pathname}`
-}
+export const nameOf = (url: Redacted.Redacted<string>): string =>
+  Result.match(PostgresUrl.parse(Redacted.value(url)), {
+    onFailure: () => "the database",
+    onSuccess: PostgresUrl.nameOf
+  })
 
 const explanationOf = ({ reason }: SqlError.SqlError): readonly [Why, string] => {
   const code = sqlStateOf(reason)
