@@ -3,10 +3,13 @@
  */
 import { Predicate } from "effect"
 
-/** Returns the SQLSTATE of an error or of its causes, like `3D000`; empty if there is none. */
+/**
+ * Returns the SQLSTATE of an error or of its causes, like `3D000`; empty if there is none. Every SQLSTATE has a digit,
+ * unlike the code `EPIPE` of Node.js.
+ */
 export const sqlStateOf = (error: unknown): string => {
   for (let at = error; Predicate.isObject(at); at = Predicate.hasProperty(at, "cause") ? at.cause : undefined) {
-    if (Predicate.hasProperty(at, "code") && typeof at.code === "string" && /^[0-9A-Z]{5}$/.test(at.code))
+    if (Predicate.hasProperty(at, "code") && typeof at.code === "string" && /^(?=.*\d)[0-9A-Z]{5}$/.test(at.code))
       return at.code
   }
   return ""

@@ -2,8 +2,11 @@
  * Converts database failures to `StoreError`, which names the operation and gives advice.
  */
 import { isStoreLost, IdempotencyConflict, StoreError } from "@doorhook/core"
+import type { StoreReason } from "@doorhook/core"
 import { Effect, Predicate } from "effect"
 import { SqlError } from "effect/sql"
+import { sqlStateOf } from "./PublishRemedies.ts"
+import { primaryResultCode } from "./sqlite/SqliteResult.ts"
 
 /** Whether the outcome is unknown because the connection broke before the answer arrived. */
 const isLostAnswer = (error: unknown): boolean =>
@@ -25,13 +28,50 @@ export const adviceOn = (cause: unknown): string | undefined => {
   return undefined
 }
 
+/** Reasons by SQLSTATE (PostgreSQL, Appendix A). */
+const sqlStates: ReadonlyMap<string, StoreReason> = new Map([
+  ["25006", "read_only"],
+  ["53100", "disk_full"],
+  ["53300", "too_many_connections"],
+  ["55P03", "locked"],
+  ["57P01", "unreachable"],
+  ["57P02", "unreachable"],
+  ["57P03", "unreachable"],
+  ["58030", "io_error"],
+  ["XX001", "damaged"],
+  ["XX002", "damaged"]
+])
+
+/** Reasons by SQLite's primary result code (sqlite.org/rescode.html). */
+const resultCodes: ReadonlyMap<number, StoreReason> = new Map([
+  [5, "locked"],
+  [6, "locked"],
+  [8, "read_only"],
+  [10, "io_error"],
+  [11, "damaged"],
+  [13, "disk_full"],
+  [26, "damaged"]
+])
+
+/** Returns the reason that the code of a database's error shows; undefined if it shows none. */
+export const reasonOf = (cause: unknown): StoreReason | undefined => {
+  const state = sqlStateOf(cause)
+  if (state !== "") return sqlStates.get(state) ?? (state.startsWith("08") ? "unreachable" : undefined)
+  if (!(cause instanceof SqlError.SqlError)) return undefined
+  const code = primaryResultCode(cause.reason.cause)
+  if (code !== 0) return resultCodes.get(code)
+  return cause.reason._tag === "ConnectionError" ? "unreachable" : undefined
+}
+
 /** Makes the error for a failed operation. `isBegun`: whether a part of the operation was carried out. */
 export const storeErrorOf = (operation: string, cause: unknown, isBegun = false): StoreError => {
   const advice = adviceOn(cause)
+  const reason = reasonOf(cause)
   const outcome = isLostAnswer(cause) ? "unknown" : isBegun ? "begun" : undefined
   return new StoreError({
     operation,
     cause,
+    ...(reason !== undefined && { reason }),
     ...(outcome !== undefined && { outcome }),
     ...(advice !== undefined && { advice })
   })

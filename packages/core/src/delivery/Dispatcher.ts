@@ -64,8 +64,11 @@ export interface Handover {
    * other delivery of the publication is due.
    */
   readonly stored: (leased: ReadonlyArray<LeasedDelivery>, hasDue: boolean) => void
-  /** Reports that the publication is not stored, or that its outcome is unknown. */
-  readonly failed: (outcome: "not_stored" | "unknown") => void
+  /**
+   * Reports that the publication is not stored, or that its outcome is unknown. `error` is the store's error, if the
+   * store failed.
+   */
+  readonly failed: (outcome: "not_stored" | "unknown", error: StoreError | null) => void
 }
 
 export class Dispatcher extends Context.Service<
@@ -91,11 +94,25 @@ export class Dispatcher extends Context.Service<
   )
 
   /** Keeps no deliveries in memory: all of them wait in the store for another process's dispatcher. */
-  static readonly layerNone: Layer.Layer<Dispatcher> = Layer.succeed(Dispatcher, {
-    handOver: () => ({ worker: "", keep: () => false, stored: () => undefined, failed: () => undefined }),
-    forget: () => Effect.void,
-    status: Effect.succeed(idleStatus)
-  })
+  static readonly layerNone: Layer.Layer<Dispatcher> = Layer.effect(
+    Dispatcher,
+    Effect.map(Clock.Clock, (clock) => {
+      const failures = new StoreFailures()
+      const now = (): number => clock.currentTimeMillisUnsafe()
+      return {
+        handOver: () => ({
+          worker: "",
+          keep: () => false,
+          stored: () => failures.clear("enqueue"),
+          failed: (_, error) => {
+            if (error !== null) failures.note("enqueue", error, now())
+          }
+        }),
+        forget: () => Effect.void,
+        status: Effect.sync(() => ({ ...idleStatus, store_failure: failures.current(now()) }))
+      }
+    })
+  )
 }
 
 /** Maximum number of deliveries per claim. A larger claim would delay urgent deliveries. */
@@ -196,7 +213,7 @@ const makeDispatcher: Effect.Effect<
 
   const heartbeat = Effect.gen(function* () {
     // On an idle service the heartbeat is the only write, so it detects a full disk before an event arrives.
-    yield* Effect.catchTag(renewMembership, "StoreError", storeFailures.note("heartbeat"))
+    yield* Effect.catchTag(renewMembership, "StoreError", storeFailures.report("heartbeat"))
     sender.pump()
     // The heartbeat may have released deliveries of a dead worker, without a wake signal.
     signal()
@@ -284,7 +301,7 @@ const makeDispatcher: Effect.Effect<
         forgetAtOnce(new Set(settlements.map(({ integration_id }) => integration_id)))
         timer.noteDue(at)
       }
-      return storeFailures.note("settle")(error)
+      return storeFailures.report("settle")(error)
     }
     const settling = Effect.suspend(() =>
       store.settle({ worker, settlements, releases: batch.releases }, at, settings.disableAfter)
@@ -520,7 +537,7 @@ const makeDispatcher: Effect.Effect<
     (claiming) =>
       retryUntilAvailable(claiming, (error) => {
         if (error.outcome === "unknown") noteLostAnswer()
-        return storeFailures.note("claim")(error)
+        return storeFailures.report("claim")(error)
       })
   )
 
@@ -563,6 +580,7 @@ const makeDispatcher: Effect.Effect<
         return isKept
       },
       stored: (leased, hasDue) => {
+        storeFailures.clear("enqueue")
         // If the worker's name has changed, the next heartbeat releases the deliveries.
         if (worker !== membership.worker) Queue.offerUnsafe(beatNow, undefined)
         else
@@ -576,8 +594,9 @@ const makeDispatcher: Effect.Effect<
         sender.pumpUrgent()
         if (hasDue) reschedule()
       },
-      failed: (outcome) => {
+      failed: (outcome, error) => {
         giveUp()
+        if (error !== null) storeFailures.note("enqueue", error, now())
         if (outcome === "unknown") noteLostAnswer()
       }
     }
@@ -644,7 +663,7 @@ const makeDispatcher: Effect.Effect<
       unsettled: records.unsettled,
       unsettled_since: records.unsettledSince,
       last_claim_at: polledAt,
-      store_failing_since: storeFailures.since,
+      store_failure: storeFailures.current(now()),
       outage: breaker.longest,
       failing: health.failing,
       worst: health.worst(worstShown),

@@ -3,10 +3,12 @@
  */
 import type { Outage } from "./CircuitBreaker.ts"
 import type { CatchingUp, FailureStreak } from "./IntegrationHealth.ts"
+import type { StoreFailure } from "./StoreFailures.ts"
 
 export type { BreakerCause, Outage } from "./CircuitBreaker.ts"
 export { breakerCauses } from "./CircuitBreaker.ts"
 export type { CatchingUp } from "./IntegrationHealth.ts"
+export type { StoreFailure } from "./StoreFailures.ts"
 
 /** Current activity of a dispatcher. */
 export interface DispatcherStatus {
@@ -23,11 +25,8 @@ export interface DispatcherStatus {
   readonly unsettled_since: number | null
   /** Time of the last successful claim, in milliseconds since the epoch; null before the first. */
   readonly last_claim_at: number | null
-  /**
-   * When heartbeats, claims or recordings began to fail in the store, in milliseconds since the epoch; null if none
-   * fail.
-   */
-  readonly store_failing_since: number | null
+  /** The failure of heartbeats, claims, recordings or publications in the store; null if none of them fails. */
+  readonly store_failure: StoreFailure | null
   /** The outage that stops all deliveries except for a trial request every few seconds; null if there is none. */
   readonly outage: Outage | null
   /** Number of integrations whose last attempt in this process failed. */
@@ -45,7 +44,7 @@ export const idleStatus: DispatcherStatus = {
   unsettled: 0,
   unsettled_since: null,
   last_claim_at: null,
-  store_failing_since: null,
+  store_failure: null,
   outage: null,
   failing: 0,
   worst: [],

@@ -4,10 +4,34 @@
  */
 import { Formatter, Predicate, Schema } from "effect"
 
+/** What a store failed for, by the code of the database's error. `unreachable` includes lost connections. */
+export const StoreReason = Schema.Literals([
+  "disk_full",
+  "read_only",
+  "locked",
+  "too_many_connections",
+  "io_error",
+  "damaged",
+  "unreachable"
+])
+export type StoreReason = typeof StoreReason.Type
+
+const remedies: Readonly<Record<StoreReason, string>> = {
+  disk_full: "make room on the database's disk, then try again.",
+  read_only: "connect to a database that accepts changes: this one is read-only, or a standby server.",
+  locked: "end the program or session that holds the lock, then try again.",
+  too_many_connections: "end connections to the server or raise its max_connections, then try again.",
+  io_error: "check the database's disk, then try again.",
+  damaged: "restore a backup of the database.",
+  unreachable: "check that the database server runs and can be reached, then try again."
+}
+
 export class StoreError extends Schema.TaggedError<StoreError>()("StoreError", {
   /** The store operation that failed, like `DeliveryStore.settle`. */
   operation: Schema.String,
   cause: Schema.Defect(),
+  /** Absent if the code of the error does not show the reason. */
+  reason: Schema.optionalKey(StoreReason),
   /**
    * Present if something may have changed. With `unknown`, the answer was lost, and the operation may have been carried
    * out. With `begun`, the store carried out a part of the operation, and this part remains.
@@ -15,7 +39,7 @@ export class StoreError extends Schema.TaggedError<StoreError>()("StoreError", {
   outcome: Schema.optionalKey(Schema.Literals(["unknown", "begun"])),
   /**
    * Advice for an error that repeating the operation can't fix, such as unreadable data. Without it, the message gives
-   * general advice.
+   * the advice for the reason, or general advice.
    */
   advice: Schema.optionalKey(Schema.String)
 }) {
@@ -24,7 +48,8 @@ export class StoreError extends Schema.TaggedError<StoreError>()("StoreError", {
     if (this.outcome === "unknown") {
       return `The database's answer to ${this.operation} was lost: ${said}. The operation may or may not have been carried out. Check before you try again.`
     }
-    const advice = this.advice ?? "check that the database is reachable and writable and has space, then try again."
+    const general = "check that the database is reachable and writable and has space, then try again."
+    const advice = this.advice ?? (this.reason === undefined ? general : remedies[this.reason])
     if (this.outcome === "begun") {
       return `The database carried out only a part of ${this.operation}: ${said}. That part remains, and a repeated call carries out the other part; ${advice}`
     }

@@ -6,7 +6,7 @@
  * by one, a transaction waits briefly for more (`Linger`). A call with an urgent event joins the next transaction ahead
  * of all ordinary calls. Each call is answered when its own events are durable.
  */
-import { Cause, Clock, Context, Effect, Fiber, Latch, Layer, Option, Predicate, Scheduler, Schema } from "effect"
+import { Cause, Clock, Context, Effect, Fiber, Latch, Layer, Option, Scheduler, Schema } from "effect"
 import type { Scope } from "effect"
 import * as DurationText from "../model/DurationText.ts"
 import type { LeasedDelivery } from "../model/Delivery.ts"
@@ -24,7 +24,7 @@ import type { IdempotencyConflict, IdempotencyRecord } from "../ports/Idempotenc
 import { IdempotencyStore } from "../ports/IdempotencyStore.ts"
 import type { UnreadableMatch } from "../ports/IntegrationStore.ts"
 import { IntegrationStore, isUnreadable } from "../ports/IntegrationStore.ts"
-import type { StoreError } from "../ports/StoreError.ts"
+import { StoreError } from "../ports/StoreError.ts"
 import type { Handover } from "../delivery/Dispatcher.ts"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
 import { makeMatcher } from "./Matcher.ts"
@@ -149,8 +149,19 @@ const isRowProblem = ({ advice, outcome }: StoreError): boolean => advice !== un
 /** Whether a change that failed with this cause might have been carried out, at least in part. */
 const mayBeStored = (cause: Cause.Cause<unknown>): boolean => {
   if (Cause.hasInterrupts(cause)) return true
+  return storeErrorOf(cause)?.outcome !== undefined
+}
+
+/** Returns the store's error in a cause; null if the store has not failed. */
+const storeErrorOf = (cause: Cause.Cause<unknown>): StoreError | null => {
   const error = Cause.squash(cause)
-  return Predicate.isTagged(error, "StoreError") && Predicate.hasProperty(error, "outcome")
+  return error instanceof StoreError ? error : null
+}
+
+/** Returns the store's error in a cause if it may concern other publications, too. */
+const refusalOf = (cause: Cause.Cause<unknown>): StoreError | null => {
+  const error = storeErrorOf(cause)
+  return error === null || isRowProblem(error) ? null : error
 }
 
 /**
@@ -429,7 +440,9 @@ const makePublisher: Effect.Effect<
           return carriedOut
         })
       }),
-      Effect.tapCause((cause) => Effect.sync(() => handover.failed(mayBeStored(cause) ? "unknown" : "not_stored")))
+      Effect.tapCause((cause) =>
+        Effect.sync(() => handover.failed(mayBeStored(cause) ? "unknown" : "not_stored", refusalOf(cause)))
+      )
     )
   }
 

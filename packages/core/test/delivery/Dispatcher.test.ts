@@ -987,7 +987,7 @@ describe("publishing and dispatching", () => {
       yield* enqueueOne
       yield* pass(60_000)
       assert.strictEqual((yield* only).state, "delivered")
-      assert.strictEqual((yield* (yield* Dispatcher).status).store_failing_since, null)
+      assert.strictEqual((yield* (yield* Dispatcher).status).store_failure, null)
     }).pipe(
       Effect.ensuring(Effect.forkDetach(pass(30_000))),
       Effect.provide(
@@ -1772,7 +1772,7 @@ describe("publishing and dispatching", () => {
         const { states, store, world } = yield* outage({ early: () => Effect.delay(answer(200), 1_000) })
         while (world.sent.length < 1 + 1 + 2 + 4 + 8 + 8) yield* pass(100)
         const handover = (yield* Dispatcher).handOver()
-        handover.failed("not_stored")
+        handover.failed("not_stored", null)
         const now = yield* Clock.currentTimeMillis
         yield* store.heartbeat({ worker: handover.worker, now, until: null })
         yield* pass(60_000)
@@ -1841,7 +1841,7 @@ describe("publishing and dispatching", () => {
           yield* pass(1_000)
         }
         const { status } = yield* Dispatcher
-        assert.isNotNull((yield* status).store_failing_since)
+        assert.isNotNull((yield* status).store_failure)
         assert.isAbove(sent.length, 0)
         const end = lastBeat + defaultDeliverySettings.lease - attempt
         for (const { at } of sent) assert.isAtMost(at, end)
@@ -1849,7 +1849,7 @@ describe("publishing and dispatching", () => {
         yield* pass(6_000)
         assert.strictEqual((yield* (yield* DeliveryStore).summary(0)).states.delivered, 60)
         assert.lengthOf(sent, 60, "each once")
-        assert.isNull((yield* status).store_failing_since)
+        assert.isNull((yield* status).store_failure)
       }).pipe(
         Effect.ensuring(Effect.forkDetach(pass(60_000))),
         Effect.provide(

@@ -5,7 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { StoreError } from "../../src/ports/StoreError.ts"
-import { retryUntilAvailable } from "../../src/delivery/StoreFailures.ts"
+import { StoreFailures, retryUntilAvailable } from "../../src/delivery/StoreFailures.ts"
 
 describe("a failing store", () => {
   it.effect("is called until it succeeds, with pauses that double up to two seconds", () =>
@@ -36,4 +36,30 @@ describe("a failing store", () => {
       assert.strictEqual(defect._tag, "Failure")
     })
   )
+})
+
+describe("the failures of a store", () => {
+  const error = (reason?: "disk_full" | "locked") =>
+    new StoreError({ operation: "DeliveryStore.enqueue", cause: new Error("away"), ...(reason && { reason }) })
+
+  it("last until a success, with the reason seen last", () => {
+    const failures = new StoreFailures()
+    assert.isNull(failures.current(0))
+    failures.note("settle", error("locked"), 1_000)
+    failures.note("enqueue", error("disk_full"), 2_000)
+    failures.note("settle", error(), 3_000)
+    assert.deepStrictEqual(failures.current(3_000), { since: 1_000, reason: "disk_full" })
+    failures.clear("enqueue")
+    assert.deepStrictEqual(failures.current(3_000), { since: 1_000, reason: null })
+    failures.clear("settle")
+    assert.isNull(failures.current(3_000))
+  })
+
+  it("end 10 s after the last failed publication, but not while the engine repeats an operation", () => {
+    const failures = new StoreFailures()
+    failures.note("heartbeat", error("locked"), 0)
+    failures.note("enqueue", error("disk_full"), 1_000)
+    assert.deepStrictEqual(failures.current(11_000), { since: 0, reason: "disk_full" })
+    assert.deepStrictEqual(failures.current(11_001), { since: 0, reason: "locked" })
+  })
 })

@@ -143,7 +143,7 @@ await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
       // The setting affects only new connections, so this cuts the existing ones.
       yield* cut(all)
       yield* Effect.promise(() => all.load.moreRefused(20))
-      const { detail, oldest_due_age_ms } = yield* untilNotReady(all.url, "store_refuses_changes")
+      const { detail, oldest_due_age_ms } = yield* untilNotReady(all.url, "read_only")
       assert.match(String(detail), /read-only/)
       assert.isNotNull(oldest_due_age_ms)
       yield* Effect.promise(() => all.service.complained(/read-only transaction/))
@@ -157,7 +157,7 @@ await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
     Effect.gen(function* () {
       const since = performance.now()
       const { unlock } = yield* lockTables(server, all.database)
-      yield* untilNotReady(all.url, "store_unreachable")
+      yield* untilNotReady(all.url, "locked")
       yield* Effect.promise(() => all.load.moreRefused(1))
       yield* unlock
       yield* untilWell(all, since)

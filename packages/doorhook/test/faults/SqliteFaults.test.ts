@@ -39,8 +39,8 @@ const startAll = Effect.gen(function* () {
 
 const untilReady = (url: string) => eventually("ready", readinessOf(url), ({ code }) => code === 200)
 
-const untilRefusing = (url: string) =>
-  eventually("not ready", readinessOf(url), ({ code, status }) => code === 503 && status === "store_refuses_changes")
+const untilRefusing = (url: string, cause: string) =>
+  eventually("not ready", readinessOf(url), ({ code, status }) => code === 503 && status === cause)
 
 /** Sets the maximum size of files that a process can write, to simulate a full disk. Null removes the limit. */
 const limitFiles = (pid: number, bytes: number | null): void => {
@@ -74,7 +74,7 @@ describe("doorhook when its file fails", { concurrent: true }, () => {
       const since = performance.now()
       yield* Effect.try(() => other.exec("BEGIN EXCLUSIVE")).pipe(Effect.retry(Schedule.spaced("10 millis")))
       yield* Effect.promise(() => load.moreRefused(1))
-      yield* untilRefusing(service.url)
+      yield* untilRefusing(service.url, "locked")
       other.exec("COMMIT")
       yield* untilReady(service.url)
       const cutOff = inTime(since) ? places : Number.POSITIVE_INFINITY
@@ -93,7 +93,7 @@ describe("doorhook when its file fails", { concurrent: true }, () => {
       yield* untilReady(service.url)
       const pid = service.child.pid ?? 0
       limitFiles(pid, statSync(`${file}-wal`).size)
-      yield* untilRefusing(service.url)
+      yield* untilRefusing(service.url, "io_error")
       limitFiles(pid, null)
       yield* untilReady(service.url)
     })
@@ -107,7 +107,7 @@ describe("doorhook when its file fails", { concurrent: true }, () => {
       const since = performance.now()
       limitFiles(pid, statSync(`${file}-wal`).size + 10_000)
       yield* Effect.promise(() => load.moreRefused(20))
-      yield* untilRefusing(service.url)
+      yield* untilRefusing(service.url, "io_error")
       // Reading still works.
       assert.isAtLeast((yield* listDeliveries(service.url)).length, load.accepted.size)
       limitFiles(pid, null)

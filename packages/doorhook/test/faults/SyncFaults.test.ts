@@ -69,7 +69,7 @@ describe("doorhook when its disk fails to sync", () => {
         assert.strictEqual((yield* revoke(url, token)).status, 503)
       const readiness = yield* readinessOf(url)
       assert.strictEqual(readiness.code, 503)
-      assert.strictEqual(readiness.status, "store_refuses_changes")
+      assert.strictEqual(readiness.status, "sync_failed")
       assert.include(readiness.detail ?? "", "EIO")
       assert.strictEqual(
         (yield* Effect.promise(() => callApi(url, operatorKey, "GET", "/operator/deliveries"))).status,

@@ -18,8 +18,9 @@ import { jsonFace as face } from "../http/HttpSurface.ts"
 import { json } from "../http/MediaType.ts"
 import type { Answer, Route } from "../http/Route.ts"
 import { HealthSettings } from "./HealthSettings.ts"
+import { readinessOf } from "./HealthCauses.ts"
 import type { StoreProbe } from "./HealthStatus.ts"
-import { ageOf, askStore, notReadyReason, checkHealth, outageDetail } from "./HealthStatus.ts"
+import { ageOf, askStore, checkHealth, outageDetail } from "./HealthStatus.ts"
 
 export const makeHealthRoutes = Effect.gen(function* () {
   const settings = yield* HealthSettings
@@ -33,9 +34,11 @@ export const makeHealthRoutes = Effect.gen(function* () {
     Effect.provideContext(services),
     Effect.map((health) => {
       const { buffered, delivering, last_claim_at, oldest_due_age_ms, unsettled } = health
-      const notReady = notReadyReason(health, settings)
-      return healthAnswer(notReady === null ? 200 : 503, {
-        ...(notReady ?? { status: "ready" }),
+      const { causes, detail, status } = readinessOf(health, settings)
+      return healthAnswer(status === "ready" ? 200 : 503, {
+        status,
+        ...(detail !== null && { detail }),
+        causes,
         oldest_due_age_ms,
         delivering,
         buffered,
@@ -221,7 +224,7 @@ export const measureGauges = Effect.fnUntraced(function* (patience: number) {
   const store = yield* DeliveryStore
   const dispatcher = yield* Dispatcher
   const now = yield* Clock.currentTimeMillis
-  const summary = yield* askStore(store.summary(now), patience)
+  const summary = Result.getOrNull(yield* askStore(store.summary(now), patience))
   const status = yield* dispatcher.status
   const measured: Metric.MetricRegistry = new Map()
   const context = Context.make(Metric.MetricRegistry, measured)

@@ -2,11 +2,14 @@
  * The state of the dispatcher and the store, from which readiness and some metrics are derived.
  */
 import { DeliveryStore, Dispatcher, isoOf, SettingStore, StoreError, StoreHealth } from "@doorhook/core"
-import type { DispatcherStatus, IntegrationId, BreakerCause } from "@doorhook/core"
-import { Clock, Context, Effect, Layer } from "effect"
+import type { BreakerCause, DispatcherStatus, IntegrationId, StoreReason } from "@doorhook/core"
+import { Clock, Context, Effect, Layer, Result } from "effect"
 import { makeShortMemory } from "../http/ShortMemory.ts"
 import { HealthSettings } from "./HealthSettings.ts"
 import type { HealthSettingsShape } from "./HealthSettings.ts"
+
+/** Why the store does not work, as far as the code of its error shows. */
+export type StoreRefusal = StoreReason | "unknown"
 
 export interface HealthStatus extends DispatcherStatus {
   /** Time of the measurement, in milliseconds since the epoch. */
@@ -15,32 +18,25 @@ export interface HealthStatus extends DispatcherStatus {
    * How long the oldest due delivery has been due, in milliseconds. 0 if none is due, null if the store did not answer.
    */
   readonly oldest_due_age_ms: number | null
-  /**
-   * False if the last test, at most a second ago, could not change the store. True if that test succeeded, or if the
-   * store has another known problem and was not tested.
-   */
-  readonly writable: boolean
-  /** Why the store refuses all changes; null if it accepts changes. */
+  /** Why the store does not work, by publications, by the work on deliveries or by the probe; null if it works. */
+  readonly store_refusal: StoreRefusal | null
+  /** Why the store as a whole refuses all changes; null if it accepts changes. */
   readonly store_trouble: string | null
 }
 
-/**
- * Queries the store. If the query fails or takes longer than `patience` milliseconds, logs the failure and returns
- * null.
- */
+/** Queries the store, and logs a failure. No answer within `patience` milliseconds is a failure, too. */
 export const askStore = <A, R>(
   ask: Effect.Effect<A, StoreError, R>,
   patience: number
-): Effect.Effect<A | null, never, R> =>
+): Effect.Effect<Result.Result<A, StoreError>, never, R> =>
   ask.pipe(
     Effect.timeoutOrElse({
       duration: patience,
       orElse: () =>
         Effect.fail(new StoreError({ operation: "health", cause: new Error(`no answer within ${patience} ms`) }))
     }),
-    Effect.catchTag("StoreError", (error) =>
-      Effect.as(Effect.logWarning("The health check of the store failed", error.cause), null)
-    )
+    Effect.tapError((error) => Effect.logWarning("The health check of the store failed", error.cause)),
+    Effect.result
   )
 
 /** Returns how long something has been due, in milliseconds; 0 if nothing is due. */
@@ -54,7 +50,7 @@ const probeEvery = 1_000
  * runs at a time and its result is cached for a second, because the transaction takes the database's write lock and
  * anyone may request readiness.
  */
-export class StoreProbe extends Context.Service<StoreProbe, { readonly isWritable: Effect.Effect<boolean> }>()(
+export class StoreProbe extends Context.Service<StoreProbe, { readonly refusal: Effect.Effect<StoreRefusal | null> }>()(
   "@doorhook/server/health/StoreProbe"
 ) {
   static readonly layer: Layer.Layer<StoreProbe, never, SettingStore | HealthSettings> = Layer.effect(
@@ -62,14 +58,16 @@ export class StoreProbe extends Context.Service<StoreProbe, { readonly isWritabl
     Effect.gen(function* () {
       const settings = yield* SettingStore
       const { patience } = yield* HealthSettings
-      const probe = Effect.map(
-        askStore(settings.getOrCreate("health_probe", "1"), patience),
-        (answer) => answer !== null
-      )
-      return { isWritable: (yield* makeShortMemory(probe, probeEvery)).get }
+      const probe = Effect.map(askStore(settings.getOrCreate("health_probe", "1"), patience), refusalOf)
+      return { refusal: (yield* makeShortMemory(probe, probeEvery)).get }
     })
   )
 }
+
+const refusalOf = Result.match({
+  onFailure: ({ reason }: StoreError): StoreRefusal | null => reason ?? "unknown",
+  onSuccess: () => null
+})
 
 /** Arguments of a claim that takes no deliveries. Its result includes the due time of the next delivery. */
 const nothing = {
@@ -80,24 +78,27 @@ const nothing = {
 } as const
 
 /** Measures the health of this process. Reads only one indexed value from the store. */
-export const checkHealth = Effect.fnUntraced(function* ({ patience }: HealthSettingsShape) {
+export const checkHealth = Effect.fnUntraced(function* ({
+  patience
+}: HealthSettingsShape): Effect.fn.Return<HealthStatus, never, DeliveryStore | Dispatcher | StoreProbe> {
   const store = yield* DeliveryStore
   const probe = yield* StoreProbe
   const dispatcher = yield* Dispatcher
   const now = yield* Clock.currentTimeMillis
   const due = yield* askStore(store.claim({ ...nothing, now }), patience)
   const dispatching = yield* dispatcher.status
-  // Don't probe a store that already refuses changes.
+  const failure = dispatching.store_failure
+  const failed = failure !== null && now - failure.since > patience ? (failure.reason ?? "unknown") : null
   const store_trouble = (yield* StoreHealth).trouble()
-  const asked = due !== null && dispatching.store_failing_since === null && store_trouble === null
-  const status: HealthStatus = {
-    ...dispatching,
-    now,
-    oldest_due_age_ms: due === null ? null : ageOf(due.next_due, now),
-    writable: !asked || (yield* probe.isWritable),
-    store_trouble
+  const measured = { ...dispatching, now, store_trouble }
+  if (Result.isFailure(due)) {
+    const store_refusal = due.failure.reason ?? (failed === null || failed === "unknown" ? "unreachable" : failed)
+    return { ...measured, oldest_due_age_ms: null, store_refusal }
   }
-  return status
+  // Don't probe a store that already refuses changes.
+  const store_refusal = store_trouble !== null || failure !== null ? failed : yield* probe.refusal
+  const oldest_due_age_ms = ageOf(due.success.next_due, now)
+  return { ...measured, oldest_due_age_ms, store_refusal }
 })
 
 const waitingFor: Readonly<Record<BreakerCause, string>> = {
@@ -125,69 +126,3 @@ export const outageDetail = ({ outage }: HealthStatus): OutageDetail | null =>
         since: isoOf(outage.since),
         detail: `${waitingFor[outage.cause]}; the log says why. Events are accepted, and deliveries wait. One delivery is tried every few seconds; when it succeeds, all continue.`
       }
-
-/** Why the service is not ready. */
-export interface NotReady {
-  /** A code for programs. */
-  readonly status: "store_unreachable" | "store_refuses_changes" | "stalled"
-  /** The problem and its consequences, for operators. */
-  readonly detail: string
-}
-
-/**
- * Returns why the service is not ready; null if it is ready. A process that keeps claiming and recording does not count
- * as stalled, however old its backlog is.
- */
-export const notReadyReason = (
-  {
-    last_claim_at,
-    now,
-    oldest_due_age_ms,
-    store_failing_since,
-    store_trouble,
-    unsettled_since,
-    writable
-  }: HealthStatus,
-  { claimPause, patience, recordPause, stallTimeout }: HealthSettingsShape
-): NotReady | null => {
-  if (store_trouble !== null) {
-    return {
-      status: "store_refuses_changes",
-      detail: `${store_trouble} Publishing is refused and deliveries wait.`
-    }
-  }
-  if (oldest_due_age_ms === null) {
-    return {
-      status: "store_unreachable",
-      detail:
-        "The database does not answer, or its answer can't be used; the log says why. Publishing is refused and deliveries wait until it works again."
-    }
-  }
-  const refusedFor = store_failing_since === null ? 0 : now - store_failing_since
-  if (!writable || refusedFor > patience) {
-    return {
-      status: "store_refuses_changes",
-      detail:
-        "The database answers, but refuses changes: it may be read-only, locked or full; the log has its message. Publishing is refused and deliveries wait until it accepts changes again."
-    }
-  }
-  if (last_claim_at !== null && now - last_claim_at > claimPause) {
-    return {
-      status: "stalled",
-      detail: `This process has not looked for due deliveries for ${now - last_claim_at} ms. Restart it; the log may say why.`
-    }
-  }
-  if (unsettled_since !== null && now - unsettled_since > recordPause) {
-    return {
-      status: "stalled",
-      detail: `Finished attempts have not been recorded for ${now - unsettled_since} ms and will be repeated. Restart this process; the log may say why.`
-    }
-  }
-  if (last_claim_at === null && oldest_due_age_ms > stallTimeout) {
-    return {
-      status: "stalled",
-      detail: `A delivery has been due for ${oldest_due_age_ms} ms, and this process has not claimed it. Check that a process delivers from this database.`
-    }
-  }
-  return null
-}

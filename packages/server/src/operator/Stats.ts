@@ -3,10 +3,12 @@
  */
 import { AttemptOutcome, breakerCauses, DeliveryMetrics, DeliveryStore, isoOf } from "@doorhook/core"
 import type { Counted, DeliverySummary, Dispatcher } from "@doorhook/core"
-import { Effect, Schema } from "effect"
+import { Effect, Result, Schema } from "effect"
 import { HealthSettings } from "../health/HealthSettings.ts"
-import type { NotReady, HealthStatus, StoreProbe } from "../health/HealthStatus.ts"
-import { askStore, notReadyReason, checkHealth, outageDetail } from "../health/HealthStatus.ts"
+import { readinessOf } from "../health/HealthCauses.ts"
+import type { Readiness } from "../health/HealthCauses.ts"
+import type { HealthStatus, StoreProbe } from "../health/HealthStatus.ts"
+import { askStore, checkHealth, outageDetail } from "../health/HealthStatus.ts"
 import { deliveryCounts, DeliveryCountsDocument } from "./Deliveries.ts"
 import { handler, operation } from "./Operation.ts"
 
@@ -51,13 +53,13 @@ export const statsOperations = {
 
 const documentOf = (
   health: HealthStatus,
-  notReady: NotReady | null,
+  { detail, status }: Readiness,
   summary: DeliverySummary | null,
   { attempts, events_accepted, latency }: Counted
 ): StatsDocument => ({
   at: isoOf(health.now),
-  status: notReady?.status ?? "ready",
-  detail: notReady?.detail ?? null,
+  status,
+  detail,
   database: summary === null ? null : deliveryCounts(summary),
   process: {
     events_accepted,
@@ -88,8 +90,9 @@ export const makeStatsHandlers = Effect.gen(function* () {
       const health = yield* Effect.provideContext(checkHealth(settings), services)
       // The store has just failed to answer, so it is not queried again.
       const isSilent = health.oldest_due_age_ms === null
-      const summary = isSilent ? null : yield* askStore(store.summary(health.now), settings.patience)
-      return documentOf(health, notReadyReason(health, settings), summary, yield* DeliveryMetrics.counted)
+      const asked = isSilent ? null : yield* askStore(store.summary(health.now), settings.patience)
+      const summary = asked === null ? null : Result.getOrNull(asked)
+      return documentOf(health, readinessOf(health, settings), summary, yield* DeliveryMetrics.counted)
     })
   )
 

@@ -42,6 +42,7 @@ describe("health", () => {
       assert.strictEqual(idle.status, 200)
       assert.deepStrictEqual(idle.json, {
         status: "ready",
+        causes: [],
         oldest_due_age_ms: 0,
         delivering: 0,
         buffered: 0,
@@ -67,6 +68,7 @@ describe("health", () => {
       assert.strictEqual(busy.status, 200)
       assert.deepStrictEqual(busy.json, {
         status: "ready",
+        causes: [],
         oldest_due_age_ms: 30_001,
         delivering: 10,
         buffered: 3,
@@ -114,12 +116,16 @@ describe("health", () => {
     Effect.gen(function* () {
       const controls = yield* Controls
       yield* TestClock.setTime(1_000_000)
-      controls.status = { ...controls.status, last_claim_at: 1_000_000, store_failing_since: 998_000 }
+      controls.status = {
+        ...controls.status,
+        last_claim_at: 1_000_000,
+        store_failure: { since: 998_000, reason: null }
+      }
       assert.strictEqual((yield* call("GET", "/health/ready")).status, 200)
       yield* TestClock.adjust(1)
       const reply = yield* call("GET", "/health/ready")
       assert.deepStrictEqual([reply.status, reply.at("/status")], [503, "store_refuses_changes"])
-      assert.match(reply.textAt("/detail"), /it may be read-only, locked or full/)
+      assert.match(reply.textAt("/detail"), /^The database answers, but refuses changes; the log has its message\./)
     }).pipe(Effect.provide(testServer()))
   )
 
@@ -205,7 +211,7 @@ describe("GET /metrics", () => {
         unsettled: 2,
         unsettled_since: 999_000,
         last_claim_at: 999_000,
-        store_failing_since: null,
+        store_failure: null,
         outage: { cause: "egress", since: 998_000 },
         catching_up: [{ integration_id: IntegrationId.make(1), since: 999_000 }],
         failing: 40,

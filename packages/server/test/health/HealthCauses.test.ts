@@ -1,0 +1,54 @@
+import { assert, describe, it } from "@effect/vitest"
+import { idleStatus, StoreReason } from "@doorhook/core"
+import { readFileSync } from "node:fs"
+import { healthCauses, readinessOf } from "../../src/health/HealthCauses.ts"
+import { healthDefaults } from "../../src/health/HealthSettings.ts"
+import type { HealthStatus } from "../../src/health/HealthStatus.ts"
+
+const well: HealthStatus = {
+  ...idleStatus,
+  now: 1_000_000,
+  last_claim_at: 1_000_000,
+  oldest_due_age_ms: 0,
+  store_refusal: null,
+  store_trouble: null
+}
+
+const statusOf = (changes: Partial<HealthStatus>) => readinessOf({ ...well, ...changes }, healthDefaults)
+
+describe("the causes of a process that is not ready", () => {
+  it("are exactly those in the table of statuses", () => {
+    const page = readFileSync(new URL("../../../../docs/operations.md", import.meta.url), "utf8")
+    const table = /^## The health status\n[^]*?^\| status [^]*?(?=\n\n)/m.exec(page)?.[0] ?? ""
+    const listed = [...table.matchAll(/^\|([^|]*)\|/gm)].flatMap(([, cell = ""]) => [...cell.matchAll(/`(\w+)`/g)])
+    assert.sameMembers(
+      listed.map(([, code]) => code).filter((code) => code !== "ready" && code !== "outage"),
+      [...new Set(healthCauses.map(({ code }) => code))]
+    )
+  })
+
+  it("name each reason for which a store fails", () => {
+    assert.deepStrictEqual(statusOf({}), { status: "ready", detail: null, causes: [] })
+    for (const reason of StoreReason.literals)
+      assert.strictEqual(
+        statusOf({ store_refusal: reason }).status,
+        reason === "unreachable" ? "store_unreachable" : reason
+      )
+    assert.strictEqual(statusOf({ store_refusal: "unknown" }).status, "store_refuses_changes")
+  })
+
+  it("are all named, and a process that the store stops is not called stalled", () => {
+    const stalled = { last_claim_at: 900_000, unsettled_since: 900_000 }
+    assert.deepStrictEqual(
+      statusOf(stalled).causes.map(({ code }) => code),
+      ["stalled", "stalled"]
+    )
+    const { causes, detail, status } = statusOf({ ...stalled, store_trouble: "EIO.", store_refusal: "disk_full" })
+    assert.strictEqual(status, "sync_failed")
+    assert.strictEqual(detail, causes[0]?.detail)
+    assert.deepStrictEqual(
+      causes.map(({ code }) => code),
+      ["sync_failed", "disk_full"]
+    )
+  })
+})
