@@ -25,6 +25,8 @@ export { RecentMap } from "./model/RecentMap.ts"
 export * from "./model/ResourceType.ts"
 export { english, say, Sentence, sentences, SentenceValue } from "./model/Sentences.ts"
 export type { SentenceKey, Sentences } from "./model/Sentences.ts"
+export { tlsProblemOf } from "./model/TlsProblem.ts"
+export type { TlsProblem } from "./model/TlsProblem.ts"
 export * from "./model/Token.ts"
 
 // pure rules

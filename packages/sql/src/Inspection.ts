@@ -14,6 +14,8 @@ export interface Inspection {
   readonly isWritable: boolean
   /** Whether other users of the machine can read the database; null if unknown. */
   readonly isReadableByOthers: boolean | null
+  /** How the connection to the server is encrypted; null without a server. */
+  readonly encryption: { readonly isExposed: boolean; readonly detail: string } | null
   /** How far the database server's clock is ahead of this machine's, in milliseconds; null without a server. */
   readonly clockAhead: number | null
   /** A few encrypted secrets, to check the encryption key. Empty without tables, or with tables of a newer version. */

@@ -82,6 +82,9 @@ const accessFindings = ({ isReadableByOthers, isWritable }: Inspection, database
     : [])
 ]
 
+const encryptionFinding = ({ detail, isExposed }: NonNullable<Inspection["encryption"]>): Finding =>
+  isExposed ? warn("encryption", detail) : ok("encryption", detail)
+
 const databaseFindings = (
   { database = defaultDatabase }: ServeConfig,
   inspected: Result.Result<Inspection | null, DatabaseUnusable>,
@@ -95,6 +98,7 @@ const databaseFindings = (
     ok("database", exists ? engine : `${engine}: new`),
     tablesFinding(found),
     ...accessFindings(found, database),
+    ...(found.encryption === null ? [] : [encryptionFinding(found.encryption)]),
     clockFinding(found, now)
   ]
 }

@@ -4,20 +4,21 @@
 import { ResourceTypes } from "@doorhook/core"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as PgClients from "@effect/sql-pg/PgClient"
-import { Effect, Layer, Predicate, Redacted, Result } from "effect"
+import type { Scope } from "effect"
+import { Effect, Layer, Redacted, Result } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { Migrator, SqlClient, SqlError } from "effect/sql"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
-import { sqlStateOf } from "../PublishRemedies.ts"
 import * as Migrations from "./migrations/index.ts"
 import { writeResourceTypes } from "./migrations/PublishFunction.ts"
 import { types } from "./PostgresDialect.ts"
+import { explain } from "./PostgresFailure.ts"
 import * as PostgresUrl from "./PostgresUrl.ts"
-import type { Patience } from "./WatchedSocket.ts"
-import { connectWatched, endpointOf } from "./WatchedSocket.ts"
+import type { Link } from "./ServerConnection.ts"
+import { connectServer } from "./ServerConnection.ts"
 
 export interface PostgresDatabaseConfig {
-  /** `postgres://user:password@host:port/database`. A connection pooler in between must use session mode. */
+  /** `postgres://user:password@host:port/database`, with libpq's parameters, as `PostgresUrl` reads it. A connection pooler in between must use session mode. */
   readonly url: Redacted.Redacted<string>
   /** Maximum number of connections of this process, one of which listens for wake signals. Default 10. */
   readonly maxConnections?: number | undefined
@@ -65,8 +66,6 @@ const sessionOf = (timeout: number): Readonly<Record<string, string>> => ({
 
 export const session = sessionOf(defaultTimeout)
 
-type Why = DatabaseUnusable["why"]
-
 /** Returns the name of a database for messages: its address, without credentials. */
 export const nameOf = (url: Redacted.Redacted<string>): string =>
   Result.match(PostgresUrl.parse(Redacted.value(url)), {
@@ -74,34 +73,43 @@ export const nameOf = (url: Redacted.Redacted<string>): string =>
     onSuccess: PostgresUrl.nameOf
   })
 
-const explanationOf = ({ reason }: SqlError.SqlError): readonly [Why, string] => {
-  const code = sqlStateOf(reason)
-  const said = Predicate.isError(reason.cause) ? reason.cause.message : reason.message
-  if (code === "3D000") {
-    return ["unreachable", "the server has no such database. Create it first (CREATE DATABASE), or choose another."]
-  }
-  if (code.startsWith("28") || reason._tag === "AuthenticationError") {
-    return ["refused", "the server refuses this user or password. Check both in the URL."]
-  }
-  if (code === "53300") return ["refused", "the server has no connection left. Raise its max_connections."]
-  if (code === "42501") {
-    return [
-      "refused",
-      `this user lacks a permission: ${said}. Allow it to create the schema ${schema}, or create the schema for it.`
-    ]
-  }
-  if (code === "" || code.startsWith("08") || code === "57P03") {
-    return ["unreachable", `can't connect (${said}). Check that the server runs and that host and port are right.`]
-  }
-  return ["failed", `PostgreSQL reports: ${said}`]
+/** Reads the URL, and libpq's variables for encryption. */
+export const linkTo = (url: Redacted.Redacted<string>): Effect.Effect<Link, DatabaseUnusable> =>
+  Effect.mapBoth(PostgresUrl.read(url), {
+    onFailure: ({ message }) => new DatabaseUnusable({ database: "the database", why: "failed", explanation: message }),
+    onSuccess: (read): Link => ({ url: read, patience: { millis: null }, last: null })
+  })
+
+/** Makes a client whose connections have these settings. */
+export const connect = (
+  link: Link,
+  maxConnections: number,
+  startupParameters: Readonly<Record<string, string>>
+): Effect.Effect<PgClient, SqlError.SqlError, Scope.Scope | Reactivity.Reactivity> => {
+  const { applicationName, connectTimeout, database, host, options, password, port, user } = link.url
+  return PgClients.make({
+    host,
+    port,
+    applicationName,
+    types,
+    maxConnections,
+    startupParameters,
+    database: database ?? undefined,
+    username: user ?? undefined,
+    password: password ?? undefined,
+    startupOptions: options ?? undefined,
+    connectTimeout: connectTimeout ?? undefined,
+    // The stream encrypts, and the client sees a plain connection.
+    ssl: false,
+    stream: () => connectServer(link)
+  })
 }
 
-/** Converts a client error to one that explains the problem to an operator. */
-export const explain = (database: string, error: SqlError.SqlError | Migrator.MigrationError): DatabaseUnusable => {
-  const cause = error._tag === "SqlError" ? error : error.cause
-  const [why, explanation] =
-    cause instanceof SqlError.SqlError ? explanationOf(cause) : ["failed" as const, error.message]
-  return new DatabaseUnusable({ database, why, explanation, cause: error })
+/** Describes a connection to another machine that is not encrypted; null for any other. */
+export const exposureOf = ({ last }: Link): string | null => {
+  if (last === null || last.isEncrypted || !last.isRemote) return null
+  const why = last.failure === null ? "" : ` TLS failed: ${last.failure.message}.`
+  return `not encrypted: passwords, tokens and events can be read on the way.${why} Use sslmode=verify-full and sslrootcert in the URL, and turn on ssl at the server.`
 }
 
 /** Reads the version of the existing tables; 0 without tables. */
@@ -156,19 +164,12 @@ const commitOf = (sql: SqlClient.SqlClient) =>
   )
 
 const open = Effect.fnUntraced(function* ({ maxConnections, timeout = defaultTimeout, url }: PostgresDatabaseConfig) {
-  const patience: Patience = { millis: null }
-  const connect = (connections: number, settings: Readonly<Record<string, string>>) =>
-    PgClients.make({
-      url,
-      types,
-      maxConnections: connections,
-      applicationName: "doorhook",
-      stream: () => connectWatched(endpointOf(Redacted.value(url)), patience),
-      startupParameters: settings
-    })
+  const link = yield* linkTo(url)
   const session = sessionOf(timeout)
-  const synchronous_commit = yield* Effect.scoped(Effect.flatMap(connect(1, session), commitOf))
-  const client = yield* connect(maxConnections ?? 10, { ...session, synchronous_commit })
+  const synchronous_commit = yield* Effect.scoped(Effect.flatMap(connect(link, 1, session), commitOf))
+  const exposure = exposureOf(link)
+  if (exposure !== null) yield* Effect.logWarning(`The connection to ${nameOf(url)} is ${exposure}`)
+  const client = yield* connect(link, maxConnections ?? 10, { ...session, synchronous_commit })
   const sql = breakable(client)
   const version = yield* versionOf(sql)
   if (version > Migrations.newest) {
@@ -177,7 +178,7 @@ const open = Effect.fnUntraced(function* ({ maxConnections, timeout = defaultTim
   }
   if (version < Migrations.newest) yield* migrate(sql)
   yield* writeResourceTypes(sql, yield* ResourceTypes)
-  patience.millis = timeout + silenceBeyond
+  link.patience.millis = timeout + silenceBeyond
   return sql
 })
 

@@ -1,7 +1,6 @@
 /**
  * Inspects a PostgreSQL database without changing it.
  */
-import * as PgClients from "@effect/sql-pg/PgClient"
 import { Clock, Effect } from "effect"
 import { Reactivity } from "effect/reactivity"
 import type { SqlClient } from "effect/sql"
@@ -10,8 +9,10 @@ import type { Inspection } from "../Inspection.ts"
 import { readSealed } from "../statements/SealedSecrets.ts"
 import * as Migrations from "./migrations/index.ts"
 import type { PostgresDatabaseConfig } from "./PostgresDatabase.ts"
-import { explain, nameOf, schema, versionOf } from "./PostgresDatabase.ts"
+import { connect, exposureOf, linkTo, nameOf, schema, versionOf } from "./PostgresDatabase.ts"
 import { postgres } from "./PostgresDialect.ts"
+import { explain } from "./PostgresFailure.ts"
+import type { Link } from "./ServerConnection.ts"
 
 interface Found {
   readonly engine: string
@@ -27,15 +28,20 @@ const statement = `SELECT current_setting('server_version') AS engine,
     (SELECT has_schema_privilege(oid, 'CREATE') FROM pg_namespace WHERE nspname = 'doorhook'),
     has_database_privilege(current_database(), 'CREATE')) AS writable`
 
+const encryptionOf = (link: Link): Inspection["encryption"] => {
+  const exposure = exposureOf(link)
+  if (exposure !== null) return { isExposed: true, detail: exposure }
+  if (link.last?.isEncrypted !== true) return { isExposed: false, detail: "none, on this machine" }
+  return link.last.isVerified
+    ? { isExposed: false, detail: "TLS; the server's certificate is verified" }
+    : { isExposed: false, detail: "TLS, but the server's certificate is not verified (sslmode=verify-full does)" }
+}
+
 /** Inspects a database; fails when it can't be reached or refuses this user. */
 export const inspect = (config: PostgresDatabaseConfig): Effect.Effect<Inspection, DatabaseUnusable> =>
   Effect.gen(function* () {
-    const sql: SqlClient.SqlClient = yield* PgClients.make({
-      url: config.url,
-      maxConnections: 1,
-      applicationName: "doorhook",
-      startupParameters: { search_path: schema }
-    })
+    const link = yield* linkTo(config.url)
+    const sql: SqlClient.SqlClient = yield* connect(link, 1, { search_path: schema })
     const version = yield* versionOf(sql)
     const before = yield* Clock.currentTimeMillis
     const [found] = yield* sql.unsafe<Found>(statement)
@@ -48,12 +54,13 @@ export const inspect = (config: PostgresDatabaseConfig): Effect.Effect<Inspectio
       engine: `PostgreSQL ${found?.engine ?? ""}`,
       isWritable: found?.writable === true,
       isReadableByOthers: null,
+      encryption: encryptionOf(link),
       // A difference smaller than the round-trip time can't be measured.
       clockAhead: Math.abs(ahead) <= after - before ? 0 : Math.round(ahead),
       sealed: version > 0 && version <= Migrations.newest ? yield* readSealed(sql, postgres) : []
     }
   }).pipe(
     Effect.scoped,
-    Effect.mapError((error) => explain(nameOf(config.url), error)),
+    Effect.mapError((error) => (error._tag === "DatabaseUnusable" ? error : explain(nameOf(config.url), error))),
     Effect.provide(Reactivity.layer)
   )

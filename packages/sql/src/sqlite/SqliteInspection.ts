@@ -68,7 +68,15 @@ export const inspect = (filename: string): Effect.Effect<Inspection, DatabaseUnu
       const found = look(filename)
       const isReadableByOthers = process.platform === "win32" ? null : (statSync(filename).mode & 0o077) !== 0
       const isWritable = mayWrite(filename) && mayWrite(dirname(filename))
-      return { exists: found.version > 0, newest, isWritable, isReadableByOthers, clockAhead: null, ...found }
+      return {
+        exists: found.version > 0,
+        newest,
+        isWritable,
+        isReadableByOthers,
+        clockAhead: null,
+        encryption: null,
+        ...found
+      }
     },
     catch: (cause) =>
       new DatabaseUnusable({
@@ -79,4 +87,4 @@ export const inspect = (filename: string): Effect.Effect<Inspection, DatabaseUnu
       })
   })
 
-const nothingMore = { isReadableByOthers: null, clockAhead: null, sealed: [] }
+const nothingMore = { isReadableByOthers: null, clockAhead: null, encryption: null, sealed: [] }

@@ -55,8 +55,11 @@ interface Subject {
   readonly host: string | null
   readonly name: string
   readonly publicKey: KeyObject
-  readonly isExpired: boolean
+  /** Default: valid now. */
+  readonly validity?: Validity | undefined
 }
+
+type Validity = "expired" | "not yet valid"
 
 const signed = (subject: Subject, issuer: { readonly name: string; readonly privateKey: KeyObject }): string => {
   const now = Date.now()
@@ -65,7 +68,10 @@ const signed = (subject: Subject, issuer: { readonly name: string; readonly priv
     der(0x02, Buffer.from([1]), randomBytes(8)),
     ecdsaWithSha256,
     nameOf(issuer.name),
-    sequence(time(now - 2 * year), time(subject.isExpired ? now - year : now + year)),
+    sequence(
+      time(subject.validity === "not yet valid" ? now + year / 2 : now - 2 * year),
+      time(subject.validity === "expired" ? now - year : now + year)
+    ),
     nameOf(subject.name),
     subject.publicKey.export({ type: "spki", format: "der" }),
     der(0xa3, sequence(subject.host === null ? isAuthority : subjectAltName(subject.host)))
@@ -82,25 +88,27 @@ const pem = (key: KeyObject): string => key.export({ type: "pkcs8", format: "pem
 export interface Authority {
   readonly cert: string
   /** Issues a certificate for a name or an IPv4 address. */
-  readonly issue: (host: string, options?: { readonly isExpired?: boolean }) => Certificate
+  readonly issue: (host: string, validity?: Validity) => Certificate
+  /** Makes an authority below this one. Its certificates are valid only together with its own. */
+  readonly makeIntermediate: () => Authority
 }
 
-export const makeAuthority = (): Authority => {
-  const issuer = { name: "Test authority", ...newKeys() }
+const authorityFrom = (name: string, parent?: { readonly name: string; readonly privateKey: KeyObject }): Authority => {
+  const issuer = { name, ...newKeys() }
   return {
-    cert: signed({ host: null, name: issuer.name, publicKey: issuer.publicKey, isExpired: false }, issuer),
-    issue: (host, { isExpired = false } = {}) => {
+    cert: signed({ host: null, name, publicKey: issuer.publicKey }, parent ?? issuer),
+    issue: (host, validity) => {
       const { privateKey, publicKey } = newKeys()
-      return { cert: signed({ host, name: host, publicKey, isExpired }, issuer), key: pem(privateKey) }
-    }
+      return { cert: signed({ host, name: host, publicKey, validity }, issuer), key: pem(privateKey) }
+    },
+    makeIntermediate: () => authorityFrom(`Intermediate of ${name}`, issuer)
   }
 }
+
+export const makeAuthority = (name = "Test authority"): Authority => authorityFrom(name)
 
 /** Makes a self-signed certificate. */
 export const makeSelfSigned = (host: string): Certificate => {
   const { privateKey, publicKey } = newKeys()
-  return {
-    cert: signed({ host, name: host, publicKey, isExpired: false }, { name: host, privateKey }),
-    key: pem(privateKey)
-  }
+  return { cert: signed({ host, name: host, publicKey }, { name: host, privateKey }), key: pem(privateKey) }
 }

@@ -36,8 +36,7 @@ const healthy = answers(ok)
 /** Responds correctly, with a certificate that clients accept if they trust the authority. */
 export const isSecure = (authority: Authority): Behaviour => secured(authority.issue("127.0.0.1"), healthy)
 
-export const hasExpired = (authority: Authority): Behaviour =>
-  secured(authority.issue("127.0.0.1", { isExpired: true }), healthy)
+export const hasExpired = (authority: Authority): Behaviour => secured(authority.issue("127.0.0.1", "expired"), healthy)
 
 export const isForAnotherHost = (authority: Authority): Behaviour => secured(authority.issue("other.example"), healthy)
 

@@ -3,12 +3,13 @@
  */
 import { nextTurn } from "@doorhook/testkit/Turn"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import { once } from "node:events"
 import type { Socket } from "node:net"
 import { createServer } from "node:net"
 import { vi } from "vitest"
-import { connectWatched } from "../../src/postgres/WatchedSocket.ts"
+import * as PostgresUrl from "../../src/postgres/PostgresUrl.ts"
+import { connectServer } from "../../src/postgres/ServerConnection.ts"
 
 /** ReadyForQuery: idle. */
 const ready = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
@@ -22,7 +23,8 @@ const connected = Effect.acquireRelease(
     const address = server.address()
     const port = address !== null && typeof address === "object" ? address.port : 0
     const accepted = new Promise<Socket>((resolve) => void server.once("connection", resolve))
-    const socket = connectWatched({ to: { host: "127.0.0.1", port }, mayEncrypt: false }, { millis: 1_000 })
+    const url = Result.getOrThrow(PostgresUrl.parse(`postgres://127.0.0.1:${port}?sslmode=disable`))
+    const socket = connectServer({ url, patience: { millis: 1_000 }, last: null })
     const errors: Array<Error> = []
     socket.on("error", (error: Error) => void errors.push(error)).resume()
     const upstream = await accepted

@@ -1,0 +1,357 @@
+/**
+ * A connection to a PostgreSQL server: encrypted as `sslmode` demands, and closed if an answer takes too long.
+ *
+ * The client library would verify certificates in all modes, and could not fall back. Encryption therefore happens below
+ * it, as libpq does it (PostgreSQL documentation, "SSL Support" and "SSL Session Encryption").
+ *
+ * Without a time limit for answers, a connection to a frozen server or through a network that drops everything would
+ * wait forever. TCP keep-alive does not detect a frozen server, whose kernel still acknowledges packets. The timers use
+ * real time, never a test clock.
+ */
+import { Predicate } from "effect"
+import { once } from "node:events"
+import type { Socket } from "node:net"
+import { connect, isIP } from "node:net"
+import { Duplex } from "node:stream"
+import * as Tls from "node:tls"
+import type { PostgresUrl } from "./PostgresUrl.ts"
+import { isSocket } from "./PostgresUrl.ts"
+import type { Trust } from "./PostgresTls.ts"
+import { readTrust, TlsUnusable } from "./PostgresTls.ts"
+
+/** Time limit for an answer; null for none, as during migrations. */
+interface Patience {
+  millis: number | null
+}
+
+/** What all connections of a pool share. */
+export interface Link {
+  readonly url: PostgresUrl
+  readonly patience: Patience
+  /** How the last connection was made; null before the first. */
+  last: {
+    readonly isEncrypted: boolean
+    /** Whether the server's certificate is from a trusted authority. */
+    readonly isVerified: boolean
+    /** Whether it leads to another machine. */
+    readonly isRemote: boolean
+    /** Why the connection is not encrypted although the server offers TLS. */
+    readonly failure: Error | null
+  } | null
+}
+
+/** Idle time before TCP keep-alive probes, in milliseconds. */
+const keepAliveAfter = 10_000
+
+/** ReadyForQuery: `Z`. ErrorResponse: `E`. */
+const readyForQuery = 0x5a
+const errorResponse = 0x45
+
+/** Answers to SSLRequest: `S` and `N`. */
+const willEncrypt = 0x53
+const refusesTls = 0x4e
+
+/** SSLRequest: the length, and the code of the request. */
+const sslRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f])
+
+/** Length of a message's header (letter and length field), in bytes. */
+const headerLength = 5
+
+/**
+ * Detects the end of each answer, which is the message ReadyForQuery. A message is one letter, a four-byte length that
+ * includes itself, and a body (PostgreSQL documentation, "Frontend/Backend Protocol", "Message Formats").
+ */
+class ReadyWatch {
+  /** Bytes of the current message still to come. */
+  private rest = 0
+  /** Bytes of the current header received. */
+  private header = 0
+  private letter = 0
+  private length = 0
+
+  /** Returns whether an answer ends within `bytes`, the next bytes of the stream. */
+  sees(bytes: Uint8Array): boolean {
+    let isReady = false
+    for (let at = 0; at < bytes.length;) {
+      if (this.rest > 0) {
+        const step = Math.min(this.rest, bytes.length - at)
+        this.rest -= step
+        at += step
+        continue
+      }
+      const byte = bytes[at++] ?? 0
+      if (this.header === 0) {
+        this.letter = byte
+        this.length = 0
+      } else {
+        this.length = this.length * 256 + byte
+      }
+      if (++this.header < headerLength) continue
+      this.header = 0
+      this.rest = Math.max(0, this.length - 4)
+      if (this.letter === readyForQuery) isReady = true
+    }
+    return isReady
+  }
+}
+
+const loopback = /^(?:127\.|::1$|::ffff:127\.)/
+
+type Encryption = "plain" | "tls"
+
+/** Returns what to try, in this order. `allow` begins with what the server accepted last. */
+const attemptsOf = ({ last, url }: Link): ReadonlyArray<Encryption> => {
+  if (isSocket(url)) return ["plain"]
+  switch (url.tls.mode) {
+    case "disable":
+      return ["plain"]
+    case "allow":
+      return last?.isEncrypted === true ? ["tls", "plain"] : ["plain", "tls"]
+    case "prefer":
+      return ["tls", "plain"]
+    default:
+      return ["tls"]
+  }
+}
+
+/** Starts to connect to the server's address. */
+const startSocket = (url: PostgresUrl): Socket => {
+  const { address, host, port } = url
+  const socket = isSocket(url)
+    ? connect({ path: `${host.replace(/^@/, "\0")}/.s.PGSQL.${port}` })
+    : connect({ host: address ?? host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveAfter })
+  // Errors of a socket that was left for another attempt.
+  return socket.on("error", () => undefined)
+}
+
+/** Asks whether the server encrypts. Bytes after its answer would come from someone in between. */
+const asksForTls = async (socket: Socket): Promise<boolean> => {
+  socket.write(sslRequest)
+  const [answer]: ReadonlyArray<unknown> = await Promise.race([once(socket, "data"), once(socket, "close")])
+  socket.pause()
+  if (!(answer instanceof Uint8Array)) {
+    throw new TlsUnusable({
+      message: "the server closed the connection when asked for TLS. Check that PostgreSQL listens there."
+    })
+  }
+  if (answer.length === 1 && answer[0] === willEncrypt) return true
+  if (answer.length === 1 && answer[0] === refusesTls) return false
+  throw new TlsUnusable({
+    message: "the server's answer to the request for TLS is not PostgreSQL's. Check that PostgreSQL listens there."
+  })
+}
+
+const encrypt = async (socket: Socket, { host, tls }: PostgresUrl, { context, isVerified }: Trust): Promise<Socket> => {
+  const secure = Tls.connect({
+    socket,
+    host,
+    secureContext: context,
+    servername: tls.sni && isIP(host) === 0 ? host : "",
+    ALPNProtocols: ["postgresql"],
+    rejectUnauthorized: isVerified,
+    ...(tls.mode !== "verify-full" && { checkServerIdentity: () => undefined })
+  })
+  await once(secure, "secureConnect")
+  return secure
+}
+
+const noTls = ({ tls }: PostgresUrl): string =>
+  `the server offers no TLS, and sslmode=${tls.mode} demands it. Turn ssl on at the server. Only where nobody can read or change the traffic, use sslmode=disable instead.`
+
+class ServerConnection extends Duplex {
+  private readonly link: Link
+  /** What to try if the server refuses the current attempt. */
+  private untried: ReadonlyArray<Encryption>
+  /** Null while the connection is being made. */
+  private socket: Socket | null = null
+  private isEncrypted = false
+  private isVerified = false
+  /** The socket that is being connected. */
+  private pending: Socket | null = null
+  /** Continues the write that waits for the connection. */
+  private resumeWrite: (() => void) | null = null
+  /** The first packet, for another attempt; null once the server has accepted it. */
+  private startup: Buffer | null = null
+  private isAccepted = false
+  /** The server's refusal of an earlier attempt. */
+  private refusal: Buffer | null = null
+  /** Why an attempt with TLS failed. */
+  private failure: Error | null = null
+  private readonly ready = new ReadyWatch()
+  private received = 0
+  private awaited = false
+  private timer: NodeJS.Timeout | undefined
+
+  constructor(link: Link) {
+    super({ allowHalfOpen: false })
+    this.link = link
+    this.untried = attemptsOf(link)
+    this.begin()
+  }
+
+  // ---- Connecting
+
+  private begin(): void {
+    this.open().then(
+      () => {
+        if (this.startup !== null) this.socket?.write(this.startup)
+        this.resumeWrite?.()
+      },
+      (error: Error) => this.giveUp(error)
+    )
+  }
+
+  /** Makes the next attempt, and another one if TLS fails and may be left out. */
+  private async open(): Promise<void> {
+    const { url } = this.link
+    const [encryption, ...untried] = this.untried
+    this.untried = untried
+    const trust = encryption === "tls" ? readTrust(url.tls) : null
+    const socket = startSocket(url)
+    this.pending = socket
+    // A failure to connect is final, because every attempt has the same address.
+    await once(socket, "connect")
+    if (trust === null) return this.adopt(socket, false)
+    try {
+      if (url.tls.negotiation === "direct" || (await asksForTls(socket))) {
+        return this.adopt(await encrypt(socket, url, trust), true, trust.isVerified)
+      }
+    } catch (error) {
+      socket.destroy()
+      if (this.untried.length === 0) throw error
+      this.failure = Predicate.isError(error) ? error : null
+      return await this.open()
+    }
+    if (!this.untried.includes("plain")) throw new TlsUnusable({ message: noTls(url) })
+    this.untried = []
+    this.adopt(socket, false)
+  }
+
+  private adopt(socket: Socket, isEncrypted: boolean, isVerified = false): void {
+    this.socket = socket
+    this.isEncrypted = isEncrypted
+    this.isVerified = isVerified
+    const ifCurrent =
+      <Args extends ReadonlyArray<unknown>>(act: (...args: Args) => void) =>
+      (...args: Args): void => {
+        if (this.socket === socket) act(...args)
+      }
+    socket.on(
+      "data",
+      ifCurrent((chunk: Buffer) => this.receive(chunk))
+    )
+    socket.on(
+      "error",
+      ifCurrent((error: Error) => this.giveUp(error))
+    )
+    socket.on(
+      "end",
+      ifCurrent(() => this.push(null))
+    )
+    socket.on(
+      "close",
+      ifCurrent(() => void (socket.readableEnded || this.destroy()))
+    )
+    socket.resume()
+    if (this.destroyed) socket.destroy()
+  }
+
+  /** Leaves the current socket for the next attempt. */
+  private retreat(): void {
+    const { socket } = this
+    this.socket = null
+    socket?.destroy()
+    this.begin()
+  }
+
+  /** Ends without a connection. A refusal by the server says more than the failure of a second attempt. */
+  private giveUp(error: Error): void {
+    if (this.refusal === null) this.destroy(error)
+    else this.push(this.refusal)
+  }
+
+  // ---- Receiving
+
+  private receive(chunk: Buffer): void {
+    this.received += chunk.length
+    if (!this.isAccepted && chunk[0] === errorResponse) return this.refuse(chunk)
+    if (!this.isAccepted) {
+      const { failure, isEncrypted, isVerified, link } = this
+      this.isAccepted = true
+      this.startup = null
+      link.last = { isEncrypted, isVerified, isRemote: !loopback.test(this.socket?.remoteAddress ?? "127."), failure }
+    }
+    if (this.ready.sees(chunk)) this.awaited = false
+    else if (this.awaited) this.arm()
+    if (!this.push(chunk)) this.socket?.pause()
+  }
+
+  /** The server refuses the startup. Of two refusals, that of the encrypted attempt is shown. */
+  private refuse(chunk: Buffer): void {
+    const shown = this.refusal !== null && !this.isEncrypted ? this.refusal : chunk
+    if (this.untried.length === 0) return void this.push(shown)
+    this.refusal = shown
+    this.retreat()
+  }
+
+  override _read(): void {
+    this.socket?.resume()
+  }
+
+  // ---- Waiting for answers
+
+  private arm(): void {
+    const { millis } = this.link.patience
+    if (millis === null) return
+    this.timer ??= setTimeout(() => this.expire(millis), millis).unref()
+    this.timer.refresh()
+  }
+
+  private expire(millis: number): void {
+    // There is no timeout if no request waited when the timer fired. A request sent before the immediate runs has only
+    // just begun to wait.
+    if (!this.awaited) return
+    const { received } = this
+    // If this process was paused for long, a buffered answer is read before the immediate runs.
+    setImmediate(() => {
+      if (this.awaited && this.received === received)
+        this.destroy(new Error(`the database server said nothing for ${millis} ms`))
+    })
+  }
+
+  // ---- Sending
+
+  override _write(chunk: Buffer, _: string, callback: (error?: Error | null) => void): void {
+    this.awaited = true
+    this.arm()
+    if (!this.isAccepted) this.startup = this.startup === null ? chunk : Buffer.concat([this.startup, chunk])
+    if (this.socket !== null) return void this.socket.write(chunk, callback)
+    // The first packet is written when the connection is made.
+    this.resumeWrite = () => {
+      this.resumeWrite = null
+      callback()
+    }
+  }
+
+  override _writev(
+    chunks: Array<{ readonly chunk: Buffer; readonly encoding: BufferEncoding }>,
+    callback: (error?: Error | null) => void
+  ): void {
+    this._write(Buffer.concat(chunks.map(({ chunk }) => chunk)), "buffer", callback)
+  }
+
+  override _final(callback: (error?: Error | null) => void): void {
+    if (this.socket === null) callback()
+    else this.socket.end(callback)
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    clearTimeout(this.timer)
+    this.pending?.destroy()
+    this.socket?.destroy()
+    callback(error)
+  }
+}
+
+/** Connects to a server. */
+export const connectServer = (link: Link): Duplex => new ServerConnection(link)

@@ -1,0 +1,201 @@
+/**
+ * Each `sslmode` encrypts, verifies, falls back and refuses as libpq documents it (PostgreSQL documentation, "SSL
+ * Support", table "SSL Mode Descriptions"). `pg_stat_ssl` says whether the session is encrypted. Where `psql` is
+ * installed, it must decide alike. Each refusal is explained by its cause.
+ */
+import { makeAuthority, makeSelfSigned } from "@doorhook/testkit/hostile/Certificates"
+import { installedTools } from "@doorhook/testkit/postgres/InstalledServer"
+import { setTls } from "@doorhook/testkit/postgres/ServerTls"
+import type { ServerTls } from "@doorhook/testkit/postgres/ServerTls"
+import { describeOnOwnPostgres } from "@doorhook/testkit/postgres/TestServer"
+import { assert, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { spawnSync } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, describe } from "vitest"
+import { connect, exposureOf, linkTo } from "../../src/postgres/PostgresDatabase.ts"
+import { explain } from "../../src/postgres/PostgresFailure.ts"
+
+const authority = makeAuthority()
+const other = makeAuthority("Another authority")
+const selfSigned = makeSelfSigned("127.0.0.1")
+const client = authority.issue("certified")
+
+const folder = mkdtempSync(join(tmpdir(), "doorhook-encryption-"))
+const file = (name: string, text: string): string => {
+  const path = join(folder, name)
+  writeFileSync(path, text, { mode: 0o600 })
+  return path
+}
+const ca = `sslrootcert=${file("ca.pem", authority.cert)}`
+const otherCa = `sslrootcert=${file("other.pem", other.cert)}`
+const own = `sslcert=${file("client.pem", client.cert)}&sslkey=${file("client.key", client.key)}`
+const stranger = other.issue("certified")
+const strange = `sslcert=${file("stranger.pem", stranger.cert)}&sslkey=${file("stranger.key", stranger.key)}`
+
+const servers: Record<string, ServerTls["certificate"] | null> = {
+  "no TLS": null,
+  "a self-signed certificate": selfSigned,
+  "a certificate of the authority": authority.issue("127.0.0.1"),
+  "a certificate for another name": authority.issue("other.example"),
+  "an expired certificate": authority.issue("127.0.0.1", "expired")
+}
+
+/** Logins that the server accepts only with, only without, or only with a certificate inside TLS. */
+const hba = [
+  "hostssl all encrypted all trust",
+  "hostssl all plain all reject",
+  "hostssl all certified all trust clientcert=verify-ca",
+  "hostnossl all encrypted,certified all reject"
+]
+
+type Wanted = "plain" | "tls" | RegExp
+
+const noTls = /the server offers no TLS, and sslmode=(require|verify-ca|verify-full) demands it/
+const selfSignedText = /self-signed. Give that certificate's PEM file as sslrootcert/
+const unknown = /from an authority that is not trusted/
+const expired = /has expired. Renew it/
+const wrongName = /for another host name/
+const noRoot = /needs the authority of the server's certificate: give its PEM file as sslrootcert=FILE/
+
+/** By server: parameters, what must happen, and the user. */
+const table: Record<string, ReadonlyArray<readonly [string, Wanted, user?: string]>> = {
+  "no TLS": [
+    ["", "plain"],
+    ["sslmode=disable", "plain"],
+    ["sslmode=allow", "plain"],
+    ["sslmode=prefer", "plain"],
+    ["sslmode=require", noTls],
+    ["ssl=true", noTls],
+    [`sslmode=verify-ca&${ca}`, noTls],
+    [`sslmode=verify-full&${ca}`, noTls]
+  ],
+  "a self-signed certificate": [
+    ["sslmode=disable", "plain"],
+    ["sslmode=allow", "plain"],
+    ["sslmode=prefer", "tls"],
+    ["sslmode=require", "tls"],
+    [`sslmode=require&${ca}`, selfSignedText],
+    [`sslmode=verify-ca&${ca}`, selfSignedText],
+    [`sslmode=verify-full&${ca}`, selfSignedText]
+  ],
+  "a certificate of the authority": [
+    ["", "tls"],
+    ["ssl=true", "tls"],
+    ["sslmode=disable", "plain"],
+    ["sslmode=allow", "plain"],
+    ["sslmode=prefer", "tls"],
+    ["sslmode=require", "tls"],
+    [ca, "tls"],
+    [`sslmode=require&${ca}`, "tls"],
+    [`sslmode=require&${otherCa}`, unknown],
+    ["sslmode=verify-ca", noRoot],
+    ["sslmode=verify-full", noRoot],
+    [`sslmode=verify-ca&${ca}`, "tls"],
+    [`sslmode=verify-full&${ca}`, "tls"],
+    [`sslmode=verify-full&${otherCa}`, unknown],
+    // The server refuses the login, and the other kind of connection is tried where the mode allows it.
+    ["sslmode=disable", /pg_hba.conf/, "encrypted"],
+    ["sslmode=allow", "tls", "encrypted"],
+    ["sslmode=prefer", "tls", "encrypted"],
+    ["sslmode=allow", "plain", "plain"],
+    ["sslmode=prefer", "plain", "plain"],
+    ["sslmode=require", /pg_hba.conf/, "plain"],
+    ["sslmode=disable", /pg_hba.conf/, "certified"],
+    ["sslmode=allow", /demands one.*client certificate/, "certified"],
+    ["sslmode=prefer", /demands one.*client certificate/, "certified"],
+    ["sslmode=require", /demands one.*client certificate/, "certified"],
+    [`sslmode=allow&${own}`, "tls", "certified"],
+    [`sslmode=prefer&${own}`, "tls", "certified"],
+    [`sslmode=verify-full&${ca}&${own}`, "tls", "certified"],
+    // The server refuses an unknown certificate for every user, after the handshake.
+    [`sslmode=require&${strange}`, /refuses the client certificate/],
+    [`sslmode=prefer&${strange}`, /refuses the client certificate/]
+  ],
+  "a certificate for another name": [
+    ["sslmode=require", "tls"],
+    [`sslmode=require&${ca}`, "tls"],
+    [`sslmode=verify-ca&${ca}`, "tls"],
+    [`sslmode=verify-full&${ca}`, wrongName]
+  ],
+  "an expired certificate": [
+    ["sslmode=require", "tls"],
+    [ca, "plain"],
+    [`sslmode=require&${ca}`, expired],
+    [`sslmode=verify-ca&${ca}`, expired],
+    [`sslmode=verify-full&${ca}`, expired]
+  ]
+}
+
+/** Connects, and returns whether the session is encrypted, or why there is none. */
+const attempt = (url: string) =>
+  Effect.gen(function* () {
+    const link = yield* linkTo(Redacted.make(url))
+    const sql = yield* connect(link, 1, {})
+    const [row] = yield* sql.unsafe<{ readonly ssl: boolean }>(
+      "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
+    )
+    assert.strictEqual(link.last?.isEncrypted, row?.ssl)
+    assert.isNull(exposureOf(link), "a connection of this machine")
+    return row?.ssl === true ? ("tls" as const) : ("plain" as const)
+  }).pipe(
+    Effect.scoped,
+    Effect.catchTag("SqlError", (error) => Effect.succeed(explain("the database", error))),
+    Effect.catchTag("DatabaseUnusable", Effect.succeed),
+    Effect.provide(Reactivity.layer)
+  )
+
+const tools = installedTools()
+if (typeof tools === "string") process.stderr.write(`SKIPPED: comparison of sslmode with psql: ${tools}\n`)
+
+/** Returns what libpq does; null without `psql`. */
+const inPsql = (url: string): "plain" | "tls" | "refused" | null => {
+  if (typeof tools === "string") return null
+  const query = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
+  const env = { ...process.env, HOME: folder, PGCONNECT_TIMEOUT: "10" }
+  const { status, stdout } = spawnSync(join(tools.folder, "psql"), [url, "-XAtc", query], { encoding: "utf8", env })
+  if (status !== 0) return "refused"
+  return stdout.trim() === "t" ? "tls" : "plain"
+}
+
+await describeOnOwnPostgres("encryption", (server) => {
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  const urlOf = (query: string, user = "postgres"): string => {
+    const url = new URL(server.url("postgres"))
+    return `postgres://${user}:password@${url.host}/postgres?${query}`
+  }
+
+  for (const [name, certificate] of Object.entries(servers)) {
+    describe(`with ${name}`, () => {
+      it("the server is set up", async () => {
+        for (const user of ["encrypted", "plain", "certified"]) {
+          await server.administer(
+            `DO $$ BEGIN CREATE ROLE ${user} LOGIN PASSWORD 'password'; EXCEPTION WHEN duplicate_object THEN END $$`
+          )
+        }
+        await setTls(server, certificate === null ? null : { certificate, authority: authority.cert }, hba)
+        const [row] = await server.administer("SHOW ssl")
+        assert.strictEqual(row?.["ssl"], certificate === null ? "off" : "on")
+      })
+      for (const [query, wanted, user] of table[name] ?? []) {
+        const shown = query.replaceAll(`${folder}/`, "")
+        it.effect(`${shown || "no sslmode"}${user === undefined ? "" : ` as ${user}`}: ${String(wanted)}`, () =>
+          Effect.gen(function* () {
+            const found = yield* attempt(urlOf(query, user))
+            if (wanted instanceof RegExp) {
+              const { message } = typeof found === "string" ? assert.fail(found) : found
+              assert.match(message, wanted)
+              assert.notMatch(message, /Check that host and port|password@/)
+            } else assert.strictEqual(typeof found === "string" ? found : found.message, wanted)
+            const libpq = inPsql(urlOf(query, user))
+            if (libpq !== null) assert.strictEqual(libpq, wanted instanceof RegExp ? "refused" : wanted, "psql")
+          })
+        )
+      }
+    })
+  }
+})
