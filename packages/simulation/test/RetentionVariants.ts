@@ -77,7 +77,10 @@ export const retentionVariants: ReadonlyArray<Variant> = [
     breakage: {
       ...store((deliveries) => ({
         feed: (of) =>
-          Effect.map(deliveries.feed(of), (items) => items.filter(({ delivery }) => delivery.state !== "skipped"))
+          Effect.map(deliveries.feed(of), ({ isCut, items }) => ({
+            items: items.filter(({ delivery }) => delivery.state !== "skipped"),
+            isCut
+          }))
       })),
       scenario: following
     }

@@ -19,7 +19,7 @@ it.effect("later deliveries replace those whose events are purged during the rea
       // Simulates a purge between the two reads of a page: the deliveries still exist, but their events are gone.
       yield* tamper(filename, `DELETE FROM events WHERE id IN ('${eventId(1)}', '${eventId(2)}', '${eventId(4)}')`)
       const read = Effect.fnUntraced(function* (limit: number) {
-        const items = yield* (yield* DeliveryStore).feed({ integration_id: integration.id, after: 0, limit })
+        const { items } = yield* (yield* DeliveryStore).feed({ integration_id: integration.id, after: 0, limit })
         return items.map(({ event }) => event.id)
       })
       assert.deepEqual(yield* read(2), [eventId(3), eventId(5)])

@@ -26,9 +26,9 @@ it.effect("feeds and lists contain both added and new deliveries", () =>
     assert.deepEqual(yield* pageOf({ ...of, limit: 3, order: "newest" }), [10, 9, 3])
     const [, , third] = yield* store.list({ ...of, limit: 3 })
     assert.deepEqual(yield* pageOf({ ...of, limit: 4, ...(third && { after: third.id }) }), [9, 10])
-    const feed = yield* store.feed({ ...of, after: 0, limit: 4 })
+    const { items } = yield* store.feed({ ...of, after: 0, limit: 4 })
     assert.deepEqual(
-      feed.map(({ delivery }) => Number(delivery.id)),
+      items.map(({ delivery }) => Number(delivery.id)),
       [1, 2, 3, 9]
     )
   }).pipe(Effect.provide(SqliteStore.layer({ filename: ":memory:" })))

@@ -313,7 +313,11 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
         return redelivered(yield* store.redeliver({ type: "probe", id: integrationAt(call.integration) }, now))
       case "feed": {
         const after = at(deliveries, call.after) ?? 0
-        const items = yield* store.feed({ integration_id: integrationAt(call.integration), after, limit: call.limit })
+        const { items } = yield* store.feed({
+          integration_id: integrationAt(call.integration),
+          after,
+          limit: call.limit
+        })
         return items.map(({ delivery, event }) => ({ event, delivery: { ...delivery, id: placeOf(delivery.id) } }))
       }
       case "events": {

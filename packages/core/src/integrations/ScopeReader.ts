@@ -6,7 +6,7 @@ import { Context, Effect, Layer, Schema } from "effect"
 import type { BuildingId, DeliveryId, IntegrationId } from "../model/Ids.ts"
 import type { Scope } from "../model/Integration.ts"
 import type { ResourceType } from "../model/ResourceType.ts"
-import type { EventPage, FeedItem } from "../ports/DeliveryStore.ts"
+import type { EventPage, EventPart, EventPlace, FeedItem } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { DirectoryBuilding, DirectoryError, DirectoryTenant } from "../ports/Directory.ts"
 import { Directory, hasRight } from "../ports/Directory.ts"
@@ -14,6 +14,12 @@ import type { StoreError } from "../ports/StoreError.ts"
 import type { IntegrationNotFound } from "../delivery/Deliveries.ts"
 import type { Actor } from "./Integrations.ts"
 import { Integrations, ScopeNotFound } from "./Integrations.ts"
+
+/**
+ * How much event data is read at once for one list, in bytes. A list that has more is read in parts, as its reader takes
+ * them. A part may exceed this by the last event.
+ */
+export const partBytes = 128 * 1024
 
 /** A page of events, optionally limited to a range of publication times in milliseconds since the epoch. */
 export interface EventRange {
@@ -49,13 +55,23 @@ export class ScopeReader extends Context.Service<
     readonly tenants: (actor: Actor) => Effect.Effect<ReadonlyArray<DirectoryTenant>, DirectoryError>
     /** Returns the ids that the directory reports as nonexistent buildings. */
     readonly unknown: (ids: Iterable<BuildingId>) => Effect.Effect<ReadonlyArray<BuildingId>>
-    /** Returns events of a building or tenant, latest first. Counts at most `countedEvents`. */
+    /**
+     * Returns events of a building or tenant, latest first, or the first part of a large page. Counts at most
+     * `countedEvents`.
+     */
     readonly events: (
       actor: Actor,
       scope: Scope,
       resource_type: ResourceType,
       range: EventRange
     ) => Effect.Effect<EventPage, ScopeNotFound | PageTooDeep | StoreError | DirectoryError>
+    /** Continues a page at the `next` of its previous part. */
+    readonly eventsFrom: (
+      actor: Actor,
+      scope: Scope,
+      resource_type: ResourceType,
+      range: Pick<EventRange, "limit" | "since"> & { readonly from: EventPlace }
+    ) => Effect.Effect<EventPart, ScopeNotFound | StoreError | DirectoryError>
   }
 >()("@doorhook/core/integrations/ScopeReader") {
   static readonly layer: Layer.Layer<ScopeReader, never, Directory | DeliveryStore> = Layer.effect(
@@ -64,6 +80,10 @@ export class ScopeReader extends Context.Service<
       const directory = yield* Directory
       const store = yield* DeliveryStore
       const { hasBuilding = () => Effect.succeed(true) } = directory
+
+      const checkRight = Effect.fnUntraced(function* ({ user_id }: Actor, scope: Scope) {
+        if (!(yield* hasRight(directory, user_id, scope))) return yield* new ScopeNotFound({ scope })
+      })
 
       return ScopeReader.of({
         buildings: ({ user_id }) => directory.buildings(user_id),
@@ -87,16 +107,27 @@ export class ScopeReader extends Context.Service<
           ),
 
         events: Effect.fnUntraced(function* (actor, scope, resource_type, range) {
-          if (!(yield* hasRight(directory, actor.user_id, scope))) return yield* new ScopeNotFound({ scope })
+          yield* checkRight(actor, scope)
           if (range.offset >= countedEvents) return yield* new PageTooDeep({ offset: range.offset })
-          return yield* store.events({ scope, resource_type, ...range, countUpTo: countedEvents })
+          return yield* store.events({
+            scope,
+            resource_type,
+            ...range,
+            maxBytes: partBytes,
+            countUpTo: countedEvents
+          })
+        }),
+
+        eventsFrom: Effect.fnUntraced(function* (actor, scope, resource_type, range) {
+          yield* checkRight(actor, scope)
+          return yield* store.eventsFrom({ scope, resource_type, ...range, maxBytes: partBytes })
         })
       })
     })
   )
 }
 
-/** A page of a feed. */
+/** A page of a feed. It may end early because of its size: it then has fewer items than the limit, and `more` is true. */
 export interface FeedPage {
   readonly items: ReadonlyArray<FeedItem>
   /** Start of the next page; the given cursor if there is nothing new. Cursors never expire. */
@@ -135,9 +166,9 @@ export class IntegrationFeed extends Context.Service<
       ) {
         yield* integrations.get(actor, scope, id)
         // Reads one delivery more than the limit, to detect another page.
-        const found = yield* store.feed({ integration_id: id, after, limit: limit + 1 })
-        const items = found.slice(0, limit)
-        return { items, cursor: items.at(-1)?.delivery.id ?? after, more: found.length > limit }
+        const found = yield* store.feed({ integration_id: id, after, limit: limit + 1, maxBytes: partBytes })
+        const items = found.items.slice(0, limit)
+        return { items, cursor: items.at(-1)?.delivery.id ?? after, more: found.isCut || found.items.length > limit }
       })
 
       return IntegrationFeed.of({ read })

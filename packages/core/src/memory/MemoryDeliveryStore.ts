@@ -15,6 +15,8 @@ import type {
   Enqueued,
   EventFilter,
   EventPage,
+  EventPart,
+  EventPlace,
   Heartbeat,
   ListedDelivery,
   Membership,
@@ -104,15 +106,28 @@ const make = Effect.gen(function* () {
 
     list: (filter) => Effect.sync(() => select(deliveries, filter).map(toListed)),
 
-    feed: ({ after, integration_id, limit }) =>
-      Effect.sync(() =>
-        sliceAfter(deliveries.byIntegration.get(integration_id) ?? [], after)
-          .slice(0, limit)
-          .map((stored) => ({ delivery: toDelivery(stored), event: stored.event }))
-      ),
+    feed: ({ after, integration_id, limit, maxBytes }) =>
+      Effect.sync(() => {
+        const found = sliceAfter(deliveries.byIntegration.get(integration_id) ?? [], after).slice(0, limit)
+        const part = found.slice(
+          0,
+          countUpToBytes(found, maxBytes, ({ event }) => event)
+        )
+        return {
+          items: part.map((stored) => ({ delivery: toDelivery(stored), event: stored.event })),
+          isCut: part.length < found.length
+        }
+      }),
 
-    events: (filter) =>
-      Effect.sync(() => pageOfEvents(deliveries.eventsOf(filter.scope, filter.resource_type), filter)),
+    events: (filter) => Effect.sync(() => pageOfEvents(deliveries, filter)),
+
+    eventsFrom: ({ from, limit, maxBytes, resource_type, scope, since = Number.MIN_SAFE_INTEGER }) =>
+      Effect.sync(() => {
+        const rest = deliveries
+          .eventsOf(scope, resource_type)
+          .filter((event) => event.created_at >= since && !isAfter(deliveries, event, from))
+        return partOf(deliveries, rest.slice(-limit).toReversed(), maxBytes)
+      }),
 
     notifications: ({ after, integration_id, limit, order }) =>
       Effect.sync(() =>
@@ -402,17 +417,44 @@ const candidates = (
 const sliceAfter = (list: ReadonlyArray<StoredDelivery>, after: DeliveryId | 0): ReadonlyArray<StoredDelivery> =>
   list.slice(countWhile(list, ({ id }) => id <= after))
 
-/** Returns a page of a list that is in order of publication. */
+/** Returns how many of the items a part has that ends with the item whose data reaches a number of bytes. */
+const countUpToBytes = <A>(items: ReadonlyArray<A>, most = Number.MAX_SAFE_INTEGER, eventOf: (item: A) => Event) => {
+  let bytes = 0
+  const last = items.findIndex((item) => (bytes += eventOf(item).data.length) >= most)
+  return last === -1 ? items.length : last + 1
+}
+
+const seqOf = (deliveries: DeliveryTable, { id }: Event): number => deliveries.events.get(id)?.seq ?? 0
+
+/** Whether an event is after a place in the order of publication. */
+const isAfter = (deliveries: DeliveryTable, event: Event, { created_at, seq }: EventPlace): boolean =>
+  event.created_at > created_at || (event.created_at === created_at && seqOf(deliveries, event) > seq)
+
+/** Returns the first part of some events, latest first. */
+const partOf = (deliveries: DeliveryTable, events: ReadonlyArray<Event>, maxBytes: number | undefined): EventPart => {
+  const items = events.slice(
+    0,
+    countUpToBytes(events, maxBytes, (event) => event)
+  )
+  const next = events[items.length]
+  return {
+    items,
+    next: next === undefined ? null : { created_at: next.created_at, seq: seqOf(deliveries, next) }
+  }
+}
+
+/** Returns a page of the list of a scope, which is in order of publication. */
 const pageOfEvents = (
-  list: ReadonlyArray<Event>,
-  { countUpTo, limit, offset, since, until }: EventFilter
+  deliveries: DeliveryTable,
+  { countUpTo, limit, maxBytes, offset, resource_type, scope, since, until }: EventFilter
 ): EventPage => {
+  const list = deliveries.eventsOf(scope, resource_type)
   const from = since === undefined ? 0 : countWhile(list, ({ created_at }) => created_at < since)
   const to = until === undefined ? list.length : countWhile(list, ({ created_at }) => created_at < until)
   const count = Math.max(0, to - from)
   const end = Math.max(from, to - offset)
   return {
-    items: list.slice(Math.max(from, end - limit), end).toReversed(),
+    ...partOf(deliveries, list.slice(Math.max(from, end - limit), end).toReversed(), maxBytes),
     total: Math.min(count, countUpTo),
     isCapped: count > countUpTo
   }

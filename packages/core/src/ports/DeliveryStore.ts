@@ -200,6 +200,13 @@ export interface FeedItem {
   readonly event: Event
 }
 
+/** Part of an integration's feed. */
+export interface FeedPart {
+  readonly items: ReadonlyArray<FeedItem>
+  /** Whether the part ended early because of its size. */
+  readonly isCut: boolean
+}
+
 /** Which old events to delete. */
 export interface PurgeRequest {
   /** Only events published before this time, in milliseconds since the epoch. */
@@ -280,13 +287,27 @@ export interface EventFilter {
   /** Number of events to skip, less than `countUpTo`. */
   readonly offset: number
   readonly limit: number
+  /** Ends the part with the event whose data reaches this many bytes. Default: no limit. */
+  readonly maxBytes?: number
   /** Limit of `total`, which bounds the cost of a list. */
   readonly countUpTo: number
 }
 
-/** A page of events. */
-export interface EventPage {
+/** A position in a list of events. */
+export interface EventPlace {
+  readonly created_at: number
+  readonly seq: number
+}
+
+/** Part of a page of events. */
+export interface EventPart {
   readonly items: ReadonlyArray<Event>
+  /** Where the page continues if it ended early because of `maxBytes`; null otherwise. */
+  readonly next: EventPlace | null
+}
+
+/** A page of events, or its first part. */
+export interface EventPage extends EventPart {
   /** Number of events that match the filter, up to `countUpTo`. */
   readonly total: number
   /** Whether more than `countUpTo` events match. */
@@ -391,13 +412,22 @@ export class DeliveryStore extends Context.Service<
       readonly integration_id: IntegrationId
       readonly after: DeliveryId | 0
       readonly limit: number
-    }) => Effect.Effect<ReadonlyArray<FeedItem>, StoreError>
+      /** Ends the list with the event whose data reaches this many bytes. Default: no limit. */
+      readonly maxBytes?: number
+    }) => Effect.Effect<FeedPart, StoreError>
 
     /**
      * Returns a page of the stored events that a building or tenant may see. Reads at most `countUpTo` index entries,
      * and the events of the page.
      */
     readonly events: (filter: EventFilter) => Effect.Effect<EventPage, StoreError>
+
+    /** Continues a page of events at the `next` of its previous part. */
+    readonly eventsFrom: (
+      filter: Pick<EventFilter, "scope" | "resource_type" | "since" | "limit" | "maxBytes"> & {
+        readonly from: EventPlace
+      }
+    ) => Effect.Effect<EventPart, StoreError>
 
     readonly notifications: (filter: NotificationFilter) => Effect.Effect<ReadonlyArray<Notification>, StoreError>
 

@@ -62,6 +62,13 @@ export const newEvent = (n: number, fields: Partial<Event> = {}): Event => ({
   ...fields
 })
 
+/** Makes an event whose data has a pseudo-random length, up to 64 KiB. Most are short. */
+export const sizedEvent = (n: number, fields: Partial<Event> = {}): Event => {
+  const random = ((n * 2_654_435_761) % 4_294_967_296) / 4_294_967_296
+  const data = JsonText.make(`{"id":${n},"text":"${(n % 2 === 0 ? "x" : "ü").repeat(2 ** (random * 15))}"}`)
+  return newEvent(n, { data, ...fields })
+}
+
 /** Returns the lane of a delivery of a built-in type after this many attempts. */
 export const laneFor = (type: ResourceType, attempts: number): Lane =>
   laneOf({ urgent: builtInTable.get(type)?.urgent ?? false }, attempts)

@@ -121,6 +121,7 @@ const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
     list: (filter) => named("list")(Records.list(sql, filter)),
     feed: (of) => named("feed")(Records.feed(sql, of)),
     events: (filter) => named("events")(Records.events(sql, filter)),
+    eventsFrom: (filter) => named("eventsFrom")(Records.eventsFrom(sql, filter)),
     notifications: (filter) => named("notifications")(Records.notifications(sql, filter)),
     purge: (request) => named("purge")(sql.withTransaction(Records.purge(sql, request))),
     summary: (now) => named("summary")(Effect.flatMap(nextDue, (due) => Records.summary(sql, due, now)))

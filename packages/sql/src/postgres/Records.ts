@@ -5,12 +5,15 @@ import type {
   Delivery,
   DeliveryFilter,
   DeliveryId,
+  DeliveryStore,
   DeliverySummary,
   Event,
   EventFilter,
   EventId,
   EventPage,
+  EventPart,
   FeedItem,
+  FeedPart,
   FoundDelivery,
   IntegrationId,
   LastAttempt,
@@ -21,6 +24,8 @@ import type {
 } from "@doorhook/core"
 import { noDeliveries } from "@doorhook/core"
 import { Effect } from "effect"
+import type { Schema } from "effect"
+import type { SqlError } from "effect/sql"
 import type { EventRow } from "../DeliveryRows.ts"
 import { decodeAttempts, decodeDeliveries, decodeEvents, decodeLastAttempts } from "../DeliveryRows.ts"
 import { fromRows as notificationsFromRows } from "../NotificationRows.ts"
@@ -47,6 +52,13 @@ interface Place {
   readonly event_seq: number
 }
 
+/** An event of a page, with its position. `bytes` is the size of the data up to and including this event. */
+interface PlacedRow extends EventRow {
+  readonly listed_at: number
+  readonly event_seq: number
+  readonly bytes: number
+}
+
 /**
  * An old event that may be purged. The ids of its deliveries, if any, are between `first_delivery` and `last_delivery`.
  * Deliveries of other events may have ids in the same range.
@@ -59,13 +71,10 @@ interface OldEvent {
   readonly last_delivery: number | null
 }
 
-const eventsById = (sql: Sql, ids: ReadonlyArray<EventId>) =>
-  Effect.flatMap(sql.unsafe<EventRow>(Lists.eventsById, [texts(ids)]), decodeEvents)
-
 export const find = Effect.fnUntraced(function* (sql: Sql, id: DeliveryId) {
   const [delivery] = yield* decodeDeliveries(yield* sql.unsafe(Lists.deliveryById, [id]))
   if (delivery === undefined) return null
-  const [event] = yield* eventsById(sql, [delivery.event_id])
+  const [event] = yield* decodeEvents(yield* sql.unsafe<EventRow>(Lists.eventById, [delivery.event_id]))
   const attempts = yield* sql.unsafe<StoredAttempt>(Lists.attemptsOf, [id])
   return {
     delivery,
@@ -114,28 +123,56 @@ const feedPage = Effect.fnUntraced(function* (
 
 export const feed = Effect.fnUntraced(function* (
   sql: Sql,
-  of: { readonly integration_id: IntegrationId; readonly after: DeliveryId | 0; readonly limit: number }
-) {
+  of: Parameters<DeliveryStore["Service"]["feed"]>[0]
+): Effect.fn.Return<FeedPart, SqlError.SqlError | Schema.SchemaError> {
   const items: Array<FeedItem> = []
+  let left = of.maxBytes ?? Number.MAX_SAFE_INTEGER
   for (let last: DeliveryId | 0 | undefined = of.after; last !== undefined && items.length < of.limit;) {
     const wanted = of.limit - items.length
     const deliveries: ReadonlyArray<Delivery> = yield* feedPage(sql, of.integration_id, last, wanted)
     const ids = new Set(deliveries.map(({ event_id }) => event_id))
-    const byId = new Map((yield* eventsById(sql, [...ids])).map((event: Event) => [event.id, event]))
+    const rows = yield* sql.unsafe<EventRow & { readonly bytes: number }>(Lists.eventsById, [texts([...ids]), left])
+    const byId = new Map((yield* decodeEvents(rows)).map((event: Event) => [event.id, event]))
+    left -= rows.at(-1)?.bytes ?? 0
     for (const delivery of deliveries) {
       const event = byId.get(delivery.event_id)
       // A missing event was just purged. The page is then filled with later deliveries.
       if (event !== undefined) items.push({ delivery, event })
     }
+    // All events that were found before the limit was reached are in the list, so the rest was not read.
+    if (left <= 0) return { items, isCut: items.length < of.limit }
     last = deliveries.length < wanted ? undefined : deliveries.at(-1)?.id
   }
-  return items
+  return { items, isCut: false }
 })
+
+/** Reads events from a position on, given as the parameters of `readable`. */
+const partOf = Effect.fnUntraced(function* (
+  sql: Sql,
+  place: ReadonlyArray<unknown>,
+  limit: number,
+  most = Number.MAX_SAFE_INTEGER
+) {
+  const rows = yield* sql.unsafe<PlacedRow>(records.eventsOf, [...place, limit, most])
+  const last = rows.length < limit ? rows.at(-1) : undefined
+  return {
+    items: yield* decodeEvents(rows),
+    next: last !== undefined && last.bytes >= most ? { created_at: last.listed_at, seq: last.event_seq - 1 } : null
+  } satisfies EventPart
+})
+
+export const eventsFrom = (
+  sql: Sql,
+  { from, limit, maxBytes, resource_type, scope, since }: Parameters<DeliveryStore["Service"]["eventsFrom"]>[0]
+) => {
+  const of = [scope.type, scope.id, resource_type, since ?? Number.MIN_SAFE_INTEGER]
+  return partOf(sql, [...of, from.created_at, from.seq], limit, maxBytes)
+}
 
 // The three statements don't share a snapshot, so events stored or purged between the statements may change the count.
 export const events = Effect.fnUntraced(function* (
   sql: Sql,
-  { countUpTo, limit, offset, resource_type, scope, since, until }: EventFilter
+  { countUpTo, limit, maxBytes, offset, resource_type, scope, since, until }: EventFilter
 ) {
   const of = [scope.type, scope.id, resource_type, since ?? Number.MIN_SAFE_INTEGER]
   const head = [...of, until ?? Number.MAX_SAFE_INTEGER, 0]
@@ -144,21 +181,21 @@ export const events = Effect.fnUntraced(function* (
       sql.unsafe<{ readonly count: number | null }>(records.countOf, [...place, most, ...place]),
       ([row]) => row?.count ?? null
     )
-  const page = (items: ReadonlyArray<Event>, total: number | null): EventPage => ({
-    items,
+  const page = (part: EventPart, total: number | null): EventPage => ({
+    ...part,
     total: total ?? countUpTo,
     isCapped: total === null
   })
   if (offset === 0) {
-    const items = yield* decodeEvents(yield* sql.unsafe<EventRow>(records.eventsOf, [...head, limit]))
-    return page(items, yield* countFrom(head, countUpTo))
+    const part = yield* partOf(sql, head, limit, maxBytes)
+    return page(part, yield* countFrom(head, countUpTo))
   }
   const [first] = yield* sql.unsafe<Place>(records.eventBehind, [...head, offset])
-  if (first === undefined) return page([], yield* countFrom(head, offset))
+  if (first === undefined) return page({ items: [], next: null }, yield* countFrom(head, offset))
   const place = [...of, first.created_at, first.event_seq]
-  const items = yield* decodeEvents(yield* sql.unsafe<EventRow>(records.eventsOf, [...place, limit]))
+  const part = yield* partOf(sql, place, limit, maxBytes)
   const rest = yield* countFrom(place, countUpTo - offset)
-  return page(items, rest === null ? null : offset + rest)
+  return page(part, rest === null ? null : offset + rest)
 })
 
 export const notifications = (sql: Sql, { after, integration_id, limit, order }: NotificationFilter) => {

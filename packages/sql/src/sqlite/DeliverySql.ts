@@ -260,8 +260,8 @@ const latestFirst = "ORDER BY o.created_at DESC, o.event_seq DESC"
 /** The event at an offset from a position. Cost: `offset` index entries. */
 export const eventBehind = `SELECT o.created_at, o.event_seq FROM events_of AS o WHERE ${readable} ${latestFirst}
   LIMIT 1 OFFSET ?7`
-/** A page of events that begins at a position. Cost: one search by seq per event. */
-export const eventsOf = `SELECT ${event} FROM events_of AS o JOIN events AS e ON e.seq = o.event_seq
+/** A page of events that begins at a position, with their positions. Cost: one search by seq per event. */
+export const eventsOf = `SELECT ${event}, o.created_at, o.event_seq FROM events_of AS o JOIN events AS e ON e.seq = o.event_seq
   WHERE ${readable} ${latestFirst} LIMIT ?7`
 /** Number of events from a position on; null if the number exceeds a limit. Reads no further than the limit. */
 export const countOf = `SELECT CASE

@@ -8,7 +8,8 @@ import type {
   DeliverySummary,
   EventFilter,
   EventPage,
-  FeedItem,
+  EventPart,
+  FeedPart,
   FoundDelivery,
   IntegrationId,
   ListedDelivery,
@@ -52,8 +53,25 @@ const decodeFeed = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ deliv
 
 type Records = Pick<
   DeliveryStore["Service"],
-  "find" | "list" | "feed" | "events" | "notifications" | "purge" | "summary"
+  "find" | "list" | "feed" | "events" | "eventsFrom" | "notifications" | "purge" | "summary"
 >
+type EventsFrom = Parameters<Records["eventsFrom"]>[0]
+
+/** Reads rows until the event data in a column reaches a number of bytes. */
+const rowsUpToBytes = (
+  rows: Iterable<Row>,
+  column: number,
+  most = Number.MAX_SAFE_INTEGER
+): { readonly found: ReadonlyArray<Row>; readonly isCut: boolean } => {
+  const found: Array<Row> = []
+  let bytes = 0
+  for (const row of rows) {
+    found.push(row)
+    bytes += Buffer.byteLength(String(row[column]))
+    if (bytes >= most) return { found, isCut: true }
+  }
+  return { found, isCut: false }
+}
 
 export const makeRecords = (
   { change, read, state, turns }: Owner,
@@ -192,23 +210,40 @@ export const makeRecords = (
       })
   }
 
-  const feed = ({ after, integration_id, limit }: Parameters<Records["feed"]>[0]): ReadonlyArray<object> =>
-    q.feed.all(after, limit, integration_id).map((row) => ({ delivery: shownOf(row), event: eventFrom(row, 15) }))
+  const feed = ({ after, integration_id, limit, maxBytes }: Parameters<Records["feed"]>[0]) => {
+    const rows = rowsUpToBytes(q.feed.iterate(after, limit, integration_id), 20, maxBytes)
+    return {
+      items: rows.found.map((row) => ({ delivery: shownOf(row), event: eventFrom(row, 15) })),
+      isCut: rows.isCut && rows.found.length < limit
+    }
+  }
 
-  const events = ({ countUpTo, limit, offset, resource_type, scope, since, until }: EventFilter) => {
+  /** Reads events from a position on. */
+  const eventsFrom = ({ from, limit, maxBytes, resource_type, scope, since }: EventsFrom) => {
+    const of = [scope.type, scope.id, resource_type, since ?? Number.MIN_SAFE_INTEGER] as const
+    const { found, isCut } = rowsUpToBytes(q.eventsOf.iterate(...of, from.created_at, from.seq, limit), 5, maxBytes)
+    const last = isCut && found.length < limit ? found.at(-1) : undefined
+    return {
+      items: found.map((row) => eventFrom(row, 0)),
+      next: last === undefined ? null : { created_at: Number(last[7]), seq: Number(last[8]) - 1 }
+    }
+  }
+
+  const events = (filter: EventFilter) => {
+    const { countUpTo, offset, resource_type, scope, since, until } = filter
     const of = [scope.type, scope.id, resource_type, since ?? Number.MIN_SAFE_INTEGER] as const
     const countFrom = (due: number, seq: number, most: number): number | null => {
       const count = q.countOf.get(...of, due, seq, most)?.[0]
       return count === null || count === undefined ? null : Number(count)
     }
-    const page = (due: number, seq: number) => q.eventsOf.all(...of, due, seq, limit).map((row) => eventFrom(row, 0))
+    const page = (created_at: number, seq: number) => eventsFrom({ ...filter, from: { created_at, seq } })
     const head = until ?? Number.MAX_SAFE_INTEGER
-    if (offset === 0) return { items: page(head, 0), total: countFrom(head, 0, countUpTo) }
+    if (offset === 0) return { ...page(head, 0), total: countFrom(head, 0, countUpTo) }
     const place = q.eventBehind.get(...of, head, 0, offset)
-    if (place === undefined) return { items: [], total: countFrom(head, 0, offset) }
+    if (place === undefined) return { items: [], next: null, total: countFrom(head, 0, offset) }
     const [due, seq] = [Number(place[0]), Number(place[1])]
     const rest = countFrom(due, seq, countUpTo - offset)
-    return { items: page(due, seq), total: rest === null ? null : offset + rest }
+    return { ...page(due, seq), total: rest === null ? null : offset + rest }
   }
 
   const purge = ({ after, before, limit, now }: PurgeRequest): Purged => {
@@ -311,16 +346,24 @@ export const makeRecords = (
     feed: (filter) =>
       Effect.flatMap(
         read(() => feed(filter)),
-        (items): Effect.Effect<ReadonlyArray<FeedItem>, Schema.SchemaError> => decodeFeed(items)
+        ({ isCut, items }): Effect.Effect<FeedPart, Schema.SchemaError> =>
+          Effect.map(decodeFeed(items), (decoded) => ({ items: decoded, isCut }))
       ).pipe(failAs("DeliveryStore.feed")),
 
     events: Effect.fnUntraced(function* (
       filter: EventFilter
     ): Effect.fn.Return<EventPage, Schema.SchemaError | SqlError.SqlError> {
       if (state.event > state.listedEvent) yield* turns.change({ run: listNew, isDurable: false, rows: 1 })
-      const { items, total } = yield* inTurn(turns.read(() => events(filter)))
-      return { items: yield* decodeEvents(items), total: total ?? filter.countUpTo, isCapped: total === null }
+      const { items, next, total } = yield* inTurn(turns.read(() => events(filter)))
+      return { items: yield* decodeEvents(items), next, total: total ?? filter.countUpTo, isCapped: total === null }
     }, failAs("DeliveryStore.events")),
+
+    eventsFrom: Effect.fnUntraced(function* (
+      filter: EventsFrom
+    ): Effect.fn.Return<EventPart, Schema.SchemaError | SqlError.SqlError> {
+      const { items, next } = yield* inTurn(turns.read(() => eventsFrom(filter)))
+      return { items: yield* decodeEvents(items), next }
+    }, failAs("DeliveryStore.eventsFrom")),
 
     notifications: (filter) =>
       Effect.flatMap(

@@ -19,9 +19,16 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, listedAt, lock, loc
     /** The event at an offset from a position. Cost: `offset` index entries. */
     eventBehind: text(`SELECT o.created_at, o.event_seq FROM events_of AS o
       WHERE ${readable} ${latestFirst} LIMIT 1 OFFSET ?`),
-    /** A page of events that begins at a position. Cost: one search by seq per event. */
-    eventsOf: text(`SELECT ${eventIn("e")} FROM events_of AS o JOIN events AS e ON e.seq = o.event_seq
-      WHERE ${readable} ${latestFirst} LIMIT ?`),
+    /**
+     * A page of events that begins at a position, with their positions. Ends with the event whose data reaches a number
+     * of bytes, the last parameter. Cost: one search by seq per event. Does not read the data of later events.
+     */
+    eventsOf: text(`SELECT ${event}, listed_at, event_seq, bytes FROM (
+        SELECT ${eventIn("e")}, o.created_at AS listed_at, o.event_seq, octet_length(e.data) AS size,
+          sum(octet_length(e.data)) OVER (${latestFirst} ROWS UNBOUNDED PRECEDING)::bigint AS bytes
+        FROM (SELECT o.created_at, o.event_seq FROM events_of AS o WHERE ${readable} ${latestFirst} LIMIT ?) AS o
+          JOIN events AS e ON e.seq = o.event_seq) AS page
+      WHERE bytes - size < ? ORDER BY listed_at DESC, event_seq DESC`),
     /**
      * Number of events from a position on; null if the number exceeds a limit. Reads no further than the limit. Takes
      * the position as a parameter twice.

@@ -47,7 +47,7 @@ const readOn = Effect.fnUntraced(function* (integration: Integration, cursor: Cu
   const store = yield* DeliveryStore
   const read: Array<number> = []
   for (;;) {
-    const items = yield* store.feed({ integration_id: integration.id, after: cursor.at, limit: 2 })
+    const { items } = yield* store.feed({ integration_id: integration.id, after: cursor.at, limit: 2 })
     for (const { delivery, event } of items) {
       cursor.at = delivery.id
       read.push(Number(/"id": ?(\d+)/.exec(event.data)?.[1]))

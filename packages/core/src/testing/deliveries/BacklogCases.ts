@@ -79,7 +79,7 @@ const expectAllCancelled = Effect.fnUntraced(function* (
       new Set([`cancelled ${reason} `])
     )
   }
-  const feed = yield* store.feed({ integration_id: dead.id, after, limit: 3 })
+  const { items: feed } = yield* store.feed({ integration_id: dead.id, after, limit: 3 })
   yield* expectEqual(
     "the feed",
     feed.map(({ delivery: { id, state } }) => [id, state]),

@@ -2,6 +2,9 @@
  * Rules of `DeliveryStore.feed`.
  */
 import { Effect } from "effect"
+import type { Event } from "../../model/Event.ts"
+import type { DeliveryId } from "../../model/Ids.ts"
+import type { FeedPart } from "../../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import {
@@ -14,6 +17,7 @@ import {
   records,
   settle,
   settlement,
+  sizedEvent,
   start
 } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
@@ -31,7 +35,7 @@ export const feedCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
       const off = { ...integration, status: "disabled", disabled_reason: "manual", version: 2 } as const
       yield* (yield* IntegrationStore).update(off, 1)
       yield* enqueue(...records(3, 4, other, integration))
-      const items = yield* store.feed({ integration_id: integration.id, after: 0, limit: 10 })
+      const { items } = yield* store.feed({ integration_id: integration.id, after: 0, limit: 10 })
       yield* expectEqual(
         "events",
         items.map(({ event }) => event),
@@ -51,13 +55,32 @@ export const feedCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
     })
   },
   {
+    name: "a feed that is read in parts has each delivery once, whatever the sizes of the events",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const integration = yield* createIntegration()
+      const events = Array.from({ length: 40 }, (_, at) => sizedEvent(at + 1))
+      yield* enqueue(...events.map((event) => record(event, integration)))
+      for (const maxBytes of [1, 200, 3_000, 20_000, 1_000_000]) {
+        const found: Array<Event> = []
+        let after: DeliveryId | 0 = 0
+        for (let part: FeedPart = { items: [], isCut: true }; part.isCut;) {
+          part = yield* store.feed({ integration_id: integration.id, after, limit: 40 - found.length, maxBytes })
+          found.push(...part.items.map(({ event }) => event))
+          after = part.items.at(-1)?.delivery.id ?? after
+        }
+        yield* expectEqual(`in parts of ${maxBytes} bytes`, found, events)
+      }
+    })
+  },
+  {
     name: "a feed continues after any delivery, even a purged one",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()
       const ids = yield* enqueue(...records(1, 5, integration))
       const read = Effect.fnUntraced(function* (after: (typeof ids)[number] | 0, limit: number) {
-        const items = yield* store.feed({ integration_id: integration.id, after, limit })
+        const { items } = yield* store.feed({ integration_id: integration.id, after, limit })
         return items.map(({ delivery }) => delivery.id)
       })
       yield* expectEqual("first", yield* read(0, 2), ids.slice(0, 2))

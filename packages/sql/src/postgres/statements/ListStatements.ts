@@ -28,8 +28,18 @@ export const attemptsOf = `SELECT number, started_at, duration_ms, outcome, stat
   ORDER BY number`
 
 /** Cost: one search by id per event. */
-export const eventsById = `SELECT id, resource_type, action, building_id, tenant_ids, data, created_at
-  FROM events WHERE id = ANY($1)`
+export const eventById = `SELECT id, resource_type, action, building_id, tenant_ids, data, created_at
+  FROM events WHERE id = $1`
+
+/**
+ * Events by their ids, in that order, up to the event whose data reaches a number of bytes. Cost: one search by id per
+ * event. Does not read the data of later events.
+ */
+export const eventsById = `SELECT id, resource_type, action, building_id, tenant_ids, data, created_at, bytes FROM (
+    SELECT e.*, n.at, octet_length(e.data) AS size,
+      sum(octet_length(e.data)) OVER (ORDER BY n.at ROWS UNBOUNDED PRECEDING)::bigint AS bytes
+    FROM unnest($1::text[]) WITH ORDINALITY AS n (id, at) JOIN events AS e ON e.id = n.id) AS page
+  WHERE bytes - size < $2 ORDER BY at`
 
 /** Cost: one search by id per event. */
 export const typesById = `SELECT id, resource_type FROM events WHERE id = ANY($1)`
