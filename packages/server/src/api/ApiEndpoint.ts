@@ -12,7 +12,7 @@ import { failure, failureBody } from "../http/Failures.ts"
 import * as MediaType from "../http/MediaType.ts"
 import type { QueryParameters } from "../http/Query.ts"
 import { parseQuery } from "../http/Query.ts"
-import type { Answer, Face, Method, Params, Route } from "../http/Route.ts"
+import type { Answer, Face, Method, Params, Pieces, Route } from "../http/Route.ts"
 import { ApiSettings } from "./ApiSettings.ts"
 
 type Headers = Readonly<Record<string, string>>
@@ -20,8 +20,8 @@ type Headers = Readonly<Record<string, string>>
 /** The result of an operation. */
 export interface Reply {
   readonly status: number
-  /** The JSON:API document as text; absent with status 204. */
-  readonly document?: string
+  /** The JSON:API document; absent with status 204. */
+  readonly document?: string | Pieces
   readonly headers?: Headers
 }
 
@@ -156,6 +156,7 @@ export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationSer
           Effect.flatMapEager(authenticate(x), (caller) =>
             Effect.flatMapEager(countRequest(caller.grant_id), (limits) => {
               x.also = limits
+              x.client = `grant ${caller.grant_id}`
               const mediaType = negotiate(x)
               if (mediaType === null) return Exit.fail(notAcceptable)
               const reply = Effect.flatMapEager(parseQuery(x.query, names), (query) =>

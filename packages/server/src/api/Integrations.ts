@@ -12,7 +12,7 @@ import {
   parsePositiveInt,
   resourceOf
 } from "@doorhook/core"
-import type { ExpectedVersions, FeedItem, FeedPage, Integration, IntegrationId } from "@doorhook/core"
+import type { ExpectedVersions, FeedItem, Integration, IntegrationId } from "@doorhook/core"
 import { Effect, Exit, Option, Redacted, Result } from "effect"
 import { Base64Url } from "effect/encoding"
 import { idempotencyKeyOf, readJson } from "../http/Documents.ts"
@@ -28,8 +28,17 @@ import type { ApiEndpoint, Reply } from "./ApiEndpoint.ts"
 import { ApiSettings } from "./ApiSettings.ts"
 import { collectionUrl, scopePath, scopeKinds, scopeIn, targetIn } from "./ScopePaths.ts"
 import type { ScopeKind } from "./ScopePaths.ts"
-import { listText, offsetOf, pageParameters, readPage, readSize, sizeParameters } from "./Pages.ts"
-import type { PageSize } from "./Pages.ts"
+import {
+  listDocument,
+  listText,
+  offsetOf,
+  pageParameters,
+  readPage,
+  readPart,
+  readSize,
+  sizeParameters
+} from "./Pages.ts"
+import type { ListPart, PageSize } from "./Pages.ts"
 
 /** Largest request body, in bytes. */
 const maxDocumentBytes = 64 * 1024
@@ -99,16 +108,13 @@ const deliveryText = ({ delivery, event }: FeedItem): string => {
   return `{"type":"deliveries","id":"${id}","attributes":${attributes.slice(0, -1)},${bodyOf(event).slice(1)}}`
 }
 
-/** Formats a page of the feed at `url`. */
-const feedText = (url: string, id: IntegrationId, { cursor, items, more }: FeedPage, { name, size }: PageSize) => {
-  const after = formatCursor(id, cursor)
+/** Returns the members of a feed's document beside `data`. `url` is the URL of the feed. */
+const feedMembers = (url: string, after: string, more: boolean, { name, size }: PageSize) => {
   const query = new URLSearchParams([
     ["after", after],
     [name, String(size)]
   ])
-  const meta = JSON.stringify({ cursor: after })
-  const links = JSON.stringify({ next: more ? `${url}?${query.toString()}` : null })
-  return `{"data":[${items.map(deliveryText).join(",")}],"meta":${meta},"links":${links}}`
+  return { meta: { cursor: after }, links: { next: more ? `${url}?${query.toString()}` : null } }
 }
 
 export const makeIntegrationRoutes = Effect.fnUntraced(function* ({ operation }: ApiEndpoint) {
@@ -243,13 +249,20 @@ export const makeIntegrationRoutes = Effect.fnUntraced(function* ({ operation }:
       method: "GET",
       path: `${item}/deliveries`,
       query: ["after", ...sizeParameters],
-      run: ({ caller, params, query }) =>
+      run: ({ caller, params, query, x }) =>
         Effect.gen(function* () {
           const { id, scope } = yield* targetIn(owner, params)
           const { after, size } = yield* all({ size: readSize(query), after: readCursor(id, query) })
-          const page = yield* feed.read(caller, scope, id, { after, limit: size.size })
+          let [cursor, more] = [after, false]
+          const readFrom = (after: DeliveryId | 0, limit: number) =>
+            Effect.map(feed.read(caller, scope, id, { after, limit }), (page): ListPart => {
+              const left = limit - page.items.length
+              ;({ cursor, more } = page)
+              return { items: page.items.map(deliveryText), rest: more && left > 0 ? readFrom(cursor, left) : null }
+            })
           const own = `${collectionUrl(publicUrl.url, scope)}/${id}/deliveries`
-          return { status: 200, document: feedText(own, id, page, size) }
+          const members = () => feedMembers(own, formatCursor(id, cursor), more, size)
+          return { status: 200, document: listDocument(yield* readPart(x, readFrom(after, size.size)), members) }
         })
     })
 

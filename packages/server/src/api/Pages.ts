@@ -4,10 +4,13 @@
  * There are two styles of parameters: `page` and `per` for existing clients, and `page[number]` and `page[size]` as in
  * JSON:API. Links in a document use the style of the request.
  */
-import { Exit } from "effect"
+import { Effect, Exit, Semaphore } from "effect"
+import type { Exchange } from "../http/Exchange.ts"
+import type { KnownError, RequestFailure } from "../http/Failures.ts"
 import { parameterFailure } from "../http/Failures.ts"
 import type { QueryParameters, Read } from "../http/Query.ts"
 import { all } from "../http/Query.ts"
+import type { Pieces } from "../http/Route.ts"
 import type { ApiSettingsShape } from "./ApiSettings.ts"
 
 /** Names of the page size parameter, one for each style. */
@@ -135,17 +138,60 @@ interface PageOf {
   readonly isCapped?: boolean
 }
 
+/** Returns the members of a page's document beside `data`, for a page of `count` items. */
+export const pageMembers = (
+  { isCapped, page, total, url }: PageOf,
+  count: number,
+  { topLevelPageInfo }: Pick<ApiSettingsShape, "topLevelPageInfo">
+): object => {
+  const page_info = { ...pageInfo(page, count, total), ...(isCapped === true && { total_is_capped: true }) }
+  return { links: pageLinks(url, page, page_info), meta: { page_info }, ...(topLevelPageInfo && { page_info }) }
+}
+
 /** Builds the document of a page from items that are JSON texts. */
 export const listText = (
-  { isCapped, page, total, url }: PageOf,
+  page: PageOf,
   items: ReadonlyArray<string>,
-  { topLevelPageInfo }: Pick<ApiSettingsShape, "topLevelPageInfo">
-): string => {
-  const page_info = { ...pageInfo(page, items.length, total), ...(isCapped === true && { total_is_capped: true }) }
-  const rest = JSON.stringify({
-    links: pageLinks(url, page, page_info),
-    meta: { page_info },
-    ...(topLevelPageInfo && { page_info })
-  })
-  return `{"data":[${items.join(",")}],${rest.slice(1)}`
+  settings: Pick<ApiSettingsShape, "topLevelPageInfo">
+): string => `{"data":[${items.join(",")}],${JSON.stringify(pageMembers(page, items.length, settings)).slice(1)}`
+
+/** Part of a list. */
+export interface ListPart {
+  /** The items, as JSON texts. Only the last part may be empty. */
+  readonly items: ReadonlyArray<string>
+  /** Reads the next part; null after the last one. */
+  readonly rest: Effect.Effect<ListPart, KnownError> | null
+}
+
+/** Bounds the parts in memory that are not counted as part of an answer yet. */
+const readers = Semaphore.makeUnsafe(8)
+
+/** Reads and formats the first part of a list, unless the client has too many unread answers. */
+export const readPart = <A, E, R>(x: Exchange, read: Effect.Effect<A, E, R>): Effect.Effect<A, E | RequestFailure, R> =>
+  readers.withPermit(Effect.suspend((): Effect.Effect<A, E | RequestFailure, R> => x.piecesRefusal() ?? read))
+
+/**
+ * Builds the document of a list from its first part. If there are more parts, each is read when the client has taken the
+ * previous one. `members` returns the members beside `data`, given the number of items.
+ */
+export const listDocument = (first: ListPart, members: (count: number) => object): string | Pieces => {
+  let count = 0
+  let { rest } = first
+  const textOf = (part: ListPart): string => {
+    const items = part.items.join(",")
+    const text = count === 0 ? `{"data":[${items}` : items === "" ? "" : `,${items}`
+    count += part.items.length
+    rest = part.rest
+    return rest === null ? `${text}],${JSON.stringify(members(count)).slice(1)}` : text
+  }
+  let begun: string | null = textOf(first)
+  if (rest === null) return begun
+  return {
+    next: Effect.suspend((): Effect.Effect<string | null, KnownError> => {
+      const text = begun
+      begun = null
+      if (text !== null) return Exit.succeed(text)
+      return rest === null ? Exit.succeed(null) : Effect.map(readers.withPermit(rest), textOf)
+    })
+  }
 }

@@ -15,9 +15,18 @@ import {
   ServiceKey,
   Signature
 } from "@doorhook/core"
-import type { DirectoryBuilding, DirectoryTenant, Event, PageTooDeep, ResourceType } from "@doorhook/core"
+import type {
+  DirectoryBuilding,
+  DirectoryTenant,
+  Event,
+  EventPart,
+  EventPlace,
+  PageTooDeep,
+  ResourceType
+} from "@doorhook/core"
 import { Effect, Exit, Option } from "effect"
 import { IpNetwork } from "effect/net"
+import type { KnownError } from "../http/Failures.ts"
 import { failure, parameterFailure } from "../http/Failures.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
 import type { QueryParameters, Read } from "../http/Query.ts"
@@ -26,8 +35,8 @@ import type { ApiEndpoint } from "./ApiEndpoint.ts"
 import { ApiSettings } from "./ApiSettings.ts"
 import { scopePath, scopeKinds, scopeUrl, scopeIn } from "./ScopePaths.ts"
 import type { ScopeKind } from "./ScopePaths.ts"
-import { listText, offsetOf, pageParameters, readPage } from "./Pages.ts"
-import type { PageRequest } from "./Pages.ts"
+import { listDocument, listText, offsetOf, pageMembers, pageParameters, readPage, readPart } from "./Pages.ts"
+import type { ListPart, PageRequest } from "./Pages.ts"
 
 const buildingResource = (publicUrl: string, { access_points, id, name, time_zone }: DirectoryBuilding) => ({
   type: "buildings",
@@ -65,6 +74,10 @@ const eventText = (type: string, event: Event): string => {
   const meta = JSON.stringify({ event_id: event.id, created_at: isoOf(event.created_at) })
   return `{"type":"${type}","id":${JSON.stringify(idOf(event))},"attributes":${event.data},"meta":${meta}}`
 }
+
+/** Formats events, which takes about a millisecond for large ones. */
+const formatted = (type: string, events: ReadonlyArray<Event>) =>
+  inTurn(Effect.sync(() => events.map((event) => eventText(type, event))))
 
 /** Returns the id of a public key: the first 16 characters of its SHA-256 digest. */
 const keyIdOf = (publicKey: string) =>
@@ -189,23 +202,28 @@ export const makeScopeRoutes = Effect.fnUntraced(function* ({ open, operation }:
       method: "GET",
       path: `${scopePath(owner)}/${type}`,
       query: [...timeParameters, ...pageParameters],
-      run: ({ caller, params, query }) =>
+      run: ({ caller, params, query, x }) =>
         Effect.gen(function* () {
           const scope = yield* scopeIn(owner, params)
           const { filters, page, range } = yield* readRange(query)
-          const { isCapped, items, total } = yield* Effect.catchTag(
-            scopes.events(caller, scope, resource_type, range),
-            "PageTooDeep",
-            (error) => tooDeep(page, error)
-          )
-          const url = `${scopeUrl(publicUrl.url, scope)}/${type}${filters === "" ? "" : `?${filters}`}`
-          const write = () =>
-            listText(
-              { url, page, total, isCapped },
-              items.map((event) => eventText(type, event)),
-              settings
+          const partOf = ({ items, next }: EventPart, limit: number) =>
+            Effect.map(formatted(type, items), (texts): ListPart => {
+              const left = limit - texts.length
+              return { items: texts, rest: next === null ? null : restFrom(next, left) }
+            })
+          const restFrom = (from: EventPlace, limit: number): Effect.Effect<ListPart, KnownError> =>
+            Effect.flatMap(scopes.eventsFrom(caller, scope, resource_type, { ...range, from, limit }), (part) =>
+              partOf(part, limit)
             )
-          return { status: 200, document: yield* inTurn(Effect.sync(write)) }
+          const { first, isCapped, total } = yield* readPart(
+            x,
+            Effect.flatMap(scopes.events(caller, scope, resource_type, range), ({ isCapped, total, ...part }) =>
+              Effect.map(partOf(part, range.limit), (first) => ({ first, isCapped, total }))
+            )
+          ).pipe(Effect.catchTag("PageTooDeep", (error) => tooDeep(page, error)))
+          const url = `${scopeUrl(publicUrl.url, scope)}/${type}${filters === "" ? "" : `?${filters}`}`
+          const members = (count: number) => pageMembers({ url, page, total, isCapped }, count, settings)
+          return { status: 200, document: listDocument(first, members) }
         })
     })
 

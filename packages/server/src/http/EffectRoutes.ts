@@ -1,14 +1,14 @@
 /**
  * Serves the HTTP surface in an Effect router, along with the host's own routes.
  */
-import { ByteSize, Context, Effect, Layer, Option, Predicate } from "effect"
+import { ByteSize, Context, Effect, Layer, Option, Predicate, Stream } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import type { WebAnswer } from "./AnswerWriter.ts"
 import type { BodySource, Incoming } from "./Exchange.ts"
 import { authorizationsIn, declaredLength, originForm } from "./Exchange.ts"
 import { HttpSurface } from "./HttpSurface.ts"
 import { isOwnPath, metadataPath, ownPaths, ownPrefixes } from "./OwnPaths.ts"
 import { PublicUrl } from "./PublicUrl.ts"
-import type { Answer } from "./Route.ts"
 
 /**
  * Configuration of a router for doorhook. Paths must match exactly, so that a proxy's rule like `deny /operator/` can't
@@ -80,13 +80,15 @@ const incomingOf = (
   body: () => bodyOf(request, run)
 })
 
-const responseOf = ({ body, headers, status }: Answer): HttpServerResponse.HttpServerResponse => {
+const responseOf = ({ body, headers, status }: WebAnswer): HttpServerResponse.HttpServerResponse => {
   if (body === null) return HttpServerResponse.empty({ status, headers })
   const { "content-type": contentType, ...others } = headers
   const options = { status, headers: others, ...(contentType !== undefined && { contentType }) }
-  return Predicate.isString(body)
-    ? HttpServerResponse.text(body, options)
-    : HttpServerResponse.uint8Array(body, options)
+  if (Predicate.isString(body)) return HttpServerResponse.text(body, options)
+  if (body instanceof Uint8Array) return HttpServerResponse.uint8Array(body, options)
+  // The stream fails with an error for its reader. There is no more to say.
+  const stream = Stream.fromReadableStream({ evaluate: () => body, onError: (error) => error })
+  return HttpServerResponse.stream(stream, options)
 }
 
 /** Fails as the router does for a path without a route. */

@@ -3,7 +3,7 @@
  */
 import { Effect, Exit } from "effect"
 import type { IncomingMessage } from "node:http"
-import type { BodyError } from "./Failures.ts"
+import type { BodyError, RequestFailure } from "./Failures.ts"
 import { BodyUnreadable } from "./Failures.ts"
 
 /** The result of reading a body. */
@@ -37,6 +37,13 @@ export interface Exchange {
   readonly header: (name: string) => string | undefined
   /** All headers by their lower-case names. */
   readonly headers: () => Readonly<Record<string, string>>
+  /**
+   * The client whose budget of unread answers this answer counts against: the address, or the grant of its token. Null
+   * if only the budget of the process applies.
+   */
+  client: string | null
+  /** Returns the refusal if the client has no budget for an answer in pieces; null otherwise. */
+  readonly piecesRefusal: () => RequestFailure | null
   /** Additional headers of the answer, which are sent even if the request fails. */
   also: Readonly<Record<string, string>>
   /** Reads the body, at most `limit` bytes. Calls `done` once. The returned function stops reading. */

@@ -5,11 +5,15 @@
  * A request becomes an `Exchange`, its route returns an `Effect<Answer>`, and the answer is written back to the
  * request's source. A handler that returns an `Exit` needs no fiber.
  */
-import { Cause, Clock, Context, Effect, Exit, Fiber } from "effect"
+import { Cause, Clock, Context, Effect, Exit, Fiber, Predicate } from "effect"
 import type { Scope } from "effect"
 import { randomFillSync } from "node:crypto"
-import type { IncomingMessage, ServerResponse } from "node:http"
+import { ServerResponse } from "node:http"
+import type { IncomingMessage } from "node:http"
 import type { Socket } from "node:net"
+import type { Duplex } from "node:stream"
+import { AnswerWriter, requestIdHeader } from "./AnswerWriter.ts"
+import type { Outgoing, WebAnswer } from "./AnswerWriter.ts"
 import type { BodyReader } from "./BodyReader.ts"
 import { makeBodyReader } from "./BodyReader.ts"
 import { makeClientAddress } from "./ClientAddress.ts"
@@ -20,14 +24,13 @@ import type { KnownError, RequestFailure } from "./Failures.ts"
 import { failureBody, internalError, notAllowed, notFound, nothingHere, outcomeOf, stopped } from "./Failures.ts"
 import { HttpSettings } from "./HttpSettings.ts"
 import { json } from "./MediaType.ts"
+import { costOf, costOfPieces, OpenAnswers } from "./OpenAnswers.ts"
 import type { Answer, Face, Params, Resource, Route } from "./Route.ts"
 import { isPlainlySpelled, makeTable } from "./Route.ts"
 
 const noBody = new Uint8Array()
 
 const isExit = <A, E>(effect: Effect.Effect<A, E>): effect is Exit.Exit<A, E> => Exit.isExit(effect)
-
-const requestIdHeader = "x-request-id"
 
 /** Matches the request ids of clients if they are safe in headers and log lines. doorhook replaces other ids. */
 const acceptableId = /^[\w.:-]{1,128}$/
@@ -51,11 +54,13 @@ class ReceivedRequest implements Exchange {
   readonly query: string
   readonly address: string | null
   readonly peer: string | null
+  client: string | null
   also: Readonly<Record<string, string>> = {}
   readonly #incoming: Incoming
   readonly #bodies: BodyReader
+  readonly #open: OpenAnswers
 
-  constructor(incoming: Incoming, address: string | null, bodies: BodyReader) {
+  constructor(incoming: Incoming, address: string | null, bodies: BodyReader, open: OpenAnswers) {
     const given = incoming.header(requestIdHeader)
     this.id = given !== undefined && acceptableId.test(given) ? given : newId()
     this.method = incoming.method === "HEAD" ? "GET" : incoming.method
@@ -64,9 +69,11 @@ class ReceivedRequest implements Exchange {
     this.path = at === -1 ? target : target.slice(0, at)
     this.query = at === -1 ? "" : target.slice(at + 1)
     this.address = address
+    this.client = address
     this.peer = incoming.peer
     this.#incoming = incoming
     this.#bodies = bodies
+    this.#open = open
   }
 
   header(name: string): string | undefined {
@@ -75,6 +82,10 @@ class ReceivedRequest implements Exchange {
 
   headers(): Readonly<Record<string, string>> {
     return this.#incoming.headers()
+  }
+
+  piecesRefusal(): RequestFailure | null {
+    return this.#open.refusalOf(this.client, costOfPieces)
   }
 
   read(limit: number, done: (body: BodyExit) => void): () => void {
@@ -125,8 +136,8 @@ export class HttpSurface extends Context.Service<
     readonly handle: (request: IncomingMessage, response: ServerResponse, body?: ReadBody) => void
     /** Answers a web request. Rejects if the client has disconnected. */
     readonly fetch: (request: Request, peer: string | null) => Promise<Response>
-    /** Answers any request. The answer to HEAD still includes the body. */
-    readonly answer: (incoming: Incoming) => Effect.Effect<Answer>
+    /** Answers any request. The answer to HEAD still includes the body, unless it is a stream. */
+    readonly answer: (incoming: Incoming) => Effect.Effect<WebAnswer>
   }
 >()("@doorhook/server/http/HttpSurface") {}
 
@@ -135,7 +146,8 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
   routes: ReadonlyArray<Route>,
   faces: Faces
 ): Effect.fn.Return<HttpSurface["Service"], never, Scope.Scope> {
-  const { bodyTimeout, browserOrigins, trustedProxies } = yield* HttpSettings
+  const settings = yield* HttpSettings
+  const { bodyTimeout, browserOrigins, trustedProxies } = settings
   const scope = yield* Effect.scope
   const context = yield* Effect.context<never>()
   const forkIn = Effect.runForkWith(context)
@@ -145,6 +157,8 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
   const bodies = makeBodyReader(bodyTimeout, Context.get(context, Clock.Clock), fork)
   const addressOf = makeClientAddress(trustedProxies, fork)
   const origins = new Set(browserOrigins)
+  const openAnswers = new OpenAnswers(settings, (metric, value) => metric.updateUnsafe(value, context))
+  const writer = new AnswerWriter(settings.unreadTimeout, fork, () => openAnswers.countClosed())
 
   /** Returns the failure format for an address without a route: the format of neighbouring routes. */
   const neighbours = (path: string): Face => {
@@ -237,13 +251,27 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
     }
   }
 
+  /**
+   * Counts a large answer until it is closed. Passes on the refusal if it exceeds a budget. Only answers to GET are
+   * refused, because other requests have changed something.
+   */
+  const counted = (incoming: Incoming, x: Exchange, face: Face, answer: Answer, done: Done): void => {
+    const cost = incoming.method === "HEAD" ? 0 : costOf(answer)
+    if (cost === 0) return done({ answer, x, close: notCounted })
+    const refusal = incoming.method === "GET" ? openAnswers.refusalOf(x.client, cost) : null
+    if (refusal === null) return done({ answer, x, close: openAnswers.open(x.client, cost) })
+    settle(x, face.refuse(x, refusal), (refused) => done({ answer: refused, x, close: notCounted }))
+  }
+
   /** Answers a request. Returns a function that cancels the request, or null if it has already been answered. */
-  const respond = (incoming: Incoming, done: (answer: Answer, x: Exchange) => void): (() => void) | null => {
-    const x: Exchange = new ReceivedRequest(incoming, addressOf(incoming), bodies)
+  const respond = (incoming: Incoming, done: Done): (() => void) | null => {
+    const x: Exchange = new ReceivedRequest(incoming, addressOf(incoming), bodies, openAnswers)
     const target = targetOf(incoming, x)
+    const face = "route" in target ? target.route.face : jsonFace
     const finish = (answer: Answer): void => {
-      if (origins.size === 0) return done(answer, x)
-      done({ ...answer, headers: withVary({ ...answer.headers, ...crossOrigin(incoming, target.resource) }) }, x)
+      if (origins.size === 0) return counted(incoming, x, face, answer, done)
+      const headers = withVary({ ...answer.headers, ...crossOrigin(incoming, target.resource) })
+      counted(incoming, x, face, { ...answer, headers }, done)
     }
     if (!("route" in target)) return settle(x, target.answer, finish)
     const { params, route } = target
@@ -262,13 +290,17 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
 
   return {
     handle: (request, response, body) => {
-      const open = respond(fromNode(request, body), (answer, x) => sendNode(request, response, answer, x))
-      if (open !== null) response.once("close", open)
+      const begin = (): void => {
+        const open = respond(fromNode(request, body), (given) => writer.send(request, response, given))
+        if (open !== null) response.once("close", open)
+      }
+      if (isFirst(request, response)) begin()
+      else waitForTurn(request.socket, response, begin)
     },
     fetch: (request, peer) =>
       new Promise((resolve, reject) => {
         request.signal.throwIfAborted()
-        const open = respond(fromWeb(request, peer), (answer, x) => resolve(webResponse(request, answer, x)))
+        const open = respond(fromWeb(request, peer), (given) => resolve(writer.webResponse(request, given)))
         if (open === null) return
         request.signal.addEventListener("abort", () => {
           open()
@@ -277,129 +309,47 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
       }),
     answer: (incoming) =>
       Effect.callback((resume) => {
-        const open = respond(incoming, (answer, x) =>
-          resume(Effect.succeed({ ...answer, headers: headersOf(answer, x) }))
-        )
+        const open = respond(incoming, (given) => resume(Effect.succeed(writer.webAnswer(given))))
         return Effect.sync(() => open?.())
       })
   }
 })
 
-/** Returns the headers of an answer, including the common headers. */
-const headersOf = ({ headers }: Answer, { also, id }: Exchange): Readonly<Record<string, string>> => ({
-  ...also,
-  ...headers,
-  [requestIdHeader]: id,
-  "x-content-type-options": "nosniff"
-})
+/** Passes on the answer to a request. */
+type Done = (given: Outgoing) => void
 
-const lengthOf = (body: string | Uint8Array): number =>
-  typeof body === "string" ? Buffer.byteLength(body) : body.length
+const notCounted = (): void => undefined
 
-/** Whether answers with a status have neither body nor length (RFC 9110 sections 8.6 and 15.3.5). */
-const isBodiless = (status: number): boolean => status === 204 || status === 304
+/** Returns the response that a connection is sending or will send next; null if no request is open. */
+export const responseOn = (socket: Duplex): ServerResponse | null =>
+  Predicate.hasProperty(socket, "_httpMessage") && socket["_httpMessage"] instanceof ServerResponse
+    ? socket["_httpMessage"]
+    : null
 
-/** An answer that waits to be written to its connection. */
-interface Outgoing {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  readonly answer: Answer
-  readonly x: Exchange
+/** Whether no earlier request on the connection is still to be answered. HTTP/2 has no order of answers. */
+const isFirst = (request: IncomingMessage, response: ServerResponse): boolean => {
+  if (request.httpVersionMajor !== 1 || response.socket !== null) return true
+  return responseOn(request.socket) === null
 }
 
-let outgoing: Array<Outgoing> = []
+/** Number of pipelined requests that may wait on a host's connection. More of them close it. */
+const mostWaiting = 100
 
-const writeOutgoing = (): void => {
-  const all = outgoing
-  outgoing = []
-  for (const { answer, request, response, x } of all) {
-    try {
-      writeNode(request, response, answer, x)
-    } catch (error) {
-      // The error is thrown later, so that the other answers are still written.
-      process.nextTick(() => {
-        throw error
-      })
-    }
-  }
-}
+/** Numbers of waiting requests by connection. */
+const waitingOn = new WeakMap<Socket, number>()
 
 /**
- * Writes all answers of an event loop turn together at the end of the turn. Therefore a reader on the same machine,
- * like a proxy, wakes up once per turn. A wake-up for each answer would cost more than most requests.
+ * Begins a pipelined request when all earlier ones on its connection are answered, so that pipelining gives a client no
+ * larger share. `Listener` leaves pipelined requests in the socket, but a host's server has already read them.
  */
-const sendNode = (request: IncomingMessage, response: ServerResponse, answer: Answer, x: Exchange): void => {
-  if (outgoing.push({ request, response, answer, x }) === 1) setImmediate(writeOutgoing)
-}
-
-const writeNode = (request: IncomingMessage, response: ServerResponse, answer: Answer, x: Exchange): void => {
-  // The host may have answered already, for example after a timeout.
-  if (response.headersSent || response.destroyed) return
-  const { body, headers, status } = answer
-  const list: Array<string | number> = []
-  for (const name in x.also) list.push(name, x.also[name] ?? "")
-  for (const name in headers) list.push(name, headers[name] ?? "")
-  list.push(requestIdHeader, x.id, "x-content-type-options", "nosniff")
-  if (!isBodiless(status)) list.push("content-length", body === null ? 0 : lengthOf(body))
-  if (!request.complete) {
-    // Only HTTP/1 connections are closed. An HTTP/2 stream ends with its answer and shares its connection with other
-    // streams.
-    const isLast = request.httpVersionMajor === 1 && (isTooLong(request) || status === 413)
-    if (isLast) {
-      if (headers["connection"] === undefined) list.push("connection", "close")
-      closesGently(request.socket)
-    } else response.prependOnceListener("finish", () => discardRest(request))
-  }
-  response.writeHead(status, list)
-  if (body === null || request.method === "HEAD") response.end()
-  else response.end(body)
-}
-
-/** How much of an unread body is discarded to keep the connection usable, in bytes. */
-const maxDiscarded = 64 * 1_024
-
-/** How long a client has to read an answer before its connection is closed, in milliseconds. */
-const closeGrace = 1_000
-
-/** Closes a connection gently: a client that is still sending can read the answer. */
-const closeGently = (socket: Socket): void => {
-  if (socket.destroyed) return
-  socket.end()
-  const timer = setTimeout(() => socket.destroy(), closeGrace)
-  socket.once("close", () => clearTimeout(timer))
-}
-
-/**
- * Makes Node close the connection with `closeGently` after the answer. By default Node closes it immediately, and a
- * client that is still sending could miss the answer.
- */
-const closesGently = (socket: Socket): void => {
-  socket.destroySoon = () => closeGently(socket)
-}
-
-/** Whether the rest of a body is too long to be discarded. */
-const isTooLong = ({ headers }: IncomingMessage): boolean => Number(headers["content-length"] ?? 0) > maxDiscarded
-
-/** Discards the rest of a body to keep the connection usable. If the rest is too long, closes the connection. */
-const discardRest = (request: IncomingMessage): void => {
-  if (request.complete || request.destroyed) return
-  // Marks the body as read. Otherwise Node would discard all of it, whatever its length.
-  request.read(0)
-  let discarded = 0
-  request.on("data", (bytes: Buffer) => {
-    discarded += bytes.length
-    if (discarded <= maxDiscarded) return
-    request.pause()
-    closeGently(request.socket)
+const waitForTurn = (socket: Socket, response: ServerResponse, begin: () => void): void => {
+  const waiting = (waitingOn.get(socket) ?? 0) + 1
+  waitingOn.set(socket, waiting)
+  if (waiting > mostWaiting) return void socket.destroy()
+  response.once("socket", () => {
+    waitingOn.set(socket, (waitingOn.get(socket) ?? 1) - 1)
+    begin()
   })
-  request.resume()
-}
-
-const webResponse = (request: Request, answer: Answer, x: Exchange): Response => {
-  const { body, status } = answer
-  const hasNoBody = body === null || isBodiless(status) || request.method === "HEAD"
-  const content = typeof body === "string" ? body : body === null ? null : new Uint8Array(body)
-  return new Response(hasNoBody ? null : content, { status, headers: headersOf(answer, x) })
 }
 
 /**

@@ -3,14 +3,14 @@
  * are released.
  */
 import { Context, Effect, Layer, Predicate, Schema } from "effect"
-import { createServer, ServerResponse, STATUS_CODES } from "node:http"
-import type { IncomingMessage, Server } from "node:http"
+import { createServer, STATUS_CODES } from "node:http"
+import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { isIPv6 } from "node:net"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import type { RequestFailure } from "./Failures.ts"
 import { failure } from "./Failures.ts"
-import { bareAnswer } from "./HttpSurface.ts"
+import { bareAnswer, responseOn } from "./HttpSurface.ts"
 
 /** The server can't listen on this address and port. */
 export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", {
@@ -90,12 +90,6 @@ const bareText = (refusal: RequestFailure): string => {
   ].join("\r\n")
 }
 
-/** Returns the next response on a connection; null if no request is open. */
-const responseOn = (socket: Duplex): ServerResponse | null =>
-  Predicate.hasProperty(socket, "_httpMessage") && socket["_httpMessage"] instanceof ServerResponse
-    ? socket["_httpMessage"]
-    : null
-
 /** Answers a request whose head is too long, too slow, or not HTTP. By default, Node.js sends only a status. */
 const answerUnreadable = (error: Error, socket: Duplex): void => {
   const response = responseOn(socket)
@@ -105,6 +99,48 @@ const answerUnreadable = (error: Error, socket: Duplex): void => {
   if (!socket.writable || response?.headersSent === true) return void socket.destroy(error)
   const code = "code" in error && Predicate.isString(error.code) ? error.code : ""
   socket.end(bareText(unreadable[code] ?? notHttp), () => socket.destroy(error))
+}
+
+const endOfHead = "\r\n\r\n"
+
+/**
+ * Passes one request at a time to the parser of a connection. By default, Node parses and begins all requests that have
+ * arrived together, a thousand or more. Here, pipelined requests wait in the socket until the earlier ones are answered.
+ */
+const serveInTurn = (socket: Socket): void => {
+  const parsers = socket.listeners("data")
+  socket.removeAllListeners("data")
+  const parse = (bytes: Buffer): void => {
+    for (const each of parsers) each.call(socket, bytes)
+  }
+  const hold = (rest: Buffer): void => {
+    socket.pause()
+    socket.unshift(rest)
+  }
+  let isHeld = false
+  socket.on("data", (chunk: Buffer) => {
+    for (let rest = chunk; rest.length > 0;) {
+      // The last answer has been sent. The client may send more, which is discarded.
+      if (!socket.writable) return
+      // Node pauses connections too, and resumes them itself.
+      if (Predicate.hasProperty(socket, "_paused") && socket["_paused"] === true) return hold(rest)
+      const response = responseOn(socket)
+      if (response?.req.complete === true) {
+        hold(rest)
+        if (isHeld) return
+        isHeld = true
+        return void response.once("close", () => {
+          isHeld = false
+          socket.resume()
+        })
+      }
+      // A head ends with an empty line, so this is the end of at most one request.
+      const end = rest.indexOf(endOfHead)
+      const length = end === -1 ? rest.length : end + endOfHead.length
+      parse(rest.subarray(0, length))
+      rest = rest.subarray(length)
+    }
+  })
 }
 
 const notStarted: RequestHandler = (_, response) => {
@@ -185,6 +221,7 @@ export class Listener extends Context.Service<
           .on("clientError", answerUnreadable)
         const connections = new Set<Socket>()
         server.on("connection", (socket) => {
+          serveInTurn(socket)
           connections.add(socket)
           socket.once("close", () => connections.delete(socket))
         })

@@ -7,13 +7,22 @@ import type { KnownError, RequestFailure } from "./Failures.ts"
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 
+/** A body that is produced as the client reads it, so that only one piece is in memory. */
+export interface Pieces {
+  /** The next piece; null at the end. A failure closes the connection, because the answer has begun. */
+  readonly next: Effect.Effect<string | null, KnownError>
+}
+
 /** The answer to a request. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   /** The body; null for none. */
-  readonly body: string | Uint8Array | null
+  readonly body: string | Uint8Array | Pieces | null
 }
+
+export const isPieces = (body: string | Uint8Array | Pieces): body is Pieces =>
+  typeof body === "object" && "next" in body
 
 /** Decoded path parameters. */
 export type Params = Readonly<Record<string, string>>

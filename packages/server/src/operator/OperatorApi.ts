@@ -147,12 +147,13 @@ export const makeOperatorRoutes: Effect.Effect<ReadonlyArray<Route>, never, Oper
         query,
         handle: (x, params) =>
           // Uses `flatMap`, not `andThen`, because the operation must not start before the key is checked.
-          Effect.flatMap(authenticate(x), () =>
-            Effect.map(
+          Effect.flatMap(authenticate(x), () => {
+            x.client = null
+            return Effect.map(
               run({ params, query: x.query, text: readText(x, bodyLimit), header: (name) => x.header(name) }),
               answerWith(operation)
             )
-          )
+          })
       }
     })
   }
