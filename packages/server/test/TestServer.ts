@@ -34,6 +34,7 @@ import {
   serviceKeyLayer,
   SettingStore,
   StoreError,
+  StoreHealth,
   TenantId,
   TestEvents,
   UserId,
@@ -142,15 +143,21 @@ const FaultySettingStore = Layer.effect(
     return {
       ...store,
       getOrCreateSecret: (name, candidate) =>
-        Effect.tap(store.getOrCreateSecret(name, candidate), () => controls.secretRead),
-      getOrCreate: (name, candidate) =>
-        Effect.suspend(() => {
-          if (name === "health_probe") controls.probes += 1
-          return controls.fault === "read_only"
-            ? new StoreError({ operation: "SettingStore.getOrCreate", cause: new Error(secretOfTheStore) })
-            : Effect.andThen(Effect.yieldNow, store.getOrCreate(name, candidate))
-        })
+        Effect.tap(store.getOrCreateSecret(name, candidate), () => controls.secretRead)
     }
+  })
+)
+
+const FaultyHealth = Layer.effect(
+  StoreHealth,
+  Effect.gen(function* () {
+    const controls = yield* Controls
+    const probe = Effect.suspend(() => {
+      controls.probes += 1
+      const error = { operation: "StoreHealth.probe", cause: new Error(secretOfTheStore), reason: "read_only" } as const
+      return controls.fault === "read_only" ? new StoreError(error) : Effect.yieldNow
+    })
+    return { ...(yield* StoreHealth), probe }
   })
 )
 
@@ -329,6 +336,7 @@ export const services = (
         Layer.orDie(PageSecret.layer).pipe(Layer.provide(FaultySettingStore)),
         FaultyIntegrationStore,
         FaultySettingStore,
+        FaultyHealth,
         FaultyDeliveryStore
       )
     ),

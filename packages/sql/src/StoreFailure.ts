@@ -53,11 +53,22 @@ const resultCodes: ReadonlyMap<number, StoreReason> = new Map([
   [26, "damaged"]
 ])
 
+/** Reasons by the code of an error of the operating system. */
+const systemErrors: ReadonlyMap<unknown, StoreReason> = new Map([
+  ["EACCES", "read_only"],
+  ["EDQUOT", "disk_full"],
+  ["EIO", "io_error"],
+  ["ENOSPC", "disk_full"],
+  ["EPERM", "read_only"],
+  ["EROFS", "read_only"]
+])
+
 /** Returns the reason that the code of a database's error shows; undefined if it shows none. */
 export const reasonOf = (cause: unknown): StoreReason | undefined => {
   const state = sqlStateOf(cause)
   if (state !== "") return sqlStates.get(state) ?? (state.startsWith("08") ? "unreachable" : undefined)
-  if (!(cause instanceof SqlError.SqlError)) return undefined
+  if (!(cause instanceof SqlError.SqlError))
+    return Predicate.hasProperty(cause, "code") ? systemErrors.get(cause.code) : undefined
   const code = primaryResultCode(cause.reason.cause)
   if (code !== 0) return resultCodes.get(code)
   return cause.reason._tag === "ConnectionError" ? "unreachable" : undefined

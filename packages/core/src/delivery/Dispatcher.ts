@@ -103,13 +103,13 @@ export class Dispatcher extends Context.Service<
         handOver: () => ({
           worker: "",
           keep: () => false,
-          stored: () => failures.clear("enqueue"),
+          stored: () => failures.published(null, now()),
           failed: (_, error) => {
-            if (error !== null) failures.note("enqueue", error, now())
+            if (error !== null) failures.published(error, now())
           }
         }),
         forget: () => Effect.void,
-        status: Effect.sync(() => ({ ...idleStatus, store_failure: failures.current(now()) }))
+        status: Effect.sync(() => ({ ...idleStatus, ...failures.status(now()) }))
       }
     })
   )
@@ -580,7 +580,7 @@ const makeDispatcher: Effect.Effect<
         return isKept
       },
       stored: (leased, hasDue) => {
-        storeFailures.clear("enqueue")
+        storeFailures.published(null, now())
         // If the worker's name has changed, the next heartbeat releases the deliveries.
         if (worker !== membership.worker) Queue.offerUnsafe(beatNow, undefined)
         else
@@ -596,7 +596,7 @@ const makeDispatcher: Effect.Effect<
       },
       failed: (outcome, error) => {
         giveUp()
-        if (error !== null) storeFailures.note("enqueue", error, now())
+        if (error !== null) storeFailures.published(error, now())
         if (outcome === "unknown") noteLostAnswer()
       }
     }
@@ -663,7 +663,7 @@ const makeDispatcher: Effect.Effect<
       unsettled: records.unsettled,
       unsettled_since: records.unsettledSince,
       last_claim_at: polledAt,
-      store_failure: storeFailures.current(now()),
+      ...storeFailures.status(now()),
       outage: breaker.longest,
       failing: health.failing,
       worst: health.worst(worstShown),

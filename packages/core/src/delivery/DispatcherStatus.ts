@@ -3,7 +3,7 @@
  */
 import type { Outage } from "./CircuitBreaker.ts"
 import type { CatchingUp, FailureStreak } from "./IntegrationHealth.ts"
-import type { StoreFailure } from "./StoreFailures.ts"
+import type { StoreStatus } from "./StoreFailures.ts"
 
 export type { BreakerCause, Outage } from "./CircuitBreaker.ts"
 export { breakerCauses } from "./CircuitBreaker.ts"
@@ -11,7 +11,7 @@ export type { CatchingUp } from "./IntegrationHealth.ts"
 export type { StoreFailure } from "./StoreFailures.ts"
 
 /** Current activity of a dispatcher. */
-export interface DispatcherStatus {
+export interface DispatcherStatus extends StoreStatus {
   /** Number of open requests. */
   readonly delivering: number
   /** Number of leased deliveries that wait for a place. */
@@ -25,8 +25,6 @@ export interface DispatcherStatus {
   readonly unsettled_since: number | null
   /** Time of the last successful claim, in milliseconds since the epoch; null before the first. */
   readonly last_claim_at: number | null
-  /** The failure of heartbeats, claims, recordings or publications in the store; null if none of them fails. */
-  readonly store_failure: StoreFailure | null
   /** The outage that stops all deliveries except for a trial request every few seconds; null if there is none. */
   readonly outage: Outage | null
   /** Number of integrations whose last attempt in this process failed. */
@@ -45,6 +43,7 @@ export const idleStatus: DispatcherStatus = {
   unsettled_since: null,
   last_claim_at: null,
   store_failure: null,
+  store_proven: false,
   outage: null,
   failing: 0,
   worst: [],

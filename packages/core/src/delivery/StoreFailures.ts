@@ -35,11 +35,20 @@ export interface StoreFailure {
   readonly reason: StoreReason | null
 }
 
+/** What a process has seen of the store. */
+export interface StoreStatus {
+  /** The failure of heartbeats, claims, recordings or publications in the store; null if none of them fails. */
+  readonly store_failure: StoreFailure | null
+  /** Whether publications show that the store works: some were stored recently, and none was refused recently. */
+  readonly store_proven: boolean
+}
+
 /**
- * How long a failed publication counts if no other follows, in milliseconds. Publications come from outside, so after
- * this time the probe of the store decides. All other operations are repeated until they succeed.
+ * How long a refused or stored publication counts, in milliseconds. Publications come from outside, so after this time
+ * the probe of the store decides. All other operations are repeated until they succeed.
  */
-const publicationCounts = 10_000
+const refusalCounts = 10_000
+const proofCounts = 5_000
 
 interface Failing extends StoreFailure {
   readonly last: number
@@ -47,11 +56,18 @@ interface Failing extends StoreFailure {
 
 export class StoreFailures {
   private readonly failing = new Map<StoreOperation, Failing>()
+  private storedAt = Number.NEGATIVE_INFINITY
+  private refusedAt = Number.NEGATIVE_INFINITY
 
-  /** Returns since when the store has failed, with the reason seen last; null if no operation fails. */
-  current(now: number): StoreFailure | null {
-    const published = this.failing.get("enqueue")
-    if (published !== undefined && now - published.last > publicationCounts) this.failing.delete("enqueue")
+  status(now: number): StoreStatus {
+    const store_proven = now - this.storedAt < proofCounts && now - this.refusedAt > refusalCounts
+    return { store_failure: this.current(now), store_proven }
+  }
+
+  /** Returns since when the store has failed, with the reason seen last. */
+  private current(now: number): StoreFailure | null {
+    const refused = this.failing.get("enqueue")
+    if (refused !== undefined && now - refused.last > refusalCounts) this.failing.delete("enqueue")
     const all = [...this.failing.values()].toSorted((one, other) => other.last - one.last)
     if (all.length === 0) return null
     const reason = all.find((each) => each.reason !== null)?.reason ?? null
@@ -65,6 +81,17 @@ export class StoreFailures {
   /** Notes a success. */
   clear(operation: StoreOperation): void {
     this.failing.delete(operation)
+  }
+
+  /** Notes the end of a publication. `error` is null if it was stored. */
+  published(error: StoreError | null, now: number): void {
+    if (error === null) {
+      this.storedAt = now
+      this.clear("enqueue")
+    } else {
+      this.refusedAt = now
+      this.note("enqueue", error, now)
+    }
   }
 
   /** Notes a failure. */

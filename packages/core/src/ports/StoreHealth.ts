@@ -2,6 +2,7 @@
  * The condition of a store as a whole, as opposed to failures of single operations.
  */
 import { Context, Effect, Predicate, Schema } from "effect"
+import type { StoreError } from "./StoreError.ts"
 
 /** The database must be opened again, because its file was removed or replaced, or its log was lost. */
 export class StoreLost extends Schema.TaggedError<StoreLost>()("StoreLost", { message: Schema.String }) {}
@@ -19,4 +20,8 @@ export const StoreHealth = Context.Reference<{
   readonly trouble: () => string | null
   /** Fails when the database must be opened again before anything can be stored or read. Never succeeds. */
   readonly lost: Effect.Effect<never, StoreLost>
-}>("@doorhook/core/ports/StoreHealth", { defaultValue: () => ({ trouble: () => null, lost: Effect.never }) })
+  /** Writes like a publication, on new space of the disk, and removes what it wrote. */
+  readonly probe: Effect.Effect<void, StoreError>
+}>("@doorhook/core/ports/StoreHealth", {
+  defaultValue: () => ({ trouble: () => null, lost: Effect.never, probe: Effect.void })
+})

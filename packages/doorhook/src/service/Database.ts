@@ -8,6 +8,7 @@ import {
   IntegrationStore,
   MemoryStore,
   SettingStore,
+  StoreHealth,
   TokenStore,
   WakeSignal
 } from "@doorhook/core"
@@ -39,7 +40,7 @@ type Services =
   | SettingStore
   | WakeSignal
 
-/** Picks the stores and wake signals. Leaves out the SQL client, because an Effect application might have its own. */
+/** Picks the stores, their health and wake signals. Leaves out the SQL client, because an Effect application might have its own. */
 const services = Context.pick(
   DeliveryStore,
   IntegrationStore,
@@ -47,6 +48,7 @@ const services = Context.pick(
   TokenStore,
   ClientStore,
   SettingStore,
+  StoreHealth,
   WakeSignal
 )
 

@@ -31,7 +31,8 @@ import {
   httpDefaults,
   HttpSettings,
   OperatorKey,
-  PageSecret
+  PageSecret,
+  StoreProbe
 } from "@doorhook/server"
 import { Context, Effect, Layer } from "effect"
 import type { EngineConfig } from "../config/EngineConfig.ts"
@@ -60,7 +61,8 @@ export const deliveryLayer = <E, R = never>(
     Layer.provideMerge(Layer.mergeAll(withDeadlines(directory), settings, Ports.layer(config, own))),
     Layer.provideMerge(Layer.merge(Ports.cryptoLayer(own), types))
   )
-  return Layer.merge(KeptGauges.layer, Retention.layer).pipe(
+  const gauges = KeptGauges.layer.pipe(Layer.provide(StoreProbe.layer), Layer.provide(healthOf(config)))
+  return Layer.merge(gauges, Retention.layer).pipe(
     Layer.provideMerge(Dispatcher.layer),
     Layer.provideMerge(Notifications.layer),
     Layer.provideMerge(NotificationWebhook.layer),

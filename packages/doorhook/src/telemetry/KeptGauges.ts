@@ -2,7 +2,7 @@
  * Writes the gauges of `/metrics` to the metric registry, from which exporters read them. The gauges show deliveries by
  * state, the age of the oldest due delivery, whether the database responds, and the work of this process.
  */
-import { healthDefaults, measureGauges } from "@doorhook/server"
+import { measureGauges } from "@doorhook/server"
 import { Context, Effect, Layer, Metric, Schedule } from "effect"
 import type { Duration } from "effect"
 
@@ -26,11 +26,7 @@ const keep = Effect.gen(function* () {
       kept = measured
     })
   yield* Effect.addFinalizer(() => replaceBy(new Map()))
-  yield* measureGauges(healthDefaults.patience).pipe(
-    Effect.flatMap(replaceBy),
-    Effect.repeat(Schedule.spaced(interval)),
-    Effect.forkScoped
-  )
+  yield* measureGauges.pipe(Effect.flatMap(replaceBy), Effect.repeat(Schedule.spaced(interval)), Effect.forkScoped)
 })
 
 /** Measures at the `GaugeInterval` until the scope is closed. */

@@ -4,9 +4,9 @@
  * Core maintains the counters. Gauges are measured for each request and put into a new registry. Therefore a gauge
  * disappears if it can't be measured or its label no longer exists.
  */
-import { breakerCauses, DeliveryStore, deliveryStates, Dispatcher, isoOf } from "@doorhook/core"
-import type { DeliverySummary, DispatcherStatus } from "@doorhook/core"
-import { Clock, Context, Effect, Exit, Metric, Result } from "effect"
+import { breakerCauses, deliveryStates, isoOf } from "@doorhook/core"
+import type { DeliveryStore, DeliverySummary, Dispatcher, DispatcherStatus } from "@doorhook/core"
+import { Context, Effect, Exit, Metric, Result } from "effect"
 import { NetAddress } from "effect/net"
 import { PrometheusMetrics } from "effect/observability"
 import { proxyHeaderOf } from "../http/ClientAddress.ts"
@@ -18,14 +18,15 @@ import { jsonFace as face } from "../http/HttpSurface.ts"
 import { json } from "../http/MediaType.ts"
 import type { Answer, Route } from "../http/Route.ts"
 import { HealthSettings } from "./HealthSettings.ts"
-import { readinessOf } from "./HealthCauses.ts"
+import { healthCauses, readinessOf } from "./HealthCauses.ts"
+import type { Readiness } from "./HealthCauses.ts"
 import type { StoreProbe } from "./HealthStatus.ts"
-import { ageOf, askStore, checkHealth, outageDetail } from "./HealthStatus.ts"
+import { ageOf, checkHealth, outageDetail, readSummary } from "./HealthStatus.ts"
 
 export const makeHealthRoutes = Effect.gen(function* () {
   const settings = yield* HealthSettings
-  const { metricsFor, metricsKey, patience } = settings
-  const services = yield* Effect.context<DeliveryStore | Dispatcher | StoreProbe>()
+  const { metricsFor, metricsKey } = settings
+  const services = yield* Effect.context<DeliveryStore | Dispatcher | StoreProbe | HealthSettings>()
   const isKey = metricsKey === null ? null : yield* makeKeyCheck(metricsKey)
 
   const live = Exit.succeed(healthAnswer(200, { status: "live" }))
@@ -63,7 +64,7 @@ export const makeHealthRoutes = Effect.gen(function* () {
   const metrics = Effect.fnUntraced(function* (x: Exchange) {
     const refusal = yield* refusalOf(x)
     if (refusal !== null) return yield* refusal
-    const measured = yield* Effect.provideContext(measureGauges(patience), services)
+    const measured = yield* Effect.provideContext(measureGauges, services)
     const registry = withMeasured(yield* Metric.MetricRegistry, measured)
     const counted = yield* Effect.provideService(PrometheusMetrics.format(), Metric.MetricRegistry, registry)
     const body = `${counted}${counted.endsWith("\n") ? "" : "\n"}${processText()}`
@@ -133,6 +134,7 @@ const gauges = {
   oldestDueAge: gauge("doorhook_oldest_due_age_seconds", "How long the oldest due delivery has been due, in seconds"),
   deliveries: gauge("doorhook_deliveries", "Deliveries in the database by state"),
   // Gauges of this process.
+  notReady: gauge("doorhook_not_ready", "1 while this process is not ready for this cause, as in /health/ready"),
   delivering: gauge("doorhook_delivering", "Open requests to receivers"),
   buffered: gauge("doorhook_buffered", "Deliveries in the queue of this process"),
   unsettled: gauge("doorhook_unsettled", "Finished attempts that are not recorded in the database yet"),
@@ -196,6 +198,12 @@ const storeSamples = (summary: DeliverySummary | null, now: number): ReadonlyArr
         ...deliveryStates.map((state): Sample => [gauges.deliveries, summary.states[state], { state }])
       ]
 
+/** The codes of the causes that make a process not ready. */
+const stopping = [...new Set(healthCauses.flatMap(({ code, isReady }) => (isReady ? [] : [code])))]
+
+const causeSamples = ({ causes }: Readiness): ReadonlyArray<Sample> =>
+  stopping.map((cause) => [gauges.notReady, causes.some(({ code }) => code === cause) ? 1 : 0, { cause }])
+
 const dispatcherSamples = (status: DispatcherStatus): ReadonlyArray<Sample> => [
   [gauges.delivering, status.delivering],
   [gauges.buffered, status.buffered],
@@ -216,21 +224,19 @@ const dispatcherSamples = (status: DispatcherStatus): ReadonlyArray<Sample> => [
   ])
 ]
 
-/**
- * Measures the gauges. If the store does not answer within `patience` milliseconds, returns no gauges of the database
- * except `doorhook_store_up`.
- */
-export const measureGauges = Effect.fnUntraced(function* (patience: number) {
-  const store = yield* DeliveryStore
-  const dispatcher = yield* Dispatcher
-  const now = yield* Clock.currentTimeMillis
-  const summary = Result.getOrNull(yield* askStore(store.summary(now), patience))
-  const status = yield* dispatcher.status
+/** Measures the gauges. If the store does not answer, returns no gauges of the database except `doorhook_store_up`. */
+export const measureGauges = Effect.gen(function* () {
+  const settings = yield* HealthSettings
+  const health = yield* checkHealth(settings)
+  const summary = yield* readSummary(health, settings)
   const measured: Metric.MetricRegistry = new Map()
   const context = Context.make(Metric.MetricRegistry, measured)
-  for (const [metric, value, labels = {}] of [...storeSamples(summary, now), ...dispatcherSamples(status)]) {
-    Metric.withAttributes(metric, labels).updateUnsafe(value, context)
-  }
+  const samples = [
+    ...storeSamples(summary, health.now),
+    ...causeSamples(readinessOf(health, settings)),
+    ...dispatcherSamples(health)
+  ]
+  for (const [metric, value, labels = {}] of samples) Metric.withAttributes(metric, labels).updateUnsafe(value, context)
   return measured
 })
 

@@ -1,7 +1,7 @@
 /**
  * The state of the dispatcher and the store, from which readiness and some metrics are derived.
  */
-import { DeliveryStore, Dispatcher, isoOf, SettingStore, StoreError, StoreHealth } from "@doorhook/core"
+import { DeliveryStore, Dispatcher, isoOf, StoreError, StoreHealth } from "@doorhook/core"
 import type { BreakerCause, DispatcherStatus, IntegrationId, StoreReason } from "@doorhook/core"
 import { Clock, Context, Effect, Layer, Result } from "effect"
 import { makeShortMemory } from "../http/ShortMemory.ts"
@@ -25,7 +25,7 @@ export interface HealthStatus extends DispatcherStatus {
 }
 
 /** Queries the store, and logs a failure. No answer within `patience` milliseconds is a failure, too. */
-export const askStore = <A, R>(
+const askStore = <A, R>(
   ask: Effect.Effect<A, StoreError, R>,
   patience: number
 ): Effect.Effect<Result.Result<A, StoreError>, never, R> =>
@@ -43,22 +43,21 @@ export const askStore = <A, R>(
 export const ageOf = (due: number | null, now: number): number => (due === null ? 0 : Math.max(0, now - due))
 
 /** How long the result of a probe is cached, in milliseconds. */
-const probeEvery = 1_000
+const probeEvery = 2_000
 
 /**
- * Tests whether the store accepts changes, with a transaction that stores a setting unless it exists. Only one test
- * runs at a time and its result is cached for a second, because the transaction takes the database's write lock and
- * anyone may request readiness.
+ * Tests whether the store accepts changes. Only one test runs at a time and its result is cached for two seconds,
+ * because the test takes the database's write lock and anyone may request readiness.
  */
 export class StoreProbe extends Context.Service<StoreProbe, { readonly refusal: Effect.Effect<StoreRefusal | null> }>()(
   "@doorhook/server/health/StoreProbe"
 ) {
-  static readonly layer: Layer.Layer<StoreProbe, never, SettingStore | HealthSettings> = Layer.effect(
+  static readonly layer: Layer.Layer<StoreProbe, never, HealthSettings> = Layer.effect(
     StoreProbe,
     Effect.gen(function* () {
-      const settings = yield* SettingStore
+      const store = yield* StoreHealth
       const { patience } = yield* HealthSettings
-      const probe = Effect.map(askStore(settings.getOrCreate("health_probe", "1"), patience), refusalOf)
+      const probe = Effect.map(askStore(store.probe, patience), refusalOf)
       return { refusal: (yield* makeShortMemory(probe, probeEvery)).get }
     })
   )
@@ -95,10 +94,21 @@ export const checkHealth = Effect.fnUntraced(function* ({
     const store_refusal = due.failure.reason ?? (failed === null || failed === "unknown" ? "unreachable" : failed)
     return { ...measured, oldest_due_age_ms: null, store_refusal }
   }
-  // Don't probe a store that already refuses changes.
-  const store_refusal = store_trouble !== null || failure !== null ? failed : yield* probe.refusal
+  // Don't probe a store whose state is known already.
+  const isKnown = store_trouble !== null || failed !== null || dispatching.store_proven
+  const store_refusal = isKnown ? failed : yield* probe.refusal
   const oldest_due_age_ms = ageOf(due.success.next_due, now)
   return { ...measured, oldest_due_age_ms, store_refusal }
+})
+
+/** Reads the contents of the database; null if it does not answer, or has just not answered. */
+export const readSummary = Effect.fnUntraced(function* (
+  { now, oldest_due_age_ms }: HealthStatus,
+  { patience }: HealthSettingsShape
+) {
+  if (oldest_due_age_ms === null) return null
+  const store = yield* DeliveryStore
+  return Result.getOrNull(yield* askStore(store.summary(now), patience))
 })
 
 const waitingFor: Readonly<Record<BreakerCause, string>> = {

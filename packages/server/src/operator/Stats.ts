@@ -1,14 +1,14 @@
 /**
  * The operation that reads readiness, counts and latencies. It is cheap enough to call every second.
  */
-import { AttemptOutcome, breakerCauses, DeliveryMetrics, DeliveryStore, isoOf } from "@doorhook/core"
-import type { Counted, DeliverySummary, Dispatcher } from "@doorhook/core"
-import { Effect, Result, Schema } from "effect"
+import { AttemptOutcome, breakerCauses, DeliveryMetrics, isoOf } from "@doorhook/core"
+import type { Counted, DeliveryStore, DeliverySummary, Dispatcher } from "@doorhook/core"
+import { Effect, Schema } from "effect"
 import { HealthSettings } from "../health/HealthSettings.ts"
 import { readinessOf } from "../health/HealthCauses.ts"
 import type { Readiness } from "../health/HealthCauses.ts"
 import type { HealthStatus, StoreProbe } from "../health/HealthStatus.ts"
-import { askStore, checkHealth, outageDetail } from "../health/HealthStatus.ts"
+import { checkHealth, outageDetail, readSummary } from "../health/HealthStatus.ts"
 import { deliveryCounts, DeliveryCountsDocument } from "./Deliveries.ts"
 import { handler, operation } from "./Operation.ts"
 
@@ -82,16 +82,12 @@ const documentOf = (
 
 export const makeStatsHandlers = Effect.gen(function* () {
   const settings = yield* HealthSettings
-  const store = yield* DeliveryStore
   const services = yield* Effect.context<DeliveryStore | Dispatcher | StoreProbe>()
 
   const read = handler(statsOperations.read, () =>
     Effect.gen(function* () {
       const health = yield* Effect.provideContext(checkHealth(settings), services)
-      // The store has just failed to answer, so it is not queried again.
-      const isSilent = health.oldest_due_age_ms === null
-      const asked = isSilent ? null : yield* askStore(store.summary(health.now), settings.patience)
-      const summary = asked === null ? null : Result.getOrNull(asked)
+      const summary = yield* Effect.provideContext(readSummary(health, settings), services)
       return documentOf(health, readinessOf(health, settings), summary, yield* DeliveryMetrics.counted)
     })
   )

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { IntegrationId } from "@doorhook/core"
+import { IntegrationId, idleStatus } from "@doorhook/core"
 import { Deferred, Effect, Fiber, Layer, Logger, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { once } from "node:events"
@@ -134,15 +134,15 @@ describe("health", () => {
       const controls = yield* Controls
       controls.fault = "read_only"
       const reply = yield* call("GET", "/health/ready")
-      assert.deepStrictEqual([reply.status, reply.at("/status")], [503, "store_refuses_changes"])
+      assert.deepStrictEqual([reply.status, reply.at("/status")], [503, "read_only"])
       assert.strictEqual(reply.at("/oldest_due_age_ms"), 0)
       controls.fault = "none"
-      yield* TestClock.adjust("1 second")
+      yield* TestClock.adjust("2 seconds")
       assert.strictEqual((yield* call("GET", "/health/ready")).status, 200)
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("probes the store at most once a second, for any number of requests", () =>
+  it.effect("probes the store at most every two seconds, for any number of requests", () =>
     Effect.gen(function* () {
       const controls = yield* Controls
       yield* TestClock.setTime(3_600_000)
@@ -155,14 +155,29 @@ describe("health", () => {
       yield* call("GET", "/operator/stats", { as: operatorKey })
       assert.strictEqual(controls.probes, 1)
       controls.fault = "read_only"
-      yield* TestClock.adjust("1 second")
+      yield* TestClock.adjust("2 seconds")
       assert.deepStrictEqual(yield* statuses, new Set([503]))
       assert.strictEqual(controls.probes, 2)
       yield* TestClock.setTime(0)
-      yield* TestClock.adjust("1 second")
+      yield* TestClock.adjust("2 seconds")
       controls.fault = "none"
       assert.deepStrictEqual(yield* statuses, new Set([200]), "after the clock was set back")
       assert.strictEqual(controls.probes, 3)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("does not probe a store while publications succeed, and does after a refused one", () =>
+    Effect.gen(function* () {
+      const controls = yield* Controls
+      controls.fault = "read_only"
+      controls.status = { ...controls.status, store_proven: true }
+      assert.strictEqual((yield* call("GET", "/health/ready")).status, 200)
+      assert.strictEqual(controls.probes, 0)
+      controls.status = { ...controls.status, store_proven: false, store_failure: { since: 0, reason: "disk_full" } }
+      assert.strictEqual((yield* call("GET", "/health/ready")).at("/status"), "read_only", "it has just begun")
+      yield* TestClock.adjust("2001 millis")
+      assert.strictEqual((yield* call("GET", "/health/ready")).at("/status"), "disk_full")
+      assert.strictEqual(controls.probes, 1)
     }).pipe(Effect.provide(testServer()))
   )
 
@@ -212,6 +227,7 @@ describe("GET /metrics", () => {
         unsettled_since: 999_000,
         last_claim_at: 999_000,
         store_failure: null,
+        store_proven: true,
         outage: { cause: "egress", since: 998_000 },
         catching_up: [{ integration_id: IntegrationId.make(1), since: 999_000 }],
         failing: 40,
@@ -221,6 +237,7 @@ describe("GET /metrics", () => {
       const { text } = yield* call("GET", "/metrics")
       for (const line of [
         "doorhook_store_up 1",
+        'doorhook_not_ready{cause="stalled"} 0',
         'doorhook_deliveries{state="pending"} 2',
         'doorhook_deliveries{state="exhausted"} 0',
         "doorhook_oldest_due_age_seconds 0.25",
@@ -244,8 +261,13 @@ describe("GET /metrics", () => {
     Effect.gen(function* () {
       const controls = yield* Controls
       assert.match((yield* call("GET", "/metrics")).text, /^doorhook_oldest_due_age_seconds 0$/m)
+      controls.status = { ...controls.status, store_failure: { since: -9_000, reason: "disk_full" } }
+      assert.match((yield* call("GET", "/metrics")).text, /^doorhook_not_ready\{cause="disk_full"\} 1$/m)
+      controls.status = idleStatus
       controls.fault = "store"
       const { status, text } = yield* call("GET", "/metrics")
+      assert.match(text, /^doorhook_not_ready\{cause="disk_full"\} 0$/m)
+      assert.match(text, /^doorhook_not_ready\{cause="store_unreachable"\} 1$/m)
       assert.strictEqual(status, 200)
       assert.match(text, /^doorhook_store_up 0$/m)
       assert.match(text, /^doorhook_delivering 0$/m)

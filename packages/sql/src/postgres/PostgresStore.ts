@@ -1,12 +1,15 @@
 /**
  * All storage on one PostgreSQL database, shared by any number of processes.
  */
+import { StoreHealth } from "@doorhook/core"
 import type { PgClient } from "@effect/sql-pg/PgClient"
-import { Layer } from "effect"
+import { Data, Effect, Layer } from "effect"
 import type { Redacted } from "effect"
-import type { SqlClient } from "effect/sql"
+import { SqlClient } from "effect/sql"
 import type { DatabaseUnusable } from "../DatabaseUnusable.ts"
+import { sqlStateOf } from "../PublishRemedies.ts"
 import { SqlReads } from "../SqlReads.ts"
+import { failAs } from "../StoreFailure.ts"
 import * as SqlStore from "../stores/SqlStore.ts"
 import type { PostgresDatabaseConfig } from "./PostgresDatabase.ts"
 import * as PostgresDatabase from "./PostgresDatabase.ts"
@@ -27,6 +30,43 @@ export interface PostgresStoreConfig extends PostgresDatabaseConfig {
  */
 const matchesFor = 60_000
 
+/** Ends the transaction of the probe. */
+class RolledBack extends Data.TaggedError("RolledBack") {}
+
+/** SQLSTATE of a server that limits the size of temporary files (`temp_file_limit`). */
+const limited = "53400"
+
+/**
+ * The probe inserts an event, which fails while the table is locked or the database is read-only. Rows may fit into
+ * free space of the table, so a sort that is too large for its memory then writes a temporary file to the same disk.
+ */
+const health = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const takeSpace = Effect.catchIf(
+    sql.unsafe("SELECT n FROM generate_series(1, 4096) AS n ORDER BY md5(n::text) OFFSET 4095"),
+    (error) => sqlStateOf(error) === limited,
+    () => Effect.void
+  )
+  const probe = sql
+    .unsafe(
+      `SELECT set_config('lock_timeout', '1s', true), set_config('work_mem', '64kB', true),
+        set_config('temp_tablespaces', '', true)`
+    )
+    .pipe(
+      Effect.andThen(
+        sql.unsafe(
+          `INSERT INTO events (seq, id, building_id, created_at, resource_type, action, tenant_ids, data)
+            SELECT -n, 'probe_' || n, 0, 0, '', '', '[]', '' FROM (SELECT (random() * 1e15)::bigint AS n) AS random`
+        )
+      ),
+      Effect.andThen(takeSpace),
+      Effect.andThen(Effect.fail(new RolledBack())),
+      sql.withTransaction,
+      Effect.catchTag("RolledBack", () => Effect.void)
+    )
+  return { ...(yield* StoreHealth), probe: failAs("StoreHealth.probe")(probe) }
+})
+
 /**
  * Provides all storage ports on a database, and the client that `PostgresWakeSignal` needs. Creates or migrates the
  * schema `doorhook`.
@@ -41,4 +81,8 @@ export const layer = (
     deliveries: PostgresDeliveryStore.layer,
     tokenWrites: PostgresTokenWrites.layer,
     matchesFor
-  }).pipe(Layer.provide(SqlReads.layerClient), Layer.provideMerge(PostgresDatabase.layer(config)))
+  }).pipe(
+    Layer.provide(SqlReads.layerClient),
+    Layer.merge(Layer.effect(StoreHealth, health)),
+    Layer.provideMerge(PostgresDatabase.layer(config))
+  )

@@ -248,7 +248,7 @@ interface Connected {
   readonly syncedTo: (before: number, changed: number) => Effect.Effect<void, SqlError>
   /** Why statements are refused; null if they are accepted. `reads`: whether the statement only reads. */
   readonly refusal: (reads: boolean) => SqlError | null
-  readonly health: typeof StoreHealth.Service
+  readonly health: Pick<typeof StoreHealth.Service, "trouble" | "lost">
 }
 
 /** Syncs the log and watches the paths of the database and the log, for the lifetime of the scope. */
@@ -459,7 +459,7 @@ export const make: (
     return Context.make(SqlClient.SqlClient, durableTransactions(sql, connected.durably, guard)).pipe(
       Context.add(SqliteTurns, turns),
       Context.add(SqlReads, makeReads(db, prepare, snapshots, connection, sql, connected, yield* Tracer.Tracer)),
-      Context.add(StoreHealth, connected.health)
+      Context.add(StoreHealth, { ...connected.health, probe: Effect.void })
     )
   })
 

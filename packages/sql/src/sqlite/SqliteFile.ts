@@ -1,7 +1,7 @@
 /**
  * Creates, identifies and checks database files.
  */
-import { closeSync, existsSync, openSync, realpathSync, statSync } from "node:fs"
+import { closeSync, existsSync, openSync, realpathSync, rmSync, statSync, writeSync } from "node:fs"
 import * as LogFrames from "./LogFrames.ts"
 
 /**
@@ -14,6 +14,24 @@ export const makeFile = (path: string): void => {
     closeSync(openSync(path, "ax", 0o600))
   } catch (error) {
     if (!existsSync(path)) throw error
+  }
+}
+
+/** Size of the file with which `takeSpace` tests the disk, in bytes. */
+const testSize = 65_536
+
+/** Writes a file beside a database and removes it, to test whether the disk has room. */
+export const takeSpace = (database: string | null): void => {
+  if (database === null) return
+  const path = `${database}-probe`
+  rmSync(path, { force: true })
+  const descriptor = openSync(path, "wx", 0o600)
+  try {
+    // Removed before it is written, so that a crash leaves nothing.
+    rmSync(path)
+    writeSync(descriptor, new Uint8Array(testSize))
+  } finally {
+    closeSync(descriptor)
   }
 }
 

@@ -2,16 +2,20 @@
  * All storage on one SQLite file.
  */
 import { StoreHealth } from "@doorhook/core"
-import { Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import type { Redacted } from "effect"
 import type { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import { sqlite } from "../Dialect.ts"
+import { settingStatements } from "../statements/SettingStatements.ts"
+import { failAs } from "../StoreFailure.ts"
 import * as SqlStore from "../stores/SqlStore.ts"
 import * as KnownIntegrations from "./KnownIntegrations.ts"
 import type { SqliteClientConfig } from "./SqliteClient.ts"
 import * as SqliteDatabase from "./SqliteDatabase.ts"
 import * as SqliteDeliveryStore from "./SqliteDeliveryStore.ts"
+import { takeSpace } from "./SqliteFile.ts"
 import * as SqliteTokenWrites from "./SqliteTokenWrites.ts"
+import { SqliteTurns } from "./SqliteTurns.ts"
 
 export interface SqliteStoreConfig extends SqliteClientConfig {
   /**
@@ -19,6 +23,22 @@ export interface SqliteStoreConfig extends SqliteClientConfig {
    */
   readonly encryptionKey?: Redacted.Redacted<string> | undefined
 }
+
+const { put } = settingStatements(sqlite)
+
+/**
+ * Adds the probe. A small change alone would not detect a full disk, because it fits into the log as long as the log is
+ * shorter than it was before.
+ */
+const health = Effect.gen(function* () {
+  const turns = yield* SqliteTurns
+  const write = Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const run = () => turns.prepare(put).run("health_probe", String(now))
+    return turns.change({ run, isDurable: false, rows: 1 })
+  })
+  const space = Effect.try({ try: () => takeSpace(turns.location), catch: (cause) => cause })
+  return { ...(yield* StoreHealth), probe: failAs("StoreHealth.probe")(Effect.andThen(space, write)) }
+})
 
 /**
  * Provides all storage ports on a file, and its `StoreHealth`. Creates a missing file, and migrates an older one.
@@ -41,6 +61,6 @@ export const layer = (config: SqliteStoreConfig): Layer.Layer<SqlStore.Stores, D
           )
       })
     ),
-    Layer.merge(Layer.effect(StoreHealth, StoreHealth)),
+    Layer.merge(Layer.effect(StoreHealth, health)),
     Layer.provide(SqliteDatabase.layer(config))
   )

@@ -77,7 +77,7 @@ const id = (flag: "-g" | "-u"): number => {
  * Returns the user and group to run a server as, or nothing to keep the current user. PostgreSQL refuses to run as
  * root, so root runs it as the user `postgres`. The ids are NaN if that user does not exist.
  */
-const serverUser = (): { readonly uid?: number; readonly gid?: number } =>
+export const serverUser = (): { readonly uid?: number; readonly gid?: number } =>
   userInfo().uid === 0 ? { uid: id("-u"), gid: id("-g") } : {}
 
 /** Flags of `initdb`. */
