@@ -18,6 +18,9 @@ import type { Plugin } from "rolldown"
 const root = new URL("..", import.meta.url).pathname
 const folder = join(root, "packages/doorhook/dist/bundle")
 
+/** The bundler's own module. It must not import a chunk, because all chunks use its functions when they are loaded. */
+const bundlerRuntime = "\0rolldown/runtime.js"
+
 /**
  * Imports only the used members of Node.js modules. A normal `import` reads every export of a module, and reading some
  * exports loads more code: in `node:http`, a WebSocket client.
@@ -25,7 +28,10 @@ const folder = join(root, "packages/doorhook/dist/bundle")
 const builtins: Plugin = {
   name: "builtins",
   resolveId: (id, importer, { kind }) =>
-    kind === "import-statement" && (id.startsWith("node:") || builtinModules.includes(id)) && importer !== undefined
+    kind === "import-statement" &&
+    (id.startsWith("node:") || builtinModules.includes(id)) &&
+    importer !== undefined &&
+    importer !== bundlerRuntime
       ? `\0builtin:${id.replace(/^node:/, "")}`
       : null,
   load: (id) => {
