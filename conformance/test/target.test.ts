@@ -105,7 +105,11 @@ describe("a receiver that accepts no connection", () => {
   it("is reported with advice", () => {
     assert.match(said("http://receiver.test/", "ECONNREFUSED"), /in 3 tries \(it failed\)\. Is the receiver/)
     assert.match(said("http://receiver.test/", "ENOTFOUND"), /Does the name resolve on this machine\? Correct --url/)
-    assert.match(said("https://receiver.test/", "CERT_HAS_EXPIRED"), /Its certificate must be valid now/)
+    assert.match(said("https://receiver.test/", "CERT_HAS_EXPIRED"), /certificate has expired\. Renew it\.$/)
+    assert.match(said("https://receiver.test/", "ERR_TLS_CERT_ALTNAME_INVALID"), /is for another name/)
+    assert.match(said("https://receiver.test/", "SELF_SIGNED_CERT_IN_CHAIN"), /NODE_EXTRA_CA_CERTS=FILE\.$/)
+    assert.match(said("https://receiver.test/", "ERR_SSL_WRONG_VERSION_NUMBER"), /Use a URL with http:\/\//)
+    assert.match(said("https://receiver.test/", "EPROTO"), /Check the receiver's TLS settings/)
     assert.match(said("http://receiver.test/", "UND_ERR_CONNECT_TIMEOUT"), /Is the receiver still running\?$/)
   })
 
@@ -121,7 +125,7 @@ describe("a receiver that accepts no connection", () => {
       const run = ["run", "--url", `https://127.0.0.1:${port}/hook`, "--only", "R-ACK-02", "--max-time", "20s"]
       const unknown = yield* conformance(...run)
       assert.strictEqual(unknown.exitCode, 4, unknown.output)
-      assert.match(unknown.message, /by an authority that Node\.js knows: .* NODE_EXTRA_CA_CERTS=FILE\.$/)
+      assert.match(unknown.message, /install its full chain there\. .* NODE_EXTRA_CA_CERTS=FILE\.$/)
       const { finished } = yield* startNode([conformanceProgram, ...run], {
         env: { NODE_EXTRA_CA_CERTS: file }
       })

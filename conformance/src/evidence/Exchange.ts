@@ -3,7 +3,7 @@
  * acknowledgements can judge it. An exchange also says how the answer ended.
  */
 import type { TransportResult } from "@doorhook/core"
-import { AttemptOutcome, maxExcerptLength } from "@doorhook/core"
+import { AttemptOutcome, maxExcerptLength, tlsDetail, tlsProblemOf } from "@doorhook/core"
 import { Predicate, Schema } from "effect"
 
 /** A request as it is sent and as reports show it. */
@@ -105,10 +105,12 @@ const outcomeOf = (error: unknown, connected: boolean): Failure =>
 /** Returns the ending of an answer that failed with this error. */
 export const endingOf = (error: unknown): Ending => (isUnreadable(error) ? "malformed" : "cut_off")
 
-/** Returns the message of an error, or else its code; at most 300 characters. */
+/** Returns the message of an error, with its code if it is about TLS, or else its code; at most 300 characters. */
 export const detailOf = (error: unknown): string => {
   const message = Predicate.isError(error) ? error.message : String(error)
-  return (message === "" ? codeOf(error) : message).slice(0, 300)
+  const isTls = tlsProblemOf(error) !== null
+  const text = isTls ? tlsDetail(codeOf(error), message.replace(/; if the root CA [\s\S]*$/, "")) : message
+  return (text === "" ? codeOf(error) : text).slice(0, 300)
 }
 
 /** Status and headers of an answer. */

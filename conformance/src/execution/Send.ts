@@ -2,7 +2,7 @@
  * Functions that send requests. A request is exactly what doorhook would send, except for its variations. Every request
  * takes a slot and is recorded.
  */
-import { Crypto, DeliveryRequest, Signature } from "@doorhook/core"
+import { causeIn, commandAdvice, Crypto, DeliveryRequest, Signature } from "@doorhook/core"
 import { Effect, Redacted, Schema, Scope } from "effect"
 import type { Exchange, HttpRequest } from "../evidence/Exchange.ts"
 import type { Attempt, AttemptKind } from "../evidence/Trace.ts"
@@ -341,11 +341,13 @@ const isCrowding = (exchange: Exchange): boolean =>
 
 /** Returns advice on a connection that failed. */
 const adviceFor = ({ protocol }: URL, exchange: Exchange): string => {
-  const outcome = exchange._tag === "Failed" ? exchange.outcome : null
+  const [outcome, detail] = exchange._tag === "Failed" ? [exchange.outcome, exchange.detail] : [null, null]
+  const cause = causeIn(detail)
+  if (cause !== null) return commandAdvice[cause]
   if (outcome === "dns") return "Does the name resolve on this machine? Correct --url, or the name's DNS entries."
-  return outcome === "tls" && protocol === "https:"
-    ? "Its certificate must be valid now, for the name in --url, and issued by an authority that Node.js knows: add your own with NODE_EXTRA_CA_CERTS=FILE."
-    : "Is the receiver still running?"
+  if (outcome === "tls" && protocol === "https:") return "Check the receiver's TLS settings and its log."
+  const isClosed = outcome === "connection_reset" && protocol === "http:"
+  return `Is the receiver still running?${isClosed ? ` ${commandAdvice.perhaps_https}` : ""}`
 }
 
 export const unusable = (url: URL, exchange: Exchange): TargetUnusable => {

@@ -25,7 +25,7 @@ export { RecentMap } from "./model/RecentMap.ts"
 export * from "./model/ResourceType.ts"
 export { english, say, Sentence, sentences, SentenceValue } from "./model/Sentences.ts"
 export type { SentenceKey, Sentences } from "./model/Sentences.ts"
-export { tlsProblemOf } from "./model/TlsProblem.ts"
+export { alertDetail, causeIn, closedDetail, commandAdvice, tlsDetail, tlsProblemOf } from "./model/TlsProblem.ts"
 export type { TlsProblem } from "./model/TlsProblem.ts"
 export * from "./model/Token.ts"
 

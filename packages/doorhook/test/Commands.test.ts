@@ -12,6 +12,11 @@ import { integrate } from "./harness/Delivering.ts"
 import { admin, directory, tokensOf } from "./harness/KnownDirectory.ts"
 import { eventually } from "./harness/Eventually.ts"
 import { runHere, serveHere } from "./harness/InProcess.ts"
+import { endsWithoutAnswer } from "@doorhook/testkit/hostile/Breaks"
+import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
+import type { Behaviour } from "@doorhook/testkit/hostile/RawReceiver"
+import { serve } from "@doorhook/testkit/hostile/RawReceiver"
+import { hasExpired, isFromUnknownAuthority, isSelfSigned, speaksPlainHttp } from "@doorhook/testkit/hostile/Tls"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
@@ -267,6 +272,31 @@ describe("doorhook deliveries", () => {
         stranger.stderr,
         /^doorhook: The service at http:\S+ rejects the operator key from DOORHOOK_OPERATOR_KEY\./
       )
+    })
+  )
+})
+
+describe("a command", () => {
+  live(
+    "explains by its cause why there is no encrypted connection to the service",
+    Effect.gen(function* () {
+      const authority = makeAuthority()
+      const certificates: Record<string, readonly [Behaviour, RegExp]> = {
+        expired: [hasExpired(authority), /\(CERT_HAS_EXPIRED\)\. .*has expired/],
+        selfSigned: [isSelfSigned(), /is self-signed\. .*NODE_EXTRA_CA_CERTS=FILE/],
+        unknown: [isFromUnknownAuthority(), /authority .* is not known here\. .*NODE_EXTRA_CA_CERTS=FILE/],
+        plain: [speaksPlainHttp, /does not speak HTTPS\. Use a URL with http:\/\//]
+      }
+      const listAt = (at: string) => runHere(["deliveries", "list", "--url", at], { DOORHOOK_OPERATOR_KEY: "key" })
+      for (const [behave, message] of Object.values(certificates)) {
+        const { url } = yield* serve(behave, { scheme: "https" })
+        const { code, stderr } = yield* listAt(url)
+        assert.strictEqual(code, 1)
+        assert.match(stderr, message)
+        assert.notInclude(stderr, "Start the service")
+      }
+      const { url } = yield* serve(endsWithoutAnswer, { scheme: "http" })
+      assert.match((yield* listAt(url)).stderr, /without an answer\. If this port speaks HTTPS, use a URL with https/)
     })
   )
 })

@@ -5,6 +5,7 @@
  * the URL's path and query nor any sent data, which might include the receiver's secrets.
  */
 import type { AttemptOutcome } from "@doorhook/core"
+import { alertDetail, closedDetail, tlsDetail } from "@doorhook/core"
 import { Data, Predicate } from "effect"
 import type { Stage } from "./GuardedConnector.ts"
 import { limits, QueueFull } from "./NameLookup.ts"
@@ -104,7 +105,7 @@ const ofTls = (error: unknown): AttemptFailure => {
   // appends to messages.
   const reason = textOf(error, "reason")
   const words = reason === "" ? messageOf(error).replace(/; if the root CA .*$/, "") : reason
-  return failure("tls", `TLS failed: ${words}`)
+  return failure("tls", tlsDetail(textOf(error, "code"), words))
 }
 
 /** The TLS handshake failed on an open connection. */
@@ -114,21 +115,35 @@ export const ofHandshake = (error: unknown): AttemptFailure => {
   return code === "ETIMEDOUT" ? ofExchange(error) : ofTls(error)
 }
 
-/** The request got no complete answer. */
-const ofExchange = (error: unknown): AttemptFailure => {
+/** Whether a port answered a plain request with an alert of TLS (RFC 8446 section 5.1): content type 21, version 3.x. */
+const isAlert = (error: unknown): boolean =>
+  Predicate.hasProperty(error, "data") && Predicate.isString(error.data) && error.data.startsWith("\u0015\u0003")
+
+/** The request got no complete answer. `isUnanswered`: whether it was plain HTTP and not a byte came back. */
+const ofExchange = (error: unknown, isUnanswered = false): AttemptFailure => {
   const code = textOf(error, "code")
   const message = messageOf(error)
   // undici's messages for answers with status 100 and 101.
   if (message === "bad response" || message === "bad upgrade")
     return failure("invalid_response", "the answer has status 100 or 101, which the request did not ask for")
-  if (code === "UND_ERR_SOCKET") return failure("connection_reset", "the connection was closed before the answer ended")
+  if (code === "UND_ERR_SOCKET") {
+    return failure(
+      "connection_reset",
+      isUnanswered ? closedDetail : "the connection was closed before the answer ended"
+    )
+  }
   if (code === "ETIMEDOUT") return failure("timeout", "the connection timed out (ETIMEDOUT)")
   if (code === "EPROTO" || code.startsWith("ERR_SSL_")) return ofTls(error)
   if (broken.has(code) || textOf(error, "syscall") !== "")
     return failure("connection_reset", `the connection broke before the answer ended (${code})`)
   if (code === "UND_ERR_HEADERS_OVERFLOW") return failure("invalid_response", "the answer's headers exceed 16 KiB")
-  if (code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH")
-    return failure("invalid_response", "the answer is not HTTP/1.1 (contradictory content-length)")
+  if (isAlert(error)) return failure("invalid_response", alertDetail)
+  // undici's parser also refuses equal lengths, and hides the violated rule once it has read a length.
+  if (code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH") {
+    const rule =
+      "content-length is given twice, even if equal, is too large, or stands beside transfer-encoding; or a later header is malformed"
+    return failure("invalid_response", `the answer is not HTTP/1.1 (${rule})`)
+  }
   // The parser's message ends with the violated rule in brackets.
   const rule = /\(([^()]+)\)$/.exec(message)?.[1]
   return failure("invalid_response", `the answer is not HTTP/1.1${rule === undefined ? "" : bracketed(oneLine(rule))}`)
@@ -162,8 +177,8 @@ export const ofTimeout = (deadline: number, stage: Blamed | null): TransportFail
   return failure("timeout", `no answer within ${deadline} ms${stage === null ? "" : waitingFor[stage]}`)
 }
 
-/** Converts the error that ended a request. */
-export const ofError = (error: unknown): TransportFailure =>
+/** Converts the error that ended a request. `isUnanswered`: whether it was plain HTTP and not a byte came back. */
+export const ofError = (error: unknown, isUnanswered = false): TransportFailure =>
   error instanceof AttemptFailure || error instanceof EgressFailure || error instanceof CongestionFailure
     ? error
-    : ofExchange(error)
+    : ofExchange(error, isUnanswered)

@@ -126,7 +126,6 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
   #connection: Connection
   /** Bytes that a kept-alive connection had received before this request; null for a new connection. */
   #receivedBefore: number | null
-  #isRepeated = false
   #interim = 0
   /** 0 until the headers of the answer are complete. The fields below are set at the same time. */
   #status = 0
@@ -213,9 +212,12 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
   onResponseError(_: unknown, error: Error): void {
     if (!this.#isOpen) return
     const left = this.dueAt - performance.now()
-    if (!this.#isRepeatable(left)) return this.#giveUp(() => ofError(this.#connection.fault ?? error))
+    if (!this.#isRepeatable(left)) {
+      const isUnanswered = this.#target.origin.startsWith("http:") && this.#isSilent()
+      return this.#giveUp(() => ofError(this.#connection.fault ?? error, isUnanswered))
+    }
     const { allow, client } = this.#request
-    this.#isRepeated = true
+    this.#receivedBefore = null
     this.#pool.close(this.#connection)
     this.#connection = this.#pool.takeNew(this.#target, { allow, client, deadline: left })
     this.#dispatch()
@@ -223,12 +225,12 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
 
   /** Whether to repeat the request: it used a kept-alive connection, nothing was received, and there is time left. */
   #isRepeatable(left: number): boolean {
-    return (
-      !this.#isRepeated &&
-      this.#receivedBefore !== null &&
-      this.#connection.received === this.#receivedBefore &&
-      left > 0
-    )
+    return this.#receivedBefore !== null && this.#isSilent() && left > 0
+  }
+
+  /** Whether the connection has received nothing since the request. */
+  #isSilent(): boolean {
+    return this.#connection.received === (this.#receivedBefore ?? 0)
   }
 
   #dispatch(): void {

@@ -1,7 +1,7 @@
 /**
  * Publishes events to a doorhook service over its operator API.
  */
-import { RetryPolicy } from "@doorhook/core"
+import { commandAdvice, RetryPolicy, tlsProblemOf } from "@doorhook/core"
 import type { Redacted } from "effect"
 import { Cause, Clock, Effect, Option, Predicate, Schema } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
@@ -101,13 +101,17 @@ const readAnswer = Effect.fnUntraced(function* <A, E>(
 })
 
 /**
- * Returns the reason why there was no answer: the code (such as `ECONNREFUSED`) or the message of the innermost cause.
+ * Returns the reason why there was no answer: the code (such as `ECONNREFUSED`, with advice if it is about TLS) or the
+ * message of the innermost cause.
  */
 const reasonOf = (error: unknown): string => {
   if (Cause.isTimeoutError(error)) return `no answer within ${timeout / 1_000} s`
   if (Schema.isSchemaError(error)) return "the answer is not from a doorhook service"
   if (Predicate.hasProperty(error, "cause") && error.cause !== undefined) return reasonOf(error.cause)
-  if (Predicate.hasProperty(error, "code") && Predicate.isString(error.code)) return error.code
+  const problem = tlsProblemOf(error)
+  if (Predicate.hasProperty(error, "code") && Predicate.isString(error.code)) {
+    return problem === null ? error.code : `${error.code}: ${commandAdvice[problem].replace(/\.$/, "")}`
+  }
   return error instanceof Error ? error.message : "the connection failed"
 }
 

@@ -7,6 +7,7 @@ import * as DurationText from "../model/DurationText.ts"
 import { maxRetryAfter } from "../model/RetryPolicy.ts"
 import type { SentenceKey, Sentences } from "../model/Sentences.ts"
 import { say, sentences } from "../model/Sentences.ts"
+import { causeIn } from "../model/TlsProblem.ts"
 import { placeIn } from "./Redirect.ts"
 import { waitIn } from "./Settlements.ts"
 
@@ -20,7 +21,7 @@ export type ExplainedAttempt = Pick<Attempt, "number" | "started_at" | "duration
 
 const isKey = (key: string): key is SentenceKey => Object.hasOwn(sentences, key)
 
-/** Returns the key of the sentence about an outcome or status, preferably the sentence for this reader. */
+/** Returns the key of the sentence about an outcome, cause or status, preferably the sentence for this reader. */
 const keyFor = (name: string, reader: Reader): SentenceKey | null => {
   const [key, own] = [`attempt_${name}`, `attempt_${name}_${reader}`]
   if (isKey(own)) return own
@@ -51,5 +52,8 @@ export const explainAttempt = (attempt: ExplainedAttempt, reader: Reader = "oper
   if (outcome === "acknowledged") return [say("attempt_acknowledged", { status: status ?? 200, millis })]
   if (outcome === "bad_status") return ofStatus(status ?? 0, detail, reader)
   if (outcome === "timeout" && status !== null) return [say("attempt_late", { status, millis })]
-  return [say(keyFor(outcome, reader) ?? `attempt_${outcome}`, { detail: detail === null ? "" : ` (${detail})` })]
+  const cause = keyFor(causeIn(attempt.detail) ?? "", reader)
+  return [
+    say(cause ?? keyFor(outcome, reader) ?? `attempt_${outcome}`, { detail: detail === null ? "" : ` (${detail})` })
+  ]
 }

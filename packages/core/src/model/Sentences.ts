@@ -49,6 +49,34 @@ export const sentences = {
     "No secure connection to the receiver was possible{detail}. Its certificate must be valid now, for the name in the URL, and issued by a known authority: add your own with ca-file.",
   attempt_tls_owner:
     "No secure connection to the receiver was possible. Its certificate must be valid now, for the name in the URL, and issued by a known authority.",
+  attempt_incomplete_chain:
+    "The receiver's certificate does not lead to a known authority{detail}. Probably the receiver does not send its intermediate certificate, which browsers hide: install its full chain there (often fullchain.pem). If it is directly from an authority of your own, add that with ca-file.",
+  attempt_incomplete_chain_owner:
+    "The receiver's certificate does not lead to a known authority. Probably the receiver does not send its intermediate certificate, which browsers hide: install its full chain there (often fullchain.pem).",
+  attempt_unknown_authority:
+    "The receiver's certificate is from an authority that is not known here{detail}. Use a certificate of a public authority, or add your own authority with ca-file.",
+  attempt_unknown_authority_owner:
+    "The receiver's certificate is from an authority that is not known here. Use a certificate of a public authority, or ask the operator of this service to add yours.",
+  attempt_self_signed:
+    "The receiver's certificate is self-signed{detail}. Use a certificate of a public authority, or add this one with ca-file.",
+  attempt_self_signed_owner:
+    "The receiver's certificate is self-signed. Use a certificate of a public authority, or ask the operator of this service to add this one.",
+  attempt_wrong_name:
+    "The receiver's certificate is for another name than the one in the integration's URL{detail}. Correct the URL, or install a certificate for that name.",
+  attempt_expired: "The receiver's certificate has expired{detail}. Renew it.",
+  attempt_not_yet_valid:
+    "The receiver's certificate is not valid yet{detail}. Check the clocks of the receiver and of this service.",
+  attempt_revoked: "The receiver's certificate has been revoked{detail}. Install a new one.",
+  attempt_no_tls:
+    "The port in the integration's URL does not speak HTTPS{detail}. Change the URL to the port for https, or to http:// if the receiver has none.",
+  attempt_no_agreement:
+    "The receiver refuses the TLS handshake{detail}. It has no version (1.2 or later) or cipher of TLS in common with this service, or demands a client certificate.",
+  attempt_client_certificate:
+    "The receiver demands a client certificate, which deliveries don't have{detail}. Turn that off for the integration's URL. Deliveries can be recognized by their signature.",
+  attempt_needs_https:
+    "The port in the integration's URL speaks HTTPS, not plain HTTP{detail}. Change the URL to https://.",
+  attempt_perhaps_https:
+    "The receiver closed the connection without an answer{detail}. If its port speaks HTTPS, change the integration's URL to https://. Otherwise check its log and that of any proxy in front of it.",
   attempt_blocked_address:
     "This attempt was not sent, because the address is not allowed{detail}. An operator can allow its network, for the service or for this integration (allow-target).",
   attempt_blocked_address_owner:
@@ -143,6 +171,7 @@ export const sentences = {
   // Problems with a request
   error_body_too_large: "The body is too large: at most {limit} KiB are accepted.",
   error_body_broken_off: "The body ended too early. Send the request again.",
+  error_body_encoded: "The body has a Content-Encoding, which is not supported here. Send it uncompressed.",
   error_body_not_utf8: "The body is not UTF-8 text.",
   error_body_too_slow: "The body took too long to arrive. Send the request again, faster.",
   error_nothing_here: "Nothing is served at this address.",

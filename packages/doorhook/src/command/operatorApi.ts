@@ -1,7 +1,7 @@
 /**
  * Calls the operator API for commands, and prints its answers.
  */
-import { columns, CommandFailure, onOneLine, shownJson } from "@doorhook/core"
+import { columns, commandAdvice, CommandFailure, onOneLine, shownJson, tlsProblemOf } from "@doorhook/core"
 import type { Redacted } from "effect"
 import { Config, Console, Effect, Option, Predicate } from "effect"
 import { Argument, Flag } from "effect/cli"
@@ -80,14 +80,20 @@ const whys: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing listens there",
   ENOTFOUND: "there is no such host",
   EAI_AGAIN: "the name can't be looked up at the moment",
-  ECONNRESET: "the connection broke"
+  ECONNRESET: "the connection broke",
+  UND_ERR_SOCKET: "the connection was closed without an answer"
 }
 
-/** Returns the reason why a call got no answer. */
-const whyNoAnswer = (error: unknown): string => {
+/** Returns why a call got no answer, and what to do. */
+const whyNoAnswer = ({ url }: Connection, error: unknown): string => {
   const cause = Predicate.hasProperty(error, "cause") ? error.cause : error
   const code = Predicate.hasProperty(cause, "code") && Predicate.isString(cause.code) ? cause.code : ""
-  return whys[code] ?? (Predicate.isError(cause) ? cause.message : String(cause))
+  const problem = tlsProblemOf(cause)
+  if (problem !== null) return `the TLS handshake failed (${code}). ${commandAdvice[problem]}`
+  const said = Predicate.isError(cause) ? cause.message : String(cause)
+  const isClosed = code === "UND_ERR_SOCKET" && url.startsWith("http:")
+  const hint = isClosed ? `${commandAdvice.perhaps_https} ` : ""
+  return `${whys[code] ?? said}. ${hint}Start the service there (npx doorhook serve), or give its address with --url.`
 }
 
 const failureOf = (given: Connection, error: unknown, remedies: Remedies): CommandFailure => {
@@ -97,7 +103,7 @@ const failureOf = (given: Connection, error: unknown, remedies: Remedies): Comma
   }
   return new CommandFailure({
     exitCode: 1,
-    message: `No answer from ${given.url}: ${whyNoAnswer(error)}. Start the service there (npx doorhook serve), or give its address with --url.`
+    message: `No answer from ${given.url}: ${whyNoAnswer(given, error)}`
   })
 }
 

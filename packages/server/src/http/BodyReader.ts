@@ -69,6 +69,11 @@ export const makeBodyReader = (
 
   return {
     read: (source, limit, done) => {
+      const { coding = "identity" } = source
+      if (coding.trim().toLowerCase() !== "identity" && coding.trim() !== "" && source.declared !== 0) {
+        done(Exit.fail(new BodyUnreadable({ why: "encoded" })))
+        return () => undefined
+      }
       // Refuse a body whose declared length is too long, without reading any of it.
       if (source.declared !== null && source.declared > limit) {
         done(Exit.fail(new BodyTooLarge({ limit })))

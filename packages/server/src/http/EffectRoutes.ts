@@ -42,6 +42,7 @@ const bodyOf = (
   run: (effect: Effect.Effect<void>) => () => void
 ): BodySource => ({
   declared: declaredLength(request.headers["content-length"]),
+  coding: request.headers["content-encoding"],
   start: (chunk, end) =>
     run(
       Effect.matchEffect(

@@ -13,6 +13,8 @@ export type BodyExit = Exit.Exit<Uint8Array, BodyError>
 export interface BodySource {
   /** Length from `Content-Length`, in bytes; null without one. */
   readonly declared: number | null
+  /** `Content-Encoding`; undefined without one, or if the host has decoded the body. */
+  readonly coding: string | undefined
   /**
    * Starts reading. `chunk` returns false when no more bytes are needed. `end` is called at most once, with false if
    * the body was cut off. Returns a function that stops reading.
@@ -143,6 +145,7 @@ export const fromNode = (request: IncomingMessage, read?: ReadBody): Incoming =>
 /** Makes a source for a body that is already in memory. */
 const readBody = (content: Uint8Array): BodySource => ({
   declared: content.length,
+  coding: undefined,
   start: (chunk, end) => {
     let isStopped = false
     queueMicrotask(() => {
@@ -156,6 +159,7 @@ const readBody = (content: Uint8Array): BodySource => ({
 
 const nodeBody = (request: IncomingMessage): BodySource => ({
   declared: declaredLength(request.headers["content-length"]),
+  coding: request.headers["content-encoding"],
   start: (chunk, end) => {
     const stop = () => {
       request.off("data", onData).off("end", onEnd).off("close", onClose)
@@ -194,6 +198,7 @@ export const fromWeb = (request: Request, peer: string | null): Incoming => {
     authorizations: () => [],
     body: () => ({
       declared: declaredLength(headers.get("content-length") ?? undefined),
+      coding: headers.get("content-encoding") ?? undefined,
       start: (chunk, end) => {
         const reader = request.body?.getReader()
         let isStopped = false

@@ -131,9 +131,9 @@ export class BodyTooLarge extends Schema.TaggedError<BodyTooLarge>()("BodyTooLar
   }
 }
 
-/** The body was cut off or has the wrong encoding (400), or took too long (408). */
+/** The body was cut off or is not UTF-8 (400), took too long (408), or is compressed (415). */
 export class BodyUnreadable extends Schema.TaggedError<BodyUnreadable>()("BodyUnreadable", {
-  why: Schema.Literals(["broken_off", "not_utf8", "too_slow"])
+  why: Schema.Literals(["broken_off", "encoded", "not_utf8", "too_slow"])
 }) {
   get said(): Sentence {
     return say(`error_body_${this.why}`)
@@ -235,6 +235,17 @@ const documentProblem = (kind: string, { code, detail, pointer, said, title = ki
   ...(said !== undefined && { said })
 })
 
+const unreadable = ({ message: detail, why }: BodyUnreadable): RequestFailure => {
+  if (why === "too_slow") {
+    return failure(408, { code: "request_timeout", title: "Body too slow", detail }, { connection: "close" })
+  }
+  if (why !== "encoded") return failure(400, { code: "bad_request", title: "Unreadable body", detail })
+  const source = { header: "Content-Encoding" }
+  // Names the accepted codings (RFC 9110 section 15.5.16).
+  const headers = { "accept-encoding": "identity" }
+  return failure(415, { code: "unsupported_content_encoding", title: "Unsupported encoding", detail, source }, headers)
+}
+
 /** Converts an error to the failure for the response. */
 const toRequestFailure = (error: KnownError): RequestFailure => {
   const refusal = refusalOf(error)
@@ -267,9 +278,7 @@ const refusalOf = (error: KnownError): RequestFailure => {
     case "BodyTooLarge":
       return failure(413, { code: "payload_too_large", title: "Body too large", detail })
     case "BodyUnreadable":
-      return error.why === "too_slow"
-        ? failure(408, { code: "request_timeout", title: "Body too slow", detail }, { connection: "close" })
-        : failure(400, { code: "bad_request", title: "Unreadable body", detail })
+      return unreadable(error)
     case "StoreError":
     case "DirectoryError":
       return unavailable(error)

@@ -4,6 +4,7 @@ import type { Exit } from "effect"
 import { TestClock } from "effect/testing"
 import { nextTurn } from "@doorhook/testkit/Turn"
 import { connect } from "node:net"
+import { gzipSync } from "node:zlib"
 import { makeBodyReader } from "../../src/http/BodyReader.ts"
 import type { BodyError } from "../../src/http/Failures.ts"
 import { httpDefaults } from "../../src/http/HttpSettings.ts"
@@ -90,6 +91,35 @@ describe("bodies", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
+  it.effect("that are compressed are refused, in the form of each part of the surface", () =>
+    Effect.gen(function* () {
+      const base = yield* address
+      const post = (to: string, coding: string, body: string | Uint8Array<ArrayBuffer>, type = "application/json") =>
+        Effect.promise(async () => {
+          const headers = { authorization: "Bearer admin", "content-type": type, "content-encoding": coding }
+          const response = await fetch(`${base}${to}`, { method: "POST", headers, body })
+          const answer: unknown = await response.json()
+          return { status: response.status, accepts: response.headers.get("accept-encoding"), answer }
+        })
+      const whole = JSON.stringify(document())
+      for (const coding of ["gzip", "br", "identity, gzip", "x-unknown"]) {
+        const { accepts, answer, status } = yield* post(path, coding, new Uint8Array(gzipSync(whole)))
+        assert.deepEqual({ accepts, status }, { accepts: "identity", status: 415 })
+        assert.match(JSON.stringify(answer), /"code":"unsupported_content_encoding".*"header":"Content-Encoding"/)
+      }
+      for (const to of ["/oauth/token", "/oauth/revoke"]) {
+        const { accepts, answer, status } = yield* post(to, "gzip", "a=b", "application/x-www-form-urlencoded")
+        assert.deepEqual({ accepts, status }, { accepts: "identity", status: 415 })
+        assert.deepEqual(answer, {
+          error: "invalid_request",
+          error_description: "The body has a Content-Encoding, which is not supported here. Send it uncompressed."
+        })
+      }
+      assert.strictEqual(yield* total, 0)
+      for (const coding of ["identity", "Identity"]) assert.strictEqual((yield* post(path, coding, whole)).status, 201)
+    }).pipe(Effect.provide(testServer()))
+  )
+
   it.effect("that take too long are refused", () =>
     Effect.gen(function* () {
       const answering = yield* Effect.forkChild(raw([head("content-length: 100"), '{"data":']))
@@ -114,7 +144,7 @@ describe("bodies", () => {
       const sweeps: Array<Effect.Effect<void>> = []
       const { read } = makeBodyReader(20_000, clock, (sweep) => void sweeps.push(sweep))
       const outcomes: Array<Exit.Exit<Uint8Array, BodyError>> = []
-      const endless = { declared: null, start: () => () => undefined }
+      const endless = { declared: null, coding: undefined, start: () => () => undefined }
       read(endless, 100, (body) => void outcomes.push(body))
       yield* Effect.forEach(sweeps, (sweep) => Effect.forkChild(sweep))
       wall = 3_600_000

@@ -1,5 +1,15 @@
 import type { Sentence } from "@doorhook/core"
-import { AttemptOutcome, DeliveryReason, deliveryStates, Explanation, say, sentences } from "@doorhook/core"
+import {
+  alertDetail,
+  AttemptOutcome,
+  closedDetail,
+  DeliveryReason,
+  deliveryStates,
+  Explanation,
+  say,
+  sentences,
+  tlsDetail
+} from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { de } from "../../src/ui/texts/de.ts"
@@ -61,7 +71,27 @@ describe("the language of a page", () => {
 const explanations = (): ReadonlyArray<Sentence> => {
   const at = Date.UTC(2026, 2, 2)
   const statuses = [null, 200, 204, 302, 400, 401, 403, 404, 405, 410, 413, 429, 500, 502, 503, 504, 999]
-  const details = [null, "ECONNREFUSED", "points to https://doors.example/", "asked to wait 1m (Retry-After)"]
+  const codes = [
+    "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+    "SELF_SIGNED_CERT_IN_CHAIN",
+    "DEPTH_ZERO_SELF_SIGNED_CERT",
+    "ERR_TLS_CERT_ALTNAME_INVALID",
+    "CERT_HAS_EXPIRED",
+    "CERT_NOT_YET_VALID",
+    "CERT_REVOKED",
+    "ERR_SSL_WRONG_VERSION_NUMBER",
+    "ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE",
+    "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED"
+  ]
+  const details = [
+    null,
+    "ECONNREFUSED",
+    "points to https://doors.example/",
+    "asked to wait 1m (Retry-After)",
+    closedDetail,
+    alertDetail,
+    ...codes.map((code) => tlsDetail(code, "it failed"))
+  ]
   const integrations = [
     null,
     { status: "enabled", disabled_reason: null },

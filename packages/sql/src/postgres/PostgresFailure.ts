@@ -42,8 +42,8 @@ const tls: Readonly<Record<TlsProblem, string>> = {
   revoked: "the server's certificate has been revoked. Install a new one.",
   no_tls:
     "the server does not speak TLS there. Check host and port, and leave sslnegotiation=direct out before PostgreSQL 17.",
-  old_version:
-    "the server and this process have no version of TLS in common. Check the server's ssl_max_protocol_version, and ssl_min_protocol_version and ssl_max_protocol_version in the URL.",
+  no_agreement:
+    "the server and this process have no version or cipher of TLS in common. Check the server's ssl_max_protocol_version and ssl_ciphers, and ssl_min_protocol_version and ssl_max_protocol_version in the URL.",
   client_certificate:
     "the server refuses the client certificate, or demands one. Give a certificate of an authority that the server trusts (its ssl_ca_file) as sslcert, and its key as sslkey."
 }

@@ -46,7 +46,7 @@ const acknowledgedLate: Expected = { outcome: "acknowledged", known: "at the dea
 const { neverAnswers, neverReads } = Silence
 const { hasInvalidUtf8InHeaders, hasLongStatusText, sendsInvalidUtf8, sendsLongText, sendsNul } = OddBytes
 const { continues, hintsEarly, switchesProtocols } = Interim
-const { hasHugeLength, hasLengthAndChunks, hasStatusZero, hasTwoLengths, ...otherNotHttp } = NotHttp
+const { hasHugeLength, hasLengthAndChunks, hasLengthTwice, hasStatusZero, hasTwoLengths, ...otherNotHttp } = NotHttp
 const { endsInHeaders, endsWithoutAnswer, answersEarlyAndResets, resetsInBody, ...otherBreaks } = Breaks
 const { dripsBody, dripsHeaders } = Drips
 const { sendsLess, claimsHugeChunk, ...otherLengths } = Lengths
@@ -66,11 +66,13 @@ export const onHttp: ReadonlyArray<HostileReceiver> = [
   ...list({ continues, switchesProtocols }, invalid(/status 100 or 101/)),
   ...list({ hasStatusZero }, invalid(/0 is not a status/)),
   ...list(
-    { hasHugeLength, hasLengthAndChunks, hasTwoLengths },
-    invalid(/not HTTP\/1\.1 \(contradictory content-length\)/)
+    { hasHugeLength, hasLengthAndChunks, hasLengthTwice, hasTwoLengths },
+    invalid(/not HTTP\/1\.1 \(content-length is given twice, even if equal/)
   ),
   ...list(otherNotHttp, invalid(/not HTTP\/1\.1 \(.+\)$/)),
-  ...list({ endsInHeaders, endsWithoutAnswer }, broken(/closed before the answer ended/)),
+  ...list({ sendsAlert: Tls.sendsAlert }, invalid(/^the answer is TLS, as at a port for https$/)),
+  ...list({ endsInHeaders }, broken(/closed before the answer ended/)),
+  ...list({ endsWithoutAnswer }, broken(/^the connection was closed without an answer, as at a port for https$/)),
   ...list(otherBreaks, broken(/broke before the answer ended \(\w+\)|closed immediately/)),
   ...list({ answersEarlyAndResets }, { outcome: "bad_status", known: "at once" })
 ]
@@ -82,12 +84,15 @@ export const onHttps = (authority: Authority): ReadonlyArray<HostileReceiver> =>
   const stuck = { ...silent, detail: /^no answer within \d+ ms; the TLS handshake had not ended$/ }
   return [
     ...list({ isSecure: Tls.isSecure(authority) }, acknowledged, "https"),
-    ...list({ isSelfSigned: Tls.isSelfSigned() }, tls(/^TLS failed: self-signed certificate$/), "https"),
-    ...list({ hasExpired: Tls.hasExpired(authority) }, tls(/^TLS failed: certificate has expired$/), "https"),
+    ...list({ isSelfSigned: Tls.isSelfSigned() }, tls(/\(DEPTH_ZERO_SELF_SIGNED_CERT\): self-signed cert/), "https"),
+    ...list({ hasExpired: Tls.hasExpired(authority) }, tls(/\(CERT_HAS_EXPIRED\): certificate has expired$/), "https"),
+    ...list({ isNotYetValid: Tls.isNotYetValid(authority) }, tls(/\(CERT_NOT_YET_VALID\): /), "https"),
     ...list({ isForAnotherHost: Tls.isForAnotherHost(authority) }, tls(/127\.0\.0\.1 is not in the cert/), "https"),
+    ...list({ lacksIntermediate: Tls.lacksIntermediate(authority) }, tls(/\(UNABLE_TO_VERIFY_LEAF_SIGN/), "https"),
+    ...list({ isFromUnknownAuthority: Tls.isFromUnknownAuthority() }, tls(/\(UNABLE_TO_GET_ISSUER_CERT_/), "https"),
     ...list({ asksForCertificate: Tls.asksForCertificate(authority) }, tls(/certificate required$/), "https"),
-    ...list({ speaksOldTls: Tls.speaksOldTls(authority) }, tls(/^TLS failed: [a-z0-9 ]+$/), "https"),
-    ...list({ speaksPlainHttp }, tls(/^TLS failed: [a-z0-9 ]+$/), "https"),
+    ...list({ speaksOldTls: Tls.speaksOldTls(authority) }, tls(/^TLS failed \(ERR_SSL_\w+\): [a-z0-9 ]+$/), "https"),
+    ...list({ speaksPlainHttp }, tls(/^TLS failed \(ERR_SSL_WRONG_VERSION_NUMBER\): [a-z0-9 ]+$/), "https"),
     ...list({ neverShakesHands, stopsInHandshake }, stuck, "https"),
     ...list({ endsInHandshake, resetsInHandshake }, broken(/broke in the TLS handshake \(ECONNRESET\)/), "https")
   ]

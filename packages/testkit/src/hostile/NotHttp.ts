@@ -14,6 +14,7 @@ export const hasLongStatus = answers("HTTP/1.1 2000 OK\r\ncontent-length: 2\r\n\
 export const hasNegativeLength = answers("HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\nok")
 export const hasHugeLength = answers(`HTTP/1.1 200 OK\r\ncontent-length: ${"9".repeat(40)}\r\n\r\nok`)
 export const hasTwoLengths = answers("HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 5\r\n\r\nok")
+export const hasLengthTwice = answers("HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 2\r\n\r\nok")
 export const hasLengthAndChunks = answers(
   "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"
 )

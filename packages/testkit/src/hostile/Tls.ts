@@ -4,9 +4,9 @@
 import { createSecureContext, TLSSocket } from "node:tls"
 import type { SecureContextOptions } from "node:tls"
 import type { Authority, Certificate } from "./Certificates.ts"
-import { makeSelfSigned } from "./Certificates.ts"
+import { makeAuthority, makeSelfSigned } from "./Certificates.ts"
 import type { Behaviour } from "./RawReceiver.ts"
-import { answers, ok } from "./RawReceiver.ts"
+import { answers, answersAndEnds, ok } from "./RawReceiver.ts"
 
 /** Runs a behaviour over TLS. */
 export const secured = (
@@ -37,6 +37,20 @@ const healthy = answers(ok)
 export const isSecure = (authority: Authority): Behaviour => secured(authority.issue("127.0.0.1"), healthy)
 
 export const hasExpired = (authority: Authority): Behaviour => secured(authority.issue("127.0.0.1", "expired"), healthy)
+
+export const isNotYetValid = (authority: Authority): Behaviour =>
+  secured(authority.issue("127.0.0.1", "not yet valid"), healthy)
+
+/** Sends its own certificate, but not that of the authority in between. */
+export const lacksIntermediate = (authority: Authority): Behaviour =>
+  secured(authority.makeIntermediate().issue("127.0.0.1"), healthy)
+
+/** Sends a whole chain of certificates that leads to an authority that clients don't know. */
+export const isFromUnknownAuthority = (): Behaviour => {
+  const intermediate = makeAuthority("Unknown authority").makeIntermediate()
+  const { cert, key } = intermediate.issue("127.0.0.1")
+  return secured({ cert: cert + intermediate.cert, key }, healthy)
+}
 
 export const isForAnotherHost = (authority: Authority): Behaviour => secured(authority.issue("other.example"), healthy)
 
@@ -75,3 +89,6 @@ export const endsInHandshake: Behaviour = (socket) => {
   socket.once("data", () => socket.end())
   socket.resume()
 }
+
+/** Answers plain HTTP with the alert of a server that expects TLS. */
+export const sendsAlert = answersAndEnds(Buffer.from("15030100020246", "hex"))

@@ -46,6 +46,34 @@ export const deSentences: Readonly<Record<SentenceKey, string>> = {
     "Es kam keine sichere Verbindung zum Empfänger zustande{detail}. Sein Zertifikat muss jetzt gültig sein, für den Namen in der URL gelten und von einer bekannten Stelle ausgestellt sein; eine eigene fügen Sie mit ca-file hinzu.",
   attempt_tls_owner:
     "Es kam keine sichere Verbindung zum Empfänger zustande. Sein Zertifikat muss jetzt gültig sein, für den Namen in der URL gelten und von einer bekannten Stelle ausgestellt sein.",
+  attempt_incomplete_chain:
+    "Das Zertifikat des Empfängers führt zu keiner bekannten Stelle{detail}. Wahrscheinlich sendet der Empfänger sein Zwischenzertifikat nicht, was Browser verbergen: installieren Sie dort die ganze Kette (oft fullchain.pem). Stammt es direkt von einer eigenen Stelle, fügen Sie diese mit ca-file hinzu.",
+  attempt_incomplete_chain_owner:
+    "Das Zertifikat des Empfängers führt zu keiner bekannten Stelle. Wahrscheinlich sendet der Empfänger sein Zwischenzertifikat nicht, was Browser verbergen: installieren Sie dort die ganze Kette (oft fullchain.pem).",
+  attempt_unknown_authority:
+    "Das Zertifikat des Empfängers stammt von einer Stelle, die hier nicht bekannt ist{detail}. Verwenden Sie ein Zertifikat einer öffentlichen Stelle, oder fügen Sie Ihre eigene mit ca-file hinzu.",
+  attempt_unknown_authority_owner:
+    "Das Zertifikat des Empfängers stammt von einer Stelle, die hier nicht bekannt ist. Verwenden Sie ein Zertifikat einer öffentlichen Stelle, oder bitten Sie den Betreiber dieses Dienstes, Ihre hinzuzufügen.",
+  attempt_self_signed:
+    "Das Zertifikat des Empfängers ist selbst signiert{detail}. Verwenden Sie ein Zertifikat einer öffentlichen Stelle, oder fügen Sie dieses mit ca-file hinzu.",
+  attempt_self_signed_owner:
+    "Das Zertifikat des Empfängers ist selbst signiert. Verwenden Sie ein Zertifikat einer öffentlichen Stelle, oder bitten Sie den Betreiber dieses Dienstes, dieses hinzuzufügen.",
+  attempt_wrong_name:
+    "Das Zertifikat des Empfängers gilt für einen anderen Namen als den in der URL der Integration{detail}. Berichtigen Sie die URL, oder installieren Sie ein Zertifikat für diesen Namen.",
+  attempt_expired: "Das Zertifikat des Empfängers ist abgelaufen{detail}. Erneuern Sie es.",
+  attempt_not_yet_valid:
+    "Das Zertifikat des Empfängers ist noch nicht gültig{detail}. Prüfen Sie die Uhren des Empfängers und dieses Dienstes.",
+  attempt_revoked: "Das Zertifikat des Empfängers wurde widerrufen{detail}. Installieren Sie ein neues.",
+  attempt_no_tls:
+    "Der Port in der URL der Integration spricht kein HTTPS{detail}. Ändern Sie die URL auf den Port für https, oder auf http://, wenn der Empfänger keinen hat.",
+  attempt_no_agreement:
+    "Der Empfänger lehnt den TLS-Handshake ab{detail}. Er hat keine Version (ab 1.2) oder kein Verfahren von TLS mit diesem Dienst gemeinsam, oder er verlangt ein Client-Zertifikat.",
+  attempt_client_certificate:
+    "Der Empfänger verlangt ein Client-Zertifikat, das Zustellungen nicht haben{detail}. Schalten Sie das für die URL der Integration ab. Zustellungen sind an ihrer Signatur zu erkennen.",
+  attempt_needs_https:
+    "Der Port in der URL der Integration spricht HTTPS, nicht einfaches HTTP{detail}. Ändern Sie die URL auf https://.",
+  attempt_perhaps_https:
+    "Der Empfänger schloss die Verbindung ohne Antwort{detail}. Wenn sein Port HTTPS spricht, ändern Sie die URL der Integration auf https://. Sehen Sie sonst in seinem Protokoll oder dem eines Proxys vor ihm nach.",
   attempt_blocked_address:
     "Dieser Versuch wurde nicht gesendet, weil die Adresse nicht erlaubt ist{detail}. Ein Betreiber kann ihr Netz erlauben, für den Dienst oder für diese Integration (allow-target).",
   attempt_blocked_address_owner:
@@ -138,6 +166,8 @@ export const deSentences: Readonly<Record<SentenceKey, string>> = {
 
   error_body_too_large: "Die Anfrage ist zu groß: Höchstens {limit} KiB werden angenommen.",
   error_body_broken_off: "Die Anfrage brach vor ihrem Ende ab. Senden Sie sie noch einmal.",
+  error_body_encoded:
+    "Der Inhalt der Anfrage hat ein Content-Encoding, das hier nicht unterstützt wird. Senden Sie ihn unkomprimiert.",
   error_body_not_utf8: "Der Inhalt der Anfrage ist kein UTF-8-Text.",
   error_body_too_slow: "Die Anfrage kam zu langsam an. Senden Sie sie noch einmal.",
   error_nothing_here: "Unter dieser Adresse gibt es nichts.",
