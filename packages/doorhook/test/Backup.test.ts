@@ -20,6 +20,7 @@ import { runHere } from "./harness/InProcess.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { runDoorhook, startDoorhook } from "@doorhook/testkit/Doorhook"
 import { temporaryFolder } from "@doorhook/testkit/Process"
+import { canMount, smallDisk } from "@doorhook/testkit/SmallDisk"
 import { doorhookProgram } from "@doorhook/testkit/Programs"
 import { callApi, createIntegration } from "./harness/ThirdParty.ts"
 
@@ -321,6 +322,14 @@ describe("a backup on SQLite", () => {
       (file) => symlinkSync(file("doorhook.db"), file("link.db"))
     ],
     ["a folder", "doorhook.db .", 3, /it is a folder\. Name a file in it\.$/],
+    [
+      "a device",
+      "doorhook.db null --force",
+      3,
+      /it is not a regular file/,
+      (file) => symlinkSync("/dev/null", file("null"))
+    ],
+    ["a file named twice", "doorhook.db one.db two.db", 3, /Name the file once/],
     ["no folder", "doorhook.db none/backup.db", 1, /can't be written: there is no such file or folder\.$/],
     [
       "a file with a log beside it",
@@ -342,6 +351,20 @@ describe("a backup on SQLite", () => {
       (file) => linkSync(file("doorhook.db"), file("second.db"))
     ]
   ]
+
+  const full = "names the full disk of the copy"
+  it.live.skipIf(!canMount(full))(full, () =>
+    Effect.gen(function* () {
+      const database = join(yield* temporaryFolder, "doorhook.db")
+      yield* runHere(["migrate", "--database", database])
+      const disk = yield* smallDisk(1)
+      yield* disk.fill
+      const { code, stderr } = yield* runHere(["backup", "--database", database, join(disk.folder, "copy.db")])
+      assert.strictEqual(code, 1)
+      assert.match(stderr, new RegExp(`^doorhook: .*${disk.folder}.* is full`))
+      assert.deepStrictEqual(readdirSync(disk.folder), ["filler"])
+    }).pipe(Effect.scoped)
+  )
 
   it.live.each(refusals)("is refused, in one line: %s", ([, args, exitCode, said, prepare]) =>
     Effect.gen(function* () {

@@ -58,6 +58,7 @@ const settings: {
   queueBytes: ["DOORHOOK_QUEUE_BYTES", "16777216", 16_777_216, "32MiB"],
   waitingBytes: ["DOORHOOK_WAITING_BYTES", "1048576", 1_048_576, "1000"],
   databaseTimeout: ["DOORHOOK_DATABASE_TIMEOUT", "3s", "3s", "0s"],
+  acceptLostFrames: ["DOORHOOK_ACCEPT_LOST_FRAMES", "3", 3, "0"],
   pollInterval: ["DOORHOOK_POLL_INTERVAL", "2s", "2s", "often"],
   publicUrl: ["DOORHOOK_PUBLIC_URL", "https://doors.example", "https://doors.example", "doors"],
   operatorKey: ["DOORHOOK_OPERATOR_KEY", operatorKey, operatorKey, "\u00fc-swordfish"],

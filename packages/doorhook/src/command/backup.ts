@@ -4,10 +4,20 @@
  */
 import { CommandFailure, columns, counted, fileTroubleOf, onOneLine, shownJson } from "@doorhook/core"
 import { SqliteFile } from "@doorhook/sql"
-import { Console, Effect } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Console, Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
 import { randomBytes } from "node:crypto"
-import { closeSync, existsSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs"
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync
+} from "node:fs"
 import * as Path from "node:path"
 import { defaultDatabase, isFile, isPostgres } from "../service/Database.ts"
 import { version as doorhookVersion } from "../version.ts"
@@ -32,12 +42,16 @@ const belongsTo = (database: string, out: string): boolean => {
 
 /** Returns why the copy must not be written to a path; null if it may. */
 const flawOfTarget = (out: string, database: string, mayReplace: boolean): string | null => {
-  if (statSync(out, { throwIfNoEntry: false })?.isDirectory() === true) return "it is a folder. Name a file in it."
+  const found = statSync(out, { throwIfNoEntry: false })
+  if (found?.isDirectory() === true) return "it is a folder. Name a file in it."
+  // The copy would take the place of a device, a pipe or a socket.
+  if (found?.isFile() === false) return "it is not a regular file. Name a file."
   if (isFile(database) && belongsTo(database, out))
     return "it is the database itself, or one of its files. Name another file."
   const log = ["-wal", "-journal"].map((end) => out + end).find(existsSync)
   if (log !== undefined) return `${log} exists, and SQLite would read it as the copy's log. Name another file.`
-  return existsSync(out) && !mayReplace ? "it exists already. Name another file, or replace it with --force." : null
+  const isThere = lstatSync(out, { throwIfNoEntry: false }) !== undefined
+  return isThere && !mayReplace ? "it exists already. Name another file, or replace it with --force." : null
 }
 
 const checkTarget = (out: string, database: string, mayReplace: boolean): Effect.Effect<void, CommandFailure> =>
@@ -100,8 +114,23 @@ const advice = ({ isExposed, isSealed }: Copied): ReadonlyArray<readonly ["keep"
 
 const out = Flag.String("out").pipe(
   Flag.withDescription("File to write, which only its owner can read"),
-  Flag.withMetavar("FILE")
+  Flag.withMetavar("FILE"),
+  Flag.optional
 )
+
+const file = Argument.String("file").pipe(Argument.withDescription("The same as --out"), Argument.optional)
+
+/** Returns the file to write, from `--out` or the argument. */
+const targetOf = (
+  named: Option.Option<string>,
+  given: Option.Option<string>
+): Effect.Effect<string, CommandFailure> => {
+  if (Option.isSome(named) && Option.isSome(given))
+    return Effect.fail(CommandFailure.usage("Name the file once: by --out, or as the argument."))
+  return Effect.fromOption(Option.orElse(named, () => given)).pipe(
+    Effect.mapError(() => CommandFailure.usage("--out: is missing. Name the file to write."))
+  )
+}
 
 const force = Flag.Boolean("force").pipe(Flag.withDescription("Replace the file if it exists"), Flag.withDefault(false))
 
@@ -109,28 +138,29 @@ const json = Flag.Boolean("json").pipe(Flag.withDescription("Print a summary as 
 
 export const backupCommand = Command.make(
   "backup",
-  { ...databaseFlags, out, force, json },
+  { ...databaseFlags, out, file, force, json },
   Effect.fnUntraced(function* (given) {
+    const target = yield* targetOf(given.out, given.file)
     const { database = defaultDatabase } = yield* databaseConfigOf(given)
     if (database === "memory") return yield* CommandFailure.usage("A database in memory can't be backed up.")
     yield* stopOnSighup(undefined)
-    yield* checkTarget(given.out, database, given.force)
-    const part = yield* partFor(given.out)
+    yield* checkTarget(target, database, given.force)
+    const part = yield* partFor(target)
     const copied = yield* isPostgres(database) ? dumpPostgres(database, part) : copySqlite(database, part)
-    yield* onDisk(given.out, () => syncAt(part, "r+"))
+    yield* onDisk(target, () => syncAt(part, "r+"))
     const bytes = statSync(part).size
     // Checked again, because another process might have created the file in the meantime.
-    yield* checkTarget(given.out, database, given.force)
-    yield* finish(part, given.out)
+    yield* checkTarget(target, database, given.force)
+    yield* finish(part, target)
     const { deliveries, engine, events, isExposed, isSealed, version } = copied
     if (given.json) {
-      const written = { file: Path.resolve(given.out), bytes, events, deliveries, tables_version: version, engine }
+      const written = { file: Path.resolve(target), bytes, events, deliveries, tables_version: version, engine }
       return yield* Console.log(
         shownJson({ ...written, secrets_encrypted: isSealed && !isExposed, doorhook: doorhookVersion })
       )
     }
     const rows = [
-      ["backup", `${Path.resolve(given.out)}, ${sizeText(bytes)}, checked`],
+      ["backup", `${Path.resolve(target)}, ${sizeText(bytes)}, checked`],
       ["holds", `${counted(events, "event")}, ${counted(deliveries, "delivery", "deliveries")}`],
       ["tables", `version ${version}, ${engine}, doorhook ${doorhookVersion}`],
       ...advice(copied)

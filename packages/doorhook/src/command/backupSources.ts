@@ -6,6 +6,7 @@ import type { DatabaseUnusable, Inspection } from "@doorhook/sql"
 import { PostgresUrl, SecretBox, SqliteFile } from "@doorhook/sql"
 import { Effect, Redacted } from "effect"
 import { existsSync } from "node:fs"
+import { dirname, resolve } from "node:path"
 import { inspect } from "../service/DatabaseInspection.ts"
 import { checkNoFolder } from "../service/DatabaseFile.ts"
 import { checkOneName } from "../service/FileOwner.ts"
@@ -88,13 +89,17 @@ const checks: ReadonlyArray<string> = [
 const queueCheck = (version: number): string => (version <= 5 ? "SELECT count(*) FROM queue" : "SELECT 0")
 
 const copyFailure =
-  (database: string) =>
-  ({ said }: ProgramFailed): CommandFailure =>
-    failed(
+  (database: string, copy: string) =>
+  ({ said }: ProgramFailed): CommandFailure => {
+    // Reading needs no space, so the full disk is the copy's.
+    if (said.includes("disk is full"))
+      return failed(`The disk of ${dirname(resolve(copy))} is full. Make room, or name a file on another disk.`)
+    return failed(
       said.includes("malformed") || said.includes("not a database")
         ? `${database} is damaged or not a SQLite database (${said}). Restore it from an earlier backup.`
         : `${database} can't be copied: SQLite says: ${said}.`
     )
+  }
 
 /** Fails if the database does not exist, or if SQLite would read it without its log. */
 const checkSource = Effect.fnUntraced(function* (database: string) {
@@ -115,7 +120,7 @@ export const copySqlite = Effect.fnUntraced(function* (
   copy: string
 ): Effect.fn.Return<Copied, CommandFailure | DatabaseUnusable> {
   yield* checkSource(database)
-  yield* query(database, [`VACUUM INTO ${quoted(copy)}`]).pipe(Effect.mapError(copyFailure(database)))
+  yield* query(database, [`VACUUM INTO ${quoted(copy)}`]).pipe(Effect.mapError(copyFailure(database, copy)))
   const { engine, version } = yield* Effect.flatMap(inspect(copy), (found) => checkTables(database, found))
   const [integrity, events, ended, isSealed, isExposed, queued] = yield* query(copy, [
     ...checks,

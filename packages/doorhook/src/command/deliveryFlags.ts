@@ -57,6 +57,11 @@ export const deliveryFlags = {
     Flag.withMetavar("FILE.pem"),
     Flag.optional
   ),
+  acceptLostFrames: Flag.Int("accept-lost-frames").pipe(
+    Flag.withDescription("Start on a damaged log of a SQLite file and lose this many frames, exactly as reported"),
+    Flag.withMetavar("N"),
+    Flag.optional
+  ),
   config: Flag.String("config").pipe(
     Flag.withDescription("JSON file with the same settings; flags and DOORHOOK_... variables override it"),
     Flag.withMetavar("FILE.json"),
@@ -106,6 +111,7 @@ export const deliveryConfigOf = Effect.fnUntraced(function* <R = never>(
     ackTimeout: Option.getOrElse(given.ackTimeout, () => otherwise.ackTimeout),
     disableAfter: Option.getOrElse(given.disableAfter, () => otherwise.disableAfter),
     retention: Option.getOrElse(given.retention, () => otherwise.retention),
+    acceptLostFrames: Option.getOrElse(given.acceptLostFrames, () => otherwise.acceptLostFrames),
     caFile: Option.getOrElse(given.caFile, () => otherwise.caFile),
     allowTargets: given.allowTarget.length > 0 ? given.allowTarget : otherwise.allowTargets,
     retry: given.retry.length > 0 ? { ...otherwise.retry, ...retry } : otherwise.retry,
@@ -140,6 +146,7 @@ export const databaseConfigOf = (given: Command.Command.Config.Infer<typeof data
     disableAfter: Option.none(),
     retention: Option.none(),
     caFile: Option.none(),
+    acceptLostFrames: Option.none(),
     ...given
   })
 

@@ -7,7 +7,7 @@ import type { Command } from "effect/cli"
 import { ignoreBrokenPipe } from "./brokenPipe.ts"
 import { exitCodeOf, reported } from "./exit.ts"
 import { runWithArgv } from "./argv.ts"
-import { exitWithParent } from "./parentWatch.ts"
+import { exitWithParent, stopWithRunner } from "./parentWatch.ts"
 import type { Platform } from "./platform.ts"
 import { platform } from "./platform.ts"
 import { Process } from "./untilStopped.ts"
@@ -19,6 +19,7 @@ export const runMain = <Name extends string, Input, E, ContextInput>(
 ): void => {
   ignoreBrokenPipe()
   exitWithParent()
+  stopWithRunner()
   const process = { runsUntilStopped: false }
   runWithArgv(command, given).pipe(
     Effect.provide(platform),

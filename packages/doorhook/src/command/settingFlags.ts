@@ -17,6 +17,7 @@ export const givenBy: Readonly<Record<string, string>> = {
   disableAfter: "--disable-after",
   retention: "--retention",
   caFile: "--ca-file",
+  acceptLostFrames: "--accept-lost-frames",
   webhookSources: "--webhook-source",
   trustedProxies: "--trusted-proxy",
   browserOrigins: "--browser-origin",

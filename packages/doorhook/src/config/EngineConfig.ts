@@ -102,6 +102,11 @@ const engineFields = {
    */
   databaseTimeout: Schema.optional(Text),
   /**
+   * Number of unreadable frames at the end of a SQLite file's damaged log that may be lost, exactly as the refused start
+   * reports it. Default none.
+   */
+  acceptLostFrames: Schema.optional(Schema.Number),
+  /**
    * How long a process waits for a wake signal before it looks for due deliveries anyway. Minutes are fine if
    * PostgreSQL forwards the signals. Default `1s`.
    */
@@ -242,6 +247,14 @@ export const databaseOf = ({ database }: EngineConfig): Result.Result<string | u
 export const databaseTimeoutOf = ({
   databaseTimeout
 }: EngineConfig): Result.Result<number | undefined, InvalidConfig> => parseTimeout("databaseTimeout", databaseTimeout)
+
+/** Returns the number of frames of a damaged log that may be lost; undefined for none. */
+export const acceptLostFramesOf = ({
+  acceptLostFrames: frames
+}: EngineConfig): Result.Result<number | undefined, InvalidConfig> =>
+  frames === undefined || (Number.isSafeInteger(frames) && frames > 0)
+    ? Result.succeed(frames)
+    : invalid(`acceptLostFrames: must be a whole number of 1 or more, not ${frames}`)
 
 /**
  * Returns the value of a setting; undefined if the setting is not given or is invalid. Invalid settings are reported

@@ -73,6 +73,7 @@ const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   queueBytes: number,
   waitingBytes: number,
   databaseTimeout: text,
+  acceptLostFrames: number,
   pollInterval: text,
   publicUrl: text,
   operatorKey: text,

@@ -5,6 +5,7 @@ import { authorizationSettingsOf, fileTrouble, nameOf } from "@doorhook/core"
 import { Effect, FileSystem, Result, Schema } from "effect"
 import {
   databaseOf,
+  acceptLostFramesOf,
   databaseTimeoutOf,
   deliveryOverrides,
   egressProxyOf,
@@ -74,6 +75,7 @@ export const checkConfig = (config: ServeConfig): Result.Result<unknown, Invalid
     checkNotifications(config),
     databaseOf(config),
     databaseTimeoutOf(config),
+    acceptLostFramesOf(config),
     publicUrlOf(config),
     apiOverrides(config),
     httpOverrides(config),

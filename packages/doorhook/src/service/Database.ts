@@ -73,7 +73,7 @@ const postgresLayer = (
   )
 
 export const layer = (
-  config: Pick<EngineConfig, "database" | "databaseTimeout" | "encryptionKey"> & {
+  config: Pick<EngineConfig, "acceptLostFrames" | "database" | "databaseTimeout" | "encryptionKey"> & {
     /** Fails when this process must stop using the file. */
     readonly evicted?: Effect.Effect<never, StoreLost>
   }
@@ -90,6 +90,7 @@ export const layer = (
             : SqliteStore.layer({
                 filename: database,
                 encryptionKey,
+                acceptLostFrames: config.acceptLostFrames,
                 evicted: config.evicted
               })
         return Layer.merge(store, WakeSignal.layerLocal)

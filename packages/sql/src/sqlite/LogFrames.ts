@@ -64,6 +64,47 @@ const readHeader = (descriptor: number, bytes: DataView): Header | "empty" | nul
 export const isReadable = (descriptor: number): boolean =>
   readHeader(descriptor, new DataView(new ArrayBuffer(headerSize))) !== null
 
+/** The part of a log that SQLite ignores, because a frame before it is damaged. */
+export interface LostEnd {
+  /** Number of frames from the last readable transaction to the end of the last transaction behind the damage. */
+  readonly frames: number
+  /** Where the readable part ends, in bytes. */
+  readonly from: number
+}
+
+/**
+ * Finds transactions behind a damaged frame; null if there is none.
+ *
+ * A frame behind the damage belongs to this log if it has its salt, which changes when the log begins again. The number
+ * in a frame's header shows that a transaction ends there. A power cut usually leaves no such frame: the log ends in
+ * the transaction that was being written, or older frames with another salt follow. Damage to the very last frame
+ * looks like that, too.
+ */
+export const lostEnd = (descriptor: number): LostEnd | null => {
+  const start = new DataView(new ArrayBuffer(headerSize))
+  const header = readHeader(descriptor, start)
+  if (header === null || header === "empty") return null
+  const { isLittle, pageSize, salt } = header
+  const size = frameHeaderSize + pageSize
+  const frame = new DataView(new ArrayBuffer(size))
+  const page = new DataView(frame.buffer, frameHeaderSize)
+  let { sums } = header
+  let [isReadable, index, good, last] = [true, 0, 0, 0]
+  for (; readSync(descriptor, frame, 0, size, headerSize + index * size) === size;) {
+    index++
+    const isOwn = frame.getUint32(8) === salt[0] && frame.getUint32(12) === salt[1]
+    if (isReadable) {
+      sums = addTo(addTo(sums, frame, 8, isLittle), page, pageSize, isLittle)
+      isReadable = isOwn && frame.getUint32(16) === sums[0] && frame.getUint32(20) === sums[1]
+      if (isReadable && isCommit(frame)) good = index
+    } else if (isOwn && isCommit(frame)) last = index
+  }
+  return last === 0 ? null : { frames: last - good, from: headerSize + good * size }
+}
+
+/** Whether a frame ends a transaction: then its header has the size of the database after it, in pages. */
+const isCommit = (frame: DataView): boolean => frame.getUint32(4) !== 0
+
 type Visit = (bytes: DataView, at: number) => void
 
 /** Visits the header and all frames up to the first wrong checksum. Returns an identifier of the end position. */

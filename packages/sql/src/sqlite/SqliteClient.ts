@@ -54,6 +54,8 @@ export interface SqliteClientConfig {
    * commits.
    */
   readonly synchronous?: "FULL" | "NORMAL"
+  /** Number of unreadable frames of a damaged log that may be lost (`SqliteDatabase`). Default: none. */
+  readonly acceptLostFrames?: number | undefined
   /** How long a statement waits while another process is writing, in milliseconds. */
   readonly busyTimeout?: number
   /** Fails when this process may no longer use the file. Default: never. */
@@ -223,9 +225,16 @@ const makeReads = (
   })
 }
 
+/**
+ * Size to which the log shrinks when it begins again after a checkpoint, in bytes. A reader that stays open lets it
+ * grow. Twice the size at which SQLite starts a checkpoint, so the log seldom shrinks in normal operation.
+ */
+const keptLog = 8 * 1_024 * 1_024
+
 /** Turns on the write-ahead log. Returns its path, or null for a database in memory. */
 const setJournal = (db: DatabaseSync): string | null => {
   const hasLog = Object.values(db.prepare("PRAGMA journal_mode = WAL").get() ?? {})[0] === "wal"
+  db.exec(`PRAGMA journal_size_limit = ${keptLog}`)
   // The first read creates the log.
   db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get()
   const location = db.location()

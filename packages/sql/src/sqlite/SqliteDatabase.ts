@@ -9,7 +9,7 @@ import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import * as Migrations from "./migrations/index.ts"
 import type { SqliteClientConfig } from "./SqliteClient.ts"
 import * as SqliteClient from "./SqliteClient.ts"
-import { flawOfLog, makeFile } from "./SqliteFile.ts"
+import { flawOfLog, lossOfLog, makeFile } from "./SqliteFile.ts"
 import { primaryResultCode } from "./SqliteResult.ts"
 
 /** Identifies doorhook's files (`PRAGMA application_id`): "door" in ASCII. */
@@ -36,9 +36,9 @@ const explain = (filename: string, error: SqlError.SqlError): DatabaseUnusable =
   return new DatabaseUnusable({ database: filename, why, explanation, cause: error })
 }
 
-const checkLog = (filename: string): Effect.Effect<void, DatabaseUnusable> =>
+const checkLog = ({ acceptLostFrames, filename }: SqliteClientConfig): Effect.Effect<void, DatabaseUnusable> =>
   Effect.suspend(() => {
-    const explanation = filename === ":memory:" ? null : flawOfLog(filename)
+    const explanation = filename === ":memory:" ? null : (flawOfLog(filename) ?? lossOfLog(filename, acceptLostFrames))
     return explanation === null
       ? Effect.void
       : Effect.fail(new DatabaseUnusable({ database: filename, why: "failed", explanation }))
@@ -89,7 +89,7 @@ const checkVersion = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, file
 
 const open = Effect.fnUntraced(function* (config: SqliteClientConfig) {
   const { filename } = config
-  yield* checkLog(filename)
+  yield* checkLog(config)
   yield* create(filename)
   const services = yield* SqliteClient.make(config)
   const sql = Context.get(services, SqlClient.SqlClient)

@@ -1,7 +1,18 @@
 /**
  * Creates, identifies and checks database files.
  */
-import { closeSync, existsSync, openSync, realpathSync, rmSync, statSync, writeSync } from "node:fs"
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeSync
+} from "node:fs"
 import * as LogFrames from "./LogFrames.ts"
 
 /**
@@ -53,23 +64,53 @@ export const identityOf = (path: string): FileIdentity | null => {
 export const isSameFile = (one: FileIdentity | null, other: FileIdentity | null): boolean =>
   one !== null && other !== null && one.dev === other.dev && one.ino === other.ino
 
+const logOf = (database: string): string => `${existsSync(database) ? realpathSync(database) : database}-wal`
+
+/** Runs a function on a file. */
+const onFile = <A>(path: string, mode: "r" | "r+", run: (descriptor: number) => A): A => {
+  const descriptor = openSync(path, mode)
+  try {
+    return run(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/**
+ * Explains why transactions in a database's log can't be read, and what to do; null if all can be read. `accepted` is
+ * the number of frames that may be lost. If it is exact, keeps a copy of the log and removes its unreadable end. Only
+ * for the owner of the file, because the log must not change.
+ */
+export const lossOfLog = (database: string, accepted: number | undefined): string | null => {
+  const log = logOf(database)
+  if (!existsSync(log)) return null
+  const lost = onFile(log, "r", LogFrames.lostEnd)
+  if (lost === null) return null
+  const { frames, from } = lost
+  if (accepted === frames) {
+    copyFileSync(log, `${log}.damaged`)
+    onFile(log, "r+", (descriptor) => {
+      ftruncateSync(descriptor, from)
+      fsyncSync(descriptor)
+    })
+    return null
+  }
+  const other = accepted === undefined ? "" : `, not ${accepted}`
+  return `the log beside it (${log}) is damaged: its last ${frames} frames can't be read, and contain accepted events or other changes. Restore the database from a backup, or start once with --accept-lost-frames ${frames} (setting acceptLostFrames${other}), which loses these changes and keeps the log as ${log}.damaged.`
+}
+
 /**
  * Explains what is wrong with a database's log and what to do; null if nothing is wrong. SQLite itself silently ignores
  * a log that it can't use.
  */
 export const flawOfLog = (database: string): string | null => {
-  const log = `${existsSync(database) ? realpathSync(database) : database}-wal`
+  const log = logOf(database)
   const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0
   if (size === 0) return null
   const remedy = `Restore the database from a backup, or move ${log} away. Moving it loses the last accepted events and other changes that are only in the log`
   if ((statSync(database, { throwIfNoEntry: false })?.size ?? 0) === 0)
     return `the log beside it is there, but the database file is missing or empty. Put back the database file that belongs to the log. ${remedy}.`
-  const descriptor = openSync(log, "r")
-  try {
-    return LogFrames.isReadable(descriptor)
-      ? null
-      : `the log beside it (${log}) is damaged: it does not begin as SQLite's logs do. ${remedy}.`
-  } finally {
-    closeSync(descriptor)
-  }
+  return onFile(log, "r", LogFrames.isReadable)
+    ? null
+    : `the log beside it (${log}) is damaged: it does not begin as SQLite's logs do. ${remedy}.`
 }
