@@ -1,12 +1,16 @@
 /**
- * Packs the published packages into a folder: `npm run pack -- FOLDER`.
+ * Packs the published packages into a folder, by default `dist/packed`, which Git ignores: `npm run pack -- FOLDER`.
  */
 import { execFileSync } from "node:child_process"
+import { mkdirSync } from "node:fs"
+import { resolve } from "node:path"
 import { published } from "./published.ts"
 
-const [folder = "."] = process.argv.slice(2)
+const [folder = "dist/packed"] = process.argv.slice(2)
 const places = published.map((place) => `./${place}`)
+const cwd = new URL("..", import.meta.url).pathname
+mkdirSync(resolve(cwd, folder), { recursive: true })
 execFileSync("npm", ["pack", "--loglevel=error", "--pack-destination", folder, ...places], {
-  cwd: new URL("..", import.meta.url).pathname,
+  cwd,
   stdio: "inherit"
 })

@@ -23,6 +23,7 @@ const sidebar = [
       ["Your own tables", "own-tables"],
       ["Protect your own API", "protect-your-api"],
       ["Use it from Effect", "from-effect"],
+      ["Examples", "examples/README"],
       ["Migrate from your own sender", "coming-from-your-own"]
     )
   },
@@ -99,7 +100,7 @@ export default defineConfig({
   // An embedded icon of a door. Without it, browsers request a favicon that doesn't exist.
   head: [["link", { rel: "icon", href: `data:image/svg+xml,${encodeURIComponent(icon)}` }]],
   cleanUrls: true,
-  srcExclude: ["examples/**", "node_modules/**", "deploy/**/README.md"],
+  srcExclude: ["examples/*/**", "node_modules/**", "deploy/**/README.md"],
   themeConfig: { sidebar, outline: [2, 3], search: { provider: "local" } },
   markdown: {
     config: (markdown) => {
@@ -119,10 +120,14 @@ export default defineConfig({
       // Links to files that are in the repository but not on the site become plain text.
       const { link_open: open, link_close: close } = markdown.renderer.rules
       const leaves = (href: string): boolean =>
-        /^(\.\.\/|\.\/)?(\.\.\/|examples\/|deploy\/|grafana|.*\.(ts|json|sql)$)/.test(href)
+        /^(\.\.\/|\.\/)?(\.\.\/|examples\/(?!README)|deploy\/|grafana|.*\.(ts|json|sql)$)/.test(href)
+      // The page of the examples names their folders.
+      const isExample = (page: string, href: string): boolean =>
+        page.startsWith("examples/") && existsSync(`${docs}examples/${href}`)
       const inside: Array<boolean> = []
       markdown.renderer.rules["link_open"] = (tokens, index, options, env, self) => {
-        const outside = leaves(tokens[index]?.attrGet("href") ?? "")
+        const href = tokens[index]?.attrGet("href") ?? ""
+        const outside = leaves(href) || isExample(String(env.relativePath), href)
         inside.push(outside)
         if (outside) return "<span>"
         return open === undefined ? self.renderToken(tokens, index, options) : open(tokens, index, options, env, self)

@@ -2,7 +2,8 @@
  * Damage to the write-ahead log. A file opens with all transactions, or its start is refused; it never opens with fewer
  * transactions in silence, except for damage that looks like a torn write at the end.
  */
-import { SqliteClient, SqliteDatabase } from "@doorhook/sql"
+import type { SqliteClient } from "@doorhook/sql"
+import { SqliteDatabase } from "@doorhook/sql"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Random, Scope } from "effect"
 import { SqlClient } from "effect/sql"

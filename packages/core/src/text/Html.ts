@@ -40,8 +40,12 @@ const entities: Readonly<Record<string, string>> = {
   "'": "&#39;"
 }
 
-/** Escapes a text for an element or a quoted attribute. */
-const escape = (text: string): string => text.replaceAll(/[&<>"']/g, (char) => entities[char] ?? char)
+/** Characters that HTML does not allow: control characters, such as those that steer a terminal. */
+const forbidden = /(?![\t\n\r])\p{Cc}/gu
+
+/** Escapes a text for an element or a quoted attribute. Spaces replace characters that HTML does not allow. */
+const escape = (text: string): string =>
+  text.replaceAll(/[&<>"']/g, (char) => entities[char] ?? char).replaceAll(forbidden, " ")
 
 /**
  * Makes a template that transforms inserted texts before escaping, for example to hide secrets or show invisible

@@ -40,4 +40,9 @@ describe("HTML", () => {
     assert.include(page, "<title>&lt;/title&gt;</title>")
     assert.match(page, /^<!doctype html>\n<html lang="en">/)
   })
+
+  it("replaces control characters, but keeps tabs and lines", () => {
+    const shown = Html.template`<p title="${"a\u001b[31mb"}">${"one\u0000two\u009b\n\tthree"}</p>`
+    assert.strictEqual(shown.toString(), '<p title="a [31mb">one two \n\tthree</p>')
+  })
 })

@@ -18,7 +18,7 @@ export const makeClientPages = Effect.gen(function* () {
   const page = Effect.fnUntraced(function* (visit: Visit, above: Html.Html | null = null) {
     const {
       home,
-      language: { t },
+      language: { count, t },
       query
     } = visit
     const { clients } = yield* call(clientOperations.list)
@@ -30,7 +30,7 @@ export const makeClientPages = Effect.gen(function* () {
         client.name,
         Html.template`<span class="mono">${client.redirect_uris.join(" ")}</span>`,
         client.confidential
-          ? Html.template`${t("secrets", { n: client.secrets.length })}${ends.map((end) => Html.template`, ${t("one_ends")} ${ago(visit, end)}`)}`
+          ? Html.template`${count("secrets", client.secrets.length)}${ends.map((end) => Html.template`, ${t("one_ends")} ${ago(visit, end)}`)}`
           : t("public_client"),
         ago(visit, Date.parse(client.created_at)),
         Html.template`<div class="row">${
@@ -52,7 +52,7 @@ export const makeClientPages = Effect.gen(function* () {
       title: t("clients"),
       place: "/clients",
       body: Html.template`<h1>${t("clients")}</h1>
-${above}${panel("registered", t("registered_clients"), table(t("clients"), [t("client_id"), t("client_name"), t("redirect_uris"), t("secret"), t("created"), t("actions")], rows, t("no_clients")))}
+${above}${panel("registered", t("registered_clients"), table(t("clients"), [t("client_id"), t("client_name"), t("redirect_uris"), t("client_secret"), t("created"), t("actions")], rows, t("no_clients")))}
 ${panel("register", t("register_client"), Html.template`<details><summary>${t("register_client")}</summary>${form(visit, "/clients", addFields, "fields")}</details>`)}
 ${panel(
   "grants",
@@ -99,7 +99,7 @@ ${user === "" ? null : yield* grantList(visit, user)}`
     const { t } = visit.language
     return page(
       visit,
-      Html.template`<section class="notice" role="status" aria-label="${t("secret")}"><p>${t("client_registered", { id: client.id })}</p>
+      Html.template`<section class="notice" role="status" aria-label="${t("client_secret")}"><p>${t("client_registered", { id: client.id })}</p>
 ${
   client_secret === null
     ? null

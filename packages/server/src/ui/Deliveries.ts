@@ -16,6 +16,7 @@ import {
   formatDeliveryId,
   hiddenValue,
   Html,
+  onOneLine,
   OperatorIntegrations,
   parseDeliveryId,
   ResourceTypes,
@@ -297,7 +298,7 @@ const listForm = (
 const excerpt = ({ t }: Visit["language"], { number, response_excerpt }: Attempt): Html.Html | null =>
   response_excerpt === null || response_excerpt === ""
     ? null
-    : Html.template`<details id="answer-${number}"><summary>${t("answer")}</summary><pre tabindex="0" aria-label="${t("answer")}">${response_excerpt}</pre></details>`
+    : Html.template`<details id="answer-${number}"><summary>${t("answer")}</summary><pre tabindex="0" aria-label="${t("answer")}">${response_excerpt.split(/\r?\n/).map(onOneLine).join("\n")}</pre></details>`
 
 const attemptItem = ({ language, role }: Visit, attempt: Attempt): Html.Html =>
   Html.template`<li class="${attempt.outcome}"><strong>${language.t("attempt", { n: attempt.number })}</strong> ${outcomeBadge(language, attempt)} <span class="muted">${at(language, attempt.started_at)}, ${language.duration(attempt.duration_ms)}</span>

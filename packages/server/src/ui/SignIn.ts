@@ -20,6 +20,8 @@ interface SignIn {
 
 export const signInPage = (language: Language, { home, login, next, problem, role, token }: SignIn): PageContent => {
   const { lang, t } = language
+  // Another page than the first was asked for, by a link or before the session ended.
+  const isLinked = role === "owner" && /^\/portal\/[^?]/.test(next)
   const title = t(role === "operator" ? "operator_sign_in" : "owner_sign_in")
   const keyField = Html.template`<label for="key">${t("operator_key")}</label>
 <input id="key" name="key" type="password" autocomplete="current-password" required autofocus>
@@ -32,6 +34,6 @@ ${problem === null ? null : alert(problem)}<form method="post" action="${home}/s
 ${hidden(formTokenField, token)}${hidden("next", next)}
 ${role === "operator" ? keyField : loginFields(language, login, null)}<button type="submit">${t("sign_in")}</button>
 </form>
-<p class="muted">${t(role === "operator" ? "operator_key_hint" : "owner_sign_in_hint")}</p>`
+<p class="muted">${t(role === "operator" ? "operator_key_hint" : "owner_sign_in_hint")}${isLinked ? ` ${t("owner_link_hint")}` : null}</p>`
   }
 }

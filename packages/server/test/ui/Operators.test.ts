@@ -410,7 +410,9 @@ describe("an operator's pages", () => {
       const secret = /<code id="secret">([^<]+)</.exec(added.text)?.[1] ?? ""
       assert.isNotEmpty(secret)
       assert.strictEqual(added.headers.get("cache-control"), "no-store")
-      assert.notInclude((yield* browser.get("/console/clients")).text, secret)
+      const listed = yield* browser.get("/console/clients")
+      assert.notInclude(listed.text, secret)
+      assert.match(listed.text, /Client secret.*1 secret</s)
       const again = yield* browser.post(page, "/console/clients", fields)
       assert.strictEqual(again.status, 409)
       const rotated = yield* browser.post(page, "/console/clients/rotate", { id: "acme" })

@@ -18,6 +18,7 @@ describe("signing in as an owner", () => {
   it.effect("accepts login and password, and shares the throttle of the applications' login page", () =>
     Effect.gen(function* () {
       const browser = new Browser()
+      assert.include((yield* browser.get("/portal/7")).text, "came here by a link")
       const form = yield* browser.get("/portal")
       assert.strictEqual(form.status, 200)
       for (let n = 0; n < 10; n++) {
@@ -26,6 +27,7 @@ describe("signing in as an owner", () => {
         assert.match(alertIn(refused), /wrong/)
         assert.strictEqual(valueIn(refused, "login"), "")
         assert.notInclude(refused.text, "password of")
+        assert.notInclude(refused.text, "came here by a link")
       }
       const throttled = yield* browser.post(form, "/portal/sign-in", { login: "admin", password: "password of admin" })
       assert.strictEqual(throttled.status, 429)

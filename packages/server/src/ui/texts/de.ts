@@ -41,8 +41,9 @@ export const de: Texts = {
   operator_key: "Betreiberschlüssel",
   operator_key_hint: "Der Schlüssel, mit dem der Dienst gestartet wurde oder den er beim ersten Start ausgegeben hat.",
   owner_sign_in: "Ihre Webhooks",
-  owner_sign_in_hint:
-    "Melden Sie sich an, um die Integrationen Ihrer Gebäude und Einheiten zu sehen und zu ändern. Hat Sie ein Link hergeführt, ist er abgelaufen: Gehen Sie dorthin zurück, wo Sie ihn gefunden haben.",
+  owner_sign_in_hint: "Melden Sie sich an, um die Integrationen Ihrer Gebäude und Einheiten zu sehen und zu ändern.",
+  owner_link_hint:
+    "Hat Sie ein Link hergeführt, ist er abgelaufen: Gehen Sie dorthin zurück, wo Sie ihn gefunden haben.",
   wrong_key: "Das ist nicht der Betreiberschlüssel dieses Dienstes. Bitte versuchen Sie es noch einmal.",
   login: "Anmeldename",
   password: "Passwort",
@@ -350,7 +351,9 @@ export const de: Texts = {
   redirect_uris_hint: "Eine pro Zeile.",
   confidential_client: "Er kann ein Geheimnis bewahren (sonst nutzt er PKCE)",
   public_client: "keines (öffentlich)",
-  secrets: "{n} Geheimnis(se)",
+  client_secret: "Client-Geheimnis",
+  secrets_one: "{n} Geheimnis",
+  secrets_other: "{n} Geheimnisse",
   one_ends: "eines endet",
   register: "Registrieren",
   register_client: "Einen Client registrieren",
