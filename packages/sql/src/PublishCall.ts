@@ -20,16 +20,15 @@ const durable = `SELECT CASE WHEN current_setting('synchronous_commit') = 'off'
 
 /**
  * Returns a statement that publishes events in order, with its parameters. The statement returns `id` and `deliveries`
- * of each event. `now` is in milliseconds since the epoch; the default is the server's clock.
+ * of each event. The events get the server's time.
  */
 export const publishCall = (
-  events: ReadonlyArray<NewEvent>,
-  now?: number
+  events: ReadonlyArray<NewEvent>
 ): { readonly text: string; readonly values: Array<unknown> } => ({
   text: `WITH d AS MATERIALIZED (${durable})
   SELECT p.id, p.deliveries
   FROM d CROSS JOIN unnest($1::text[]) WITH ORDINALITY AS e (body, place)
-  CROSS JOIN LATERAL doorhook.publish(e.body${now === undefined ? "" : ", $2::bigint"}) AS p
+  CROSS JOIN LATERAL doorhook.publish(e.body) AS p
   ORDER BY e.place`,
-  values: now === undefined ? [events.map(textOf)] : [events.map(textOf), now]
+  values: [events.map(textOf)]
 })

@@ -1,7 +1,7 @@
 /**
  * The operator's view of deliveries: list, show, resend, recover.
  */
-import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 import type { Attempt, Delivery } from "../model/Delivery.ts"
 import { formatDeliveryId, DeliveryId, IntegrationId } from "../model/Ids.ts"
 import type {
@@ -13,6 +13,7 @@ import type {
 } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
+import { storeTime } from "../ports/StoreClock.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { WakeSignal } from "../ports/WakeSignal.ts"
 import type { Explanation, Reader } from "./Explanation.ts"
@@ -100,6 +101,7 @@ export class Deliveries extends Context.Service<
       const integrations = yield* IntegrationStore
       const wake = yield* WakeSignal
       const settings = yield* DeliverySettings
+      const now = yield* storeTime
 
       /** When the event's lifetime ended; null for an event without a lifetime. */
       const lifetimeEnd = (event: FoundDelivery["event"]): number | null => {
@@ -118,7 +120,7 @@ export class Deliveries extends Context.Service<
       })
 
       const resend = Effect.fnUntraced(function* (id: DeliveryId) {
-        const resending = store.redeliver({ type: "delivery", id }, yield* Clock.currentTimeMillis)
+        const resending = store.redeliver({ type: "delivery", id }, now())
         const result = yield* signalAfter(wake, resending, leavesWork)
         if (result._tag === "Redelivered") return
         return yield* result.why === "not_found"
@@ -127,7 +129,7 @@ export class Deliveries extends Context.Service<
       })
 
       const recover = Effect.fnUntraced(function* (id: IntegrationId, since: number) {
-        const recovering = store.redeliver({ type: "integration", id, since }, yield* Clock.currentTimeMillis)
+        const recovering = store.redeliver({ type: "integration", id, since }, now())
         const result = yield* signalAfter(wake, recovering, leavesWork)
         if (result._tag === "Redelivered") return result.count
         switch (result.why) {
@@ -140,7 +142,7 @@ export class Deliveries extends Context.Service<
         }
       })
 
-      const summary = Effect.flatMap(Clock.currentTimeMillis, (now) => store.summary(now))
+      const summary = Effect.suspend(() => store.summary(now()))
 
       return Deliveries.of({ list: store.list, show, resend, recover, summary })
     })

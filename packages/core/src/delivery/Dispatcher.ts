@@ -17,7 +17,7 @@
  * `layer` sends deliveries; `layerNone` is for a process that only accepts events.
  */
 import type { Scope } from "effect"
-import { Cause, Clock, Context, Effect, Exit, Fiber, Latch, Layer, Metric, Queue, Semaphore } from "effect"
+import { Cause, Context, Effect, Exit, Fiber, Latch, Layer, Metric, Queue, Semaphore } from "effect"
 import type { Lane, LeasedDelivery } from "../model/Delivery.ts"
 import { isEarly } from "../model/Delivery.ts"
 import * as DurationText from "../model/DurationText.ts"
@@ -27,6 +27,7 @@ import { Crypto } from "../ports/Crypto.ts"
 import type { Settled } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { Directory } from "../ports/Directory.ts"
+import { storeClock, storeTime } from "../ports/StoreClock.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import type { Transport } from "../ports/Transport.ts"
 import { WakeSignal } from "../ports/WakeSignal.ts"
@@ -96,9 +97,8 @@ export class Dispatcher extends Context.Service<
   /** Keeps no deliveries in memory: all of them wait in the store for another process's dispatcher. */
   static readonly layerNone: Layer.Layer<Dispatcher> = Layer.effect(
     Dispatcher,
-    Effect.map(Clock.Clock, (clock) => {
+    Effect.map(storeTime, (now) => {
       const failures = new StoreFailures()
-      const now = (): number => clock.currentTimeMillisUnsafe()
       return {
         handOver: () => ({
           worker: "",
@@ -145,11 +145,11 @@ const makeDispatcher: Effect.Effect<
   const settings = yield* DeliverySettings
   const notifications = yield* Notifications
   const wake = yield* WakeSignal
-  const clock = yield* Clock.Clock
+  const clock = yield* storeClock
   const counter = yield* makeCounter
   const newWorkerName = Effect.provideService(makeWorkerName, Crypto, yield* Crypto)
   const run = Effect.runForkWith(yield* Effect.context<never>())
-  const now = (): number => clock.currentTimeMillisUnsafe()
+  const { now } = clock
 
   const queue = new FairQueue(settings)
   const records = new RecordQueue()
@@ -167,6 +167,16 @@ const makeDispatcher: Effect.Effect<
 
   const membership = new Membership(yield* newWorkerName, settings)
   const beatNow = yield* Queue.sliding<void>(1)
+
+  /**
+   * Whether an attempt started now can end and be recorded before the membership expires. If that can't be known,
+   * because this machine may have been suspended, the store's clock is measured at once.
+   */
+  const mayStart = (at: number): boolean => {
+    if (clock.isCertain()) return membership.mayStart(at)
+    if (!storeFailures.has("heartbeat")) Queue.offerUnsafe(beatNow, undefined)
+    return false
+  }
 
   const noteLostAnswer = (): void => {
     membership.noteLostAnswer(now())
@@ -187,16 +197,18 @@ const makeDispatcher: Effect.Effect<
   ]
 
   const renewMembership: Effect.Effect<void, StoreError> = Effect.gen(function* () {
+    yield* clock.measure
     const at = now()
-    if (membership.hasLapsed(at)) yield* beginAgain
-    const heartbeat = membership.heartbeat(at, heldIds)
+    const spares = clock.hasJumped(settings.lease)
+    if (membership.hasLapsed(at) && !spares) yield* beginAgain
+    const heartbeat = membership.heartbeat(at, heldIds, spares)
     const answer = yield* store.heartbeat(heartbeat)
     storeFailures.clear("heartbeat")
     if (!membership.renew(heartbeat, answer)) {
       yield* beginAgain
       // The heartbeat has begun a new membership under the old name. That membership would take a share of all places,
       // so it is ended here.
-      yield* store.heartbeat({ worker: heartbeat.worker, now: at, until: null })
+      yield* store.heartbeat({ worker: heartbeat.worker, now: at, until: null, spares: true })
       return yield* renewMembership
     }
     release(queue.shareWith(answer))
@@ -213,7 +225,7 @@ const makeDispatcher: Effect.Effect<
 
   const heartbeat = Effect.gen(function* () {
     // On an idle service the heartbeat is the only write, so it detects a full disk before an event arrives.
-    yield* Effect.catchTag(renewMembership, "StoreError", storeFailures.report("heartbeat"))
+    yield* Effect.catchTag(renewMembership, "StoreError", storeFailures.report("heartbeat", now))
     sender.pump()
     // The heartbeat may have released deliveries of a dead worker, without a wake signal.
     signal()
@@ -301,7 +313,7 @@ const makeDispatcher: Effect.Effect<
         forgetAtOnce(new Set(settlements.map(({ integration_id }) => integration_id)))
         timer.noteDue(at)
       }
-      return storeFailures.report("settle")(error)
+      return storeFailures.report("settle", now)(error)
     }
     const settling = Effect.suspend(() =>
       store.settle({ worker, settlements, releases: batch.releases }, at, settings.disableAfter)
@@ -400,11 +412,12 @@ const makeDispatcher: Effect.Effect<
     changes,
     health,
     membership,
+    mayStart,
     maySend: (at) =>
       !isStopping &&
       !storeFailures.has("settle") &&
       records.unsettled < maxUnsettled * settings.concurrency &&
-      membership.mayStart(at),
+      mayStart(at),
     release,
     record,
     tried: () => reschedule(),
@@ -438,7 +451,7 @@ const makeDispatcher: Effect.Effect<
    */
   const nextTime = (at: number): number => {
     if (isStopping || storeFailures.has("settle")) return at + settings.pollInterval
-    if (!membership.mayStart(at)) {
+    if (!mayStart(at)) {
       // The membership lapsed between two heartbeats: the clock advanced without the timers, as on a suspended machine.
       if (!storeFailures.has("heartbeat")) Queue.offerUnsafe(beatNow, undefined)
       return at + settings.pollInterval
@@ -537,7 +550,7 @@ const makeDispatcher: Effect.Effect<
     (claiming) =>
       retryUntilAvailable(claiming, (error) => {
         if (error.outcome === "unknown") noteLostAnswer()
-        return storeFailures.report("claim")(error)
+        return storeFailures.report("claim", now)(error)
       })
   )
 
@@ -573,7 +586,7 @@ const makeDispatcher: Effect.Effect<
       keep: (integration, lane, size) => {
         const isKept =
           !isStopping &&
-          membership.mayStart(publication.began) &&
+          mayStart(publication.began) &&
           breaker.mayHold(integration.created_by.user_id) &&
           queue.reserve(integration.id, lane, size)
         if (isKept) kept.push({ id: integration.id, size })
@@ -644,7 +657,7 @@ const makeDispatcher: Effect.Effect<
       recordNow.openUnsafe()
       yield* Effect.timeoutOption(recordedAll.await, settleBudget)
       yield* store
-        .heartbeat({ worker: membership.worker, now: now(), until: null })
+        .heartbeat({ worker: membership.worker, now: now(), until: null, spares: true })
         .pipe(Effect.catchTag("StoreError", (error) => Effect.logDebug(error.message)))
     })
   )

@@ -3,8 +3,9 @@
  * Even an integration with one event a week must cause a warning before it is disabled. `model/FailureState` decides
  * when warnings are due.
  */
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
+import { storeTime } from "../ports/StoreClock.ts"
 import { DeliverySettings } from "./DeliverySettings.ts"
 import { runForever } from "./Loops.ts"
 import { Notifications } from "./Notifications.ts"
@@ -21,9 +22,10 @@ const batch = 100
 export const warnOfFailures = Effect.gen(function* () {
   const store = yield* DeliveryStore
   const notifications = yield* Notifications
+  const now = yield* storeTime
   const { disableAfter } = yield* DeliverySettings
   const interval = Math.min(Math.max(disableAfter / looks, shortestInterval), longestInterval)
-  const warnSome = Effect.flatMap(Clock.currentTimeMillis, (now) => store.warn(now, disableAfter, batch)).pipe(
+  const warnSome = Effect.suspend(() => store.warn(now(), disableAfter, batch)).pipe(
     Effect.tap((stored) => notifications.notify(stored))
   )
   return yield* runForever(

@@ -76,11 +76,14 @@ export class Membership {
     this.#lostAt = now
   }
 
-  /** Returns the next heartbeat. It lists the held deliveries only if leases are in doubt. */
-  heartbeat(now: number, held: () => ReadonlyArray<DeliveryId>): Heartbeat {
+  /**
+   * Returns the next heartbeat. It lists the held deliveries only if leases are in doubt. `spares`: whether the store's
+   * clock has jumped.
+   */
+  heartbeat(now: number, held: () => ReadonlyArray<DeliveryId>, spares: boolean): Heartbeat {
     const before = Math.min(now, ...Array.from(this.publications, ({ began }) => began))
     const holds = this.isInDoubt ? { holds: { ids: held(), before } } : {}
-    return { worker: this.#worker, now, until: now + this.#lease, ...holds }
+    return { worker: this.#worker, now, until: now + this.#lease, ...holds, ...(spares && { spares }) }
   }
 
   /** Applies the answer to a heartbeat. Returns false if the earlier membership of this name had already ended. */

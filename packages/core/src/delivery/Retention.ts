@@ -4,7 +4,7 @@
  * It deletes small batches with pauses, so that deliveries don't wait. Several workers of one store may delete at the
  * same time.
  *
- * Ages are measured by the wall clock. If it jumps ahead of the monotonic clock, nothing is deleted for a day, even
+ * Ages are measured by the store's clock. If it jumps ahead of the monotonic clock, nothing is deleted for a day, even
  * after a restart. The clock may be wrong, and correcting it would not restore deleted rows. Expired tokens, codes and
  * keys are still refused.
  */
@@ -14,6 +14,7 @@ import type { Notification } from "../model/Notification.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import { IdempotencyStore } from "../ports/IdempotencyStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
+import { storeTime } from "../ports/StoreClock.ts"
 import { TokenStore } from "../ports/TokenStore.ts"
 import { DeliverySettings } from "./DeliverySettings.ts"
 import { runForever } from "./Loops.ts"
@@ -28,7 +29,7 @@ const batch = 500
 /** Pause between two transactions, in milliseconds. */
 const pause = 50
 
-/** How far the wall clock may get ahead of the monotonic clock in one round, in milliseconds. More counts as a jump. */
+/** How far the store's clock may get ahead of the monotonic clock in one round, in milliseconds. More counts as a jump. */
 const jump = 3_600_000
 
 /** How long nothing is deleted after a jump, in milliseconds. */
@@ -70,8 +71,9 @@ const purgeExpiredBy = Effect.fnUntraced(function* <R>(now: Now<R>) {
 })
 
 /** Deletes everything that has expired, in one round. */
-export const purgeExpired: Effect.Effect<void, StoreError, Stores | DeliverySettings> = purgeExpiredBy(
-  Clock.currentTimeMillis
+export const purgeExpired: Effect.Effect<void, StoreError, Stores | DeliverySettings> = Effect.flatMap(
+  storeTime,
+  (now) => purgeExpiredBy(Effect.sync(now))
 )
 
 /** Number of notifications per read. */
@@ -100,21 +102,22 @@ const pauseLeft = Effect.fnUntraced(function* (now: number) {
 })
 
 /**
- * The wall clock; null until the notifications have been read, and for a day after each jump. Reports each jump as a
+ * The store's time; null until the notifications have been read, and for a day after each jump. Reports each jump as a
  * notification.
  */
 const makeSteadyNow: Effect.Effect<Now<DeliveryStore | Notifications>> = Effect.gen(function* () {
   const clock = yield* Clock.Clock
+  const now = yield* storeTime
   const steadyMillis = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
-  let wall = clock.currentTimeMillisUnsafe()
+  let last = now()
   let steady = steadyMillis()
   let pausedUntil = Number.NEGATIVE_INFINITY
   let isRecalled = false
   return Effect.gen(function* () {
-    const at = clock.currentTimeMillisUnsafe()
+    const at = now()
     const elapsed = steadyMillis() - steady
-    const ahead_ms = at - wall - elapsed
-    wall = at
+    const ahead_ms = at - last - elapsed
+    last = at
     steady += elapsed
     if (ahead_ms > jump) {
       pausedUntil = steady + pauseAfterJump

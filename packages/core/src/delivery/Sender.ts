@@ -2,7 +2,7 @@
  * Sends the deliveries of the fair queue: checks the user's right, signs, posts and judges the answer. The code for
  * each delivery is synchronous; Effects run only for waits and logs.
  */
-import { Cause, Clock, Effect, Exit, Latch, Random, Scheduler } from "effect"
+import { Cause, Effect, Exit, Latch, Random, Scheduler } from "effect"
 import type { Fiber, Redacted } from "effect"
 import type { Attempt, LeasedDelivery } from "../model/Delivery.ts"
 import { maxExcerptLength } from "../model/Delivery.ts"
@@ -14,6 +14,7 @@ import { Crypto } from "../ports/Crypto.ts"
 import type { Settlement } from "../ports/DeliveryStore.ts"
 import { DirectoryError } from "../ports/Directory.ts"
 import { failureText } from "../ports/FailureText.ts"
+import { storeTime } from "../ports/StoreClock.ts"
 import type { TransportReport, TransportResult } from "../ports/Transport.ts"
 import { Transport, TransportUnavailable } from "../ports/Transport.ts"
 import type { AcknowledgementRule } from "./Acknowledgement.ts"
@@ -66,7 +67,9 @@ export interface SenderHost {
   readonly breaker: CircuitBreaker
   readonly changes: Pick<Changes, "latest" | "isVoid">
   readonly health: Pick<IntegrationHealth, "mayBeEarly">
-  readonly membership: Pick<Membership, "worker" | "mayStart">
+  readonly membership: Pick<Membership, "worker">
+  /** Whether an attempt started now ends before the worker's membership does. */
+  readonly mayStart: (now: number) => boolean
   /** Whether any delivery may be sent now. */
   readonly maySend: (now: number) => boolean
   /** Returns deliveries to the store without an attempt, due now or at `dueAt`. */
@@ -143,7 +146,6 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
   }
   const serviceKeys = serviceKey === null ? [] : [serviceKey]
   const access = yield* AccessCheck.make
-  const clock = yield* Clock.Clock
   const random = yield* Random.Random
   const run = Effect.runForkWith(yield* Effect.context<never>())
   const turns = (yield* Scheduler.Scheduler).makeDispatcher()
@@ -151,7 +153,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
   const flights = new Set<Flight>()
   const landed = yield* Latch.make(true)
   const targets = new WeakMap<Integration, Target>()
-  const now = (): number => clock.currentTimeMillisUnsafe()
+  const now = yield* storeTime
   const log = (line: Effect.Effect<void>): void => void run(Effect.catchDefect(line, () => Effect.void))
 
   const targetOf = (integration: Integration): Target => {
@@ -234,7 +236,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     if (delivery.integration.scope.type !== "service") succeeded("directory", delivery)
     if (!answer) return conclude(flight, settleRightLost(delivery))
     const { early_due_at, integration } = delivery
-    if (changes.isVoid(integration.id, flight.since) || !membership.mayStart(at)) return releaseUnattempted(flight)
+    if (changes.isVoid(integration.id, flight.since) || !host.mayStart(at)) return releaseUnattempted(flight)
     if (early_due_at !== null && !health.mayBeEarly(integration.id, at)) return releaseUnattempted(flight)
     sign(flight, at)
   }

@@ -1,7 +1,7 @@
 /**
  * Store failures seen by a dispatcher, and when they began.
  */
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import type { StoreError, StoreReason } from "../ports/StoreError.ts"
 
 /** Returns the pause before the next store call after this many failures, in milliseconds. */
@@ -100,11 +100,11 @@ export class StoreFailures {
     this.failing.set(operation, { since, last: now, reason: error.reason ?? null })
   }
 
-  /** Notes and logs a failure. */
-  report(operation: StoreOperation): (error: StoreError) => Effect.Effect<void> {
+  /** Notes and logs a failure at a time. */
+  report(operation: StoreOperation, now: () => number): (error: StoreError) => Effect.Effect<void> {
     return (error) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        this.note(operation, error, now)
+      Effect.suspend(() => {
+        this.note(operation, error, now())
         return Effect.logWarning(error.message)
       })
   }

@@ -2,7 +2,7 @@
  * Changes stored integrations. A change that loses a race is applied again to the newer version, so that no change is
  * lost. After a change, the dispatcher drops its state of the integration.
  */
-import { Clock, Effect, Equal } from "effect"
+import { Effect, Equal } from "effect"
 import type { Dispatcher } from "../delivery/Dispatcher.ts"
 import type { IntegrationId } from "../model/Ids.ts"
 import type { Integration } from "../model/Integration.ts"
@@ -14,21 +14,28 @@ import type { StoreError } from "../ports/StoreError.ts"
  * each try.
  */
 export const changeStored = Effect.fnUntraced(function* <E>(
-  store: IntegrationStore["Service"],
-  dispatcher: Dispatcher["Service"],
+  {
+    dispatcher,
+    now,
+    store
+  }: {
+    readonly store: IntegrationStore["Service"]
+    readonly dispatcher: Dispatcher["Service"]
+    readonly now: () => number
+  },
   find: () => Effect.Effect<Integration, E>,
-  apply: (integration: Integration, now: number) => Integration
+  apply: (integration: Integration, at: number) => Integration
 ) {
   for (let lostRace = false; ; lostRace = true) {
     const current = yield* find()
-    const now = yield* Clock.currentTimeMillis
-    const changed = apply(current, now)
+    const at = now()
+    const changed = apply(current, at)
     if (Equal.equals(current, changed)) {
       // Another process may have made the change, so this dispatcher's state may be outdated.
       if (lostRace || current.status === "disabled") yield* dispatcher.forget(current.id)
       return current
     }
-    const updated_at = Math.max(now, current.updated_at + 1)
+    const updated_at = Math.max(at, current.updated_at + 1)
     const next = { ...changed, version: current.version + 1, updated_at }
     if (yield* forgetting(dispatcher, current.id, store.update(next, current.version))) return next
   }

@@ -5,7 +5,7 @@
  * the answer is "not found", never "forbidden". With `clientIsolation`, integrations that another client created are
  * not found either.
  */
-import { Clock, Context, Effect, Exit, Layer, Result, Schema, Struct } from "effect"
+import { Context, Effect, Exit, Layer, Result, Schema, Struct } from "effect"
 import { IntegrationNotFound } from "../delivery/Deliveries.ts"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
 import type { UserId } from "../model/Ids.ts"
@@ -22,6 +22,7 @@ import { IdempotencyStore, idempotencyTtl } from "../ports/IdempotencyStore.ts"
 import type { IntegrationPage, LimitReached, IntegrationRef, NewIntegration } from "../ports/IntegrationStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import { NameResolver } from "../ports/NameResolver.ts"
+import { storeTime } from "../ports/StoreClock.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import type { AllowList } from "../model/AddressPolicy.ts"
 import { allowOf, rotated } from "../delivery/DeliveryPolicy.ts"
@@ -184,6 +185,7 @@ export class Integrations extends Context.Service<
     Effect.gen(function* () {
       const store = yield* IntegrationStore
       const dispatcher = yield* Dispatcher
+      const now = yield* storeTime
       const { clientIsolation, integrationsPerScope } = yield* DeliverySettings
       const newSecret = Effect.provideService(Signature.generateSecret, Crypto, yield* Crypto)
       const { authorize, find, locate } = makeAccess(yield* Directory, store, clientIsolation)
@@ -191,6 +193,7 @@ export class Integrations extends Context.Service<
       const create = makeCreate(yield* IdempotencyStore, yield* Crypto, store, {
         find,
         newSecret,
+        now,
         limit: integrationsPerScope ?? undefined,
         read: (actor, document) => readInput(actor, document, null, readAttributes)
       })
@@ -207,7 +210,7 @@ export class Integrations extends Context.Service<
         yield* authorize(actor, scope)
         const findExpected = () => requireVersion(find(actor, scope, id), expected)
         const input = yield* readInput(actor, document, yield* findExpected(), reader)
-        return yield* changeStored(store, dispatcher, findExpected, (current) => apply(current, input))
+        return yield* changeStored({ store, dispatcher, now }, findExpected, (current) => apply(current, input))
       })
 
       const rotateSecret: Integrations["Service"]["rotateSecret"] = Effect.fnUntraced(
@@ -215,9 +218,9 @@ export class Integrations extends Context.Service<
           yield* authorize(actor, scope)
           const signing_secret = yield* newSecret
           const findExpected = () => requireVersion(requireCreator(actor, find(actor, scope, id)), expected)
-          return yield* changeStored(store, dispatcher, findExpected, (current, now) => ({
+          return yield* changeStored({ store, dispatcher, now }, findExpected, (current, at) => ({
             ...current,
-            ...rotated(current, signing_secret, now)
+            ...rotated(current, signing_secret, at)
           }))
         }
       )
@@ -403,6 +406,7 @@ const makeCreate = <E>(
     find,
     limit,
     newSecret,
+    now,
     read
   }: {
     readonly find: (
@@ -412,6 +416,7 @@ const makeCreate = <E>(
     ) => Effect.Effect<Integration, IntegrationNotFound | StoreError>
     readonly limit: number | undefined
     readonly newSecret: Effect.Effect<Integration["signing_secret"]>
+    readonly now: () => number
     readonly read: (actor: Actor, document: unknown) => Effect.Effect<IntegrationInput, E>
   }
 ) => {
@@ -426,7 +431,7 @@ const makeCreate = <E>(
   ) {
     const { status = "enabled", ...attributes } = yield* read(actor, document)
     const signing_secret = yield* newSecret
-    const now = yield* Clock.currentTimeMillis
+    const at = now()
     const fields: NewIntegration = {
       ...attributes,
       scope,
@@ -437,10 +442,10 @@ const makeCreate = <E>(
       previous_secrets: [],
       overrides: {},
       version: 1,
-      created_at: now,
-      updated_at: now
+      created_at: at,
+      updated_at: at
     }
-    const key = request === null ? undefined : { ...request, created_at: now, expires_at: now + idempotencyTtl }
+    const key = request === null ? undefined : { ...request, created_at: at, expires_at: at + idempotencyTtl }
     const integration = yield* store.create(fields, key, limit).pipe(
       // Another process used the key first. A repeated request will find that process's integration.
       Effect.catchTag("IdempotencyConflict", () => new KeyInUse())
@@ -450,7 +455,7 @@ const makeCreate = <E>(
 
   /** Returns the integration that an earlier request with the key created; null if there was none. */
   const replay = Effect.fnUntraced(function* (actor: Actor, scope: Scope, { fingerprint, key }: IdempotentRequest) {
-    const [remembered] = yield* keys.find([key], yield* Clock.currentTimeMillis)
+    const [remembered] = yield* keys.find([key], now())
     if (remembered === undefined) return null
     if (remembered.fingerprint !== fingerprint) return yield* new KeyReused()
     return { integration: yield* find(actor, scope, IntegrationId.make(Number(remembered.answer))), replayed: true }

@@ -1,7 +1,7 @@
 /**
  * The operator's operations on integrations: list with health, enable, disable, set overrides, probe.
  */
-import { Clock, Context, Effect, JsonPointer, Layer, Option, Predicate, Record, Redacted, Result, Schema } from "effect"
+import { Context, Effect, JsonPointer, Layer, Option, Predicate, Record, Redacted, Result, Schema } from "effect"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
 import * as DurationText from "../model/DurationText.ts"
 import type { DeliveryId, IntegrationId } from "../model/Ids.ts"
@@ -14,6 +14,7 @@ import { InvalidInput, schemaProblems } from "../model/InvalidInput.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { IntegrationWithHealth, StatusFilter, UnreadableIntegration } from "../ports/IntegrationStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
+import { storeTime } from "../ports/StoreClock.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { WakeSignal } from "../ports/WakeSignal.ts"
 import { parseNetwork } from "../model/AddressPolicy.ts"
@@ -118,6 +119,7 @@ export class OperatorIntegrations extends Context.Service<
       const { retry } = yield* DeliverySettings
       const dispatcher = yield* Dispatcher
       const wake = yield* WakeSignal
+      const now = yield* storeTime
 
       const show = Effect.fnUntraced(function* (id: IntegrationId) {
         const found = yield* store.findWithHealth(id)
@@ -130,12 +132,12 @@ export class OperatorIntegrations extends Context.Service<
         const invalid = InvalidInput.of(title, [...problemsOf(switches, retry), ...headerProblems(switches, before)])
         if (invalid !== null) return yield* invalid
         const find = () => Effect.map(show(id), ({ integration }) => integration)
-        yield* changeStored(store, dispatcher, find, (current) => applySwitches(current, switches))
+        yield* changeStored({ store, dispatcher, now }, find, (current) => applySwitches(current, switches))
         return yield* show(id)
       })
 
       const probe = Effect.fnUntraced(function* (id: IntegrationId) {
-        const probing = deliveries.redeliver({ type: "probe", id }, yield* Clock.currentTimeMillis)
+        const probing = deliveries.redeliver({ type: "probe", id }, now())
         const result = yield* signalAfter(wake, probing, ({ _tag }) => _tag === "Redelivered")
         if (result._tag === "Redelivered") {
           return result.delivery_id ?? (yield* new NotProbed({ why: "nothing_to_send" }))

@@ -2,7 +2,7 @@
  * Test events: a sample delivery to one integration, sent like any other. Developers use them to try a receiver's
  * signature check, acknowledgement and handling of retries.
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { Hex } from "effect/encoding"
 import type { AccessLogData, CallData } from "../model/Event.ts"
 import type { DeliveryId, EventId, IntegrationId } from "../model/Ids.ts"
@@ -13,6 +13,7 @@ import { ResourceTypes } from "../model/ResourceType.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
+import { storeTime } from "../ports/StoreClock.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { WakeSignal } from "../ports/WakeSignal.ts"
 import { sendDirect } from "../publish/DirectEvent.ts"
@@ -112,18 +113,19 @@ export class TestEvents extends Context.Service<
         const wake = yield* WakeSignal
         const crypto = yield* Crypto
         const types = yield* ResourceTypes
+        const now = yield* storeTime
 
         const send = Effect.fnUntraced(function* (id: IntegrationId) {
           const integration = yield* integrations.find(id)
           if (integration === null) return yield* new IntegrationNotFound({ id })
           if (integration.status === "disabled") return yield* new NotDeliverable({ why: "integration_disabled" })
-          const now = yield* Clock.currentTimeMillis
+          const at = now()
           const { action, resource_type, urgent } = testKindOf(integration, types)
           const sample = sampleOf.get(resource_type) ?? plainSample
-          const data = sample(now, uuidOf(crypto.randomBytes(16)))
+          const data = sample(at, uuidOf(crypto.randomBytes(16)))
           const test = { resource_type, action, urgent, data }
           const { event, sent } = yield* (
-            sendDirect({ store, wake, crypto }, integration, test, now)
+            sendDirect({ store, wake, crypto }, integration, test, at)
               // Without an idempotency key there can be no conflict.
               .pipe(Effect.catchTag("IdempotencyConflict", Effect.die))
           )

@@ -289,9 +289,9 @@ const settleAll = (
 const beatOf = (
   deliveries: DeliveryTable,
   members: Map<string, number>,
-  { holds, now, until, worker }: Heartbeat
+  { holds, now, spares = false, until, worker }: Heartbeat
 ): Membership => {
-  for (const [member, end] of members) if (end <= now) members.delete(member)
+  for (const [member, end] of members) if (end <= now && !spares) members.delete(member)
   const continued = members.has(worker)
   const releaseLease = (delivery: StoredDelivery): void => deliveries.move(delivery, release(delivery.standing))
   // Releases all leases of workers without a membership, even leases claimed after the membership had expired.

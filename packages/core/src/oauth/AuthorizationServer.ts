@@ -5,13 +5,14 @@
  * Its parts are plain functions over the ports. If the store, the directory and `Crypto` are synchronous, the methods
  * also return their results synchronously, as an `Exit`.
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { UserId } from "../model/Ids.ts"
 import type { TokenResponse } from "../model/Token.ts"
 import { ClientStore } from "../ports/ClientStore.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import type { DirectoryError, SessionAnswer, SessionRequest } from "../ports/Directory.ts"
 import { Directory } from "../ports/Directory.ts"
+import { storeTime } from "../ports/StoreClock.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { TokenStore } from "../ports/TokenStore.ts"
 import type { AuthorizeCheck, AuthorizeRequest } from "./AuthorizationRequest.ts"
@@ -88,8 +89,7 @@ export class AuthorizationServer extends Context.Service<
       const store = yield* TokenStore
       const directory = yield* Directory
       const settings = yield* AuthorizationSettings
-      const clock = yield* Clock.Clock
-      const now = (): number => clock.currentTimeMillisUnsafe()
+      const now = yield* storeTime
       const secrets = makeSecrets(yield* Crypto)
       const throttle = LoginThrottle.make(now)
       const bursts = makeRefreshReuse()

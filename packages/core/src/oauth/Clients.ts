@@ -1,7 +1,7 @@
 /**
  * Clients registered by operators, in addition to those of the host's directory.
  */
-import { Clock, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import type { RegisteredClient } from "../model/Client.ts"
 import { ClientId, parseClientId } from "../model/Ids.ts"
 import { InvalidInput } from "../model/InvalidInput.ts"
@@ -9,6 +9,7 @@ import { ClientStore } from "../ports/ClientStore.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import type { DirectoryError } from "../ports/Directory.ts"
 import { Directory } from "../ports/Directory.ts"
+import { storeTime } from "../ports/StoreClock.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { TokenStore } from "../ports/TokenStore.ts"
 import * as RedirectUri from "../model/RedirectUri.ts"
@@ -101,6 +102,7 @@ export class Clients extends Context.Service<
     Effect.gen(function* () {
       const store = yield* ClientStore
       const tokens = yield* TokenStore
+      const now = yield* storeTime
       const directory = yield* Directory
       const secrets = makeSecrets(yield* Crypto)
 
@@ -116,7 +118,7 @@ export class Clients extends Context.Service<
           name: wanted.name,
           redirect_uris: wanted.redirect_uris,
           secrets: made === null ? [] : [{ hash: made.hash, expires_at: null }],
-          created_at: yield* Clock.currentTimeMillis
+          created_at: now()
         }
         if (!(yield* store.add(client))) return yield* new ClientExists({ id })
         return { client, secret: made === null ? null : Redacted.make(made.value) }
@@ -131,10 +133,10 @@ export class Clients extends Context.Service<
           const client = yield* find(id)
           if (client === null) return yield* new UnknownClient({ id })
           if (client.secrets.length === 0) return yield* new ClientIsPublic({ id })
-          const now = yield* Clock.currentTimeMillis
+          const at = now()
           const before = client.secrets
-            .filter(({ expires_at }) => expires_at === null || expires_at > now)
-            .map(({ expires_at, hash }) => ({ hash, expires_at: Math.min(expires_at ?? Infinity, now + overlap) }))
+            .filter(({ expires_at }) => expires_at === null || expires_at > at)
+            .map(({ expires_at, hash }) => ({ hash, expires_at: Math.min(expires_at ?? Infinity, at + overlap) }))
           const renewed = [{ hash: made.hash, expires_at: null }, ...before]
           // Tries again after a conflict, because a secret from a concurrent rotation must remain valid too.
           if (!(yield* store.replaceSecrets(client, renewed))) continue
@@ -145,7 +147,7 @@ export class Clients extends Context.Service<
       const remove = Effect.fnUntraced(function* (id: string) {
         const client = yield* find(id)
         if (client === null) return yield* new UnknownClient({ id })
-        const revoke = Effect.flatMap(Clock.currentTimeMillis, (now) => tokens.revokeGrantsTo(client.id, now))
+        const revoke = Effect.suspend(() => tokens.revokeGrantsTo(client.id, now()))
         // Revokes before the removal, so that an interrupted removal can be repeated. Revokes again afterwards, because
         // a user may have logged in in the meantime.
         yield* revoke

@@ -2,12 +2,13 @@
  * Lists and revokes grants of users, for operators. Refresh tokens do not expire, so operators revoke them here after a
  * password change or the loss of a device (RFC 9700 section 4.14.2).
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { ClientId, UserId } from "../model/Ids.ts"
 import type { Grant } from "../model/Token.ts"
 import { ClientStore } from "../ports/ClientStore.ts"
 import type { DirectoryError } from "../ports/Directory.ts"
 import { Directory } from "../ports/Directory.ts"
+import { storeTime } from "../ports/StoreClock.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { TokenStore } from "../ports/TokenStore.ts"
 import { makeFindClient } from "./ClientAuthentication.ts"
@@ -37,6 +38,7 @@ export class Grants extends Context.Service<
     Grants,
     Effect.gen(function* () {
       const tokens = yield* TokenStore
+      const now = yield* storeTime
       const findClient = makeFindClient(yield* Directory, yield* ClientStore)
       const nameOf = (id: ClientId) => Effect.map(findClient(id), (client) => [id, client?.name ?? null] as const)
 
@@ -47,8 +49,7 @@ export class Grants extends Context.Service<
           return grants.map((grant) => ({ grant, client_name: names.get(grant.client_id) ?? null }))
         }),
 
-        revoke: (user, client) =>
-          Effect.flatMap(Clock.currentTimeMillis, (now) => tokens.revokeGrantsOf(user, client, now))
+        revoke: (user, client) => Effect.suspend(() => tokens.revokeGrantsOf(user, client, now()))
       })
     })
   )

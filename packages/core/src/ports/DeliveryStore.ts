@@ -182,6 +182,8 @@ export interface Heartbeat {
    * for deliveries created at `before` or later.
    */
   readonly holds?: { readonly ids: ReadonlyArray<DeliveryId>; readonly before: number }
+  /** Ends no expired membership, because the store's clock has jumped and the memberships' ends may be wrong. */
+  readonly spares?: boolean
 }
 
 /** A worker's position among the members. */

@@ -6,7 +6,7 @@
  * by one, a transaction waits briefly for more (`Linger`). A call with an urgent event joins the next transaction ahead
  * of all ordinary calls. Each call is answered when its own events are durable.
  */
-import { Cause, Clock, Context, Effect, Fiber, Latch, Layer, Option, Scheduler, Schema } from "effect"
+import { Cause, Context, Effect, Fiber, Latch, Layer, Option, Scheduler, Schema } from "effect"
 import type { Scope } from "effect"
 import * as DurationText from "../model/DurationText.ts"
 import type { LeasedDelivery } from "../model/Delivery.ts"
@@ -24,6 +24,7 @@ import type { IdempotencyConflict, IdempotencyRecord } from "../ports/Idempotenc
 import { IdempotencyStore } from "../ports/IdempotencyStore.ts"
 import type { UnreadableMatch } from "../ports/IntegrationStore.ts"
 import { IntegrationStore, isUnreadable } from "../ports/IntegrationStore.ts"
+import { storeClock } from "../ports/StoreClock.ts"
 import { StoreError } from "../ports/StoreError.ts"
 import type { Handover } from "../delivery/Dispatcher.ts"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
@@ -180,10 +181,10 @@ const makePublisher: Effect.Effect<
   const crypto = yield* Crypto
   const { waitingBytes } = yield* DeliverySettings
   const types = yield* ResourceTypes
-  const clock = yield* Clock.Clock
+  const clock = yield* storeClock
   const context = yield* Effect.context<never>()
   const run = Effect.runForkWith(context)
-  const now = (): number => clock.currentTimeMillisUnsafe()
+  const { now } = clock
 
   // Waiting calls.
 
@@ -479,7 +480,11 @@ const makePublisher: Effect.Effect<
     })
   }
 
-  const commit = (batch: ReadonlyArray<Call>): Effect.Effect<void, StoreError | IdempotencyConflict> => {
+  /** Commits a batch. If the time is uncertain, the store's clock is measured first, because events get their times. */
+  const commit = (batch: ReadonlyArray<Call>): Effect.Effect<void, StoreError | IdempotencyConflict> =>
+    clock.isCertain() ? commitNow(batch) : Effect.flatMap(clock.measure, () => commitNow(batch))
+
+  const commitNow = (batch: ReadonlyArray<Call>): Effect.Effect<void, StoreError | IdempotencyConflict> => {
     const requested = batch.flatMap(({ request }) => (request === null ? [] : [request.key]))
     return requested.length === 0
       ? Effect.asVoid(carryOut(batch))

@@ -8,6 +8,7 @@ import {
   IntegrationStore,
   MemoryStore,
   SettingStore,
+  StoreClock,
   StoreHealth,
   TokenStore,
   WakeSignal
@@ -40,7 +41,7 @@ type Services =
   | SettingStore
   | WakeSignal
 
-/** Picks the stores, their health and wake signals. Leaves out the SQL client, because an Effect application might have its own. */
+/** Picks the stores, their health, clock and wake signals. Leaves out the SQL client, because an Effect application might have its own. */
 const services = Context.pick(
   DeliveryStore,
   IntegrationStore,
@@ -48,6 +49,7 @@ const services = Context.pick(
   TokenStore,
   ClientStore,
   SettingStore,
+  StoreClock,
   StoreHealth,
   WakeSignal
 )

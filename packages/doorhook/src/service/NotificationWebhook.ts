@@ -20,11 +20,12 @@ import {
   sendDirect,
   serviceScope,
   Signature,
+  storeTime,
   UserId,
   WakeSignal
 } from "@doorhook/core"
 import type { Integration, IntegrationId, NewIntegration, Notification } from "@doorhook/core"
-import { Clock, Context, Effect, Layer, Option, Queue, Redacted, Schema } from "effect"
+import { Context, Effect, Layer, Option, Queue, Redacted, Schema } from "effect"
 import { notificationDocument } from "@doorhook/server"
 import type { EngineConfig } from "../config/EngineConfig.ts"
 
@@ -57,6 +58,7 @@ export const targetLayer = ({ notificationSecret, notificationUrl: url }: Engine
     NotificationSecret,
     Effect.gen(function* () {
       const store = yield* IntegrationStore
+      const now = yield* storeTime
       const given = notificationSecret === undefined ? null : Redacted.make(notificationSecret)
       for (;;) {
         const current = yield* findTarget
@@ -65,7 +67,7 @@ export const targetLayer = ({ notificationSecret, notificationUrl: url }: Engine
           yield* store.remove(current)
         } else if (current === null) {
           const secret = given ?? (yield* Signature.generateSecret)
-          const target = newTarget(url, secret, yield* Clock.currentTimeMillis)
+          const target = newTarget(url, secret, now())
           // If several processes start together, only one of them creates the integration and prints its secret.
           const isCreated = yield* store.create(target, undefined, 1).pipe(
             Effect.as(true),
@@ -125,6 +127,7 @@ const makeForwarder = Effect.gen(function* () {
   const crypto = yield* Crypto
   const wake = yield* WakeSignal
   const integrations = yield* IntegrationStore
+  const now = yield* storeTime
 
   /** Returns the id of the newest published notification; 0 if none is stored. */
   const newestPublished = Effect.fnUntraced(function* (integration_id: IntegrationId) {
@@ -138,16 +141,16 @@ const makeForwarder = Effect.gen(function* () {
   })
 
   const publish = Effect.fnUntraced(function* (target: Integration, notification: Notification) {
-    const now = yield* Clock.currentTimeMillis
+    const at = now()
     const key = `notification ${notification.id}`
-    const remembered = { key, fingerprint: "", answer: "", created_at: now, expires_at: now + idempotencyTtl }
+    const remembered = { key, fingerprint: "", answer: "", created_at: at, expires_at: at + idempotencyTtl }
     const event = {
       resource_type: resourceType,
       action: "create",
       data: notificationDocument(notification),
       urgent: false
     }
-    yield* sendDirect({ store, wake, crypto }, target, event, now, remembered)
+    yield* sendDirect({ store, wake, crypto }, target, event, at, remembered)
   })
 
   let reached: { readonly of: IntegrationId; readonly notification: number } | null = null

@@ -13,7 +13,8 @@ import {
   InvalidInput,
   isoOf,
   parseDeliveryId,
-  parseIso
+  parseIso,
+  storeTime
 } from "@doorhook/core"
 import type {
   Delivery,
@@ -23,7 +24,7 @@ import type {
   ListedDelivery,
   Problem
 } from "@doorhook/core"
-import { Clock, Effect, Exit, Option, Predicate, Schema } from "effect"
+import { Effect, Exit, Option, Predicate, Schema } from "effect"
 import type { QueryParameters, Read } from "../http/Query.ts"
 import {
   all,
@@ -270,14 +271,15 @@ const sinceIn = (body: unknown, now: number): Exit.Exit<number, InvalidInput> =>
   return invalidSince({ pointer: "/since", code: "invalid", detail })
 }
 
-const readSince = (input: Pick<OperatorRequest, "text">) =>
+const readSince = (input: Pick<OperatorRequest, "text">, now: () => number) =>
   Effect.gen(function* () {
     const body = yield* readBody(input)
-    return yield* sinceIn(body, yield* Clock.currentTimeMillis)
+    return yield* sinceIn(body, now())
   })
 
 export const makeDeliveryHandlers = Effect.gen(function* () {
   const deliveries = yield* Deliveries
+  const now = yield* storeTime
   return [
     handler(deliveryOperations.list, ({ query }) =>
       Effect.gen(function* () {
@@ -296,7 +298,7 @@ export const makeDeliveryHandlers = Effect.gen(function* () {
     handler(deliveryOperations.recover, (input) =>
       Effect.gen(function* () {
         const id = yield* integrationIdIn(input.params)
-        return { deliveries: yield* deliveries.recover(id, yield* readSince(input)) }
+        return { deliveries: yield* deliveries.recover(id, yield* readSince(input, now)) }
       })
     )
   ]

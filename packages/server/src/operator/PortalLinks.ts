@@ -11,10 +11,11 @@ import {
   IntegrationId,
   isoOf,
   OperatorIntegrations,
-  parsePositiveInt
+  parsePositiveInt,
+  storeTime
 } from "@doorhook/core"
 import type { StoreError, IntegrationNotFound } from "@doorhook/core"
-import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { Context, Effect, Layer, Option, Schema } from "effect"
 import { Base64Url } from "effect/encoding"
 import { PageSecret } from "../http/PageSecret.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
@@ -72,6 +73,7 @@ export class PortalLinks extends Context.Service<
       Effect.gen(function* () {
         const integrations = yield* OperatorIntegrations
         const crypto = yield* Crypto
+        const now = yield* storeTime
         const publicUrl = yield* PublicUrl
         const { make, read } = makeTokens(yield* PageSecret)
 
@@ -79,7 +81,7 @@ export class PortalLinks extends Context.Service<
 
         const create = Effect.fnUntraced(function* (id: IntegrationId, lifetime = defaultLinkLifetime) {
           yield* integrations.show(id)
-          const expires_at = (yield* Clock.currentTimeMillis) + lifetime
+          const expires_at = now() + lifetime
           const token = yield* make("link", { integration_id: id, expires_at, nonce: yield* nonce })
           return { url: `${publicUrl.url}/portal/open/${token}`, expires_at: isoOf(expires_at) }
         })
@@ -89,11 +91,10 @@ export class PortalLinks extends Context.Service<
           token: string
         ): Effect.fn.Return<Access, StoreError> {
           const grant = yield* read(purpose, token)
-          const now = yield* Clock.currentTimeMillis
+          const at = now()
           // No genuine link expires this late, so either the secret has leaked or a clock is wrong.
-          if (grant === null || grant.expires_at > now + longestLinkLifetime + clockTolerance)
-            return { _tag: "Unknown" }
-          return now < grant.expires_at ? { _tag: "Granted", grant } : { _tag: "Expired" }
+          if (grant === null || grant.expires_at > at + longestLinkLifetime + clockTolerance) return { _tag: "Unknown" }
+          return at < grant.expires_at ? { _tag: "Granted", grant } : { _tag: "Expired" }
         })
 
         return PortalLinks.of({

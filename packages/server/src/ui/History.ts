@@ -2,8 +2,8 @@
  * Counts of this process in the last hour, for rates, latencies and a chart. The samples are kept in memory and lost at
  * a restart.
  */
-import { AttemptOutcome, DeliveryMetrics } from "@doorhook/core"
-import { Clock, Context, Effect, Layer } from "effect"
+import { AttemptOutcome, DeliveryMetrics, storeTime } from "@doorhook/core"
+import { Context, Effect, Layer } from "effect"
 
 /** Interval between samples, and how long samples are kept, in milliseconds. */
 const sampleEvery = 10_000
@@ -51,8 +51,9 @@ export class History extends Context.Service<
   static readonly layer: Layer.Layer<History> = Layer.effect(
     History,
     Effect.gen(function* () {
+      const now = yield* storeTime
       const sample = Effect.gen(function* () {
-        return { at: yield* Clock.currentTimeMillis, ...(yield* DeliveryMetrics.counted) } satisfies Sample
+        return { at: now(), ...(yield* DeliveryMetrics.counted) } satisfies Sample
       })
       let samples: ReadonlyArray<Sample> = [yield* sample]
       const take = Effect.map(sample, (taken) => {

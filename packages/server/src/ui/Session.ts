@@ -6,8 +6,8 @@
  * is replaced. An operator's session also ends when the operator key changes. No cookie contains the key itself.
  */
 import type { AuthorizationServer, IntegrationId, StoreError } from "@doorhook/core"
-import { constantTimeEquals, Crypto, DirectoryError, UserId } from "@doorhook/core"
-import { Clock, Effect, Option, Redacted, Result, Schema } from "effect"
+import { constantTimeEquals, Crypto, DirectoryError, storeTime, UserId } from "@doorhook/core"
+import { Effect, Option, Redacted, Result, Schema } from "effect"
 import { Base64Url } from "effect/encoding"
 import { Cookies } from "effect/http"
 import type { Exchange } from "../http/Exchange.ts"
@@ -130,6 +130,7 @@ const parseUser = (text: string): Option.Option<UserId> =>
 
 export const makeSessions = Effect.gen(function* () {
   const crypto = yield* Crypto
+  const now = yield* storeTime
   const { sign } = yield* PageSecret
   const publicUrl = yield* PublicUrl
   const { key } = yield* OperatorKey
@@ -147,7 +148,7 @@ export const makeSessions = Effect.gen(function* () {
 
   /** Starts a session; `subject` is a user's id in base64url. */
   const begin = Effect.fnUntraced(function* (role: Role, subject: string) {
-    const expires = (yield* Clock.currentTimeMillis) + sessionLifetime
+    const expires = now() + sessionLifetime
     const content = `${expires}.${Base64Url.encode(crypto.randomBytes(12))}.${subject}`
     return setCookie(publicUrl.url, {
       name: nameOf(role),
@@ -164,8 +165,8 @@ export const makeSessions = Effect.gen(function* () {
     const match = sessionPattern.exec(cookieOf(x, nameOf(role)) ?? "")
     if (match === null) return null
     const [, expires = "", nonce = "", subject = "", signature = ""] = match
-    const now = yield* Clock.currentTimeMillis
-    if (Number(expires) <= now || Number(expires) > now + sessionLifetime + clockTolerance) return null
+    const at = now()
+    if (Number(expires) <= at || Number(expires) > at + sessionLifetime + clockTolerance) return null
     if (!areEqual(signature, yield* signatureOf(role, `${expires}.${nonce}.${subject}`))) return null
     return { name: `${role} ${nonce}`, subject }
   })

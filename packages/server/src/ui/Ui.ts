@@ -13,9 +13,10 @@ import {
   makeMinuteCounter,
   OperatorIntegrations,
   parseDeliveryId,
-  IntegrationNotFound
+  IntegrationNotFound,
+  storeTime
 } from "@doorhook/core"
-import { Clock, Effect, Option, Redacted } from "effect"
+import { Effect, Option, Redacted } from "effect"
 import { Base64Url } from "effect/encoding"
 import type { Exchange } from "../http/Exchange.ts"
 import { readText } from "../http/Exchange.ts"
@@ -86,6 +87,7 @@ const none = new URLSearchParams()
 export const makeUiRoutes = Effect.gen(function* () {
   const authorization = yield* AuthorizationServer
   const crypto = yield* Crypto
+  const now = yield* storeTime
   const guard = yield* KeyGuard
   const integrations = yield* OperatorIntegrations
   const links = yield* PortalLinks
@@ -192,7 +194,7 @@ export const makeUiRoutes = Effect.gen(function* () {
       role,
       home: baseOf(role),
       formToken: token,
-      now: yield* Clock.currentTimeMillis
+      now: now()
     } satisfies Visit
   })
 
@@ -383,7 +385,7 @@ export const makeUiRoutes = Effect.gen(function* () {
       if (access._tag === "Unknown") return yield* pages.answer(messagePage(languageOf(x), "unknown_link", 403))
       const grant = yield* links.renamed(access.grant)
       const { expires_at, integration_id } = grant
-      const seconds = Math.ceil((expires_at - (yield* Clock.currentTimeMillis)) / 1_000)
+      const seconds = Math.ceil((expires_at - now()) / 1_000)
       const session = yield* links.tokenFor("visit", grant)
       const cookie = linkSessionCookie(publicUrl.url, integration_id, session, seconds)
       return seeOther(homeOf(publicUrl.url, integration_id), { "set-cookie": cookie })

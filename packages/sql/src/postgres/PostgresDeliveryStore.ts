@@ -27,14 +27,14 @@ import { compactTallies, mostCompacted } from "./statements/TallyStatements.ts"
 type Operation = keyof DeliveryStore["Service"]
 
 /** Runs in a transaction. */
-const heartbeat = Effect.fnUntraced(function* (sql: Sql, { holds, now, until, worker }: Heartbeat) {
+const heartbeat = Effect.fnUntraced(function* (sql: Sql, { holds, now, spares = false, until, worker }: Heartbeat) {
   const [own] = yield* sql.unsafe<{ readonly until: number | null }>(Statements.lockOwn, [worker])
   const wasMember = own !== undefined && own.until !== null
-  const hasLapsed = wasMember && own.until <= now
+  const hasLapsed = wasMember && own.until <= now && !spares
   // This heartbeat releases leases of its own worker. Nothing may be leased to that worker at the same time, for
   // example by a resend.
   if (hasLapsed || holds !== undefined) yield* sql.unsafe(Statements.lockAlone, [worker])
-  const others = yield* sql.unsafe<{ readonly worker: string }>(Statements.lapsed, [now, worker])
+  const others = spares ? [] : yield* sql.unsafe<{ readonly worker: string }>(Statements.lapsed, [now, worker])
   const ended = others.map((each) => each.worker)
   const leaving = until === null ? [...ended, worker] : ended
   if (leaving.length > 0) yield* sql.unsafe(Statements.leave, [texts(leaving)])

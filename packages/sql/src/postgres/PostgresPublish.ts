@@ -7,7 +7,7 @@
  */
 import type { NewEvent } from "@doorhook/core"
 import { EventId, StoreError } from "@doorhook/core"
-import { Clock, Effect, Option, Schema, String } from "effect"
+import { Effect, Option, Schema, String } from "effect"
 import { SqlClient } from "effect/sql"
 import { publishCall } from "../PublishCall.ts"
 import { currentRole, publishRemedyFor } from "../PublishRemedies.ts"
@@ -47,7 +47,7 @@ export const publish = Effect.fnUntraced(function* (events: ReadonlyArray<NewEve
   const sql = yield* SqlClient.SqlClient
   if (Option.isNone(yield* Effect.serviceOption(sql.transactionService))) return yield* outside
   if (events.length === 0) return []
-  const { text, values } = publishCall(events, yield* Clock.currentTimeMillis)
+  const { text, values } = publishCall(events)
   return yield* sql.unsafe(text, values).pipe(
     Effect.flatMap(decode),
     // Nested, so a savepoint.

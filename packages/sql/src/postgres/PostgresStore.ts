@@ -1,12 +1,12 @@
 /**
  * All storage on one PostgreSQL database, shared by any number of processes.
  */
-import { StoreHealth } from "@doorhook/core"
+import { MeasuredClock, StoreClock, StoreHealth } from "@doorhook/core"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { Data, Effect, Layer } from "effect"
 import type { Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import type { DatabaseUnusable } from "../DatabaseUnusable.ts"
+import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import { sqlStateOf } from "../PublishRemedies.ts"
 import { SqlReads } from "../SqlReads.ts"
 import { failAs } from "../StoreFailure.ts"
@@ -67,8 +67,25 @@ const health = Effect.gen(function* () {
   return { ...(yield* StoreHealth), probe: failAs("StoreHealth.probe")(probe) }
 })
 
+/** The server's clock. The statement takes no locks, so that its round trip is short. */
+const makeClock = Effect.fnUntraced(function* (database: string) {
+  const sql = yield* SqlClient.SqlClient
+  const read = sql
+    .unsafe<{ readonly now: number }>("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now")
+    .pipe(
+      Effect.flatMap(([row]) =>
+        row === undefined ? Effect.fail(new Error("the server returned no time")) : Effect.succeed(row.now)
+      ),
+      failAs("StoreClock.measure")
+    )
+  return yield* Effect.mapError(
+    MeasuredClock.make(read),
+    (cause) => new DatabaseUnusable({ database, why: "unreachable", explanation: cause.message, cause })
+  )
+})
+
 /**
- * Provides all storage ports on a database, and the client that `PostgresWakeSignal` needs. Creates or migrates the
+ * Provides all storage ports on a database, its clock, and the client that `PostgresWakeSignal` needs. Creates or migrates the
  * schema `doorhook`.
  */
 export const layer = (
@@ -84,5 +101,6 @@ export const layer = (
   }).pipe(
     Layer.provide(SqlReads.layerClient),
     Layer.merge(Layer.effect(StoreHealth, health)),
+    Layer.merge(Layer.effect(StoreClock, makeClock(PostgresDatabase.nameOf(config.url)))),
     Layer.provideMerge(PostgresDatabase.layer(config))
   )

@@ -137,9 +137,9 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
     // ---- Workers
 
     /** Renews or ends a membership. Returns the leases to release. */
-    const renew = ({ holds, now, until, worker }: Heartbeat) => {
+    const renew = ({ holds, now, spares = false, until, worker }: Heartbeat) => {
       const before = [...members]
-      for (const [name, end] of before) if (end <= now) members.delete(name)
+      for (const [name, end] of before) if (end <= now && !spares) members.delete(name)
       const continued = members.has(worker)
       const held = holds === undefined ? null : new Set(holds.ids)
       const freed: Array<Lease> = []

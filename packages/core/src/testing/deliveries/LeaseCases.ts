@@ -125,6 +125,29 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
+    name: "a heartbeat after a jump of the store's clock ends no membership that seems to have expired",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      yield* heartbeat(start, "jumped")
+      yield* heartbeat(start, "other")
+      const ids = yield* enqueue(...records(1, 2, yield* createIntegration()))
+      for (const by of ["jumped", "other"]) yield* claimOne(start, { worker: by })
+      const states = Effect.forEach(ids, (id) => Effect.map(findDelivery(id), ({ state }) => state))
+      const later = lapse + 250_000
+      const beat = (now: number, spares: boolean) =>
+        store.heartbeat({ worker: "jumped", now, until: now + membershipLength, spares })
+      yield* expectEqual("the own membership", (yield* beat(later, true)).continued, true)
+      yield* expectEqual("leases", yield* states, ["delivering", "delivering"])
+      yield* expectEqual("the own membership, then", (yield* beat(later + 1, false)).continued, true)
+      yield* expectEqual("leases after an ordinary heartbeat", yield* states, ["delivering", "pending"])
+      const leaving = { worker: "jumped", now: later * 2, until: null, spares: true } as const
+      yield* heartbeat(later + 1, "other")
+      yield* store.heartbeat(leaving)
+      yield* expectEqual("leases after it left", yield* states, ["pending", "pending"])
+      yield* expectEqual("membership of the other", (yield* heartbeat(later + 2, "other")).continued, true)
+    })
+  },
+  {
     name: "a heartbeat returns the number of workers and this worker's rank, not counting workers that expired or left",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
