@@ -15,11 +15,9 @@ export interface Dialect {
   readonly isOneOfTexts: (column: string) => string
   readonly texts: (values: Iterable<string>) => Parameter
   /**
-   * The clause at the end of a query that locks its rows until the transaction ends. Empty on SQLite, where
-   * transactions run one at a time.
+   * The clause at the end of a query that locks its rows until the transaction ends, except rows that other
+   * transactions have locked. Empty on SQLite, where transactions run one at a time.
    */
-  readonly lock: string
-  /** Like `lock`, but skips rows that other transactions have locked. */
   readonly lockFree: string
   /**
    * The SQL condition that a column is in the result of a query. Locks the query's rows in order of that column,
@@ -49,7 +47,6 @@ export const sqlite: Dialect = {
   ids: jsonList,
   isOneOfTexts: (column) => `${column} IN (SELECT value FROM json_each(?))`,
   texts: jsonList,
-  lock: "",
   lockFree: "",
   isOneOfKept: (column, query) => `${column} IN (${query})`,
   listedAt: () => "e.created_at",

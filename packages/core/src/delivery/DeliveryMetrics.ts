@@ -115,8 +115,8 @@ interface Attempted {
 }
 
 interface Counter {
-  /** Counts the attempts of these outcomes, even if the store never records them. */
-  readonly attempted: (outcomes: ReadonlyArray<Attempted>) => void
+  /** Counts the attempt of an outcome, even if the store never records it. */
+  readonly attempted: (outcome: Attempted) => void
   /** Counts the deliveries that ended, given the outcomes that were recorded. */
   readonly ended: (recorded: ReadonlyArray<Attempted>) => void
 }
@@ -138,16 +138,11 @@ const beginCounting = (types: Iterable<ResourceType>, context: Context.Context<n
 export const makeCounter = Effect.contextWith((context: Context.Context<never>) => {
   beginCounting(Context.get(context, ResourceTypes).keys(), context)
   return Effect.succeed<Counter>({
-    attempted: (outcomes) => {
-      for (const { delivery, settlement } of outcomes) {
-        const { attempt } = settlement
-        if (attempt === null) continue
-        const { early_due_at, event } = delivery
-        attemptsMade.of(event.resource_type).get(attempt.outcome)?.updateUnsafe(1, context)
-        if (early_due_at !== null) earlyAttempts.of(event.resource_type).get(attempt.outcome)?.updateUnsafe(1, context)
-        if (attempt.outcome === "acknowledged")
-          acknowledgementLatency.updateUnsafe(attempt.duration_ms / 1_000, context)
-      }
+    attempted: ({ delivery: { early_due_at, event }, settlement: { attempt } }) => {
+      if (attempt === null) return
+      attemptsMade.of(event.resource_type).get(attempt.outcome)?.updateUnsafe(1, context)
+      if (early_due_at !== null) earlyAttempts.of(event.resource_type).get(attempt.outcome)?.updateUnsafe(1, context)
+      if (attempt.outcome === "acknowledged") acknowledgementLatency.updateUnsafe(attempt.duration_ms / 1_000, context)
     },
     ended: (recorded) => {
       for (const { delivery, settlement } of recorded) {

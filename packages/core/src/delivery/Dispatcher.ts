@@ -11,8 +11,9 @@
  *   disabled.
  * - *Heartbeats* renew the worker's membership (`Membership`). Without a valid membership, no attempt starts.
  *
- * When the store is slow or unavailable, sending stops before too many outcomes are unrecorded. If a process dies,
- * another worker sends its unrecorded deliveries again: at-least-once delivery.
+ * When the store is slow or unavailable, sending stops before too many outcomes are unrecorded. Outcomes that another
+ * process's transaction holds are set aside, and don't delay the others. If a process dies, another worker sends its
+ * unrecorded deliveries again: at-least-once delivery.
  *
  * `layer` sends deliveries; `layerNone` is for a process that only accepts events.
  */
@@ -123,6 +124,12 @@ const recordDelay = 25
 
 /** Maximum number of unrecorded outcomes, as a multiple of `concurrency`. */
 const maxUnsettled = 16
+
+/** Maximum number of outcomes of an integration that are set aside, as a multiple of its concurrency. */
+const maxPostponed = 4
+
+/** How long an integration with more such outcomes gets no requests, in milliseconds. */
+const postponedPause = 500
 
 /** Maximum number of failing integrations that the status lists. */
 const worstShown = 20
@@ -249,7 +256,9 @@ const makeDispatcher: Effect.Effect<
     Effect.sleep(recordDelay),
     Effect.sync(() => {
       isRecordTimed = false
+      records.resume(now())
       if (records.waiting > 0) recordNow.openUnsafe()
+      else if (records.hasAside) recordSoon()
     })
   )
 
@@ -275,6 +284,7 @@ const makeDispatcher: Effect.Effect<
       else if (health.acknowledgedEarly(delivery, earlyPerPlace * queue.placesTo(id))) reschedule()
     }
     if (retry_after !== null || (isEarly(delivery) && !isAcknowledged)) release(queue.removeOf(id, isEarly))
+    counter.attempted(outcome)
     const isFull = records.record(outcome, now())
     recordedAll.closeUnsafe()
     if (isFull || isStopping) recordNow.openUnsafe()
@@ -298,43 +308,59 @@ const makeDispatcher: Effect.Effect<
     recordNow.openUnsafe()
   }
 
-  const storeBatch = (batch: Batch): Effect.Effect<void> => {
+  /** Records a batch. Returns the pause before the next one, in milliseconds. */
+  const storeBatch = (batch: Batch): Effect.Effect<number> => {
     const { outcomes, releases, worker } = batch
     const at = now()
     const settlements = outcomes.map(({ settlement }) => settlement)
-    counter.attempted(outcomes)
-    const refused = (error: StoreError): Effect.Effect<void> => {
-      if (error.outcome === "unknown") {
-        batch.isInDoubt = true
-        // A released delivery may already be leased to this worker again, so it must not be released twice.
-        batch.releases = []
-        // The call whose answer was lost may have disabled integrations, and a repeated call does not report them
-        // again.
-        forgetAtOnce(new Set(settlements.map(({ integration_id }) => integration_id)))
-        timer.noteDue(at)
+    return Effect.matchEffect(store.settle({ worker, settlements, releases }, at, settings.disableAfter), {
+      onFailure: (error) => Effect.map(refused(batch, error, at), () => records.refused(now())),
+      onSuccess: (answer) => {
+        postpone(answer.postponed, at)
+        if (answer.hasDueDeliveries) timer.noteDue(at)
+        for (const { settlement } of batch.outcomes)
+          if (settlement.next_attempt_at !== null) timer.noteDue(settlement.next_attempt_at)
+        for (const { due_at } of batch.releases) timer.noteDue(due_at)
+        return Effect.as(batch.outcomes.length > 0 ? follow(batch.outcomes, answer, at) : Effect.void, 0)
       }
-      return storeFailures.report("settle", now)(error)
-    }
-    const settling = Effect.suspend(() =>
-      store.settle({ worker, settlements, releases: batch.releases }, at, settings.disableAfter)
-    )
-    return Effect.flatMap(retryUntilAvailable(settling, refused), (answer) => {
-      if (answer.hasDueDeliveries) timer.noteDue(at)
-      for (const { next_attempt_at } of settlements) if (next_attempt_at !== null) timer.noteDue(next_attempt_at)
-      for (const { due_at } of releases) timer.noteDue(due_at)
-      return outcomes.length > 0 ? follow(outcomes, answer, at) : Effect.void
     })
+  }
+
+  /** Handles a batch that the store did not record, or whose answer was lost. */
+  const refused = (batch: Batch, error: StoreError, at: number): Effect.Effect<void> => {
+    if (error.outcome === "unknown") {
+      batch.isInDoubt = true
+      // A released delivery may already be leased to this worker again, so it must not be released twice.
+      batch.releases = []
+      // The call whose answer was lost may have disabled integrations, and a repeated call does not report them again.
+      forgetAtOnce(new Set(batch.outcomes.map(({ settlement }) => settlement.integration_id)))
+      timer.noteDue(at)
+    }
+    return storeFailures.report("settle", now)(error)
+  }
+
+  /**
+   * Sets results aside that another transaction in the store holds, until it ends. An integration with many such
+   * outcomes gets no more requests for now, so that others can continue.
+   */
+  const postpone = (held: ReadonlySet<DeliveryId>, at: number): void => {
+    if (held.size === 0) return
+    records.postpone(held, at)
+    for (const id of records.crowded(maxPostponed * settings.concurrencyPerIntegration))
+      queue.pause(id, at, postponedPause)
   }
 
   /**
    * Cleans up after a batch. After a defect, the batch's deliveries stay leased until a heartbeat no longer lists them.
    */
   const afterBatch = (batch: Batch, hasDefect: boolean): void => {
-    records.over(now())
-    // Called only after `over`: until then, the deliveries of the batch count as held.
-    if (hasDefect || batch.isInDoubt) noteLostAnswer()
-    // The failure is cleared after a defect too: if no results are left to record, no later batch would clear it.
-    storeFailures.clear("settle")
+    if (records.isUnderWay) {
+      records.over(now())
+      // Called only after `over`: until then, the deliveries of the batch count as held.
+      if (hasDefect || batch.isInDoubt) noteLostAnswer()
+      // The failure is cleared after a defect too: if no results are left to record, no later batch would clear it.
+      storeFailures.clear("settle")
+    }
     if (records.isEmpty) recordedAll.openUnsafe()
     else recordSoon()
     sender.pump()
@@ -344,10 +370,11 @@ const makeDispatcher: Effect.Effect<
   const recordBatch = Effect.suspend(() => {
     const batch = records.take()
     if (batch === undefined) return Effect.void
-    return Effect.onExit(storeBatch(batch), (exit) => {
+    const recorded = Effect.onExit(storeBatch(batch), (exit) => {
       afterBatch(batch, Exit.isFailure(exit) && Cause.hasDies(exit.cause))
       return Effect.void
     })
+    return Effect.flatMap(recorded, (pause) => (pause > 0 ? Effect.sleep(pause) : Effect.void))
   })
 
   /**
@@ -406,6 +433,10 @@ const makeDispatcher: Effect.Effect<
 
   // Sending.
 
+  /** Whether further outcomes may wait to be recorded. Allows fewer while the store refuses outcomes. */
+  const mayOwe = (): boolean =>
+    records.unsettled < (storeFailures.has("settle") ? 1 : maxUnsettled) * settings.concurrency
+
   const sender: Sender = yield* makeSender({
     queue,
     breaker,
@@ -413,11 +444,7 @@ const makeDispatcher: Effect.Effect<
     health,
     membership,
     mayStart,
-    maySend: (at) =>
-      !isStopping &&
-      !storeFailures.has("settle") &&
-      records.unsettled < maxUnsettled * settings.concurrency &&
-      mayStart(at),
+    maySend: (at) => !isStopping && mayOwe() && mayStart(at),
     release,
     record,
     tried: () => reschedule(),
@@ -450,7 +477,7 @@ const makeDispatcher: Effect.Effect<
    * Returns the time of the next claim. Claims are postponed while results can't be recorded or attempts can't start.
    */
   const nextTime = (at: number): number => {
-    if (isStopping || storeFailures.has("settle")) return at + settings.pollInterval
+    if (isStopping || !mayOwe()) return at + settings.pollInterval
     if (!mayStart(at)) {
       // The membership lapsed between two heartbeats: the clock advanced without the timers, as on a suspended machine.
       if (!storeFailures.has("heartbeat")) Queue.offerUnsafe(beatNow, undefined)

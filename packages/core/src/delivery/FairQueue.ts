@@ -320,6 +320,15 @@ export class FairQueue {
     return isTooDeep ? this.extractSurplus(line) : []
   }
 
+  /** Sends nothing to an integration for some milliseconds. */
+  pause(id: IntegrationId, now: number, millis: number): void {
+    const line = this.lineOf(id)
+    line.interval = Math.max(line.interval, millis)
+    line.readyAt = Math.max(readyOf(line, now), now + millis)
+    this.pausedLines.add(line)
+    this.offer(line)
+  }
+
   /** When the first integration with queued deliveries may send again under its rate limit; null if none waits. */
   resumesAt(now: number): number | null {
     let first: number | null = null

@@ -1,12 +1,14 @@
 /**
  * Results to be stored: outcomes of attempts, and released deliveries. They are collected in batches; each batch is
- * recorded in one transaction.
+ * recorded in one transaction. Results that can't be recorded now are set aside and repeated later, while the others are
+ * recorded: those that another transaction holds in the store, and batches that the store refuses.
  *
  * Plain state without timers or I/O; never fails.
  */
-import type { DeliveryId } from "../model/Ids.ts"
+import type { DeliveryId, IntegrationId } from "../model/Ids.ts"
 import type { LeasedDelivery } from "../model/Delivery.ts"
 import type { Release, Settlement } from "../ports/DeliveryStore.ts"
+import { longestPause, pauseAfter } from "./StoreFailures.ts"
 
 /**
  * Maximum number of outcomes and of releases recorded in one transaction. A larger transaction would delay urgent
@@ -14,6 +16,9 @@ import type { Release, Settlement } from "../ports/DeliveryStore.ts"
  */
 const mostOutcomes = 150
 const mostReleases = 1_500
+
+/** Returns the pause before results that another transaction holds are repeated, in milliseconds. */
+const heldPause = (tries: number): number => Math.min(25 * 2 ** (tries - 1), 400)
 
 /** The result of one lease of a delivery. */
 export interface Outcome {
@@ -31,17 +36,39 @@ export interface Outcome {
 /** Results recorded together, all from one worker. */
 export interface Batch {
   readonly worker: string
-  readonly outcomes: Array<Outcome>
+  outcomes: Array<Outcome>
   releases: Array<Release>
   /** Whether the store may have recorded the batch although its answer was lost. */
   isInDoubt: boolean
+  /** How often its results were set aside. */
+  readonly tries: number
+  /** Whether the store has refused it. */
+  readonly isRefused: boolean
+}
+
+/** A batch that is set aside, and when it is repeated, in milliseconds since the epoch. */
+interface Aside {
+  readonly batch: Batch
+  readonly dueAt: number
+}
+
+const halvesOf = (batch: Batch): ReadonlyArray<Batch> => {
+  const { outcomes, releases } = batch
+  const [middle, other] = [Math.ceil(outcomes.length / 2), Math.floor(releases.length / 2)]
+  return [
+    { ...batch, outcomes: outcomes.slice(0, middle), releases: releases.slice(0, other) },
+    { ...batch, outcomes: outcomes.slice(middle), releases: releases.slice(other) }
+  ].filter((half) => half.outcomes.length + half.releases.length > 0)
 }
 
 export class RecordQueue {
   readonly #waiting: Array<Batch> = []
+  #aside: Array<Aside> = []
   #current: Batch | null = null
   #unsettled = 0
   #progressAt = 0
+  /** Number of refusals in a row. */
+  #refusals = 0
 
   /** Number of batches to be recorded. */
   get waiting(): number {
@@ -55,7 +82,12 @@ export class RecordQueue {
 
   /** Whether everything is recorded. */
   get isEmpty(): boolean {
-    return this.#waiting.length === 0 && this.#current === null
+    return this.#waiting.length === 0 && this.#current === null && !this.hasAside
+  }
+
+  /** Whether results are set aside. */
+  get hasAside(): boolean {
+    return this.#aside.length > 0
   }
 
   /** Number of outcomes that are not recorded yet. */
@@ -74,23 +106,64 @@ export class RecordQueue {
   /** Adds an outcome. Returns whether its batch is full. */
   record(outcome: Outcome, now: number): boolean {
     if (this.#unsettled++ === 0) this.#progressAt = now
-    let batch = this.#waiting.at(-1)
-    if (batch?.worker !== outcome.worker || batch.outcomes.length >= mostOutcomes) batch = this.#begin(outcome.worker)
+    let batch = this.#open(outcome.worker)
+    if (batch.outcomes.length >= mostOutcomes) batch = this.#begin(outcome.worker)
     return batch.outcomes.push(outcome) >= mostOutcomes
   }
 
   /** Adds a delivery that a worker releases. */
   release(worker: string, release: Release): void {
-    let batch = this.#waiting.at(-1)
-    if (batch?.worker !== worker || batch.releases.length >= mostReleases) batch = this.#begin(worker)
+    let batch = this.#open(worker)
+    if (batch.releases.length >= mostReleases) batch = this.#begin(worker)
     batch.releases.push(release)
   }
 
-  /** Takes the oldest batch for recording. Call `over` when the recording ends. */
+  /** Takes the oldest batch for recording. Call `over` or `refused` when the recording ends. */
   take(): Batch | undefined {
     const batch = this.#waiting.shift()
     this.#current = batch ?? null
     return batch
+  }
+
+  /** Sets the results of these deliveries in the taken batch aside, because another transaction holds them. */
+  postpone(held: ReadonlySet<DeliveryId>, now: number): void {
+    const batch = this.#current
+    if (batch === null || held.size === 0) return
+    const outcomes = batch.outcomes.filter(({ delivery }) => held.has(delivery.id))
+    const releases = batch.releases.filter(({ delivery_id }) => held.has(delivery_id))
+    batch.outcomes = batch.outcomes.filter(({ delivery }) => !held.has(delivery.id))
+    batch.releases = batch.releases.filter(({ delivery_id }) => !held.has(delivery_id))
+    const same = this.#aside.find(
+      ({ batch: { isRefused, outcomes: waiting, worker } }) =>
+        !isRefused && worker === batch.worker && waiting.length + outcomes.length <= mostOutcomes
+    )
+    if (same === undefined) {
+      const tries = batch.tries + 1
+      this.#aside.push({
+        batch: { ...newBatch(batch.worker), outcomes, releases, tries },
+        dueAt: now + heldPause(tries)
+      })
+    } else {
+      same.batch.outcomes.push(...outcomes)
+      same.batch.releases.push(...releases)
+    }
+  }
+
+  /**
+   * Sets the taken batch aside, because the store has refused it. From the second refusal on, its halves are repeated
+   * separately: if the cause is in one result, all others are recorded in the end. Returns the pause before the next
+   * batch, in milliseconds.
+   */
+  refused(now: number): number {
+    const batch = this.#current
+    this.#current = null
+    if (batch !== null) {
+      const parts = batch.isRefused ? halvesOf(batch) : [batch]
+      const tries = batch.tries + 1
+      const dueAt = now + pauseAfter(tries)
+      for (const part of parts) this.#aside.push({ batch: { ...part, tries, isRefused: true }, dueAt })
+    }
+    return pauseAfter(++this.#refusals)
   }
 
   /** Notes that the taken batch was recorded, or given up after a defect. */
@@ -98,20 +171,56 @@ export class RecordQueue {
     this.#unsettled -= this.#current?.outcomes.length ?? 0
     this.#current = null
     this.#progressAt = now
+    this.#refusals = 0
+  }
+
+  /** Repeats the batches that were set aside and are due. A later time than the longest pause means a clock set back. */
+  resume(now: number): void {
+    const isDue = ({ dueAt }: Aside): boolean => dueAt <= now || dueAt > now + longestPause
+    const due = this.#aside.filter(isDue)
+    if (due.length === 0) return
+    this.#aside = this.#aside.filter((aside) => !isDue(aside))
+    this.#waiting.push(...due.map(({ batch }) => batch))
   }
 
   /** Returns all deliveries with unrecorded results. */
   ids(): ReadonlyArray<DeliveryId> {
-    const batches = this.#current === null ? this.#waiting : [this.#current, ...this.#waiting]
-    return batches.flatMap(({ outcomes, releases }) => [
-      ...outcomes.map(({ delivery }) => delivery.id),
-      ...releases.map(({ delivery_id }) => delivery_id)
-    ])
+    const current = this.#current === null ? [] : [this.#current]
+    return [...current, ...this.#waiting, ...this.#aside.map(({ batch }) => batch)].flatMap(
+      ({ outcomes, releases }) => [
+        ...outcomes.map(({ delivery }) => delivery.id),
+        ...releases.map(({ delivery_id }) => delivery_id)
+      ]
+    )
+  }
+
+  /** Returns the integrations with more than `most` outcomes set aside. */
+  crowded(most: number): ReadonlyArray<IntegrationId> {
+    const counts = new Map<IntegrationId, number>()
+    for (const { batch } of this.#aside)
+      for (const { delivery } of batch.outcomes)
+        counts.set(delivery.integration.id, (counts.get(delivery.integration.id) ?? 0) + 1)
+    return [...counts].filter(([, count]) => count > most).map(([id]) => id)
+  }
+
+  /** Returns the batch that takes further results of a worker. A batch that the store has refused takes none. */
+  #open(worker: string): Batch {
+    const batch = this.#waiting.at(-1)
+    return batch?.worker === worker && !batch.isRefused ? batch : this.#begin(worker)
   }
 
   #begin(worker: string): Batch {
-    const batch: Batch = { worker, outcomes: [], releases: [], isInDoubt: false }
+    const batch = newBatch(worker)
     this.#waiting.push(batch)
     return batch
   }
 }
+
+const newBatch = (worker: string): Batch => ({
+  worker,
+  outcomes: [],
+  releases: [],
+  isInDoubt: false,
+  tries: 0,
+  isRefused: false
+})

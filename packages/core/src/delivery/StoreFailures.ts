@@ -4,8 +4,11 @@
 import { Effect } from "effect"
 import type { StoreError, StoreReason } from "../ports/StoreError.ts"
 
+/** The longest pause before a store call is repeated, in milliseconds. */
+export const longestPause = 2_000
+
 /** Returns the pause before the next store call after this many failures, in milliseconds. */
-const pauseAfter = (refusals: number): number => Math.min(100 * 2 ** (refusals - 1), 2_000)
+export const pauseAfter = (refusals: number): number => Math.min(100 * 2 ** (refusals - 1), longestPause)
 
 /**
  * Repeats a transaction until it succeeds, without a limit, and runs `refused` after each failure. Nearly all

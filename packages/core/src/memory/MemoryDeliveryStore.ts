@@ -283,7 +283,7 @@ const settleAll = (
     }
     for (const notification of follows.notifications) notifications.push(keep(state, notification))
   }
-  return { applied, changed, recovered, notifications, hasDueDeliveries }
+  return { applied, changed, recovered, notifications, hasDueDeliveries, postponed: new Set() }
 }
 
 const beatOf = (

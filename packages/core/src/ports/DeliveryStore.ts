@@ -169,6 +169,11 @@ export interface Settled {
    * this.
    */
   readonly hasDueDeliveries: boolean
+  /**
+   * Deliveries whose settlements and releases were not recorded, because another transaction holds the delivery or its
+   * integration. The store does not wait for that transaction. The caller repeats them; their leases continue.
+   */
+  readonly postponed: ReadonlySet<DeliveryId>
 }
 
 /** A heartbeat of a worker. */
@@ -356,7 +361,9 @@ export class DeliveryStore extends Context.Service<
      * due deliveries.
      *
      * Fails without storing anything if one of the keys is taken. Given candidates, also fails if the events' scopes
-     * now have other integrations, or if a version has changed.
+     * now have other integrations, or if a version has changed, and does not wait for a key that another process uses
+     * now (`IdempotencyConflict.busy`). A delivery to an integration that another transaction is changing is `pending`,
+     * and ends when it is claimed if the integration is then disabled or deleted.
      */
     readonly enqueue: Enqueue
 
@@ -367,8 +374,9 @@ export class DeliveryStore extends Context.Service<
     readonly claim: (request: ClaimRequest) => Effect.Effect<Claimed, StoreError>
 
     /**
-     * Records the results of a worker's leases and their consequences. A settlement is stale and changes nothing if the
-     * delivery is not leased to the worker or the attempt's number is not the next one. For a delivery that was
+     * Records the results of a worker's leases and their consequences, except results that the answer lists as
+     * `postponed`. A settlement is stale and changes nothing if the delivery is not leased to the worker or the
+     * attempt's number is not the next one. For a delivery that was
      * cancelled during its attempt, only the attempt is recorded. `delivery/HealthRules` decides which integrations to
      * disable, for example an integration that has failed often enough and for `disableAfter` milliseconds. A disabled
      * integration is enabled if its probe is acknowledged.

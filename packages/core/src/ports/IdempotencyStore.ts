@@ -26,10 +26,17 @@ export interface IdempotencyRecord {
 
 /** The key already has a record. The caller should find this record and return its answer. */
 export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>()("IdempotencyConflict", {
-  key: Schema.String
+  key: Schema.String,
+  /**
+   * Present if open transactions of other processes use these keys, so that their records are not known yet. The caller
+   * should repeat the requests later, and need not delay others.
+   */
+  busy: Schema.optionalKey(Schema.Array(Schema.String))
 }) {
   override get message(): string {
-    return `A request with the idempotency key ${this.key} has been carried out in the meantime.`
+    return this.busy === undefined
+      ? `A request with the idempotency key ${this.key} has been carried out in the meantime.`
+      : `A request with the idempotency key ${this.key} is being carried out.`
   }
 }
 

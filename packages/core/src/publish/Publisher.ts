@@ -89,6 +89,9 @@ const enough = 32
 /** Memory used by a waiting event in addition to its data, in bytes. */
 const overhead = 256
 
+/** Pause before a call is repeated whose idempotency key another process uses now, in milliseconds. */
+const busyKeyPause = 100
+
 /** Maximum time that a call waits for room in `waitingBytes`, in milliseconds. */
 const patience = 5_000
 
@@ -491,30 +494,59 @@ const makePublisher: Effect.Effect<
       : Effect.flatMap(keys.find(requested, now()), (remembered) => carryOutKeyed(batch, remembered))
   }
 
-  /** Commits a batch. If another process has just used one of the keys, tries again, now with that key's record. */
+  /** Calls that are repeated soon, because another process uses their keys now. */
+  const aside = new Map<Call, Fiber.Fiber<void>>()
+
+  const repeatSoon = (call: Call): void => {
+    const again = Effect.suspend(() => {
+      aside.delete(call)
+      return answerAll([call])
+    })
+    aside.set(call, run(Effect.delay(again, busyKeyPause)))
+  }
+
+  /**
+   * Commits a batch. If another process has just used one of the keys, tries again, now with that key's record. Calls
+   * whose keys other processes use now don't delay the others.
+   */
   const commitFresh = (batch: ReadonlyArray<Call>): Effect.Effect<void, StoreError> =>
     Effect.catchTag(
       Effect.suspend(() => commit(batch)),
       "IdempotencyConflict",
-      () => commitFresh(batch)
+      ({ busy }) => {
+        if (busy === undefined) return commitFresh(batch)
+        const isBusy = ({ request }: Call): boolean => request !== null && busy.includes(request.key)
+        batch.filter(isBusy).forEach(repeatSoon)
+        return commitFresh(batch.filter((call) => !isBusy(call)))
+      }
     )
 
-  /** Commits a batch and answers all of its calls. */
+  /** Commits a batch and answers all of its calls, except those that are repeated soon. */
   const answerAll = (batch: ReadonlyArray<Call>): Effect.Effect<void> =>
     commitFresh(batch).pipe(
       Effect.catchTag("StoreError", (error) => {
         if (batch.length === 1 || !isRowProblem(error)) return Effect.fail(error)
         // The error does not say which calls need the unreadable row. If the batch is halved, most of the other calls
         // still share a transaction.
-        const half = Math.ceil(batch.length / 2)
-        return Effect.andThen(answerAll(batch.slice(0, half)), answerAll(batch.slice(half)))
+        const rest = batch.filter((call) => !aside.has(call))
+        const half = Math.ceil(rest.length / 2)
+        return Effect.andThen(answerAll(rest.slice(0, half)), answerAll(rest.slice(half)))
       }),
       Effect.catchCause((cause) =>
         Effect.sync(() => {
-          for (const { answer } of batch) answer(Effect.failCause(cause))
+          for (const call of batch) if (!aside.has(call)) call.answer(Effect.failCause(cause))
         })
       )
     )
+
+  const answeredAside: Effect.Effect<void> = Effect.suspend(() =>
+    aside.size === 0
+      ? Effect.void
+      : Effect.andThen(
+          Effect.forEach([...aside.values()], (fiber) => Fiber.await(fiber)),
+          answeredAside
+        )
+  )
 
   const committer = Effect.forever(
     Effect.flatMap(takeBatch, (batch) =>
@@ -536,7 +568,7 @@ const makePublisher: Effect.Effect<
       blocked.clear()
       arrival.openUnsafe()
       flushNow.openUnsafe()
-      return Fiber.await(committing)
+      return Effect.andThen(Fiber.await(committing), answeredAside)
     })
   )
 

@@ -18,6 +18,7 @@ import type {
   Outcomes,
   RedeliverRequest,
   Release,
+  Settled,
   Settlement
 } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
@@ -184,8 +185,27 @@ export const heartbeat = Effect.fnUntraced(function* (now: number, by = worker) 
 /** Time after which a failing integration is disabled in these cases, in milliseconds. */
 export const disableAfter = 10_000
 
+/** Records outcomes. Repeats those that the store postpones, as a dispatcher does, and adds up the answers. */
 export const settleOutcomes = Effect.fnUntraced(function* (now: number, outcomes: Partial<Outcomes>) {
-  return yield* (yield* DeliveryStore).settle({ worker, settlements: [], releases: [], ...outcomes }, now, disableAfter)
+  const store = yield* DeliveryStore
+  const all: Outcomes = { worker, settlements: [], releases: [], ...outcomes }
+  let settled = yield* store.settle(all, now, disableAfter)
+  while (settled.postponed.size > 0) {
+    const before: Settled = settled
+    yield* Effect.yieldNow
+    const isPostponed = (each: { readonly delivery_id: DeliveryId }) => before.postponed.has(each.delivery_id)
+    const [settlements, releases] = [all.settlements.filter(isPostponed), all.releases.filter(isPostponed)]
+    const next: Settled = yield* store.settle({ ...all, settlements, releases }, now, disableAfter)
+    settled = {
+      applied: new Set([...before.applied, ...next.applied]),
+      changed: [...before.changed, ...next.changed],
+      recovered: [...before.recovered, ...next.recovered],
+      notifications: [...before.notifications, ...next.notifications],
+      hasDueDeliveries: before.hasDueDeliveries || next.hasDueDeliveries,
+      postponed: next.postponed
+    }
+  }
+  return settled
 })
 
 export const settleWithConsequences = (now: number, ...settlements: ReadonlyArray<Settlement>) =>

@@ -46,7 +46,12 @@ describe("attempts", () => {
         allAttempts("timeout")
       ])
       const before = yield* counts
-      counter.attempted([attempted("acknowledged", 60_000), attempted("acknowledged", null), attempted("timeout", 1)])
+      for (const outcome of [
+        attempted("acknowledged", 60_000),
+        attempted("acknowledged", null),
+        attempted("timeout", 1)
+      ])
+        counter.attempted(outcome)
       const after = yield* counts
       assert.deepStrictEqual(
         after.map((value, at) => value - (before[at] ?? 0)),

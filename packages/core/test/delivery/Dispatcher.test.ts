@@ -1590,33 +1590,125 @@ describe("publishing and dispatching", () => {
     )
   })
 
-  it.effect("stops sending and claiming while nothing can be recorded", () => {
+  it.effect("stops sending and claiming before too many outcomes wait, while nothing can be recorded", () => {
     let refusing = true
     let claims = 0
     const refusal = Effect.fail(new StoreError({ operation: "DeliveryStore.settle", cause: new Error("read-only") }))
+    const concurrency = 2
     return Effect.gen(function* () {
       const { sent } = yield* World
-      yield* enqueueOne
+      yield* enqueueMany(100)
       yield* pass(1_500)
-      assert.strictEqual(sent.length, 1)
-      const before = claims
+      const before = [claims, sent.length]
       yield* pass(8_000)
-      assert.strictEqual(claims, before)
+      assert.deepEqual([claims, sent.length], before)
+      assert.isBelow(sent.length, 40)
       refusing = false
-      yield* pass(3_000)
-      assert.strictEqual((yield* only).state, "delivered")
-      assert.isAbove(claims, before)
-      assert.strictEqual(sent.length, 1)
+      yield* pass(5_000)
+      const { states } = yield* (yield* DeliveryStore).summary(0)
+      assert.deepEqual([states.delivered, sent.length], [100, 100])
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(30_000))),
+      Effect.provide(
+        over(
+          (store) => ({
+            claim: (request) => Effect.tap(store.claim(request), () => Effect.sync(() => claims++)),
+            settle: (...settling) => Effect.suspend(() => (refusing ? refusal : store.settle(...settling)))
+          }),
+          DeliverySettings.layer({ concurrency })
+        )
+      )
+    )
+  })
+
+  /** Counts the deliveries of an integration that are delivered. */
+  const deliveredTo = (integration_id: IntegrationId) =>
+    Effect.map(
+      DeliveryStore.use((store) => store.list({ integration_id, states: ["delivered"], limit: 1_000 })),
+      ({ length }) => length
+    )
+
+  /** Enqueues events for two integrations of different buildings. Returns their ids. */
+  const enqueueForTwo = Effect.fnUntraced(function* (count: number) {
+    const integrations = yield* IntegrationStore
+    const made = [yield* integrations.create(newIntegration()), yield* integrations.create(newIntegration())] as const
+    const records = Array.from({ length: count }, (_, index) => ({
+      event: { ...newEvent(), id: EventId.make(`evt_${String(index).padStart(20, "0")}`), created_at: 0 },
+      deliveries: made.map(({ id }): NewDelivery => ({
+        integration_id: id,
+        lane: 2,
+        matched_version: 1,
+        initial: { state: "pending" }
+      }))
+    }))
+    yield* (yield* DeliveryStore).enqueue(records)
+    return [made[0].id, made[1].id] as const
+  })
+
+  it.effect("an outcome that the store always refuses delays no other, neither its sending nor its recording", () => {
+    let refusedId: DeliveryId | undefined
+    return Effect.gen(function* () {
+      const { sent } = yield* World
+      const [one, other] = yield* enqueueForTwo(30)
+      yield* pass(60_000)
+      assert.strictEqual(sent.length, 60)
+      assert.deepEqual([yield* deliveredTo(one), yield* deliveredTo(other)], [29, 30])
+      assert.strictEqual((yield* Dispatcher.use(({ status }) => status)).unsettled, 1)
     }).pipe(
       Effect.ensuring(Effect.forkDetach(pass(30_000))),
       Effect.provide(
         over((store) => ({
-          claim: (request) => Effect.tap(store.claim(request), () => Effect.sync(() => claims++)),
-          settle: (...settling) => Effect.suspend(() => (refusing ? refusal : store.settle(...settling)))
+          settle: (outcomes, ...rest) => {
+            refusedId ??= outcomes.settlements[0]?.delivery_id
+            return outcomes.settlements.some(({ delivery_id }) => delivery_id === refusedId)
+              ? refused
+              : store.settle(outcomes, ...rest)
+          }
         }))
       )
     )
   })
+
+  it.effect(
+    "outcomes that another transaction holds are repeated, and the others are recorded and sent meanwhile",
+    () => {
+      let held: IntegrationId | null = null
+      let repeats = 0
+      return Effect.gen(function* () {
+        const { sent } = yield* World
+        const [one, other] = yield* enqueueForTwo(200)
+        held = one
+        yield* pass(10_000)
+        assert.strictEqual(yield* deliveredTo(other), 200)
+        assert.strictEqual(yield* deliveredTo(one), 0)
+        const { unsettled } = yield* Dispatcher.use(({ status }) => status)
+        assert.isAtLeast(unsettled, 1)
+        assert.isAtMost(unsettled, 100, "one integration does not fill the memory")
+        assert.isAbove(repeats, 5)
+        assert.isBelow(repeats, 500)
+        held = null
+        yield* pass(10_000)
+        assert.deepEqual([yield* deliveredTo(one), sent.length], [200, 400])
+        assert.strictEqual((yield* Dispatcher.use(({ status }) => status)).unsettled, 0)
+      }).pipe(
+        Effect.ensuring(Effect.forkDetach(pass(30_000))),
+        Effect.provide(
+          over((store) => ({
+            settle: (outcomes, ...rest) => {
+              const isHeld = ({ integration_id }: Settlement) => integration_id === held
+              const postponed = new Set(outcomes.settlements.filter(isHeld).map(({ delivery_id }) => delivery_id))
+              if (postponed.size > 0) repeats++
+              const settlements = outcomes.settlements.filter((each) => !isHeld(each))
+              return Effect.map(store.settle({ ...outcomes, settlements }, ...rest), (settled) => ({
+                ...settled,
+                postponed
+              }))
+            }
+          }))
+        )
+      )
+    }
+  )
 
   describe("catching up after an outage of a receiver", () => {
     const hour = 3_600_000

@@ -5,6 +5,7 @@ import type {
   Claimed,
   ClaimRequest,
   DeliveryId,
+  DeliveryReason,
   Event,
   Integration,
   IntegrationId,
@@ -219,7 +220,26 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
     }
   })
 
-  /** Leases chosen deliveries, and postpones deliveries that can't be read, which no longer count in the claim. */
+  /**
+   * Ends leased deliveries that were published while their integration was being disabled or deleted, so that the
+   * cancellation does not cover them.
+   */
+  const cancelStray = Effect.fnUntraced(function* (
+    stray: ReadonlyArray<{ readonly row: StandingRow; readonly reason: DeliveryReason }>
+  ) {
+    const tally = new Map()
+    const moves = stray.map(({ reason, row }) => ({
+      from: row,
+      to: Transitions.cancel({ ...row, worker: null }, reason)
+    }))
+    yield* move(sql, tally, moves)
+    yield* writeTally(sql, tally)
+  })
+
+  /**
+   * Leases chosen deliveries. Postpones deliveries that can't be read, and ends stray ones. Both no longer count in the
+   * claim.
+   */
   const lease = Effect.fnUntraced(function* (
     chosen: ReadonlyArray<Chosen>,
     request: ClaimRequest,
@@ -237,10 +257,15 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
     const integrations = yield* integrationsOf(versions)
     const sendable: Array<LeasedDelivery> = []
     const unsendable: Array<{ readonly row: StandingRow; readonly fault: UnreadableRow }> = []
+    const stray: Array<{ readonly row: StandingRow; readonly reason: DeliveryReason }> = []
     for (const delivery of chosen) {
       const event: Event | undefined = events.found.get(delivery.event_id)
       const integration = integrations.found.get(delivery.integration_id)
-      if (event !== undefined && integration !== undefined) {
+      const isReadable = !integrations.faults.has(delivery.integration_id)
+      // The only deliveries to a disabled integration are probes, which are resends.
+      const mayEnd = isReadable && (integration === undefined || delivery.resend === 0)
+      const reason = mayEnd ? Transitions.reasonToEnd(integration) : null
+      if (event !== undefined && integration !== undefined && reason === null) {
         const { attempts, due_at, early: early_attempts, id, lane, resend } = delivery
         const early_due_at = early === undefined ? null : due_at
         sendable.push({
@@ -256,19 +281,24 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
         continue
       }
       allowance.giveBack(delivery.integration_id)
-      if (integration === undefined) allowance.exclude(delivery.integration_id)
-      const fault =
-        event === undefined
-          ? { name: `event ${delivery.event_id}`, cause: events.faults.get(delivery.event_id) }
-          : { name: `integration ${delivery.integration_id}`, cause: integrations.faults.get(delivery.integration_id) }
+      if (integration === undefined || reason !== null) allowance.exclude(delivery.integration_id)
       const row = {
         ...delivery,
         ...Transitions.claim({ ...delivery, state: "pending", reason: null, worker: null }, worker)
       }
+      if (reason !== null) {
+        stray.push({ row, reason })
+        continue
+      }
+      const fault =
+        event === undefined
+          ? { name: `event ${delivery.event_id}`, cause: events.faults.get(delivery.event_id) }
+          : { name: `integration ${delivery.integration_id}`, cause: integrations.faults.get(delivery.integration_id) }
       unsendable.push({ row, fault })
     }
     if (unsendable.length > 0) yield* defer(unsendable, now)
-    return { sendable, isComplete: unsendable.length === 0 }
+    if (stray.length > 0) yield* cancelStray(stray)
+    return { sendable, isComplete: unsendable.length + stray.length === 0 }
   })
 
   /** Claims due deliveries. Runs in a transaction, and locks more deliveries than it claims. */

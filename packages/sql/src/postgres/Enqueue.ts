@@ -7,23 +7,22 @@ import type {
   DeliveryStore,
   Enqueued,
   IntegrationId,
-  IdempotencyConflict,
   MatchCandidate,
   NewDelivery,
   NewEventRecord,
   IdempotencyRecord,
   StoreError
 } from "@doorhook/core"
-import { StaleMatch, Transitions } from "@doorhook/core"
+import { IdempotencyConflict, StaleMatch, Transitions } from "@doorhook/core"
 import { Effect } from "effect"
 import type { NewDeliveryRow } from "../DeliveryRows.ts"
 import { storeErrorOf } from "../StoreFailure.ts"
 import { makeTakeKeys } from "../stores/Keys.ts"
 import { endedColumns, queuedColumns } from "./Columns.ts"
 import type { Sql, Tally } from "./Moves.ts"
-import { count, targetsOf } from "./Moves.ts"
+import { count, freeTargetsOf } from "./Moves.ts"
 import { int8s, postgres, texts } from "./PostgresDialect.ts"
-import { insert } from "./statements/DeliveryStatements.ts"
+import { busyKeys, insert } from "./statements/DeliveryStatements.ts"
 import { countsOf } from "./statements/TallyStatements.ts"
 
 /** A matched integration. `active`: whether at least one of its deliveries requires the integration to be enabled. */
@@ -160,9 +159,14 @@ export const makeEnqueue = (sql: Sql): DeliveryStore["Service"]["enqueue"] => {
     keys: ReadonlyArray<IdempotencyRecord>,
     candidates: ReadonlyArray<MatchCandidate> | null
   ) {
+    if (candidates !== null && keys.length > 0) {
+      const rows = yield* sql.unsafe<{ readonly key: string }>(busyKeys, [texts(keys.map(({ key }) => key))])
+      const busy = rows.map(({ key }) => key)
+      if (busy[0] !== undefined) return yield* new IdempotencyConflict({ key: busy[0], busy })
+    }
     yield* takeKeys(keys)
     const wanted = new Set(records.flatMap(({ deliveries }) => deliveries.map(({ integration_id }) => integration_id)))
-    const targets = yield* targetsOf(sql, [...wanted])
+    const targets = yield* freeTargetsOf(sql, [...wanted])
     const standings = standingsOf(records, ({ integration_id }) => targets.get(integration_id))
     if (records.length === 0) return []
     const ids = yield* insertAll(sql, records, standings, nothingMatched, candidates)

@@ -1,8 +1,8 @@
 /**
  * Reads and changes the state of deliveries, inside the caller's transaction.
  *
- * A delivery has one row: in `queue` while it is active, in `deliveries` once it has ended. Locks are taken in one
- * order: integrations, then rows of `queue` by id, then rows of `deliveries` by id.
+ * A delivery has one row: in `queue` while it is active, in `deliveries` once it has ended. Transactions that wait for
+ * locks take them in one order: one integration, then rows of `queue` by id, then rows of `deliveries` by id.
  */
 import type { Attempt, DeliveryId, DeliveryState, IntegrationId, Transitions } from "@doorhook/core"
 import { Effect } from "effect"
@@ -49,32 +49,39 @@ export const cancelLocked = Effect.fnUntraced(function* (sql: Sql, ids: Readonly
   yield* writeTally(sql, tally)
 })
 
-/** Locks the active deliveries in `locked`, and returns the rows of those in `wanted`. */
-export const queuedEntries = Effect.fnUntraced(function* (
-  sql: Sql,
-  locked: ReadonlyArray<DeliveryId>,
-  wanted: ReadonlyArray<DeliveryId>
-) {
-  const queued = yield* sql.unsafe<QueuedRow>(Statements.queuedStandings, [int8s(locked), int8s(wanted)])
-  const cancelled = queued.filter(({ ending }) => Boolean(ending)).map(({ id }) => id)
-  if (cancelled.length > 0) yield* cancelLocked(sql, cancelled)
-  return queued.filter(({ ending }) => !ending)
-})
-
-export const endedEntries = (sql: Sql, ids: ReadonlyArray<DeliveryId>): Answer<ReadonlyArray<StandingRow>> =>
-  ids.length === 0 ? Effect.succeed([]) : sql.unsafe<StandingRow>(Statements.endedStandings, [int8s(ids)])
+/** Statements that lock deliveries until the transaction ends. */
+interface EntryStatements {
+  readonly queued: string
+  readonly ended: string
+}
 
 /**
  * Locks deliveries until the transaction ends and returns their rows. Locks active deliveries before ended ones. The
  * result includes a delivery that ends between the two locks. It lacks a delivery that becomes active again between the
  * two locks, like an unknown id.
  */
-export const entriesOf = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<DeliveryId>) {
-  const active: ReadonlyArray<StandingRow> = yield* queuedEntries(sql, ids, ids)
+const entriesBy = Effect.fnUntraced(function* (
+  sql: Sql,
+  { ended, queued }: EntryStatements,
+  ids: ReadonlyArray<DeliveryId>
+) {
+  if (ids.length === 0) return []
+  const rows = yield* sql.unsafe<QueuedRow>(queued, [int8s(ids)])
+  const cancelled = rows.filter(({ ending }) => Boolean(ending)).map(({ id }) => id)
+  if (cancelled.length > 0) yield* cancelLocked(sql, cancelled)
+  const active: ReadonlyArray<StandingRow> = rows.filter(({ ending }) => !ending)
   const found = new Set(active.map(({ id }) => id))
   const others = ids.filter((id) => !found.has(id))
-  return others.length === 0 ? active : [...active, ...(yield* endedEntries(sql, others))]
+  return others.length === 0 ? active : [...active, ...(yield* sql.unsafe<StandingRow>(ended, [int8s(others)]))]
 })
+
+/** Locks deliveries and returns their rows, like `entriesBy`. Waits for other transactions. */
+export const entriesOf = (sql: Sql, ids: ReadonlyArray<DeliveryId>) =>
+  entriesBy(sql, { queued: Statements.queuedStandings, ended: Statements.endedStandings }, ids)
+
+/** Locks deliveries and returns their rows, like `entriesBy`, except those that other transactions have locked. */
+export const freeEntries = (sql: Sql, ids: ReadonlyArray<DeliveryId>) =>
+  entriesBy(sql, { queued: Statements.freeQueuedStandings, ended: Statements.freeEndedStandings }, ids)
 
 /** The columns of an integration that affect changes of its deliveries. */
 interface TargetRow {
@@ -88,6 +95,21 @@ export const targetsOf = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArr
   if (ids.length === 0) return new Map<IntegrationId, TargetRow>()
   const rows = yield* sql.unsafe<TargetRow>(Statements.targets, [int8s(ids)])
   return new Map(rows.map((target) => [target.id, target]))
+})
+
+/**
+ * Like `targetsOf`, but waits for no transaction that changes an integration. Returns such an integration as it was
+ * before the change, without a current version, so that no delivery to it is leased.
+ */
+export const freeTargetsOf = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<IntegrationId>) {
+  if (ids.length === 0) return new Map<IntegrationId, Transitions.Target>()
+  const rows = yield* sql.unsafe<TargetRow & { readonly locked: boolean }>(Statements.freeTargets, [int8s(ids)])
+  return new Map(
+    rows.map(({ id, locked, status, version }): [IntegrationId, Transitions.Target] => [
+      id,
+      { status, version: locked ? version : Number.NaN }
+    ])
+  )
 })
 
 /** A change of one delivery, with the attempt that caused it, if any. */

@@ -47,7 +47,8 @@ const migrationLock = "7237125463862997867"
 /**
  * Settings of each connection. Each statement is written for certain indexes. Sequential scans are off, because
  * PostgreSQL would choose them while a table is small, and keep the plan when the table has grown. Time limits apply to
- * locks, to statements and to open transactions of stopped processes.
+ * locks, to statements and to open transactions of stopped processes. The TCP settings let the server notice within 5 s
+ * that this machine has vanished, and end its transaction. They have no effect on Unix sockets.
  */
 const sessionOf = (timeout: number): Readonly<Record<string, string>> => ({
   search_path: schema,
@@ -61,7 +62,11 @@ const sessionOf = (timeout: number): Readonly<Record<string, string>> => ({
   plan_cache_mode: "force_generic_plan",
   lock_timeout: `${Math.min(5_000, timeout)}ms`,
   statement_timeout: `${timeout}ms`,
-  idle_in_transaction_session_timeout: "30s"
+  idle_in_transaction_session_timeout: "5s",
+  tcp_keepalives_idle: "3s",
+  tcp_keepalives_interval: "1s",
+  tcp_keepalives_count: "2",
+  tcp_user_timeout: "5s"
 })
 
 export const session = sessionOf(defaultTimeout)

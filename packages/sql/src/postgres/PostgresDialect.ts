@@ -68,7 +68,6 @@ export const postgres: Dialect = {
   ids: int8s,
   isOneOfTexts: (column) => `${column} = ANY(?)`,
   texts,
-  lock: "FOR UPDATE",
   lockFree: "FOR UPDATE SKIP LOCKED",
   // The array is evaluated before the search for rows. With a plain subquery, PostgreSQL might scan the whole table.
   isOneOfKept: (column, query) => `${column} = ANY(ARRAY(${query} ORDER BY ${column} FOR NO KEY UPDATE))`,

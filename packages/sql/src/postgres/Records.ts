@@ -30,7 +30,7 @@ import type { EventRow } from "../DeliveryRows.ts"
 import { decodeAttempts, decodeDeliveries, decodeEvents, decodeLastAttempts } from "../DeliveryRows.ts"
 import { fromRows as notificationsFromRows } from "../NotificationRows.ts"
 import { recordStatements } from "../statements/RecordStatements.ts"
-import { feedWatermark } from "./FeedWatermark.ts"
+import { feedWatermark, notificationWatermark } from "./Watermarks.ts"
 import type { Sql, StateCount, Tally } from "./Moves.ts"
 import { count, cancelLocked, idsOf, writeTally } from "./Moves.ts"
 import { fromStored } from "./NulText.ts"
@@ -198,16 +198,21 @@ export const events = Effect.fnUntraced(function* (
   return page(part, rest === null ? null : offset + rest)
 })
 
-export const notifications = (sql: Sql, { after, integration_id, limit, order }: NotificationFilter) => {
+export const notifications = Effect.fnUntraced(function* (
+  sql: Sql,
+  { after, integration_id, limit, order }: NotificationFilter
+) {
+  const end = yield* notificationWatermark(sql)
   const newest = order === "newest"
   const [ofAll, ofOne] = newest
     ? [records.newestNotifications, records.newestNotificationsOfIntegration]
     : [records.notifications, records.notificationsOfIntegration]
-  const from = after ?? (newest ? Number.MAX_SAFE_INTEGER : 0)
-  const rows =
-    integration_id === undefined ? sql.unsafe(ofAll, [from, limit]) : sql.unsafe(ofOne, [integration_id, from, limit])
-  return Effect.flatMap(rows, notificationsFromRows)
-}
+  const from = newest ? Math.min(after ?? Number.MAX_SAFE_INTEGER, end + 1) : (after ?? 0)
+  const rows = yield* integration_id === undefined
+    ? sql.unsafe<{ readonly id: number }>(ofAll, [from, limit])
+    : sql.unsafe<{ readonly id: number }>(ofOne, [integration_id, from, limit])
+  return yield* notificationsFromRows(rows.filter(({ id }) => id <= end))
+})
 
 /** Returns all ids between the first and the last delivery of each event. Some may be deliveries of other events. */
 const deliveriesOf = (old: ReadonlyArray<OldEvent>): ReadonlySet<number> => {

@@ -10,8 +10,7 @@ import type { StandingRow } from "../DeliveryRows.ts"
 import type { SubjectRow } from "../IntegrationRows.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import type { Cancellations } from "../stores/Cancellations.ts"
-import { lockIntegration } from "./IntegrationLocks.ts"
-import type { Sql, Tally } from "./Moves.ts"
+import type { Answer, Sql, Tally } from "./Moves.ts"
 import { idsOf, move, signal, entriesOf, targetsOf, writeTally } from "./Moves.ts"
 import { int8s, postgres, texts } from "./PostgresDialect.ts"
 import * as Statements from "./statements/DeliveryStatements.ts"
@@ -24,6 +23,12 @@ type Refusal = Extract<RedeliverResult, { readonly _tag: "Refused" }>["why"]
 const refused = (why: Refusal): RedeliverResult => ({ _tag: "Refused", why })
 
 const { subjects } = integrationStatements(postgres)
+
+/**
+ * Locks one integration, if it exists. Waits for the lock, so the transaction must hold no other integration's lock.
+ */
+const lockIntegration = (sql: Sql, id: number): Answer<void> =>
+  Effect.asVoid(sql.unsafe(Statements.lockIntegration, [id]))
 
 /** Makes deliveries due at `now` and wakes the workers of all processes. Runs in a transaction. */
 const resend = Effect.fnUntraced(function* (sql: Sql, rows: ReadonlyArray<StandingRow>, now: number) {

@@ -41,7 +41,7 @@ export interface Link {
 }
 
 /** Idle time before TCP keep-alive probes, in milliseconds. */
-const keepAliveAfter = 10_000
+const keepAliveAfter = 3_000
 
 /** ReadyForQuery: `Z`. ErrorResponse: `E`. */
 const readyForQuery = 0x5a

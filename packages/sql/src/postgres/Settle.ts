@@ -2,7 +2,12 @@
  * Records attempts and their consequences for deliveries and integrations.
  *
  * If all deliveries of a batch are acknowledged and no integration is affected, a single statement ends them. Otherwise
- * a transaction first locks the integrations that may be affected, then all deliveries of the batch in order of id.
+ * a transaction first locks the integrations that may be affected, then the deliveries of the batch.
+ *
+ * A settlement waits for no lock, because the transaction that holds it may belong to a process that has vanished. What
+ * another transaction holds, an affected integration or a delivery, is skipped and returned as postponed. The locks on
+ * integrations exclude other changes of their status and failure state, but not publications: a host may publish in a
+ * transaction that stays open. The stronger lock, which excludes publications, is also taken only if it is free.
  */
 import type {
   DeliveryId,
@@ -19,7 +24,6 @@ import type {
 } from "@doorhook/core"
 import { BuildingId, HealthRules, FailureState, Settlements, Transitions } from "@doorhook/core"
 import { Effect, Result } from "effect"
-import type { StandingRow } from "../DeliveryRows.ts"
 import type { SubjectRow } from "../IntegrationRows.ts"
 import { failingOf, failingValues, subjectFromRow } from "../IntegrationRows.ts"
 import { toRow } from "../NotificationRows.ts"
@@ -28,11 +32,11 @@ import { recordStatements } from "../statements/RecordStatements.ts"
 import type { Cancellations } from "../stores/Cancellations.ts"
 import { explain, makeLogThrottle } from "../stores/LogThrottle.ts"
 import { attemptColumns } from "./Columns.ts"
-import { lockSubjects, TakenBack, withLocks } from "./IntegrationLocks.ts"
 import type { Sql, Tally } from "./Moves.ts"
-import { endedEntries, idsOf, move, queuedEntries, writeTally } from "./Moves.ts"
+import { freeEntries, idsOf, move, writeTally } from "./Moves.ts"
 import { int8s, postgres } from "./PostgresDialect.ts"
 import * as Statements from "./statements/DeliveryStatements.ts"
+import { announceNotifications } from "./Watermarks.ts"
 
 const { disable, enable, setFailing, dueWarnings } = integrationStatements(postgres)
 const { insertNotification } = recordStatements(postgres)
@@ -42,7 +46,8 @@ const settledNothing: Settled = {
   changed: [],
   recovered: [],
   notifications: [],
-  hasDueDeliveries: false
+  hasDueDeliveries: false,
+  postponed: new Set()
 }
 
 /** A settlement that the single statement can record: an acknowledgement without further consequences. */
@@ -117,16 +122,22 @@ const isSame = (one: FailureState.FailureState | null, other: FailureState.Failu
   one?.attempts === other?.attempts &&
   one?.retry_after === other?.retry_after
 
-/**
- * Stores notifications. Runs in a transaction, after all its other statements: it waits until other transactions that
- * store notifications have ended, and the wait must come last in the order of locks.
- */
+/** Columns of an integration that settlements read, and whether this transaction has locked its row. */
+interface LockedRow extends SubjectRow {
+  readonly locked: boolean
+}
+
+/** Reads integrations, and locks `suspects` and all integrations that are failing or disabled, if they are free. */
+const lockSubjects = (sql: Sql, ids: ReadonlyArray<IntegrationId>, suspects: ReadonlyArray<IntegrationId>) =>
+  sql.unsafe<LockedRow>(Statements.lockSubjects, [int8s(ids), int8s(suspects)])
+
+/** Stores notifications. Runs in a transaction. */
 export const writeNotifications = Effect.fnUntraced(function* <Kind extends NewNotification>(
   sql: Sql,
   notifications: ReadonlyArray<Kind>
 ) {
   const stored: Array<Notification<Kind>> = []
-  if (notifications.length > 0) yield* sql.unsafe(Statements.lockNotifications)
+  if (notifications.length > 0) yield* sql.unsafe(announceNotifications)
   for (const notification of notifications) {
     const row = toRow(notification)
     const values = [row.kind, row.integration_id, row.scope_type, row.scope_id, row.at, row.details]
@@ -163,8 +174,7 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
 
   /**
    * Locks the affected integrations of a batch, before any delivery. Integrations that may be disabled are also locked
-   * for change, but only if that lock is free: a host may be publishing in an open transaction, and waiting for it
-   * would block all other outcomes and claims.
+   * for change, unless a host is publishing to them in an open transaction.
    */
   const lock = Effect.fnUntraced(function* (
     settlements: ReadonlyMap<IntegrationId, ReadonlyArray<Settlement>>,
@@ -175,9 +185,10 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
       HealthRules.mayChangeHealth(outlineOf(row.id, row), settlements.get(row.id) ?? [])
     const ids = [...settlements.keys()]
     const suspects = ids.filter((id) => mayFollow({ ...sound, id }))
-    const rows = yield* lockSubjects(sql, ids, suspects, mayFollow)
+    const rows = ids.length === 0 ? [] : yield* lockSubjects(sql, ids, suspects)
+    const held = rows.filter((row) => !row.locked && mayFollow(row))
     const seen = new Set(rows.map(({ id }) => id))
-    const affectedRows = rows.filter(mayFollow)
+    const affectedRows = rows.filter((row) => row.locked && mayFollow(row))
     const { subjects: locked, unreadable } = yield* subjectsOf(affectedRows, now)
     const wanted: Array<IntegrationId> = []
     for (const [id, subject] of locked)
@@ -190,6 +201,8 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     const isAffected = new Set(affectedRows.map(({ id }) => id))
     return {
       affected: locked,
+      /** Affected integrations that another transaction has locked. Their settlements are postponed. */
+      held: new Set(held.map(({ id }) => id)),
       /** Integrations that can't be disabled now: a host is publishing to them, or they can't be read. */
       busy: new Set([...wanted.filter((id) => !free.has(id)), ...unreadable]),
       /**
@@ -228,25 +241,24 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     )
 
   /**
-   * Rolls the transaction back if deliveries that the search missed are still leased to the worker. A resend or a
-   * cancellation has then moved them between the tables during the search, and locking them now would break the lock
-   * order.
+   * Returns which of the deliveries that were not found are still leased to the worker: another transaction has locked
+   * them.
    */
-  const expectNoLease = Effect.fnUntraced(function* (worker: string, missed: ReadonlyArray<DeliveryId>) {
-    if (missed.length === 0) return
-    const leased = yield* sql.unsafe(Statements.leasedAmong, [worker, int8s(missed)])
-    if (leased.length > 0) return yield* new TakenBack({ integration: null })
-  })
+  const leasedAmong = (worker: string, missed: ReadonlyArray<DeliveryId>) =>
+    missed.length === 0
+      ? Effect.succeed([])
+      : idsOf(sql.unsafe<{ readonly id: DeliveryId }>(Statements.leasedAmong, [worker, int8s(missed)]))
 
-  /** Runs in a transaction. */
+  /** Releases deliveries, except those that another transaction has locked, which are returned. Runs in a transaction. */
   const release = Effect.fnUntraced(function* (worker: string, releases: ReadonlyArray<Release>) {
+    if (releases.length === 0) return []
     const first = new Map<DeliveryId, Release>()
     for (const each of releases) if (!first.has(each.delivery_id)) first.set(each.delivery_id, each)
     const sorted = [...first.values()].toSorted((a, b) => a.delivery_id - b.delivery_id)
     const ids = sorted.map(({ delivery_id }) => delivery_id)
     const values = [worker, int8s(ids), int8s(sorted.map(({ due_at }) => due_at))]
     const released = new Set(yield* idsOf(sql.unsafe<{ readonly id: DeliveryId }>(Statements.release, values)))
-    yield* expectNoLease(
+    return yield* leasedAmong(
       worker,
       ids.filter((id) => !released.has(id))
     )
@@ -288,37 +300,29 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
 
   /** Runs in a transaction. */
   const settleAll = Effect.fnUntraced(function* (
-    { releases, settlements, worker }: Outcomes,
+    { releases, settlements: all, worker }: Outcomes,
     now: number,
     disableAfter: number
   ) {
+    const grouped = Map.groupBy(all, ({ integration_id }) => integration_id)
+    const { affected, busy, held, toEnd } = yield* lock(grouped, now, disableAfter)
+    const settlements = all.filter(({ integration_id }) => !held.has(integration_id))
     const { acknowledged, others } = sortBatch(settlements)
-    const grouped = Map.groupBy(settlements, ({ integration_id }) => integration_id)
-    const { affected, busy, toEnd } = yield* lock(grouped, now, disableAfter)
-    const wanted = others.map(({ delivery_id }) => delivery_id)
-    const locked = [...settlements, ...releases].map(({ delivery_id }) => delivery_id)
-    const queued = yield* queuedEntries(sql, locked, wanted)
     const ended = acknowledged.length === 0 ? new Set<DeliveryId>() : yield* acknowledge(worker, acknowledged, null)
     // Deliveries that were cancelled or resent during the attempt, had already ended, or have lost their lease.
     const passedOver = acknowledged.filter(({ delivery_id }) => !ended.has(delivery_id))
-    const passedIds = passedOver.map(({ delivery_id }) => delivery_id)
-    const active: ReadonlyArray<StandingRow> =
-      passedOver.length === 0 ? queued : [...queued, ...(yield* queuedEntries(sql, passedIds, passedIds))]
-    const found = new Set(active.map(({ id }) => id))
-    const missing = [...wanted, ...passedIds].filter((id) => !found.has(id))
-    // Includes the deliveries of releases, so that all are locked in order of id.
-    const toLock = missing.length === 0 ? [] : [...missing, ...releases.map(({ delivery_id }) => delivery_id)]
-    const unseen = new Map([...active, ...(yield* endedEntries(sql, toLock))].map((row) => [row.id, row]))
-    yield* expectNoLease(
+    const wanted = [...new Set([...others, ...passedOver].map(({ delivery_id }) => delivery_id))]
+    const found = new Map((yield* freeEntries(sql, wanted)).map((row) => [row.id, row]))
+    const missed = yield* leasedAmong(
       worker,
-      missing.filter((id) => !unseen.has(id))
+      wanted.filter((id) => !found.has(id))
     )
 
     const tally: Tally = new Map()
     const moves = [...others, ...passedOver].flatMap((item) => {
-      const from = unseen.get(item.delivery_id)
+      const from = found.get(item.delivery_id)
       if (from === undefined || !Transitions.isCurrent(from, item, worker)) return []
-      unseen.delete(from.id)
+      found.delete(from.id)
       const settlement = busy.has(from.integration_id) ? Settlements.retryAfterGone(item, now) : item
       const to = Transitions.settle(from, settlement, now, toEnd(from.integration_id))
       return [{ from, to, attempt: item.attempt, settlement, integration_id: from.integration_id }]
@@ -333,17 +337,19 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     const applied = Map.groupBy([...moves, ...recorded], ({ integration_id }): IntegrationId => integration_id)
     const followed = yield* conclude(affected, applied, busy, now, disableAfter)
     yield* writeTally(sql, tally)
-    if (releases.length > 0) yield* release(worker, releases)
+    const unreleased = yield* release(worker, releases)
+    const heldIds = all.filter(({ integration_id }) => held.has(integration_id)).map(({ delivery_id }) => delivery_id)
     return {
       applied: new Set([...ended, ...moves.map(({ from }) => from.id)]),
       ...followed,
       notifications: yield* writeNotifications(sql, followed.notifications),
-      hasDueDeliveries: busy.size > 0 || moves.some(({ to }) => to.state === "pending")
+      hasDueDeliveries: busy.size > 0 || moves.some(({ to }) => to.state === "pending"),
+      postponed: new Set([...heldIds, ...missed, ...unreleased])
     } satisfies Settled
   })
 
   const inTransaction = Effect.fnUntraced(function* (outcomes: Outcomes, now: number, disableAfter: number) {
-    const settled = yield* withLocks(sql, settleAll(outcomes, now, disableAfter))
+    const settled = yield* sql.withTransaction(settleAll(outcomes, now, disableAfter))
     if (settled.changed.length > 0) yield* endings.resume
     return settled
   })
@@ -357,8 +363,8 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
   ) {
     const { releases, settlements, worker } = outcomes
     if (settlements.length === 0) {
-      if (releases.length > 0) yield* withLocks(sql, release(worker, releases))
-      return settledNothing
+      const unreleased = yield* sql.withTransaction(release(worker, releases))
+      return { ...settledNothing, postponed: new Set(unreleased) }
     }
     const { acknowledged, others } = sortBatch(settlements)
     if (others.length > 0 || releases.length > 0) return yield* inTransaction(outcomes, now, disableAfter)
@@ -371,7 +377,7 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     return { ...settled, applied: new Set([...ended, ...settled.applied]) }
   })
 
-  /** Runs in a transaction. */
+  /** Runs in a transaction. Skips integrations that another transaction has locked; a later call warns of them. */
   const warnDue = Effect.fnUntraced(function* (now: number, disableAfter: number, limit: number) {
     const due = yield* idsOf(
       sql.unsafe<{ readonly id: IntegrationId }>(dueWarnings, [
@@ -380,7 +386,11 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
       ])
     )
     if (due.length === 0) return []
-    const { subjects } = yield* subjectsOf(yield* lockSubjects(sql, due, due, () => true), now)
+    const rows = yield* lockSubjects(sql, due, due)
+    const { subjects } = yield* subjectsOf(
+      rows.filter(({ locked }) => locked),
+      now
+    )
     const notifications: Array<IntegrationNotification> = []
     for (const [id, subject] of subjects) {
       const warning = HealthRules.warningOf(subject, now, disableAfter)
@@ -391,7 +401,8 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     return yield* writeNotifications(sql, notifications)
   })
 
-  const warn = (now: number, disableAfter: number, limit: number) => withLocks(sql, warnDue(now, disableAfter, limit))
+  const warn = (now: number, disableAfter: number, limit: number) =>
+    sql.withTransaction(warnDue(now, disableAfter, limit))
 
   return { settle, warn }
 }

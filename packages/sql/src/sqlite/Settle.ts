@@ -206,7 +206,7 @@ export const makeSettle = (
       notifications.push(...follows.notifications.map(writeNotification))
     }
     for (const id of changed) known.forget(id)
-    const settled: Settled = { applied, changed, recovered, notifications, hasDueDeliveries }
+    const settled: Settled = { applied, changed, recovered, notifications, hasDueDeliveries, postponed: new Set() }
     return { settled, logs }
   }
 

@@ -14,7 +14,7 @@ const readable = `o.scope_type = ? AND o.scope_id = ? AND o.resource_type = ?
   AND o.created_at >= ? AND (o.created_at, o.event_seq) <= (?, ?)`
 const latestFirst = "ORDER BY o.created_at DESC, o.event_seq DESC"
 
-export const recordStatements = ({ isOneOfIds, isOneOfTexts, listedAt, lock, lockFree, numbersIn, text }: Dialect) => {
+export const recordStatements = ({ isOneOfIds, isOneOfTexts, listedAt, lockFree, numbersIn, text }: Dialect) => {
   return {
     /** The event at an offset from a position. Cost: `offset` index entries. */
     eventBehind: text(`SELECT o.created_at, o.event_seq FROM events_of AS o
@@ -45,10 +45,10 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, listedAt, lock, loc
     // statements also take event ids.
     /**
      * Locks the ended deliveries of some events. A transaction that would revive such a delivery waits, and then finds
-     * the delivery deleted. Cost: one search by id per row.
+     * the delivery deleted. Skips deliveries that others have locked. Cost: one search by id per row.
      */
     lockEndedOf: text(`SELECT id FROM deliveries WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}
-      ORDER BY id ${lock}`),
+      ORDER BY id ${lockFree}`),
     /**
      * Locks the deliveries of some events that a cancellation covers. Skips deliveries that others have locked. Cost:
      * one search by id per row.

@@ -314,37 +314,39 @@ await describeOnPostgres("concurrency", (server) => {
     })
   )
 
-  it.live("a delivery enqueued while its integration is being deleted is cancelled, and never due", () =>
-    Effect.gen(function* () {
-      const { url } = yield* pooledDatabase(server)
-      yield* Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const integrationStore = yield* IntegrationStore
-        const integration = yield* createIntegration()
-        const removed = yield* Deferred.make<void>()
-        const commit = yield* Deferred.make<void>()
-        const removing = yield* integrationStore
-          .remove(integration)
-          .pipe(
-            Effect.andThen(Deferred.succeed(removed, undefined)),
-            Effect.andThen(Deferred.await(commit)),
-            sql.withTransaction,
-            Effect.forkChild
+  it.live(
+    "a delivery enqueued while its integration is being deleted waits for nothing, and is cancelled when claimed",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* pooledDatabase(server)
+        yield* Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const integrationStore = yield* IntegrationStore
+          const integration = yield* createIntegration()
+          const removed = yield* Deferred.make<void>()
+          const commit = yield* Deferred.make<void>()
+          const removing = yield* integrationStore
+            .remove(integration)
+            .pipe(
+              Effect.andThen(Deferred.succeed(removed, undefined)),
+              Effect.andThen(Deferred.await(commit)),
+              sql.withTransaction,
+              Effect.forkChild
+            )
+          yield* Deferred.await(removed)
+          yield* enqueue(...records(1, 1, integration))
+          yield* Deferred.succeed(commit, undefined)
+          yield* Fiber.join(removing)
+          assert.lengthOf(yield* claim(start), 0)
+          const found = yield* (yield* DeliveryStore).list({ limit: 9 })
+          assert.deepEqual(
+            found.map(({ reason, state }) => [state, reason]),
+            [["cancelled", "integration_deleted"]]
           )
-        yield* Deferred.await(removed)
-        const enqueueing = yield* Effect.forkChild(enqueue(...records(1, 1, integration)))
-        // Commits the deletion once enqueueing waits for it.
-        const waits = sql.unsafe(waiting)
-        while ((yield* waits).length === 0) yield* Effect.yieldNow
-        yield* Deferred.succeed(commit, undefined)
-        yield* Fiber.join(removing)
-        yield* Fiber.join(enqueueing)
-        assert.deepEqual(
-          (yield* (yield* DeliveryStore).list({ limit: 9 })).map(({ state }) => state),
-          ["cancelled"]
-        )
-      }).pipe(Effect.provide(onStore(url)))
-    })
+          assert.strictEqual(yield* nextDue(start), null)
+          assert.deepEqual((yield* (yield* DeliveryStore).summary(start)).states, yield* counted)
+        }).pipe(Effect.provide(onStore(url)))
+      })
   )
 
   it.live.each(["commits", "is rolled back"])(

@@ -39,9 +39,24 @@ const onStore = (url: string) => Layer.fresh(PostgresStore.layer({ url: Redacted
 const waiting = `SELECT 1 FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_locks
   WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database()))`
 
+/** Opens another process on the database. Calls `notePostponed` whenever its settlements are postponed. */
+const onOther = (url: string, notePostponed: () => void) =>
+  Layer.effect(
+    DeliveryStore,
+    Effect.map(DeliveryStore, (store) => ({
+      ...store,
+      settle: (...settling: Parameters<typeof store.settle>) =>
+        Effect.tap(store.settle(...settling), ({ postponed }) =>
+          Effect.sync(() => {
+            if (postponed.size > 0) notePostponed()
+          })
+        )
+    }))
+  ).pipe(Layer.provideMerge(onStore(url)))
+
 /**
- * Runs the first call in a transaction, and commits once the second call, from another process, waits for it. Returns
- * both results.
+ * Runs the first call in a transaction, and commits once the second call, from another process, waits for it or is
+ * postponed. Returns both results.
  */
 const beside = Effect.fnUntraced(function* <A, E, B, F>(
   url: string,
@@ -52,8 +67,10 @@ const beside = Effect.fnUntraced(function* <A, E, B, F>(
   const [answer, calling] = yield* sql.withTransaction(
     Effect.gen(function* () {
       const answered = yield* first
-      const fiber = yield* call.pipe(Effect.provide(onStore(url)), Effect.forkDetach)
-      while ((yield* sql.unsafe(waiting)).length === 0) {
+      let isPostponed = false
+      const other = onOther(url, () => (isPostponed = true))
+      const fiber = yield* call.pipe(Effect.provide(other), Effect.forkDetach)
+      while (!isPostponed && (yield* sql.unsafe(waiting)).length === 0) {
         assert.isUndefined(fiber.pollUnsafe())
         yield* Effect.yieldNow
       }
@@ -212,13 +229,18 @@ await describeOnPostgres("resends concurrent with the end of an attempt", (serve
             yield* sql.unsafe("SELECT id FROM deliveries WHERE id = $1 FOR UPDATE", [older.id])
             const first = yield* inProcess(recover(integration.id, 0, start + 1))
             yield* waits(1)
-            const second = yield* inProcess(settleOutcomes(start + 2, outcomes))
-            yield* waits(2)
+            // This transaction holds the older delivery, and the settlement does not wait for it.
+            const held = yield* DeliveryStore.use((store) =>
+              store.settle({ worker, ...outcomes }, start + 2, StoreFixtures.disableAfter)
+            ).pipe(Effect.provide(onStore(url)))
+            assert.deepEqual([held.applied, held.postponed], [new Set([newer.id]), new Set([older.id])])
+            const { releases } = outcomes
+            const second = yield* inProcess(settleOutcomes(start + 2, { releases }))
             return [first, second] as const
           })
         )
         assert.deepEqual(yield* Fiber.join(recovering), [2, null])
-        assert.deepEqual([...(yield* Fiber.join(settling)).applied], [newer.id])
+        assert.strictEqual((yield* Fiber.join(settling)).postponed.size, 0)
         assert.lengthOf(yield* claim(start + 3, { worker: "next" }), 2)
       })
     )

@@ -18,7 +18,7 @@
 import type { ResourceTypeTable } from "@doorhook/core"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import { announceLastId } from "../FeedWatermark.ts"
+import { announceLastId } from "../Watermarks.ts"
 
 const settings = `SECURITY DEFINER SET search_path = doorhook, pg_temp SET enable_seqscan = off
   SET enable_bitmapscan = on`

@@ -1,7 +1,7 @@
 /**
  * Statements on cancellations (`stores/Cancellations`), which are rows of the table `endings`.
  */
-import { lastId } from "../FeedWatermark.ts"
+import { lastId } from "../Watermarks.ts"
 
 /** All cancellations. `OFFSET 0` makes plans start with this small table. */
 export const allCancellations = `SELECT * FROM endings ORDER BY integration_id OFFSET 0`

@@ -3,7 +3,7 @@
  * depend on the number of rows. Statements lock rows in order of id, and rows of `queue` before rows of `deliveries`.
  */
 import { Transitions } from "@doorhook/core"
-import { announceLastId } from "../FeedWatermark.ts"
+import { announceLastId } from "../Watermarks.ts"
 import { channel } from "../PostgresDialect.ts"
 import { lastOf } from "./CancellationStatements.ts"
 import { addToTalliesIf } from "./TallyStatements.ts"
@@ -42,8 +42,8 @@ const scoped = `SELECT id, version FROM integrations WHERE scope_type = 'buildin
  * Appends events with their active and ended deliveries, which get ids in the given order. Updates the counts, and
  * wakes the workers in other processes if deliveries are due.
  *
- * Stores nothing if a matched integration was deleted or changed, or is disabled although a delivery requires it
- * enabled. Otherwise the matched integrations stay locked until the transaction ends. If the integrations of the
+ * Stores nothing if a matched integration was deleted, was changed, is being changed, or is disabled although a delivery
+ * requires it enabled. Otherwise the matched integrations stay locked until the transaction ends. If the integrations of the
  * events' scopes differ from the candidates ($38, by id) in number or version ($39), the statement also stores nothing,
  * and returns one row without an id.
  *
@@ -59,7 +59,7 @@ export const insert = `WITH fresh AS MATERIALIZED (
   locked AS MATERIALIZED (
     SELECT i.version = m.version AND (i.status = 'enabled' OR m.active = 0) AS sound
     FROM fresh CROSS JOIN unnest($1::bigint[], $2::bigint[], $42::bigint[]) AS m (id, version, active)
-      CROSS JOIN LATERAL (SELECT status, version FROM integrations WHERE id = m.id FOR KEY SHARE) AS i
+      CROSS JOIN LATERAL (SELECT status, version FROM integrations WHERE id = m.id FOR KEY SHARE SKIP LOCKED) AS i
   ),
   announced AS MATERIALIZED (
     SELECT ${announceLastId} FROM locked HAVING count(*) FILTER (WHERE sound) = cardinality($1::bigint[])
@@ -125,7 +125,8 @@ const toAttempts = `INSERT INTO attempts
 /**
  * Ends acknowledged deliveries, given in order of id with their attempts, and updates the counts. A delivery is ended
  * only if it is leased to the worker, the attempt is its next one, and no resend is requested. Its integration must
- * also be enabled and not failing, unless $11 is null. Returns the ids of the ended deliveries.
+ * also be enabled and not failing, unless $11 is null. Skips deliveries that another transaction has locked. Returns the
+ * ids of the ended deliveries.
  */
 export const acknowledge = `WITH sound AS MATERIALIZED (
     SELECT id FROM integrations WHERE id = ANY($11::bigint[]) AND status = 'enabled' AND failing_since IS NULL
@@ -141,7 +142,7 @@ export const acknowledge = `WITH sound AS MATERIALIZED (
         WHERE id = s.id AND worker = $1::text AND attempts = s.attempts - 1 AND resend < 2
           AND ($11::bigint[] IS NULL OR integration_id = ANY(ARRAY(SELECT id FROM sound)))
           AND integration_id <> ALL (ARRAY(SELECT e.integration_id FROM endings AS e))
-        FOR UPDATE
+        FOR UPDATE SKIP LOCKED
       ) AS q
   ),
   taken AS (
@@ -169,13 +170,13 @@ const countReleased = (from: string): string =>
     FROM ${from} HAVING count(*) > 0`
 
 /**
- * Releases deliveries leased to a worker, given in order of id with their due times, and updates the counts. After
- * that, to keep the order of locks, clears the worker of deliveries that were cancelled under the lease. Returns the
- * ids of both kinds.
+ * Releases deliveries leased to a worker, given in order of id with their due times, and updates the counts. Clears the
+ * worker of deliveries that were cancelled under the lease. Skips deliveries that another transaction has locked.
+ * Returns the ids of both kinds.
  */
 export const release = `WITH held AS MATERIALIZED (
     SELECT q.place, r.due_at FROM unnest($2::bigint[], $3::bigint[]) AS r (id, due_at) CROSS JOIN LATERAL (
-      SELECT ctid AS place FROM queue WHERE id = r.id AND worker = $1::text FOR UPDATE
+      SELECT ctid AS place FROM queue WHERE id = r.id AND worker = $1::text FOR UPDATE SKIP LOCKED
     ) AS q
   ),
   released AS (
@@ -188,7 +189,7 @@ export const release = `WITH held AS MATERIALIZED (
     UPDATE deliveries SET worker = NULL WHERE id = ANY(ARRAY(
       SELECT id FROM deliveries
       WHERE (SELECT count(*) FROM released) < cardinality($2::bigint[]) AND id = ANY($2::bigint[]) AND worker = $1::text
-      ORDER BY id FOR UPDATE
+      ORDER BY id FOR UPDATE SKIP LOCKED
     )) RETURNING id
   )
   SELECT id FROM released UNION ALL SELECT id FROM forgotten`
@@ -286,6 +287,14 @@ export const end = `WITH taken AS (DELETE FROM queue WHERE id = ANY($1))
  */
 export const targets = `SELECT id, status, version FROM integrations WHERE id = ANY($1) ORDER BY id FOR KEY SHARE`
 
+/** Like `targets`, but does not wait for changes. Returns whether each integration is locked. */
+export const freeTargets = `WITH locked AS MATERIALIZED (
+    SELECT id, status, version FROM integrations WHERE id = ANY($1) ORDER BY id FOR KEY SHARE SKIP LOCKED
+  )
+  SELECT id, status, version, true AS locked FROM locked
+  UNION ALL
+  SELECT id, status, version, false FROM integrations WHERE id = ANY($1) AND id <> ALL (ARRAY(SELECT id FROM locked))`
+
 const integrationsOf = (ids: string): string => `SELECT integration_id AS id FROM queue WHERE id = ANY(${ids})
     UNION SELECT integration_id AS id FROM deliveries WHERE id = ANY(${ids})`
 
@@ -300,6 +309,13 @@ export const lockIntegration = `SELECT id FROM integrations WHERE id = $1 FOR NO
  */
 export const lockForChange = `SELECT id FROM integrations WHERE id = $1 FOR UPDATE`
 
+/** First key of the locks on idempotency keys: "idem" in ASCII. */
+const keyLocks = 0x6964656d
+
+/** Takes the locks of idempotency keys until the transaction ends. Returns the keys that other transactions use. */
+export const busyKeys = `SELECT k.key FROM unnest($1::text[]) AS k (key)
+  WHERE NOT pg_try_advisory_xact_lock(${keyLocks}, hashtext(k.key))`
+
 /** First key of the locks on scopes: "scop" in ASCII. */
 const scopeLocks = 0x73636f70
 
@@ -307,15 +323,6 @@ const scopeLocks = 0x73636f70
  * Prevents others from adding integrations to a scope until the transaction ends. The parameter is the scope's name.
  */
 export const lockScope = `SELECT pg_advisory_xact_lock(${scopeLocks}, hashtext($1))`
-
-/** First key of the lock on notifications: "noti" in ASCII. */
-const notificationLock = 0x6e6f7469
-
-/**
- * Prevents others from storing notifications until the transaction ends, so that notifications are committed in order
- * of id. Otherwise a client that reads on after the last id could miss a notification that is committed later.
- */
-export const lockNotifications = `SELECT pg_advisory_xact_lock(${notificationLock}, 0)`
 
 const subject = `id, scope_type, scope_id, status, disabled_reason, failing_since, failing_noticed, failing_attempts,
     failing_retry_after`
@@ -352,18 +359,25 @@ export const newestUnacknowledged = `SELECT max(id) AS id FROM (${Transitions.un
   )
   .join(" UNION ALL ")}) AS newest`
 
-/** Locks active deliveries ($1). Returns the rows of the deliveries in $2, and whether a cancellation covers them. */
-export const queuedStandings = `WITH locked AS MATERIALIZED (
-    SELECT ${identity}, state, NULL::text AS reason, attempts, early, lane, due_at, worker, resend,
-      coalesce(id <= ${lastOf("queue.integration_id")}, false) AS ending
-    FROM queue WHERE id = ANY($1) ORDER BY id FOR UPDATE
-  )
-  SELECT * FROM locked WHERE id = ANY($2)`
+const queuedAs = (lock: string): string => `SELECT ${identity}, state, NULL::text AS reason, attempts, early, lane,
+    due_at, worker, resend, coalesce(id <= ${lastOf("queue.integration_id")}, false) AS ending
+  FROM queue WHERE id = ANY($1) ORDER BY id ${lock}`
+
+const endedAs = (lock: string): string => `SELECT ${identity}, state, reason, attempts, early, lane,
+    NULL::bigint AS due_at, worker, 0 AS resend
+  FROM deliveries WHERE id = ANY($1) ORDER BY id ${lock}`
+
+/** Locks active deliveries and returns their rows, and whether a cancellation covers them. */
+export const queuedStandings = queuedAs("FOR UPDATE")
 
 /** Locks ended deliveries and returns their rows. */
-export const endedStandings = `SELECT ${identity}, state, reason, attempts, early, lane, NULL::bigint AS due_at, worker,
-    0 AS resend
-  FROM deliveries WHERE id = ANY($1) ORDER BY id FOR UPDATE`
+export const endedStandings = endedAs("FOR UPDATE")
+
+/** Like `queuedStandings`, but skips deliveries that another transaction has locked. */
+export const freeQueuedStandings = queuedAs("FOR UPDATE SKIP LOCKED")
+
+/** Like `endedStandings`, but skips deliveries that another transaction has locked. */
+export const freeEndedStandings = endedAs("FOR UPDATE SKIP LOCKED")
 
 /**
  * SQL that joins parameter rows with the rows of a table by id, with the parameters as the outer side. In another join
