@@ -47,12 +47,12 @@ export const startVanishing = Effect.fnUntraced(function* (
   const { id: goneId } = yield* integrate(gone.url)
 
   const accepted = new Set<string>()
-  const arrivals = new Map<string, number>()
   const delays: Array<number> = []
   let next = 0
-  const publish = async (url: string, resource_type: "access_log" | "call", key = `key-${next}`): Promise<string> => {
+  const publish = async (url: string, resource_type: "access_log" | "call"): Promise<string> => {
     const event = { resource_type, action: "create", building_id: 1, data: { id: ++next } }
-    const answer = await callApi(url, operatorKey, "POST", "/operator/events", event, { "idempotency-key": key })
+    const key = { "idempotency-key": `key-${next}` }
+    const answer = await callApi(url, operatorKey, "POST", "/operator/events", event, key)
     const text = await answer.text()
     if (answer.status !== 202) throw new Error(`not accepted but ${answer.status}: ${text}`)
     const [{ id } = { id: "" }] = Schema.decodeUnknownSync(Accepted)(JSON.parse(text)).events
@@ -85,9 +85,9 @@ export const startVanishing = Effect.fnUntraced(function* (
   })
   yield* Effect.addFinalizer(() => Effect.sync(() => (isStirring = false)))
 
-  const ring = async (url: string, key?: string): Promise<void> => {
+  const ring = async (url: string): Promise<void> => {
     const began = performance.now()
-    const id = await publish(url, "call", key)
+    const id = await publish(url, "call")
     await good.until((received) => received.some(({ headers }) => headers["webhook-id"] === id))
     delays.push(performance.now() - began)
   }
@@ -112,7 +112,7 @@ export const startVanishing = Effect.fnUntraced(function* (
     return caught
   })
 
-  /** Rings through the healthy services arrive, and so do repeated requests that the victim had begun. */
+  /** Rings through the healthy services arrive. */
   const ringAll = Effect.promise(async () => {
     await Promise.all(
       healthy.map(async ({ url }) => {
@@ -145,5 +145,5 @@ export const startVanishing = Effect.fnUntraced(function* (
     )
   })
 
-  return { vanish, ringAll, isOpen, comeBack, account, link, delays, arrivals }
+  return { vanish, ringAll, isOpen, comeBack, account, link, delays }
 })

@@ -21,8 +21,8 @@ export interface Caught {
 export interface SilentLink {
   /** The URL of the database through this link. */
   readonly url: string
-  /** All statements that the server has answered inside a transaction so far. */
-  readonly seen: ReadonlySet<string>
+  /** The statements that the server has answered inside a transaction. A test may empty it. */
+  readonly seen: Set<string>
   /** Goes silent once the server has executed a matching statement inside a transaction. */
   readonly catchAfter: (statement: RegExp) => Promise<Caught>
   /** Passes on what was held back, and everything else from now on. */

@@ -13,6 +13,7 @@ import {
   claim,
   claimOne,
   createIntegration,
+  disableAfter,
   enqueue,
   enqueueOne,
   findDelivery,
@@ -25,7 +26,8 @@ import {
   settleAs,
   settlement,
   settleWithConsequences,
-  start
+  start,
+  worker
 } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
 import { concurrently, expectEqual } from "../SuiteCase.ts"
@@ -170,6 +172,25 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       yield* expectEqual("kept", yield* store.notifications({ limit: 20 }), notifications)
       const found = yield* (yield* IntegrationStore).find(integration.id)
       yield* expectEqual("integration", [found?.disabled_reason, found?.version], ["gone", 2])
+    })
+  },
+  {
+    name: "nothing is postponed while no other transaction is open",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      yield* enqueue(...records(1, 3, yield* createIntegration()))
+      const [acknowledged, failed, released] = yield* claim(start)
+      if (acknowledged === undefined || failed === undefined || released === undefined) return
+      const retry = {
+        state: "retrying",
+        next_attempt_at: start + 9,
+        attempt: attempt(1, { outcome: "timeout" })
+      } as const
+      const settlements = [settlement(acknowledged), settlement(failed, retry)]
+      const releases = [{ delivery_id: released.id, due_at: start + 5 }]
+      const { applied, postponed } = yield* store.settle({ worker, settlements, releases }, start + 1, disableAfter)
+      yield* expectEqual("applied", applied, new Set([acknowledged.id, failed.id]))
+      yield* expectEqual("postponed", postponed, new Set())
     })
   },
   {

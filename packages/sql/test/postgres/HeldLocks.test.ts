@@ -1,0 +1,155 @@
+/**
+ * What another transaction holds is postponed, and the rest is done now: no call of the delivery path waits for a lock.
+ */
+import type { LeasedDelivery } from "@doorhook/core"
+import { DeliveryStore, IdempotencyConflict, IntegrationStore } from "@doorhook/core"
+import { StoreFixtures } from "@doorhook/core/testing"
+import { PostgresStore } from "@doorhook/sql/postgres"
+import { describeOnPostgres, pooledDatabase } from "@doorhook/testkit/postgres/TestServer"
+import { assert, it } from "@effect/vitest"
+import { Effect, Layer, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+
+const {
+  attempt,
+  claim,
+  createIntegration,
+  disableAfter,
+  enqueue,
+  findDelivery,
+  newEvent,
+  record,
+  records,
+  retryAt,
+  settlement,
+  start,
+  worker
+} = StoreFixtures
+
+const onStore = (url: string) => Layer.fresh(PostgresStore.layer({ url: Redacted.make(url) }))
+
+const failed = (leased: LeasedDelivery) => ({
+  ...retryAt(leased, start + 5_000),
+  attempt: attempt(1, { outcome: "bad_status", status: 500 })
+})
+
+await describeOnPostgres("locks that another transaction holds", (server) => {
+  /** Runs a test while a transaction of another connection holds the locks of `statement`. */
+  const holding = <A, E, R, B, F>(
+    statement: string,
+    values: ReadonlyArray<unknown>,
+    during: Effect.Effect<A, E, R>,
+    after: (result: A) => Effect.Effect<B, F, R>
+  ) =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const result = yield* sql.withTransaction(Effect.andThen(sql.unsafe(statement, values), during))
+      return yield* after(result)
+    })
+
+  const withStore = <A, E>(
+    test: (other: ReturnType<typeof onStore>) => Effect.Effect<A, E, Layer.Success<ReturnType<typeof onStore>>>
+  ) => Effect.flatMap(pooledDatabase(server), ({ url }) => Effect.provide(test(onStore(url)), onStore(url)))
+
+  const settleAll = (leased: ReadonlyArray<LeasedDelivery>) =>
+    DeliveryStore.use((store) =>
+      store.settle({ worker, settlements: leased.map(failed), releases: [] }, start + 1, disableAfter)
+    )
+
+  const held = {
+    "its integration":
+      "SELECT 1 FROM integrations WHERE id = (SELECT integration_id FROM queue WHERE id = $1) FOR UPDATE",
+    "the delivery": "SELECT 1 FROM queue WHERE id = $1 FOR UPDATE"
+  }
+  for (const [what, statement] of Object.entries(held)) {
+    it.live(`an outcome is postponed while another transaction holds ${what}, and the others are recorded`, () =>
+      withStore((other) =>
+        Effect.gen(function* () {
+          yield* enqueue(...records(1, 1, yield* createIntegration(), yield* createIntegration()))
+          const leased = yield* claim(start)
+          const [first, second] = leased
+          if (first === undefined || second === undefined) return assert.fail("nothing claimed")
+          const during = Effect.provide(settleAll(leased), other)
+          yield* holding(statement, [first.id], during, ({ applied, postponed }) =>
+            Effect.gen(function* () {
+              assert.deepEqual([applied, postponed], [new Set([second.id]), new Set([first.id])])
+              assert.strictEqual((yield* findDelivery(first.id)).state, "delivering")
+              const again = yield* settleAll([first])
+              assert.deepEqual([again.applied, again.postponed.size], [new Set([first.id]), 0])
+            })
+          )
+          const failing = yield* (yield* IntegrationStore).findWithHealth(first.integration.id)
+          assert.isNotNull(failing?.failing, "the consequences are not lost")
+        })
+      )
+    )
+  }
+
+  it.live("an acknowledgement and a release are postponed while another transaction holds their deliveries", () =>
+    withStore((other) =>
+      Effect.gen(function* () {
+        yield* enqueue(...records(1, 3, yield* createIntegration()))
+        const leased = yield* claim(start)
+        const ids = leased.map(({ id }) => id)
+        const [acknowledged, released, free] = leased
+        if (acknowledged === undefined || released === undefined || free === undefined) return assert.fail("no claim")
+        const settling = DeliveryStore.use((store) => {
+          const releases = [{ delivery_id: released.id, due_at: start + 9 }]
+          const settlements = [settlement(acknowledged), settlement(free)]
+          return store.settle({ worker, settlements, releases }, start + 1, disableAfter)
+        })
+        const twoHeld = "SELECT 1 FROM queue WHERE id = ANY($1::bigint[]) ORDER BY id LIMIT 2 FOR UPDATE"
+        yield* holding(twoHeld, [`{${ids.join(",")}}`], Effect.provide(settling, other), ({ applied, postponed }) =>
+          Effect.gen(function* () {
+            assert.deepEqual([applied, postponed], [new Set([free.id]), new Set([acknowledged.id, released.id])])
+            const again = yield* settling
+            assert.deepEqual([again.applied, again.postponed.size], [new Set([acknowledged.id]), 0])
+          })
+        )
+        assert.strictEqual((yield* findDelivery(released.id)).state, "pending")
+      })
+    )
+  )
+
+  it.live(
+    "a publication does not wait for an integration that is being disabled, and its delivery is then cancelled",
+    () =>
+      withStore((other) =>
+        Effect.gen(function* () {
+          const integration = yield* createIntegration()
+          const disable = `UPDATE integrations SET status = 'disabled', disabled_reason = 'manual', version = 2
+          WHERE id = (SELECT id FROM integrations WHERE id = $1 FOR UPDATE)`
+          const during = Effect.provide(enqueue(record(newEvent(1), integration)), other)
+          yield* holding(disable, [integration.id], during, () =>
+            Effect.gen(function* () {
+              assert.lengthOf(yield* claim(start), 0)
+              const [delivery] = yield* (yield* DeliveryStore).list({ limit: 2 })
+              assert.deepEqual([delivery?.state, delivery?.reason], ["cancelled", "integration_disabled"])
+            })
+          )
+        })
+      )
+  )
+
+  it.live("a publication does not wait for an idempotency key in use", () =>
+    withStore((other) =>
+      Effect.gen(function* () {
+        const integration = yield* createIntegration()
+        const key = { key: "k", fingerprint: "f", answer: "a", created_at: start, expires_at: start + 9 }
+        const { id, version } = integration
+        const publishing = (n: number) =>
+          DeliveryStore.use((store) => store.enqueue([record(newEvent(n), integration)], [key], [{ id, version }]))
+        const sql = yield* SqlClient.SqlClient
+        yield* sql.withTransaction(
+          Effect.gen(function* () {
+            yield* publishing(1)
+            const refused = yield* Effect.flip(Effect.provide(publishing(2), other))
+            assert.deepEqual(refused, new IdempotencyConflict({ key: "k", busy: ["k"] }))
+          })
+        )
+        const taken = yield* Effect.flip(publishing(2))
+        assert.deepEqual(taken, new IdempotencyConflict({ key: "k" }))
+      })
+    )
+  )
+})
