@@ -1,11 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import type {
   Delivery,
+  DeliveryId,
   Integration,
+  IntegrationId,
   NewDelivery,
   NewEvent,
   NewIntegration,
   Notification,
+  Settlement,
   TransportRequest,
   TransportResult
 } from "@doorhook/core"

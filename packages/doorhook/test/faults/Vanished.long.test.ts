@@ -17,7 +17,7 @@ const least = 20
 /** A statement that does not occur again within this time is passed over. */
 const rare = "10 seconds"
 
-const exactly = (text: string): RegExp => new RegExp(`^${RegExp.escape(text)}$`)
+const exactly = (text: string): RegExp => new RegExp(`^${text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)}$`)
 
 const quantile = (sorted: ReadonlyArray<number>, share: number): number =>
   Math.round(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0)
