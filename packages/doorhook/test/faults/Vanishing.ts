@@ -76,14 +76,14 @@ export const startVanishing = Effect.fnUntraced(function* (
         since: new Date(0).toISOString()
       })
   ]
-  let isStirring = true
+  const stopping = new AbortController()
   const stirring = stirs.map(async (stir) => {
-    while (isStirring) {
+    while (!stopping.signal.aborted) {
       await Promise.race([stir().catch(() => undefined), pause(1_000, undefined, { ref: false })])
       await pause(50)
     }
   })
-  yield* Effect.addFinalizer(() => Effect.sync(() => (isStirring = false)))
+  yield* Effect.addFinalizer(() => Effect.sync(() => stopping.abort()))
 
   const ring = async (url: string): Promise<void> => {
     const began = performance.now()
@@ -130,7 +130,7 @@ export const startVanishing = Effect.fnUntraced(function* (
 
   /** Each accepted event has arrived, and all deliveries have ended. */
   const account = Effect.gen(function* () {
-    isStirring = false
+    stopping.abort()
     yield* Effect.promise(() => Promise.all(stirring))
     const [{ url } = { url: "" }] = healthy
     const listed = yield* eventually("every delivery has ended", listDeliveries(url), (all) =>

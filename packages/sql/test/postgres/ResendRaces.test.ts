@@ -67,10 +67,10 @@ const beside = Effect.fnUntraced(function* <A, E, B, F>(
   const [answer, calling] = yield* sql.withTransaction(
     Effect.gen(function* () {
       const answered = yield* first
-      let isPostponed = false
-      const other = onOther(url, () => (isPostponed = true))
+      const postponed = new AbortController()
+      const other = onOther(url, () => postponed.abort())
       const fiber = yield* call.pipe(Effect.provide(other), Effect.forkDetach)
-      while (!isPostponed && (yield* sql.unsafe(waiting)).length === 0) {
+      while (!postponed.signal.aborted && (yield* sql.unsafe(waiting)).length === 0) {
         assert.isUndefined(fiber.pollUnsafe())
         yield* Effect.yieldNow
       }
