@@ -3,10 +3,6 @@
  */
 import { DeliveryStore, IntegrationStore, Publisher } from "@doorhook/core"
 import { Effect } from "effect"
-import { once } from "node:events"
-import type { IncomingMessage, ServerResponse } from "node:http"
-import { createServer } from "node:http"
-import { text } from "node:stream/consumers"
 import type { Benchmark } from "../harness/Benchmark.ts"
 import { sqliteEngine } from "../harness/Engine.ts"
 import { createIntegration, delivered } from "../harness/Integrations.ts"
@@ -15,7 +11,8 @@ import { OAuthSession } from "../harness/OAuthSession.ts"
 import type { Options } from "../harness/Options.ts"
 import { roundsOf } from "../harness/Options.ts"
 import { startReceiver } from "../harness/ReceiverProcess.ts"
-import { building, operatorKey, profileWhile, startService } from "../harness/ServerProcess.ts"
+import { spread, startRingReceiver } from "../harness/Rings.ts"
+import { building, profileWhile, startService } from "../harness/ServerProcess.ts"
 import { fillWithSettled } from "../harness/SettledRows.ts"
 import { quantile, rounded } from "../harness/Statistics.ts"
 import { temporaryDatabase } from "../harness/TemporaryFile.ts"
@@ -33,29 +30,8 @@ const clients = 10
 /** Number of tokens per client, enough to stay below the service's request limit. */
 const tokensPerClient = 25
 
-/** Pause between calls, in milliseconds. */
-const pause = 20
-
 /** Returns the path of one of the deepest pages of the list. */
 const path = (turn: number): string => `/v4/buildings/${building}/access_logs?per=100&page=${81 + (turn % 20)}`
-
-/** Starts a receiver in this process that records when the request for each call arrives. */
-const startNoting = Effect.acquireRelease(
-  Effect.promise(async () => {
-    const receivedAt = new Map<number, number>()
-    const note = async (request: IncomingMessage, response: ServerResponse) => {
-      const now = performance.now()
-      const { event }: { readonly event: { readonly data: { readonly id: number } } } = JSON.parse(await text(request))
-      receivedAt.set(event.data.id, now)
-      response.end()
-    }
-    const server = createServer((request, response) => void note(request, response)).listen(0, "127.0.0.1")
-    await once(server, "listening")
-    const address = server.address()
-    return { server, receivedAt, port: typeof address === "object" && address !== null ? address.port : 0 }
-  }),
-  ({ server }) => Effect.sync(() => server.close())
-)
 
 /** Creates a database in which one building has `rows` events and no integration. */
 const prepare = Effect.fnUntraced(function* (rows: number) {
@@ -82,14 +58,14 @@ const run = Effect.fnUntraced(function* (options: Options) {
   const rounds = roundsOf(options, 3)
   const rings = quick ? 30 : 400
   const rows = options.rows ?? (quick ? 20_000 : defaultRows)
-  const { port: receiver, receivedAt } = yield* startNoting
+  const receiver = yield* startRingReceiver
   const database = yield* prepare(rows)
   const server = yield* startService(database, { observed: profile })
   const { pid, port } = server
   const grants = yield* Effect.promise(async () => {
     const session = new OAuthSession(port)
     const made = await session.grants(clients * tokensPerClient)
-    await session.createIntegration(made[0]?.access_token ?? "", `http://127.0.0.1:${receiver}/hook`, "call")
+    await session.createIntegration(made[0]?.access_token ?? "", `http://127.0.0.1:${receiver.port}/hook`, "call")
     return made
   })
   const requests = grants.map(({ access_token }, turn) =>
@@ -102,26 +78,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
   })
   const read = (seconds: number) => load({ pid, port, requests, connections: clients, warmUp: 0, seconds })
 
-  let last = templates
-  /** Publishes calls. Returns their latencies from publish to the receiver, in milliseconds. */
-  const ring = (count: number) =>
-    Effect.gen(function* () {
-      const latencies: Array<number> = []
-      for (let n = 0; n < count; n++) {
-        const id = ++last
-        const began = performance.now()
-        yield* Effect.promise(async () => {
-          const body = JSON.stringify({ resource_type: "call", action: "create", building_id: building, data: { id } })
-          const headers = { authorization: `Bearer ${operatorKey}`, "content-type": "application/json" }
-          const answer = await fetch(`http://127.0.0.1:${port}/operator/events`, { method: "POST", headers, body })
-          await answer.arrayBuffer()
-        })
-        yield* Effect.sleep(pause)
-        while (!receivedAt.has(id)) yield* Effect.sleep(1)
-        latencies.push((receivedAt.get(id) ?? Number.NaN) - began)
-      }
-      return latencies
-    })
+  const ring = (count: number) => receiver.ring(port, building, count)
   /** Publishes calls while clients read lists. */
   const ringBesideReaders = (count: number) =>
     Effect.raceFirst(Effect.delay(ring(count), "1 second"), Effect.andThen(read(3_600), Effect.never))
@@ -143,9 +100,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
     const latencies = yield* ringBesideReaders(rings)
     alone.push(quantile(without, 0.99))
     beside.push(quantile(latencies, 0.99))
-    const of = (values: ReadonlyArray<number>): string =>
-      `p50 ${rounded(quantile(values, 0.5))} ms, p99 ${rounded(quantile(values, 0.99))} ms, at most ${rounded(Math.max(...values))} ms`
-    process.stderr.write(`round ${round + 1}: with readers ${of(latencies)}; without ${of(without)}\n`)
+    process.stderr.write(`round ${round + 1}: with readers ${spread(latencies)}; without ${spread(without)}\n`)
   }
   return [
     {

@@ -346,6 +346,7 @@ export interface Outcome {
 export const outcomeOf = (cause: Cause.Cause<KnownError>): Outcome => {
   const error = Option.getOrNull(Cause.findErrorOption(cause))
   const refusal = error === null ? internalError : toRequestFailure(error)
-  if (refusal.status < 500) return { refusal, log: null }
+  // Refusals of unread answers are counted. Logging each one would let clients fill the log.
+  if (refusal.status < 500 || refusal.errors[0].code === "unread_answers") return { refusal, log: null }
   return { refusal, log: error === null ? Effect.logError(what, cause) : logUnanswered(failureText(error)) }
 }

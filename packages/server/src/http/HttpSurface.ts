@@ -332,6 +332,22 @@ const isFirst = (request: IncomingMessage, response: ServerResponse): boolean =>
   return responseOn(request.socket) === null
 }
 
+/** Connections with pipelined requests that may continue. */
+const pipelines: Array<() => void> = []
+
+const continueNext = (): void => {
+  pipelines.shift()?.()
+  if (pipelines.length > 0) setImmediate(continueNext)
+}
+
+/**
+ * Lets a connection continue with its next pipelined request: one connection per turn of the event loop, so that the
+ * requests of other clients wait for at most one of them per turn.
+ */
+export const continueInTurn = (next: () => void): void => {
+  if (pipelines.push(next) === 1) setImmediate(continueNext)
+}
+
 /** Number of pipelined requests that may wait on a host's connection. More of them close it. */
 const mostWaiting = 100
 
@@ -348,7 +364,7 @@ const waitForTurn = (socket: Socket, response: ServerResponse, begin: () => void
   if (waiting > mostWaiting) return void socket.destroy()
   response.once("socket", () => {
     waitingOn.set(socket, (waitingOn.get(socket) ?? 1) - 1)
-    begin()
+    continueInTurn(begin)
   })
 }
 

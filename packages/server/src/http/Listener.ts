@@ -10,7 +10,7 @@ import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import type { RequestFailure } from "./Failures.ts"
 import { failure } from "./Failures.ts"
-import { bareAnswer, responseOn } from "./HttpSurface.ts"
+import { bareAnswer, continueInTurn, responseOn } from "./HttpSurface.ts"
 
 /** The server can't listen on this address and port. */
 export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", {
@@ -131,7 +131,7 @@ const serveInTurn = (socket: Socket): void => {
         isHeld = true
         return void response.once("close", () => {
           isHeld = false
-          socket.resume()
+          continueInTurn(() => socket.resume())
         })
       }
       // A head ends with an empty line, so this is the end of at most one request.

@@ -69,7 +69,7 @@ export class OpenAnswers {
     if (this.#all === 0 || this.#all + bytes <= unreadBytes) return null
     this.#update(refusedBy.process, 1)
     const detail = "Too many large answers are waiting for clients that read slowly. Try again in a few seconds."
-    return failure(503, { code: "unavailable", title: "Temporarily unavailable", detail }, retry)
+    return failure(503, { code: "unread_answers", title: "Too many unread answers", detail }, retry)
   }
 
   /** Counts an answer. The returned function ends it, and may be called more than once. */

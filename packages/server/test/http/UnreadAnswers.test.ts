@@ -119,6 +119,7 @@ describe("a client that reads nothing", () => {
         yield* until(() => made.read > 20)
         const refused = yield* ask("/big")
         assert.deepStrictEqual([refused.status, refused.headers.get("retry-after")], [503, "5"])
+        assert.include(refused.body, '"unread_answers"')
         socket.destroy()
         while ((yield* ask("/big")).status !== 200) yield* nextTurn
       }).pipe(Effect.provide(serving({ unreadBytes: 500_000 }, list, big(400_000))), Effect.scoped)
