@@ -139,7 +139,7 @@ const typed: Readonly<Record<string, string>> = {
     }
     const statuses: Record<IntegrationSummary["status"], string> = { enabled: "", disabled: "" }
     const kinds: Record<DoorhookNotification["kind"], string> = {
-      failing: "", disabled: "", recovered: "", exhausted: "", retention_paused: ""
+      failing: "", disabled: "", recovered: "", exhausted: "", retention_paused: "", clock_offset: ""
     }
     export { ended, explained, kinds, outcome, outcomes, state, statuses }
     export { deliveries, DoorhookError, layer, Publisher, sqlDirectory, wrong }`

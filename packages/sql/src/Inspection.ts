@@ -1,3 +1,5 @@
+import type { ClockOffset } from "@doorhook/core"
+
 /**
  * Result of inspecting a database. An inspection changes nothing.
  */
@@ -16,8 +18,8 @@ export interface Inspection {
   readonly isReadableByOthers: boolean | null
   /** How the connection to the server is encrypted; null without a server. */
   readonly encryption: { readonly isExposed: boolean; readonly detail: string } | null
-  /** How far the database server's clock is ahead of this machine's, in milliseconds; null without a server. */
-  readonly clockAhead: number | null
+  /** The offset of this machine's clock from the database server's; null without a server. */
+  readonly clockOffset: ClockOffset | null
   /** A few encrypted secrets, to check the encryption key. Empty without tables, or with tables of a newer version. */
   readonly sealed: ReadonlyArray<string>
 }

@@ -47,11 +47,28 @@ export const NewNotification = Schema.Union([
     ahead_ms: Schema.Int,
     /** End of the pause. It may be wrong, because it is a time of the clock that jumped. */
     until: Schema.Int
+  }),
+  /** The clocks of a machine and of the database server differ by more than five seconds. */
+  Schema.Struct({
+    kind: Schema.Literal("clock_offset"),
+    integration_id: Schema.Null,
+    scope: Schema.Null,
+    at: Schema.Int,
+    machine: Schema.String,
+    /** How far the machine's clock is ahead, in milliseconds; negative if it is behind. */
+    ahead_ms: Schema.Int
   })
 ])
 export type NewNotification = typeof NewNotification.Type
 
-export const notificationKinds = ["failing", "disabled", "recovered", "exhausted", "retention_paused"] as const
+export const notificationKinds = [
+  "failing",
+  "disabled",
+  "recovered",
+  "exhausted",
+  "retention_paused",
+  "clock_offset"
+] as const
 export type NotificationKind = (typeof notificationKinds)[number]
 
 /** A stored notification. Ids are in storage order. */
@@ -65,6 +82,10 @@ export interface LastAttemptSummary {
   readonly last: string
 }
 
+/** Returns how far a clock is ahead of another, in words: `5m ahead of`, `3s behind`. */
+export const aheadText = (ahead_ms: number): string =>
+  `${DurationText.format(Math.round(Math.abs(ahead_ms) / 1_000) * 1_000)} ${ahead_ms > 0 ? "ahead of" : "behind"}`
+
 /** Returns a notification as one log line. */
 export const notificationText = (
   notification: NewNotification,
@@ -73,6 +94,10 @@ export const notificationText = (
 ): string => {
   if (notification.kind === "retention_paused") {
     return `The clock of this machine jumped ahead by ${DurationText.format(Math.round(notification.ahead_ms / minute) * minute)}: nothing is deleted by age for 24 hours. Check the clock. If the clock is correct, or the machine was suspended, there is nothing to do.`
+  }
+  if (notification.kind === "clock_offset") {
+    const { ahead_ms, machine } = notification
+    return `The clock of ${machine} is ${aheadText(ahead_ms)} the database server's. Deliveries follow the database server's clock. Check which of the two is wrong, and synchronize both (NTP).`
   }
   const where = seen === undefined ? "" : ` (${seen.host})`
   const who = `Integration ${notification.integration_id}${where} of ${scopeText(notification.scope)}`

@@ -16,6 +16,13 @@ export interface ClockOffset {
   readonly error_ms: number
 }
 
+/** Returns the part of an offset that is not an error of its measurement, in milliseconds. */
+export const certainOffset = ({ ahead_ms, error_ms }: ClockOffset): number =>
+  Math.sign(ahead_ms) * Math.max(0, Math.abs(ahead_ms) - error_ms)
+
+/** Greatest offset that is not a fault, in milliseconds. A greater one is a health status and a notification. */
+export const clockFault = 5_000
+
 export interface StoreClockShape {
   /** Returns the store's time, in whole milliseconds since the epoch. */
   readonly now: () => number
@@ -28,7 +35,7 @@ export interface StoreClockShape {
   readonly hasJumped: (millis: number) => boolean
   /** Measures the store's clock. If it fails, the last measurement still counts. */
   readonly measure: Effect.Effect<void, StoreError>
-  /** Returns the offset of this machine's clock; null for a store without a clock of its own. */
+  /** Returns the offset of this machine's clock; null without a clock of the store, or while the time is uncertain. */
   readonly offset: () => ClockOffset | null
 }
 
@@ -119,7 +126,8 @@ export class MeasuredClock implements StoreClockShape {
 
   readonly measure: Effect.Effect<void, StoreError> = Effect.suspend(() => this.#measureWithin(mostReadings))
 
-  readonly offset = (): ClockOffset => {
+  readonly offset = (): ClockOffset | null => {
+    if (!this.isCertain()) return null
     const steady = this.#steady()
     return { ahead_ms: Math.round(this.#wall() - this.#timeAt(steady)), error_ms: Math.ceil(this.#errorAt(steady)) }
   }

@@ -1,7 +1,7 @@
 /**
  * `doorhook doctor`: checks whether the service can run here, without changing anything.
  */
-import { columns, CommandFailure, counted } from "@doorhook/core"
+import { aheadText, certainOffset, ClockWatch, columns, CommandFailure, counted } from "@doorhook/core"
 import { SecretBox } from "@doorhook/sql"
 import type { DatabaseUnusable, Inspection } from "@doorhook/sql"
 import { Clock, Console, Effect, Result } from "effect"
@@ -31,25 +31,16 @@ const nodeFinding = (): Finding => {
   return isTooOld(detail) ? fail("Node.js", `${detail}; ${oldestNode} or later is needed`) : ok("Node.js", detail)
 }
 
-/**
- * Maximum difference between this machine's clock and the database's that causes no warning, in milliseconds.
- * Memberships and schedules compare the two clocks.
- */
-const mostSkew = 1_000
-
 /** Earliest plausible time: doorhook did not exist before 2025. */
 const earliest = Date.UTC(2025, 0, 1)
 
-const clockFinding = ({ clockAhead }: Pick<Inspection, "clockAhead">, now: number): Finding => {
+const clockFinding = ({ clockOffset }: Pick<Inspection, "clockOffset">, now: number): Finding => {
   const here = new Date(now).toISOString()
   if (now < earliest) return fail("clock", `${here} is in the past: set this machine's clock`)
-  if (clockAhead === null) return ok("clock", here)
-  if (Math.abs(clockAhead) <= mostSkew) return ok("clock", `${here}, same as the database's`)
-  const side = clockAhead > 0 ? "ahead of" : "behind"
-  return warn(
-    "clock",
-    `the database's clock is ${Math.abs(clockAhead)} ms ${side} this machine's: synchronize both with NTP`
-  )
+  if (clockOffset === null) return ok("clock", here)
+  const ahead = certainOffset(clockOffset)
+  if (ClockWatch.clockLevel("agrees", ahead) === "agrees") return ok("clock", `${here}, same as the database's`)
+  return warn("clock", `this machine's clock is ${aheadText(ahead)} the database server's: synchronize both with NTP`)
 }
 
 const tablesFinding = ({ newest, version }: Inspection): Finding => {

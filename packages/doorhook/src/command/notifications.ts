@@ -1,7 +1,7 @@
 /**
  * `doorhook notifications`: lists notifications for operators, over the operator API.
  */
-import { counted, scopeText } from "@doorhook/core"
+import { aheadText, counted, scopeText } from "@doorhook/core"
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import type { DoorhookNotification } from "../embed/OperatorClient.ts"
@@ -19,6 +19,8 @@ const detailOf = (notification: DoorhookNotification): string => {
       return `${counted(notification.deliveries, "delivery", "deliveries")} given up`
     case "retention_paused":
       return "the clock jumped ahead: retention deletes nothing for 24 hours"
+    case "clock_offset":
+      return `${notification.machine} is ${aheadText(notification.ahead_ms)} the database server`
   }
 }
 

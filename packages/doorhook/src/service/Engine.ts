@@ -5,6 +5,7 @@ import {
   AuthorizationServer,
   AuthorizationSettings,
   Clients,
+  ClockWatch,
   Deliveries,
   DeliverySettings,
   Dispatcher,
@@ -35,6 +36,7 @@ import {
   StoreProbe
 } from "@doorhook/server"
 import { Context, Effect, Layer } from "effect"
+import { hostname } from "node:os"
 import type { EngineConfig } from "../config/EngineConfig.ts"
 import { deliveryOverrides, resourceTypesOf } from "../config/EngineConfig.ts"
 import { metricsKeyOf, operatorKeyOf } from "../config/KeySettings.ts"
@@ -62,7 +64,7 @@ export const deliveryLayer = <E, R = never>(
     Layer.provideMerge(Layer.merge(Ports.cryptoLayer(own), types))
   )
   const gauges = KeptGauges.layer.pipe(Layer.provide(StoreProbe.layer), Layer.provide(healthOf(config)))
-  return Layer.merge(gauges, Retention.layer).pipe(
+  return Layer.mergeAll(gauges, Retention.layer, ClockWatch.layer(hostname())).pipe(
     Layer.provideMerge(Dispatcher.layer),
     Layer.provideMerge(Notifications.layer),
     Layer.provideMerge(NotificationWebhook.layer),

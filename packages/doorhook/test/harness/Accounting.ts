@@ -10,7 +10,7 @@ import { operatorKey } from "@doorhook/testkit/Doorhook"
 import { callApi } from "./ThirdParty.ts"
 
 /** Returns the values of `GET /metrics`. The keys are names with their labels, spelled as in the response. */
-const metricsOf = (url: string): Effect.Effect<Readonly<Record<string, number>>> =>
+export const metricsOf = (url: string): Effect.Effect<Readonly<Record<string, number>>> =>
   Effect.promise(async () => {
     const text = await (await fetch(`${url}/metrics`)).text()
     const samples = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"))

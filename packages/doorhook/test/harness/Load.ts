@@ -45,7 +45,12 @@ const patience = 60_000
 
 const Accepted = Schema.Struct({ events: Schema.Array(Schema.Struct({ id: Schema.String })) })
 
-const event = (id: number) => ({ resource_type: "access_log", action: "create", building_id: 1, data: { id } })
+const event = (id: number, resource_type = "access_log") => ({
+  resource_type,
+  action: "create",
+  building_id: 1,
+  data: { id }
+})
 
 interface LoadOptions {
   /**
@@ -54,6 +59,8 @@ interface LoadOptions {
   readonly keys?: boolean
   /** Pause of a caller after each response, in milliseconds. */
   readonly rest?: number
+  /** Whether every tenth event is a call. */
+  readonly rings?: boolean
 }
 
 /** Whether the connection was refused before anything was sent. */
@@ -66,7 +73,7 @@ const isUnreached = (error: unknown): boolean =>
  */
 export const startLoad = (
   url: () => string,
-  { keys = false, rest = defaultRest }: LoadOptions = {}
+  { keys = false, rest = defaultRest, rings = false }: LoadOptions = {}
 ): Effect.Effect<Load, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -123,7 +130,10 @@ export const startLoad = (
         Array.from({ length: callers }, async (_, caller) => {
           const useKeys = keys && caller % 2 === 0
           while (!stopping.signal.aborted) {
-            const events = Array.from({ length: eventsPerCall }, () => event(++next))
+            const events = Array.from({ length: eventsPerCall }, () => {
+              const id = ++next
+              return event(id, rings && id % 10 === 0 ? "call" : "access_log")
+            })
             if (useKeys) await callTwice(events, `call-${next}`)
             else if (!(await call(events, null))) await pause(defaultRest)
             await pause(rest)

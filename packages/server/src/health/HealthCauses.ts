@@ -2,6 +2,7 @@
  * The causes that `/health/ready`, `doorhook stats` and `/metrics` name. To add one, add a row to `healthCauses` and to
  * the table in docs/operations.md.
  */
+import { aheadText, clockFault } from "@doorhook/core"
 import type { HealthSettingsShape } from "./HealthSettings.ts"
 import type { HealthStatus, StoreRefusal } from "./HealthStatus.ts"
 
@@ -25,7 +26,7 @@ const store = <Code extends string>(code: Code, refusal: StoreRefusal, sentence:
 /** Makes a cause of a process that does not do its work. */
 const stalled = (detail: Cause["detail"]): Cause<"stalled"> => ({ code: "stalled", isReady: false, detail })
 
-/** All causes. If several apply, the first that makes the process not ready is the status. */
+/** All causes. If several apply, the status is the first that makes the process not ready, or else the first. */
 export const healthCauses = [
   {
     code: "sync_failed",
@@ -63,7 +64,16 @@ export const healthCauses = [
     last_claim_at === null && oldest_due_age_ms !== null && oldest_due_age_ms > stallTimeout
       ? `A delivery has been due for ${oldest_due_age_ms} ms, and this process has not claimed it. Check that a process delivers from this database.`
       : null
-  )
+  ),
+  {
+    code: "clock",
+    // Deliveries are correct. If the database server's clock is wrong, all processes have this cause at once.
+    isReady: true,
+    detail: ({ clock_ahead_ms }) =>
+      clock_ahead_ms === null || Math.abs(clock_ahead_ms) <= clockFault
+        ? null
+        : `This machine's clock is ${aheadText(clock_ahead_ms)} the database server's. Deliveries follow the database server's clock. Synchronize both (NTP).`
+  }
 ] as const satisfies ReadonlyArray<Cause>
 
 type HealthCode = (typeof healthCauses)[number]["code"]
@@ -75,9 +85,10 @@ interface CauseDetail {
 }
 
 export interface Readiness {
-  /** `ready`, or the code of the first cause that makes the process not ready. */
+  readonly isReady: boolean
+  /** `ready`, or the code of the most important cause. */
   readonly status: HealthCode | "ready"
-  /** Description of that cause; null if the process is ready. */
+  /** Description of that cause; null if there is none. */
   readonly detail: string | null
   /** All causes that apply, with those that leave the process ready. */
   readonly causes: ReadonlyArray<CauseDetail>
@@ -89,10 +100,12 @@ export const readinessOf = (health: HealthStatus, limits: HealthSettingsShape): 
     const detail = describe(health, limits)
     return detail === null ? [] : [{ code, detail, isReady }]
   })
-  const first = found.find(({ isReady }) => !isReady)
+  const stopping = found.find(({ isReady }) => !isReady)
+  const first = stopping ?? found[0]
   // A process that the store stops is not stalled: a restart would not help.
-  const causes = found.filter(({ code }) => code !== "stalled" || first?.code === "stalled")
+  const causes = found.filter(({ code }) => code !== "stalled" || stopping?.code === "stalled")
   return {
+    isReady: stopping === undefined,
     status: first?.code ?? "ready",
     detail: first?.detail ?? null,
     causes: causes.map(({ code, detail }) => ({ code, detail }))

@@ -35,8 +35,8 @@ export const makeHealthRoutes = Effect.gen(function* () {
     Effect.provideContext(services),
     Effect.map((health) => {
       const { buffered, delivering, last_claim_at, oldest_due_age_ms, unsettled } = health
-      const { causes, detail, status } = readinessOf(health, settings)
-      return healthAnswer(status === "ready" ? 200 : 503, {
+      const { causes, detail, isReady, status } = readinessOf(health, settings)
+      return healthAnswer(isReady ? 200 : 503, {
         status,
         ...(detail !== null && { detail }),
         causes,
@@ -135,6 +135,10 @@ const gauges = {
   deliveries: gauge("doorhook_deliveries", "Deliveries in the database by state"),
   // Gauges of this process.
   notReady: gauge("doorhook_not_ready", "1 while this process is not ready for this cause, as in /health/ready"),
+  clockOffset: gauge(
+    "doorhook_clock_offset_seconds",
+    "How far this machine's clock is ahead of the database server's, less the error of the measurement; 0 without a database server"
+  ),
   delivering: gauge("doorhook_delivering", "Open requests to receivers"),
   buffered: gauge("doorhook_buffered", "Deliveries in the queue of this process"),
   unsettled: gauge("doorhook_unsettled", "Finished attempts that are not recorded in the database yet"),
@@ -234,6 +238,7 @@ export const measureGauges = Effect.gen(function* () {
   const samples = [
     ...storeSamples(summary, health.now),
     ...causeSamples(readinessOf(health, settings)),
+    [gauges.clockOffset, (health.clock_ahead_ms ?? 0) / 1_000] satisfies Sample,
     ...dispatcherSamples(health)
   ]
   for (const [metric, value, labels = {}] of samples) Metric.withAttributes(metric, labels).updateUnsafe(value, context)

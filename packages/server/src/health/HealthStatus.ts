@@ -1,9 +1,9 @@
 /**
  * The state of the dispatcher and the store, from which readiness and some metrics are derived.
  */
-import { DeliveryStore, Dispatcher, isoOf, StoreError, StoreHealth } from "@doorhook/core"
+import { certainOffset, DeliveryStore, Dispatcher, isoOf, storeClock, StoreError, StoreHealth } from "@doorhook/core"
 import type { BreakerCause, DispatcherStatus, IntegrationId, StoreReason } from "@doorhook/core"
-import { Clock, Context, Effect, Layer, Result } from "effect"
+import { Context, Effect, Layer, Result } from "effect"
 import { makeShortMemory } from "../http/ShortMemory.ts"
 import { HealthSettings } from "./HealthSettings.ts"
 import type { HealthSettingsShape } from "./HealthSettings.ts"
@@ -14,6 +14,11 @@ export type StoreRefusal = StoreReason | "unknown"
 export interface HealthStatus extends DispatcherStatus {
   /** Time of the measurement, in milliseconds since the epoch. */
   readonly now: number
+  /**
+   * How far this machine's clock is ahead of the store's, less the error of its measurement, in milliseconds. Null for a
+   * store without a clock of its own.
+   */
+  readonly clock_ahead_ms: number | null
   /**
    * How long the oldest due delivery has been due, in milliseconds. 0 if none is due, null if the store did not answer.
    */
@@ -83,13 +88,16 @@ export const checkHealth = Effect.fnUntraced(function* ({
   const store = yield* DeliveryStore
   const probe = yield* StoreProbe
   const dispatcher = yield* Dispatcher
-  const now = yield* Clock.currentTimeMillis
+  const clock = yield* storeClock
+  const now = clock.now()
+  const offset = clock.offset()
   const due = yield* askStore(store.claim({ ...nothing, now }), patience)
   const dispatching = yield* dispatcher.status
   const failure = dispatching.store_failure
   const failed = failure !== null && now - failure.since > patience ? (failure.reason ?? "unknown") : null
   const store_trouble = (yield* StoreHealth).trouble()
-  const measured = { ...dispatching, now, store_trouble }
+  const clock_ahead_ms = offset === null ? null : certainOffset(offset)
+  const measured = { ...dispatching, now, store_trouble, clock_ahead_ms }
   if (Result.isFailure(due)) {
     const store_refusal = due.failure.reason ?? (failed === null || failed === "unknown" ? "unreachable" : failed)
     return { ...measured, oldest_due_age_ms: null, store_refusal }

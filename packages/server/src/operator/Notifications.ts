@@ -43,6 +43,17 @@ export const NotificationDocument = Schema.Union([
     at: Schema.String,
     ahead_ms: Schema.Finite,
     until: Schema.String
+  }),
+  /** The clocks of `machine` and of the database server differ by more than five seconds. Concerns no integration. */
+  Schema.Struct({
+    kind: Schema.Literal("clock_offset"),
+    id: Schema.String,
+    integration_id: Schema.Null,
+    scope: Schema.Null,
+    at: Schema.String,
+    machine: Schema.String,
+    /** How far the machine's clock is ahead, in milliseconds; negative if it is behind. */
+    ahead_ms: Schema.Finite
   })
 ])
 export type NotificationDocument = typeof NotificationDocument.Type
@@ -71,6 +82,9 @@ export const notificationDocument = (notification: Notification): NotificationDo
       at: isoOf(notification.at),
       until: isoOf(notification.until)
     }
+  }
+  if (notification.kind === "clock_offset") {
+    return { ...notification, id: String(notification.id), at: isoOf(notification.at) }
   }
   const about = {
     id: String(notification.id),

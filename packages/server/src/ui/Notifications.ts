@@ -2,7 +2,7 @@
  * The operator's page of notifications, newest first.
  */
 import type { IntegrationId, Notification } from "@doorhook/core"
-import { Html, NotificationId, Notifications, parsePositiveInt } from "@doorhook/core"
+import { DurationText, Html, NotificationId, Notifications, parsePositiveInt } from "@doorhook/core"
 import { Effect, Option } from "effect"
 import { pageOf } from "../http/Query.ts"
 import type { Shown, Visit } from "./Parts.ts"
@@ -71,6 +71,11 @@ const words = ({ language, language: { html, t } }: Visit, notification: Notific
       return t("notification_recovered")
     case "retention_paused":
       return t("notification_retention")
+    case "clock_offset":
+      return t("notification_clock", {
+        machine: notification.machine,
+        offset: DurationText.format(Math.round(Math.abs(notification.ahead_ms) / 1_000) * 1_000)
+      })
     case "exhausted":
       return language.count("notification_exhausted", notification.deliveries)
   }

@@ -11,7 +11,8 @@ const well: HealthStatus = {
   last_claim_at: 1_000_000,
   oldest_due_age_ms: 0,
   store_refusal: null,
-  store_trouble: null
+  store_trouble: null,
+  clock_ahead_ms: 0
 }
 
 const statusOf = (changes: Partial<HealthStatus>) => readinessOf({ ...well, ...changes }, healthDefaults)
@@ -28,13 +29,25 @@ describe("the causes of a process that is not ready", () => {
   })
 
   it("name each reason for which a store fails", () => {
-    assert.deepStrictEqual(statusOf({}), { status: "ready", detail: null, causes: [] })
+    assert.deepStrictEqual(statusOf({}), { isReady: true, status: "ready", detail: null, causes: [] })
     for (const reason of StoreReason.literals)
       assert.strictEqual(
         statusOf({ store_refusal: reason }).status,
         reason === "unreachable" ? "store_unreachable" : reason
       )
     assert.strictEqual(statusOf({ store_refusal: "unknown" }).status, "store_refuses_changes")
+  })
+
+  it("with a clock that differs by more than 5 s, leave the process ready", () => {
+    for (const clock_ahead_ms of [null, 5_000, -5_000]) assert.strictEqual(statusOf({ clock_ahead_ms }).status, "ready")
+    for (const clock_ahead_ms of [5_001, -5_001]) {
+      const { isReady, status } = statusOf({ clock_ahead_ms })
+      assert.deepStrictEqual([isReady, status], [true, "clock"])
+    }
+    const { causes, isReady, status } = statusOf({ clock_ahead_ms: 300_000, store_refusal: "disk_full" })
+    assert.deepStrictEqual([isReady, status, causes.length], [false, "disk_full", 2])
+    const stalled = statusOf({ clock_ahead_ms: 300_000, last_claim_at: 900_000 })
+    assert.deepStrictEqual([stalled.isReady, stalled.status], [false, "stalled"])
   })
 
   it("are all named, and a process that the store stops is not called stalled", () => {

@@ -1,7 +1,7 @@
 /**
  * Inspects a PostgreSQL database without changing it.
  */
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import { Reactivity } from "effect/reactivity"
 import type { SqlClient } from "effect/sql"
 import type { DatabaseUnusable } from "../DatabaseUnusable.ts"
@@ -12,18 +12,17 @@ import type { PostgresDatabaseConfig } from "./PostgresDatabase.ts"
 import { connect, exposureOf, linkTo, nameOf, schema, versionOf } from "./PostgresDatabase.ts"
 import { postgres } from "./PostgresDialect.ts"
 import { explain } from "./PostgresFailure.ts"
+import { measureClock } from "./PostgresStore.ts"
 import type { Link } from "./ServerConnection.ts"
 
 interface Found {
   readonly engine: string
-  readonly now: number
   readonly writable: boolean
 }
 
 // The database is writable if the user may create the schema, or objects in the existing one, and the server is neither
 // a standby nor read-only.
 const statement = `SELECT current_setting('server_version') AS engine,
-  floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now,
   NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off' AND coalesce(
     (SELECT has_schema_privilege(oid, 'CREATE') FROM pg_namespace WHERE nspname = 'doorhook'),
     has_database_privilege(current_database(), 'CREATE')) AS writable`
@@ -43,10 +42,8 @@ export const inspect = (config: PostgresDatabaseConfig): Effect.Effect<Inspectio
     const link = yield* linkTo(config.url)
     const sql: SqlClient.SqlClient = yield* connect(link, 1, { search_path: schema })
     const version = yield* versionOf(sql)
-    const before = yield* Clock.currentTimeMillis
     const [found] = yield* sql.unsafe<Found>(statement)
-    const after = yield* Clock.currentTimeMillis
-    const ahead = (found?.now ?? before) - (before + after) / 2
+    const clock = yield* measureClock(sql, nameOf(config.url))
     return {
       exists: version > 0,
       version,
@@ -55,8 +52,7 @@ export const inspect = (config: PostgresDatabaseConfig): Effect.Effect<Inspectio
       isWritable: found?.writable === true,
       isReadableByOthers: null,
       encryption: encryptionOf(link),
-      // A difference smaller than the round-trip time can't be measured.
-      clockAhead: Math.abs(ahead) <= after - before ? 0 : Math.round(ahead),
+      clockOffset: clock.offset(),
       sealed: version > 0 && version <= Migrations.newest ? yield* readSealed(sql, postgres) : []
     }
   }).pipe(

@@ -67,9 +67,8 @@ const health = Effect.gen(function* () {
   return { ...(yield* StoreHealth), probe: failAs("StoreHealth.probe")(probe) }
 })
 
-/** The server's clock. The statement takes no locks, so that its round trip is short. */
-const makeClock = Effect.fnUntraced(function* (database: string) {
-  const sql = yield* SqlClient.SqlClient
+/** Measures the server's clock. The statement takes no locks, so that its round trip is short. */
+export const measureClock = (sql: SqlClient.SqlClient, database: string) => {
   const read = sql
     .unsafe<{ readonly now: number }>("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now")
     .pipe(
@@ -78,11 +77,11 @@ const makeClock = Effect.fnUntraced(function* (database: string) {
       ),
       failAs("StoreClock.measure")
     )
-  return yield* Effect.mapError(
+  return Effect.mapError(
     MeasuredClock.make(read),
     (cause) => new DatabaseUnusable({ database, why: "unreachable", explanation: cause.message, cause })
   )
-})
+}
 
 /**
  * Provides all storage ports on a database, its clock, and the client that `PostgresWakeSignal` needs. Creates or migrates the
@@ -101,6 +100,11 @@ export const layer = (
   }).pipe(
     Layer.provide(SqlReads.layerClient),
     Layer.merge(Layer.effect(StoreHealth, health)),
-    Layer.merge(Layer.effect(StoreClock, makeClock(PostgresDatabase.nameOf(config.url)))),
+    Layer.merge(
+      Layer.effect(
+        StoreClock,
+        Effect.flatMap(SqlClient.SqlClient, (sql) => measureClock(sql, PostgresDatabase.nameOf(config.url)))
+      )
+    ),
     Layer.provideMerge(PostgresDatabase.layer(config))
   )

@@ -73,7 +73,7 @@ export const inspect = (filename: string): Effect.Effect<Inspection, DatabaseUnu
         newest,
         isWritable,
         isReadableByOthers,
-        clockAhead: null,
+        clockOffset: null,
         encryption: null,
         ...found
       }
@@ -87,4 +87,4 @@ export const inspect = (filename: string): Effect.Effect<Inspection, DatabaseUnu
       })
   })
 
-const nothingMore = { isReadableByOthers: null, clockAhead: null, encryption: null, sealed: [] }
+const nothingMore = { isReadableByOthers: null, clockOffset: null, encryption: null, sealed: [] }

@@ -380,6 +380,7 @@ export const de: Texts = {
   notification_disabled: "wurde ausgeschaltet: Sie hat zu lange nichts bestätigt",
   notification_recovered: "bestätigt wieder",
   notification_retention: "Die Uhr ist vorgesprungen: 24 Stunden lang wird nichts wegen seines Alters gelöscht.",
+  notification_clock: "Die Uhren von {machine} und des Datenbankservers weichen um {offset} voneinander ab.",
   notification_exhausted_one: "{n} Zustellung wurde aufgegeben: keine Versuche mehr",
   notification_exhausted_other: "{n} Zustellungen wurden aufgegeben: keine Versuche mehr",
 

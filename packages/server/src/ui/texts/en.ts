@@ -389,6 +389,7 @@ export const en = {
   notification_disabled: "was disabled: it had not acknowledged anything for too long",
   notification_recovered: "acknowledges again",
   notification_retention: "The clock jumped ahead, so nothing is deleted by age for 24 hours.",
+  notification_clock: "The clocks of {machine} and of the database server differ by {offset}.",
   notification_exhausted_one: "{n} delivery was given up: no attempts are left",
   notification_exhausted_other: "{n} deliveries were given up: no attempts are left",
 
