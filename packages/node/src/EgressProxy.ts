@@ -64,6 +64,8 @@ export const parse = (options: EgressProxyOptions): Result.Result<EgressProxy, I
   const authorization = url === null ? Result.fail(null) : authorizationOf(url)
   if (url === null || !/^https?:$/.test(url.protocol) || Result.isFailure(authorization))
     return invalid("url", "the egress proxy must be a URL like http://user:password@proxy.example:3128")
+  if (url.pathname !== "/" || url.search !== "" || url.hash !== "")
+    return invalid("url", "the egress proxy's URL must end after the port: a path, query or fragment has no effect")
   const exceptions = options.noProxy ?? []
   const isNetwork = (text: string): boolean => Option.isSome(AddressPolicy.parseNetwork(text))
   const names = exceptions.filter((text) => !isNetwork(text)).map((text) => text.toLowerCase().replace(/^\*?\./, ""))

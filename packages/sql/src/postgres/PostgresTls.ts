@@ -91,15 +91,16 @@ const ownCertificate = ({ cert, key, keyPassword }: TlsSettings): Tls.SecureCont
 }
 
 /** Explains why OpenSSL refuses a client certificate or its key. */
-const explainContext = (error: unknown): TlsUnusable => {
+const explainContext = (error: unknown, { keyPassword }: TlsSettings): TlsUnusable => {
   const code = codeOf(error)
-  if (code === "ERR_MISSING_PASSPHRASE") {
+  // OpenSSL tries an empty password if there is none.
+  if (/MISSING_PASSPHRASE|BAD_DECRYPT|BAD_PASSWORD|PKCS12_CIPHERFINAL/.test(code)) {
     return new TlsUnusable({
-      message: "sslkey: the key is encrypted. Give its password as sslpassword, or a key without a password."
+      message:
+        keyPassword === null
+          ? "sslkey: the key is encrypted. Give its password as sslpassword, or a key without a password."
+          : "sslpassword: this password does not decrypt the key of sslkey."
     })
-  }
-  if (/BAD_DECRYPT|BAD_PASSWORD|PKCS12_CIPHERFINAL/.test(code)) {
-    return new TlsUnusable({ message: "sslpassword: this password does not decrypt the key of sslkey." })
   }
   if (code.includes("KEY_VALUES_MISMATCH")) {
     return new TlsUnusable({ message: "sslkey: the key does not belong to the certificate of sslcert." })
@@ -124,6 +125,6 @@ export const readTrust = (tls: TlsSettings): Trust => {
     })
     return { context, isVerified: ca !== null }
   } catch (error) {
-    throw explainContext(error)
+    throw explainContext(error, tls)
   }
 }

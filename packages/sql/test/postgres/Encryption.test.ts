@@ -9,15 +9,19 @@ import { setTls } from "@doorhook/testkit/postgres/ServerTls"
 import type { ServerTls } from "@doorhook/testkit/postgres/ServerTls"
 import { describeOnOwnPostgres } from "@doorhook/testkit/postgres/TestServer"
 import { assert, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect, Layer, Logger, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { spawnSync } from "node:child_process"
+import { createPrivateKey } from "node:crypto"
+import { once } from "node:events"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { createConnection, createServer } from "node:net"
+import { networkInterfaces, tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, describe } from "vitest"
-import { connect, exposureOf, linkTo } from "../../src/postgres/PostgresDatabase.ts"
+import { connect, exposureOf, layer, linkTo } from "../../src/postgres/PostgresDatabase.ts"
 import { explain } from "../../src/postgres/PostgresFailure.ts"
+import { inspect } from "../../src/postgres/PostgresInspection.ts"
 
 const authority = makeAuthority()
 const other = makeAuthority("Another authority")
@@ -182,8 +186,8 @@ await describeOnOwnPostgres("encryption", (server) => {
         assert.strictEqual(row?.["ssl"], certificate === null ? "off" : "on")
       })
       for (const [query, wanted, user] of table[name] ?? []) {
-        const shown = query.replaceAll(`${folder}/`, "")
-        it.effect(`${shown || "no sslmode"}${user === undefined ? "" : ` as ${user}`}: ${String(wanted)}`, () =>
+        const parameters = `"${query.replaceAll(`${folder}/`, "")}"${user === undefined ? "" : ` as ${user}`}`
+        it.effect(`a connection with ${parameters} is ${String(wanted)}, as in libpq`, () =>
           Effect.gen(function* () {
             const found = yield* attempt(urlOf(query, user))
             if (wanted instanceof RegExp) {
@@ -198,4 +202,80 @@ await describeOnOwnPostgres("encryption", (server) => {
       }
     })
   }
+
+  describe("files", () => {
+    const encrypted = (cipher: string) =>
+      createPrivateKey(client.key).export({ type: "pkcs8", format: "pem", cipher, passphrase: "right" }).toString()
+    const secretKey = file("secret.key", encrypted("aes-256-cbc"))
+    const cert = `sslcert=${file("client.pem", client.cert)}`
+    const wrong: ReadonlyArray<readonly [string, RegExp]> = [
+      ["sslmode=require&sslrootcert=/nowhere.pem", /sslrootcert: \/nowhere\.pem can't be read \(ENOENT\)/],
+      [`sslmode=require&sslrootcert=${secretKey}`, /sslrootcert: .* has no PEM certificate/],
+      [`sslmode=require&${cert}`, /sslcert is given without sslkey/],
+      [`sslmode=require&sslkey=${secretKey}`, /sslkey is given without sslcert/],
+      [`sslmode=require&${cert}&sslkey=${secretKey}`, /the key is encrypted\. Give its password as sslpassword/],
+      [`sslmode=require&${cert}&sslkey=${secretKey}&sslpassword=hush`, /this password does not decrypt the key/],
+      [`sslmode=require&${cert}&sslkey=${file("other.key", stranger.key)}`, /the key does not belong to the cert/],
+      [`sslmode=require&${cert}&sslkey=${secretKey}&sslpassword=right`, /^tls$/],
+      [`sslmode=verify-full&sslrootcert=system`, unknown]
+    ]
+
+    it("the server is set up", async () => {
+      await setTls(server, { certificate: authority.issue("127.0.0.1"), authority: authority.cert }, hba)
+      assert.deepStrictEqual(await server.administer("SHOW ssl"), [{ ssl: "on" }])
+    })
+
+    for (const [query, message] of wrong) {
+      it.effect(`are explained: ${query.replaceAll(`${folder}/`, "")}`, () =>
+        Effect.gen(function* () {
+          const found = yield* attempt(urlOf(query))
+          const text = typeof found === "string" ? found : found.message
+          assert.match(text, message)
+          assert.notMatch(text, /hush|right/)
+        })
+      )
+    }
+  })
+
+  const [here] = Object.values(networkInterfaces()).flatMap((all = []) =>
+    all.filter(({ family, internal }) => family === "IPv4" && !internal)
+  )
+  if (here === undefined)
+    process.stderr.write("SKIPPED: connections to another address: this machine has only loopback\n")
+
+  it.live.skipIf(here === undefined)("a connection to another address is a warning unless it is encrypted", () =>
+    Effect.gen(function* () {
+      const { address } = here ?? assert.fail("no address")
+      const { port } = new URL(server.url("postgres"))
+      const proxy = createServer((socket) => {
+        const upstream = createConnection(Number(port), "127.0.0.1")
+        socket.pipe(upstream).pipe(socket)
+        for (const one of [socket, upstream]) one.on("error", () => undefined)
+      })
+      yield* Effect.acquireRelease(
+        Effect.promise(() => once(proxy.listen(0, address), "listening")),
+        () => Effect.sync(() => proxy.close())
+      )
+      const listening = proxy.address()
+      const at = listening !== null && typeof listening === "object" ? listening.port : 0
+      const inspected = (query: string) =>
+        inspect({ url: Redacted.make(`postgres://postgres:hush@${address}:${at}/postgres?${query}`) })
+      const { encryption: plain } = yield* inspected("sslmode=disable")
+      assert.strictEqual(plain?.isExposed, true)
+      assert.match(plain?.detail ?? "", /^not encrypted: .*Use sslmode=verify-full/)
+      const lines: Array<string> = []
+      const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
+      const url = Redacted.make(`postgres://postgres:hush@${address}:${at}/postgres?sslmode=disable`)
+      yield* Layer.build(Layer.fresh(layer({ url, maxConnections: 1 }))).pipe(Effect.scoped, Effect.provide(logger))
+      assert.match(lines.join(), /^The connection to postgres:\/\/[\d.:]+\/postgres is not encrypted: /)
+      // The certificate is for another address, so TLS fails and the connection falls back.
+      const { encryption: fallback } = yield* inspected(`sslmode=prefer&${otherCa}`)
+      assert.match(fallback?.detail ?? "", /^not encrypted: .*TLS failed: /)
+      const { encryption: tls } = yield* inspected("")
+      assert.deepInclude(tls, { isExposed: false })
+      assert.match(tls?.detail ?? "", /^TLS, but the server's certificate is not verified/)
+      const { encryption: verified } = yield* inspected(`sslmode=verify-ca&${ca}`)
+      assert.match(verified?.detail ?? "", /certificate is verified$/)
+    })
+  )
 })

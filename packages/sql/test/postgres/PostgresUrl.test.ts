@@ -4,6 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Redacted, Result } from "effect"
+import { readFileSync } from "node:fs"
 import { PostgresUrl } from "@doorhook/sql"
 
 const { nameOf, parse } = PostgresUrl
@@ -160,6 +161,24 @@ describe("the URL of a PostgreSQL database", () => {
     }
     assert.match(problemsOf("postgres://u:se/cret@db/doors").join(), /percent-encoded \(\/ as %2F/)
     assert.match(problemsOf("postgres://a,b:5433/doors").join(), /^several hosts can't be used/)
+  })
+
+  it("is read as documented for each provider", () => {
+    const page = readFileSync(new URL("../../../../docs/scale-out.md", import.meta.url), "utf8")
+    const urls = [...page.matchAll(/postgres:\/\/[^\s`]+/g)].map(([url]) => url)
+    const seen = urls.map((url) => [
+      new URL(url.replace("@/", "@socket/")).hostname.split(".").at(-2),
+      read(url).tls.mode
+    ])
+    assert.deepStrictEqual(seen, [
+      ["db", "prefer"],
+      ["amazonaws", "verify-full"],
+      ["0", "verify-ca"],
+      [undefined, "prefer"],
+      ["azure", "verify-full"],
+      ["neon", "verify-full"],
+      ["supabase", "verify-full"]
+    ])
   })
 
   it("has a name without credentials", () => {
