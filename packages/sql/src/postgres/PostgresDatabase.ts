@@ -1,11 +1,11 @@
 /**
  * Connects to a PostgreSQL database and migrates doorhook's schema to the current version.
  */
-import { ResourceTypes } from "@doorhook/core"
+import { ResourceTypes, runForever } from "@doorhook/core"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as PgClients from "@effect/sql-pg/PgClient"
 import type { Scope } from "effect"
-import { Effect, Layer, Redacted, Result } from "effect"
+import { Effect, Layer, Queue, Redacted, Result } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { Migrator, SqlClient, SqlError } from "effect/sql"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
@@ -16,6 +16,8 @@ import { explain } from "./PostgresFailure.ts"
 import * as PostgresUrl from "./PostgresUrl.ts"
 import type { Link } from "./ServerConnection.ts"
 import { connectServer } from "./ServerConnection.ts"
+import type { FoundServer } from "./ServerWatch.ts"
+import { ServerWatch } from "./ServerWatch.ts"
 
 export interface PostgresDatabaseConfig {
   /** `postgres://user:password@host:port/database`, with libpq's parameters, as `PostgresUrl` reads it. A connection pooler in between must use session mode. */
@@ -82,7 +84,7 @@ export const nameOf = (url: Redacted.Redacted<string>): string =>
 export const linkTo = (url: Redacted.Redacted<string>): Effect.Effect<Link, DatabaseUnusable> =>
   Effect.mapBoth(PostgresUrl.read(url), {
     onFailure: ({ message }) => new DatabaseUnusable({ database: "the database", why: "failed", explanation: message }),
-    onSuccess: (read): Link => ({ url: read, patience: { millis: null }, last: null })
+    onSuccess: (read): Link => ({ url: read, patience: { millis: null }, watch: new ServerWatch(), last: null })
   })
 
 /** Makes a client whose connections have these settings. */
@@ -159,19 +161,102 @@ const breakable = (sql: PgClient): PgClient => {
   })
 }
 
-/**
- * Returns `synchronous_commit` for all connections. Replaces `off` (the setting of the server, database or role) by
- * `on`, so that commits wait for the disk. Keeps all other values, which wait at least for the server's own disk.
- */
-const commitOf = (sql: SqlClient.SqlClient) =>
-  Effect.map(sql.unsafe<{ readonly synchronous_commit: string }>("SHOW synchronous_commit"), ([row]) =>
-    row === undefined || row.synchronous_commit === "off" ? "on" : row.synchronous_commit
+/** Time that a start waits for a read-only server, and that a check of the server may take, in milliseconds. */
+const readOnlyPatience = 60_000
+const checkPatience = 2_000
+
+/** Shortest and longest time between two checks of the server, in milliseconds. */
+const checkPause = 500
+const checkInterval = 3_000
+
+/** What doorhook asks a server on a new connection. */
+interface ServerState extends FoundServer {
+  readonly synchronous_commit: string
+}
+
+/** Asks a server who it is, on a connection of its own. */
+const askServer = (link: Link, session: Readonly<Record<string, string>>) =>
+  Effect.scoped(
+    Effect.flatMap(connect(link, 1, session), (sql) =>
+      sql.unsafe<ServerState>(`SELECT pg_postmaster_start_time()::text AS identity,
+        pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS "readOnly",
+        current_setting('synchronous_commit') AS synchronous_commit`)
+    )
+  ).pipe(Effect.flatMap(([state]) => (state === undefined ? Effect.die(new Error("no row")) : Effect.succeed(state))))
+
+/** Waits until the server accepts changes. During a failover, the address may lead to a standby for a while. */
+const awaitWritable = Effect.fnUntraced(function* (
+  link: Link,
+  session: Readonly<Record<string, string>>,
+  database: string
+) {
+  let state = yield* askServer(link, session)
+  if (!state.readOnly) return state
+  yield* Effect.logWarning(
+    `${database} is a standby or a read-only server. Waiting up to ${readOnlyPatience / 1_000} s until it accepts changes or the address leads to the primary.`
   )
+  for (const since = performance.now(); state.readOnly;) {
+    if (performance.now() - since > readOnlyPatience) {
+      const explanation =
+        "it is a standby or a read-only server. Give the address of the primary, or make the server accept changes (default_transaction_read_only)."
+      return yield* new DatabaseUnusable({ database, why: "refused", explanation })
+    }
+    yield* Effect.sleep("1 second")
+    state = yield* askServer(link, session)
+  }
+  return state
+})
+
+/**
+ * Checks by new connections where the address leads, and ends connections that lead to another server. It also checks
+ * without a doubt, because a former primary that nobody fenced still accepts changes, which are then lost.
+ */
+const followAddress = Effect.fnUntraced(function* (link: Link, first: FoundServer, database: string) {
+  const { watch } = link
+  const doubts = yield* Queue.sliding<void>(1)
+  watch.begin(first, () => void Queue.offerUnsafe(doubts, undefined))
+  let isReadOnly = false
+
+  const check = Effect.suspend(() => {
+    const askedAt = performance.now()
+    // The check has a watch of its own, so it raises no doubts.
+    const asked = askServer({ ...link, watch: new ServerWatch() }, {}).pipe(Effect.timeout(checkPatience))
+    return Effect.matchEffect(asked, {
+      // The server does not answer new connections either, so ask again.
+      onFailure: () => Queue.offer(doubts, undefined),
+      onSuccess: (found) => {
+        const isOther = watch.found(found, askedAt)
+        const wasReadOnly = isReadOnly
+        isReadOnly = watch.refusesChanges
+        return Effect.gen(function* () {
+          if (isOther)
+            yield* Effect.logInfo(
+              `${database} leads to another server now, or the server was restarted. Connecting again.`
+            )
+          if (isReadOnly) yield* Queue.offer(doubts, undefined)
+          if (isReadOnly === wasReadOnly) return
+          yield* isReadOnly
+            ? Effect.logWarning(
+                `${database} is a standby or a read-only server now. Connecting again until it accepts changes.`
+              )
+            : Effect.logInfo(`${database} accepts changes again.`)
+        })
+      }
+    })
+  })
+  const step = Effect.timeoutOption(Queue.take(doubts), checkInterval).pipe(
+    Effect.andThen(check),
+    Effect.andThen(Effect.sleep(checkPause))
+  )
+  yield* Effect.forkScoped(runForever("Checking the database server", step))
+})
 
 const open = Effect.fnUntraced(function* ({ maxConnections, timeout = defaultTimeout, url }: PostgresDatabaseConfig) {
   const link = yield* linkTo(url)
   const session = sessionOf(timeout)
-  const synchronous_commit = yield* Effect.scoped(Effect.flatMap(connect(link, 1, session), commitOf))
+  const server = yield* awaitWritable(link, session, nameOf(url))
+  // Keeps all values but `off` (of the server, database or role), because commits must wait for the disk.
+  const synchronous_commit = server.synchronous_commit === "off" ? "on" : server.synchronous_commit
   const exposure = exposureOf(link)
   if (exposure !== null) yield* Effect.logWarning(`The connection to ${nameOf(url)} is ${exposure}`)
   const client = yield* connect(link, maxConnections ?? 10, { ...session, synchronous_commit })
@@ -184,6 +269,7 @@ const open = Effect.fnUntraced(function* ({ maxConnections, timeout = defaultTim
   if (version < Migrations.newest) yield* migrate(sql)
   yield* writeResourceTypes(sql, yield* ResourceTypes)
   link.patience.millis = timeout + silenceBeyond
+  yield* followAddress(link, server, nameOf(url))
   return sql
 })
 

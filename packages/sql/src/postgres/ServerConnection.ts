@@ -18,6 +18,7 @@ import type { PostgresUrl } from "./PostgresUrl.ts"
 import { isSocket } from "./PostgresUrl.ts"
 import type { Trust } from "./PostgresTls.ts"
 import { readTrust, TlsUnusable } from "./PostgresTls.ts"
+import type { ServerWatch, WatchedConnection } from "./ServerWatch.ts"
 
 /** Time limit for an answer; null for none, as during migrations. */
 interface Patience {
@@ -28,6 +29,7 @@ interface Patience {
 export interface Link {
   readonly url: PostgresUrl
   readonly patience: Patience
+  readonly watch: ServerWatch
   /** How the last connection was made; null before the first. */
   last: {
     readonly isEncrypted: boolean
@@ -57,17 +59,43 @@ const sslRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f])
 /** Length of a message's header (letter and length field), in bytes. */
 const headerLength = 5
 
+/** Status in ReadyForQuery: idle, outside a transaction. */
+const idle = 0x49
+
+/** Maximum length of the part of an error that is read, in bytes. */
+const maxError = 65_536
+
+/** Reads the fields of an ErrorResponse: each is a letter and a text that ends with a zero byte. */
+const fieldsOf = (body: Buffer): ReadonlyMap<string, string> =>
+  new Map(
+    body
+      .toString()
+      .split("\0")
+      .filter((field) => field !== "")
+      .map((field) => [field.slice(0, 1), field.slice(1)])
+  )
+
 /**
- * Detects the end of each answer, which is the message ReadyForQuery. A message is one letter, a four-byte length that
- * includes itself, and a body (PostgreSQL documentation, "Frontend/Backend Protocol", "Message Formats").
+ * Detects the end of each answer, which is the message ReadyForQuery, and errors. A message is one letter, a four-byte
+ * length that includes itself, and a body (PostgreSQL documentation, "Frontend/Backend Protocol", "Message Formats").
  */
-class ReadyWatch {
+class AnswerReader {
+  /** Whether the session is outside a transaction, as the last complete answer said. */
+  isIdle = false
+  private readonly onError: (fields: ReadonlyMap<string, string>) => void
+  /** Parts of the current error. */
+  private error: Array<Uint8Array> = []
+  private errorLength = 0
   /** Bytes of the current message still to come. */
   private rest = 0
   /** Bytes of the current header received. */
   private header = 0
   private letter = 0
   private length = 0
+
+  constructor(onError: (fields: ReadonlyMap<string, string>) => void) {
+    this.onError = onError
+  }
 
   /** Returns whether an answer ends within `bytes`, the next bytes of the stream. */
   sees(bytes: Uint8Array): boolean {
@@ -76,6 +104,10 @@ class ReadyWatch {
       if (this.rest > 0) {
         const step = Math.min(this.rest, bytes.length - at)
         this.rest -= step
+        if (this.letter === readyForQuery) {
+          this.isIdle = bytes[at] === idle
+          isReady = true
+        } else if (this.letter === errorResponse) this.readError(bytes.subarray(at, at + step))
         at += step
         continue
       }
@@ -89,9 +121,18 @@ class ReadyWatch {
       if (++this.header < headerLength) continue
       this.header = 0
       this.rest = Math.max(0, this.length - 4)
-      if (this.letter === readyForQuery) isReady = true
     }
     return isReady
+  }
+
+  private readError(part: Uint8Array): void {
+    if (this.errorLength < maxError) this.error.push(Uint8Array.from(part))
+    this.errorLength += part.length
+    if (this.rest > 0) return
+    const fields = fieldsOf(Buffer.concat(this.error))
+    this.error = []
+    this.errorLength = 0
+    this.onError(fields)
   }
 }
 
@@ -158,7 +199,13 @@ const encrypt = async (socket: Socket, { host, tls }: PostgresUrl, { context, is
 const noTls = ({ tls }: PostgresUrl): string =>
   `the server offers no TLS, and sslmode=${tls.mode} demands it. Turn ssl on at the server. Only where nobody can read or change the traffic, use sslmode=disable instead.`
 
-class ServerConnection extends Duplex {
+class ServerConnection extends Duplex implements WatchedConnection {
+  readonly openedAt = performance.now()
+  awaitedSince: number | null = null
+  /** Whether to close the connection when it becomes idle. */
+  private isRetired = false
+  /** Whether the server or the network has ended the connection. */
+  private isLost = false
   private readonly link: Link
   /** What to try if the server refuses the current attempt. */
   private untried: ReadonlyArray<Encryption>
@@ -177,15 +224,17 @@ class ServerConnection extends Duplex {
   private refusal: Buffer | null = null
   /** Why an attempt with TLS failed. */
   private failure: Error | null = null
-  private readonly ready = new ReadyWatch()
+  private readonly answers = new AnswerReader((fields) =>
+    this.link.watch.reported(fields.get("C") ?? "", fields.get("R") ?? "")
+  )
   private received = 0
-  private awaited = false
   private timer: NodeJS.Timeout | undefined
 
   constructor(link: Link) {
     super({ allowHalfOpen: false })
     this.link = link
     this.untried = attemptsOf(link)
+    link.watch.opened(this)
     this.begin()
   }
 
@@ -246,11 +295,14 @@ class ServerConnection extends Duplex {
     )
     socket.on(
       "end",
-      ifCurrent(() => this.push(null))
+      ifCurrent(() => {
+        this.isLost = true
+        this.push(null)
+      })
     )
     socket.on(
       "close",
-      ifCurrent(() => void (socket.readableEnded || this.destroy()))
+      ifCurrent(() => void (socket.readableEnded || this.lose()))
     )
     socket.resume()
     if (this.destroyed) socket.destroy()
@@ -266,8 +318,13 @@ class ServerConnection extends Duplex {
 
   /** Ends without a connection. A refusal by the server says more than the failure of a second attempt. */
   private giveUp(error: Error): void {
-    if (this.refusal === null) this.destroy(error)
+    if (this.refusal === null) this.lose(error)
     else this.push(this.refusal)
+  }
+
+  private lose(error?: Error): void {
+    this.isLost = true
+    this.destroy(error)
   }
 
   // ---- Receiving
@@ -281,9 +338,24 @@ class ServerConnection extends Duplex {
       this.startup = null
       link.last = { isEncrypted, isVerified, isRemote: !loopback.test(this.socket?.remoteAddress ?? "127."), failure }
     }
-    if (this.ready.sees(chunk)) this.awaited = false
-    else if (this.awaited) this.arm()
+    if (this.answers.sees(chunk)) this.awaitedSince = null
+    else if (this.awaitedSince !== null) {
+      this.awaitedSince = performance.now()
+      this.arm()
+    }
     if (!this.push(chunk)) this.socket?.pause()
+    if (this.isRetired && this.isUnused) this.destroy()
+  }
+
+  private get isUnused(): boolean {
+    return this.answers.isIdle && this.awaitedSince === null
+  }
+
+  /** A client with many statements may never leave the connection idle, so the second call closes it at once. */
+  retire(): void {
+    if (this.isUnused) this.destroy()
+    else if (this.isRetired) this.destroy(new Error("the database server refuses the statements of this connection"))
+    else this.isRetired = true
   }
 
   /** The server refuses the startup. Of two refusals, that of the encrypted attempt is shown. */
@@ -310,19 +382,19 @@ class ServerConnection extends Duplex {
   private expire(millis: number): void {
     // There is no timeout if no request waited when the timer fired. A request sent before the immediate runs has only
     // just begun to wait.
-    if (!this.awaited) return
+    if (this.awaitedSince === null) return
     const { received } = this
     // If this process was paused for long, a buffered answer is read before the immediate runs.
     setImmediate(() => {
-      if (this.awaited && this.received === received)
-        this.destroy(new Error(`the database server said nothing for ${millis} ms`))
+      if (this.awaitedSince !== null && this.received === received)
+        this.lose(new Error(`the database server said nothing for ${millis} ms`))
     })
   }
 
   // ---- Sending
 
   override _write(chunk: Buffer, _: string, callback: (error?: Error | null) => void): void {
-    this.awaited = true
+    this.awaitedSince ??= performance.now()
     this.arm()
     if (!this.isAccepted) this.startup = this.startup === null ? chunk : Buffer.concat([this.startup, chunk])
     if (this.socket !== null) return void this.socket.write(chunk, callback)
@@ -347,6 +419,7 @@ class ServerConnection extends Duplex {
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
     clearTimeout(this.timer)
+    this.link.watch.closed(this, this.isLost)
     this.pending?.destroy()
     this.socket?.destroy()
     callback(error)

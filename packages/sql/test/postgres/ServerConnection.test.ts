@@ -10,6 +10,7 @@ import { createServer } from "node:net"
 import { vi } from "vitest"
 import * as PostgresUrl from "../../src/postgres/PostgresUrl.ts"
 import { connectServer } from "../../src/postgres/ServerConnection.ts"
+import { ServerWatch } from "../../src/postgres/ServerWatch.ts"
 
 /** ReadyForQuery: idle. */
 const ready = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
@@ -24,7 +25,7 @@ const connected = Effect.acquireRelease(
     const port = address !== null && typeof address === "object" ? address.port : 0
     const accepted = new Promise<Socket>((resolve) => void server.once("connection", resolve))
     const url = Result.getOrThrow(PostgresUrl.parse(`postgres://127.0.0.1:${port}?sslmode=disable`))
-    const socket = connectServer({ url, patience: { millis: 1_000 }, last: null })
+    const socket = connectServer({ url, patience: { millis: 1_000 }, watch: new ServerWatch(), last: null })
     const errors: Array<Error> = []
     socket.on("error", (error: Error) => void errors.push(error)).resume()
     const upstream = await accepted

