@@ -18,6 +18,8 @@ export interface Inspection {
   readonly isReadableByOthers: boolean | null
   /** How the connection to the server is encrypted; null without a server. */
   readonly encryption: { readonly isExposed: boolean; readonly detail: string } | null
+  /** The pooler between this process and the server, and how wake signals arrive; null without a pooler. */
+  readonly pooler: { readonly mode: "session" | "transaction"; readonly signals: string } | null
   /** The offset of this machine's clock from the database server's; null without a server. */
   readonly clockOffset: ClockOffset | null
   /** A few encrypted secrets, to check the encryption key. Empty without tables, or with tables of a newer version. */

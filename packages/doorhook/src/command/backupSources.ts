@@ -167,20 +167,17 @@ const checkProgram = Effect.fnUntraced(function* (program: string, server: numbe
  * Returns a URL for libpq's programs. The password moves to an environment variable, because other users of the machine
  * can read arguments. Everything that libpq would otherwise take from a variable is written out.
  */
-const withoutPassword = Effect.fnUntraced(function* (database: string) {
-  const {
-    address,
-    connectTimeout,
-    database: name,
-    host,
-    options,
-    password,
-    port,
-    tls,
-    user
-  } = yield* PostgresUrl.read(Redacted.make(database)).pipe(
+const withoutPassword = Effect.fnUntraced(function* (database: string, pooler: Inspection["pooler"]) {
+  const given = yield* PostgresUrl.read(Redacted.make(database)).pipe(
     Effect.mapError(({ message }) => CommandFailure.usage(`database: ${message}`))
   )
+  // pg_dump changes settings of its session, which in transaction mode would reach other programs.
+  if (pooler?.mode === "transaction" && given.listen === null) {
+    return yield* failed(
+      "pg_dump can't read through a pooler in transaction mode. Name the server itself as --database, or in listen=."
+    )
+  }
+  const { address, connectTimeout, database: name, host, options, password, port, tls, user } = given.listen ?? given
   if (tls.keyPassword !== null) {
     return yield* failed(
       "pg_dump can take sslpassword only where other users can read it: use a key file without a password"
@@ -268,8 +265,9 @@ export const dumpPostgres = Effect.fnUntraced(function* (
   database: string,
   dump: string
 ): Effect.fn.Return<Copied, CommandFailure | DatabaseUnusable> {
-  const { env, url } = yield* withoutPassword(database)
-  const { engine, version } = yield* Effect.flatMap(inspect(database), (found) => checkTables("the database", found))
+  const found = yield* inspect(database)
+  const { engine, version } = yield* checkTables("the database", found)
+  const { env, url } = yield* withoutPassword(database, found?.pooler ?? null)
   for (const program of ["pg_dump", "pg_restore"]) yield* checkProgram(program, majorOf(engine))
   const args = ["--format=custom", "--schema=doorhook", "--no-password", `--file=${dump}`, `--dbname=${url}`]
   yield* runProgram("pg_dump", args, { env, onLine: () => undefined }).pipe(

@@ -89,6 +89,7 @@ const databaseFindings = (
     ok("database", exists ? engine : `${engine}: new`),
     tablesFinding(found),
     ...accessFindings(found, database),
+    ...(found.pooler === null ? [] : [ok("pooler", `${found.pooler.mode} mode; ${found.pooler.signals}`)]),
     ...(found.encryption === null ? [] : [encryptionFinding(found.encryption)]),
     clockFinding(found, now)
   ]

@@ -5,7 +5,7 @@ import { ResourceTypes, runForever } from "@doorhook/core"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as PgClients from "@effect/sql-pg/PgClient"
 import type { Scope } from "effect"
-import { Effect, Layer, Queue, Redacted, Result } from "effect"
+import { Context, Effect, Layer, Queue, Redacted, Result } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { Migrator, SqlClient, SqlError } from "effect/sql"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
@@ -14,13 +14,19 @@ import { writeResourceTypes } from "./migrations/PublishFunction.ts"
 import { types } from "./PostgresDialect.ts"
 import { explain } from "./PostgresFailure.ts"
 import * as PostgresUrl from "./PostgresUrl.ts"
+import type { Route } from "./Route.ts"
+import { addressOf, findRoute } from "./Route.ts"
 import type { Link } from "./ServerConnection.ts"
 import { connectServer } from "./ServerConnection.ts"
 import type { FoundServer } from "./ServerWatch.ts"
 import { ServerWatch } from "./ServerWatch.ts"
+import { TransactionSettings } from "./TransactionSettings.ts"
 
 export interface PostgresDatabaseConfig {
-  /** `postgres://user:password@host:port/database`, with libpq's parameters, as `PostgresUrl` reads it. A connection pooler in between must use session mode. */
+  /**
+   * `postgres://user:password@host:port/database`, with libpq's parameters, as `PostgresUrl` reads it. A connection pooler
+   * in between may use session or transaction mode.
+   */
   readonly url: Redacted.Redacted<string>
   /** Maximum number of connections of this process, one of which listens for wake signals. Default 10. */
   readonly maxConnections?: number | undefined
@@ -47,9 +53,9 @@ export const schema = "doorhook"
 const migrationLock = "7237125463862997867"
 
 /**
- * Settings of each connection. Each statement is written for certain indexes. Sequential scans are off, because
- * PostgreSQL would choose them while a table is small, and keep the plan when the table has grown. Time limits apply to
- * locks, to statements and to open transactions of stopped processes. The TCP settings let the server notice within 5 s
+ * Settings of each connection, in the units of `pg_settings`. Each statement is written for certain indexes. Sequential
+ * scans are off, because PostgreSQL would choose them while a table is small, and keep the plan when the table has grown.
+ * Time limits apply to locks, to statements and to open transactions of stopped processes. The TCP settings let the server notice within 5 s
  * that this machine has vanished, and end its transaction. They have no effect on Unix sockets.
  */
 const sessionOf = (timeout: number): Readonly<Record<string, string>> => ({
@@ -62,13 +68,13 @@ const sessionOf = (timeout: number): Readonly<Record<string, string>> => ({
   jit: "off",
   // Statements have the same plan for any number of rows, and planning takes longer than executing.
   plan_cache_mode: "force_generic_plan",
-  lock_timeout: `${Math.min(5_000, timeout)}ms`,
-  statement_timeout: `${timeout}ms`,
-  idle_in_transaction_session_timeout: "5s",
-  tcp_keepalives_idle: "3s",
-  tcp_keepalives_interval: "1s",
+  lock_timeout: `${Math.min(5_000, timeout)}`,
+  statement_timeout: `${timeout}`,
+  idle_in_transaction_session_timeout: "5000",
+  tcp_keepalives_idle: "3",
+  tcp_keepalives_interval: "1",
   tcp_keepalives_count: "2",
-  tcp_user_timeout: "5s"
+  tcp_user_timeout: "5000"
 })
 
 export const session = sessionOf(defaultTimeout)
@@ -87,30 +93,24 @@ export const linkTo = (url: Redacted.Redacted<string>): Effect.Effect<Link, Data
     onSuccess: (read): Link => ({ url: read, patience: { millis: null }, watch: new ServerWatch(), last: null })
   })
 
-/** Makes a client whose connections have these settings. */
+/** Makes a client whose transactions have these settings. */
 export const connect = (
   link: Link,
   maxConnections: number,
-  startupParameters: Readonly<Record<string, string>>
-): Effect.Effect<PgClient, SqlError.SqlError, Scope.Scope | Reactivity.Reactivity> => {
-  const { applicationName, connectTimeout, database, host, options, password, port, user } = link.url
-  return PgClients.make({
-    host,
-    port,
-    applicationName,
+  { mode, settings }: Route
+): Effect.Effect<PgClient, SqlError.SqlError, Scope.Scope | Reactivity.Reactivity> =>
+  PgClients.make({
+    ...addressOf(link),
     types,
     maxConnections,
-    startupParameters,
-    database: database ?? undefined,
-    username: user ?? undefined,
-    password: password ?? undefined,
-    startupOptions: options ?? undefined,
-    connectTimeout: connectTimeout ?? undefined,
-    // The stream encrypts, and the client sees a plain connection.
-    ssl: false,
-    stream: () => connectServer(link)
+    ...(mode === "direct"
+      ? { startupParameters: settings }
+      : {
+          stream: () => connectServer(link, new TransactionSettings(settings)),
+          // Behind a pooler, a name might be another session's statement.
+          prepare: false
+        })
   })
-}
 
 /** Describes a connection to another machine that is not encrypted; null for any other. */
 export const exposureOf = ({ last }: Link): string | null => {
@@ -169,28 +169,20 @@ const checkPatience = 2_000
 const checkPause = 500
 const checkInterval = 3_000
 
-/** What doorhook asks a server on a new connection. */
-interface ServerState extends FoundServer {
-  readonly synchronous_commit: string
-}
-
-/** Asks a server who it is, on a connection of its own. */
-const askServer = (link: Link, session: Readonly<Record<string, string>>) =>
+/** Asks a server who it is, on a connection of its own, which may lead through a pooler. */
+const askServer = (link: Link) =>
   Effect.scoped(
-    Effect.flatMap(connect(link, 1, session), (sql) =>
-      sql.unsafe<ServerState>(`SELECT pg_postmaster_start_time()::text AS identity,
-        pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS "readOnly",
-        current_setting('synchronous_commit') AS synchronous_commit`)
+    Effect.flatMap(
+      connect(link, 1, { mode: "direct", settings: {} }),
+      (sql) =>
+        sql.unsafe<FoundServer>(`SELECT pg_postmaster_start_time()::text AS identity,
+        pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS "readOnly"`).unprepared
     )
   ).pipe(Effect.flatMap(([state]) => (state === undefined ? Effect.die(new Error("no row")) : Effect.succeed(state))))
 
 /** Waits until the server accepts changes. During a failover, the address may lead to a standby for a while. */
-const awaitWritable = Effect.fnUntraced(function* (
-  link: Link,
-  session: Readonly<Record<string, string>>,
-  database: string
-) {
-  let state = yield* askServer(link, session)
+const awaitWritable = Effect.fnUntraced(function* (link: Link, database: string) {
+  let state = yield* askServer(link)
   if (!state.readOnly) return state
   yield* Effect.logWarning(
     `${database} is a standby or a read-only server. Waiting up to ${readOnlyPatience / 1_000} s until it accepts changes or the address leads to the primary.`
@@ -202,7 +194,7 @@ const awaitWritable = Effect.fnUntraced(function* (
       return yield* new DatabaseUnusable({ database, why: "refused", explanation })
     }
     yield* Effect.sleep("1 second")
-    state = yield* askServer(link, session)
+    state = yield* askServer(link)
   }
   return state
 })
@@ -220,7 +212,7 @@ const followAddress = Effect.fnUntraced(function* (link: Link, first: FoundServe
   const check = Effect.suspend(() => {
     const askedAt = performance.now()
     // The check has a watch of its own, so it raises no doubts.
-    const asked = askServer({ ...link, watch: new ServerWatch() }, {}).pipe(Effect.timeout(checkPatience))
+    const asked = askServer({ ...link, watch: new ServerWatch() }).pipe(Effect.timeout(checkPatience))
     return Effect.matchEffect(asked, {
       // The server does not answer new connections either, so ask again.
       onFailure: () => Queue.offer(doubts, undefined),
@@ -251,16 +243,40 @@ const followAddress = Effect.fnUntraced(function* (link: Link, first: FoundServe
   yield* Effect.forkScoped(runForever("Checking the database server", step))
 })
 
+/**
+ * How a process receives wake signals: from the server, or by looking for changes, because a pooler in transaction mode
+ * does not forward them.
+ */
+export const WakeSource = Context.Reference<"server" | "polling">("@doorhook/sql/WakeSource", {
+  defaultValue: () => "server"
+})
+
+export const wakeSourceOf = ({ url }: Link, { mode }: Route): "server" | "polling" =>
+  mode === "transaction" && url.listen === null ? "polling" : "server"
+
+/**
+ * Returns the link to the server that `listen` names, or null without one. Fails if that server can't be reached, or is
+ * behind a pooler that forwards no wake signals either.
+ */
+export const listenerOf = Effect.fnUntraced(function* (link: Link) {
+  if (link.url.listen === null) return null
+  const other: Link = { ...link, url: link.url.listen, last: null }
+  const database = `listen=${PostgresUrl.nameOf(other.url)}`
+  const { mode } = yield* findRoute(other, {}).pipe(
+    Effect.catchTag("SqlError", (error) => Effect.fail(explain(database, error)))
+  )
+  if (mode !== "transaction") return other
+  const explanation = "a pooler in transaction mode forwards no wake signals. Give the URL of the server itself."
+  return yield* new DatabaseUnusable({ database, why: "refused", explanation })
+})
+
 const open = Effect.fnUntraced(function* ({ maxConnections, timeout = defaultTimeout, url }: PostgresDatabaseConfig) {
   const link = yield* linkTo(url)
-  const session = sessionOf(timeout)
-  const server = yield* awaitWritable(link, session, nameOf(url))
-  // Keeps all values but `off` (of the server, database or role), because commits must wait for the disk.
-  const synchronous_commit = server.synchronous_commit === "off" ? "on" : server.synchronous_commit
+  const server = yield* awaitWritable(link, nameOf(url))
+  const route = yield* findRoute(link, sessionOf(timeout))
   const exposure = exposureOf(link)
   if (exposure !== null) yield* Effect.logWarning(`The connection to ${nameOf(url)} is ${exposure}`)
-  const client = yield* connect(link, maxConnections ?? 10, { ...session, synchronous_commit })
-  const sql = breakable(client)
+  const sql = breakable(yield* connect(link, maxConnections ?? 10, route))
   const version = yield* versionOf(sql)
   if (version > Migrations.newest) {
     const explanation = `a newer doorhook made its tables (version ${version}; this doorhook supports up to ${Migrations.newest}). Use the newer doorhook, or another database.`
@@ -269,13 +285,21 @@ const open = Effect.fnUntraced(function* ({ maxConnections, timeout = defaultTim
   if (version < Migrations.newest) yield* migrate(sql)
   yield* writeResourceTypes(sql, yield* ResourceTypes)
   link.patience.millis = timeout + silenceBeyond
+  const listener = yield* listenerOf(link)
+  if (listener !== null) {
+    const { listen } = yield* connect(listener, 1, { mode: "direct", settings: {} })
+    Object.assign(sql, { listen })
+  }
   yield* followAddress(link, server, nameOf(url))
-  return sql
+  return Context.make(PgClients.PgClient, sql).pipe(
+    Context.add(SqlClient.SqlClient, sql),
+    Context.add(WakeSource, wakeSourceOf(link, route))
+  )
 })
 
 /** Connects to the database, migrates it and provides its clients. */
 export const layer = (config: PostgresDatabaseConfig): Layer.Layer<PgClient | SqlClient.SqlClient, DatabaseUnusable> =>
-  PgClients.layerFrom(
+  Layer.effectContext(
     open(config).pipe(
       Effect.mapError((error) => (error._tag === "DatabaseUnusable" ? error : explain(nameOf(config.url), error)))
     )

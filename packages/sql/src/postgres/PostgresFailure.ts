@@ -83,9 +83,19 @@ const ofLogin = (code: string, said: string): string => {
     : "the server refuses this user or password. Check both in the URL."
 }
 
+/** By how pgbouncer's message begins. All its messages have the same code. */
+const pooler: Readonly<Record<string, string>> = {
+  "unsupported startup parameter: options":
+    "the pooler refuses options in the URL. Leave them out, or name options in its ignore_startup_parameters.",
+  "no more connections allowed":
+    "the pooler has no connection left. Raise its max_client_conn: each process of doorhook uses up to ten."
+}
+
 const explanationOf = ({ reason }: SqlError.SqlError): Explained => {
   const code = sqlStateOf(reason)
   const said = Predicate.isError(reason.cause) ? reason.cause.message : reason.message
+  const ofPooler = Object.entries(pooler).find(([beginning]) => said.startsWith(beginning))
+  if (ofPooler !== undefined) return ["refused", ofPooler[1]]
   if (code === "3D000") {
     return ["unreachable", "the server has no such database. Create it first (CREATE DATABASE), or choose another."]
   }

@@ -9,10 +9,23 @@ import type { Inspection } from "../Inspection.ts"
 import { readSealed } from "../statements/SealedSecrets.ts"
 import * as Migrations from "./migrations/index.ts"
 import type { PostgresDatabaseConfig } from "./PostgresDatabase.ts"
-import { connect, exposureOf, linkTo, nameOf, schema, versionOf } from "./PostgresDatabase.ts"
+import {
+  connect,
+  exposureOf,
+  linkTo,
+  listenerOf,
+  nameOf,
+  session,
+  versionOf,
+  wakeSourceOf
+} from "./PostgresDatabase.ts"
 import { postgres } from "./PostgresDialect.ts"
 import { explain } from "./PostgresFailure.ts"
 import { measureClock } from "./PostgresStore.ts"
+import * as PostgresUrl from "./PostgresUrl.ts"
+import { listenAdvice, pollEvery } from "./PostgresWakeSignal.ts"
+import type { Route } from "./Route.ts"
+import { findRoute } from "./Route.ts"
 import type { Link } from "./ServerConnection.ts"
 
 interface Found {
@@ -36,11 +49,25 @@ const encryptionOf = (link: Link): Inspection["encryption"] => {
     : { isExposed: false, detail: "TLS, but the server's certificate is not verified (sslmode=verify-full does)" }
 }
 
+/** Describes the pooler, and checks the server that `listen` names. */
+const poolerOf = Effect.fnUntraced(function* (link: Link, route: Route) {
+  yield* listenerOf(link)
+  if (route.mode === "direct") return null
+  const signals =
+    wakeSourceOf(link, route) === "polling"
+      ? `wake signals by polling every ${pollEvery}. ${listenAdvice}`
+      : link.url.listen === null
+        ? "wake signals through the pooler"
+        : `wake signals from ${PostgresUrl.nameOf(link.url.listen)}`
+  return { mode: route.mode, signals }
+})
+
 /** Inspects a database; fails when it can't be reached or refuses this user. */
 export const inspect = (config: PostgresDatabaseConfig): Effect.Effect<Inspection, DatabaseUnusable> =>
   Effect.gen(function* () {
     const link = yield* linkTo(config.url)
-    const sql: SqlClient.SqlClient = yield* connect(link, 1, { search_path: schema })
+    const route = yield* findRoute(link, session)
+    const sql: SqlClient.SqlClient = yield* connect(link, 1, route)
     const version = yield* versionOf(sql)
     const [found] = yield* sql.unsafe<Found>(statement)
     const clock = yield* measureClock(sql, nameOf(config.url))
@@ -53,6 +80,7 @@ export const inspect = (config: PostgresDatabaseConfig): Effect.Effect<Inspectio
       isReadableByOthers: null,
       encryption: encryptionOf(link),
       clockOffset: clock.offset(),
+      pooler: yield* poolerOf(link, route),
       sealed: version > 0 && version <= Migrations.newest ? yield* readSealed(sql, postgres) : []
     }
   }).pipe(

@@ -1,5 +1,5 @@
 /**
- * Wake signals between processes, by PostgreSQL's LISTEN and NOTIFY.
+ * Wake signals between processes, by PostgreSQL's LISTEN and NOTIFY, or by polling where LISTEN is impossible.
  *
  * A signal sent inside a transaction arrives when the transaction commits, and never if it rolls back. One connection
  * of the pool listens. While the connection is down, this process misses signals. Each new connection therefore wakes
@@ -8,7 +8,18 @@
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { IntegrationId, runForever, parsePositiveInt, rootMessage, WakeSignal } from "@doorhook/core"
 import { Effect, Layer, Option, Queue, Schedule } from "effect"
+import { WakeSource } from "./PostgresDatabase.ts"
 import { channel } from "./PostgresDialect.ts"
+
+/** Time between two looks for changes where LISTEN is impossible. */
+export const pollEvery = "1 second"
+
+/** Advice for a pooler that forwards no wake signals. */
+export const listenAdvice =
+  "For signals at once, add listen= to the database URL, with the percent-encoded URL of the server itself."
+
+/** Changes with every change to an integration. Cost: a scan of the table in order of id. */
+const digest = "SELECT bit_xor(hashint8extended(id, version))::text AS digest FROM integrations WHERE id > 0"
 
 /** Retries a broken connection indefinitely. */
 const reconnect = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("5 seconds")])
@@ -47,6 +58,21 @@ const make = Effect.gen(function* () {
     })
   )
 
+  let lastDigest: string | null | undefined
+
+  const poll = Effect.gen(function* () {
+    const [found] = yield* sql.unsafe<{ readonly digest: string | null }>(digest)
+    if (found?.digest !== lastDigest) {
+      lastDigest = found?.digest
+      changed = null
+      yield* Queue.offer(changeSignals, undefined)
+    }
+    yield* wakeHere
+  }).pipe(
+    Effect.catchTag("SqlError", (error) => Effect.logDebug(`Can't look for changes: ${rootMessage(error)}`)),
+    Effect.andThen(Effect.sleep(pollEvery))
+  )
+
   const untilItBreaks = Effect.suspend(() => {
     isListening = false
     return listen.pipe(
@@ -55,12 +81,15 @@ const make = Effect.gen(function* () {
       Effect.catch(() => Effect.sleep("100 millis"))
     )
   })
-  yield* Effect.forkScoped(runForever("Listening for wake signals", untilItBreaks))
+  const isPolling = (yield* WakeSource) === "polling"
+  if (isPolling)
+    yield* Effect.logInfo(`No wake signals through this pooler: polling every ${pollEvery}. ${listenAdvice}`)
+  yield* Effect.forkScoped(runForever("Listening for wake signals", isPolling ? poll : untilItBreaks))
 
   return WakeSignal.of({
     // `sql.notify` uses another connection, so its signal would arrive before the transaction commits.
     signal: sql.unsafe(`SELECT pg_notify('${channel}', '')`).pipe(
-      Effect.asVoid,
+      Effect.andThen(isPolling ? sql.afterCommit(Effect.asVoid(wakeHere)) : Effect.void),
       Effect.catchTag("SqlError", (error) =>
         // Other processes find the deliveries by polling.
         Effect.andThen(Effect.logWarning(`Can't signal: ${rootMessage(error)}`), wakeHere)

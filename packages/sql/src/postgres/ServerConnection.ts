@@ -19,6 +19,7 @@ import { isSocket } from "./PostgresUrl.ts"
 import type { Trust } from "./PostgresTls.ts"
 import { readTrust, TlsUnusable } from "./PostgresTls.ts"
 import type { ServerWatch, WatchedConnection } from "./ServerWatch.ts"
+import type { TransactionSettings } from "./TransactionSettings.ts"
 
 /** Time limit for an answer; null for none, as during migrations. */
 interface Patience {
@@ -207,6 +208,8 @@ class ServerConnection extends Duplex implements WatchedConnection {
   /** Whether the server or the network has ended the connection. */
   private isLost = false
   private readonly link: Link
+  /** Settings to send with each transaction; null if the session has them. */
+  private readonly settings: TransactionSettings | null
   /** What to try if the server refuses the current attempt. */
   private untried: ReadonlyArray<Encryption>
   /** Null while the connection is being made. */
@@ -230,9 +233,10 @@ class ServerConnection extends Duplex implements WatchedConnection {
   private received = 0
   private timer: NodeJS.Timeout | undefined
 
-  constructor(link: Link) {
+  constructor(link: Link, settings: TransactionSettings | null) {
     super({ allowHalfOpen: false })
     this.link = link
+    this.settings = settings
     this.untried = attemptsOf(link)
     link.watch.opened(this)
     this.begin()
@@ -343,7 +347,8 @@ class ServerConnection extends Duplex implements WatchedConnection {
       this.awaitedSince = performance.now()
       this.arm()
     }
-    if (!this.push(chunk)) this.socket?.pause()
+    const wanted = this.settings === null ? chunk : this.settings.receive(chunk)
+    if (wanted.length > 0 && !this.push(wanted)) this.socket?.pause()
     if (this.isRetired && this.isUnused) this.destroy()
   }
 
@@ -397,7 +402,7 @@ class ServerConnection extends Duplex implements WatchedConnection {
     this.awaitedSince ??= performance.now()
     this.arm()
     if (!this.isAccepted) this.startup = this.startup === null ? chunk : Buffer.concat([this.startup, chunk])
-    if (this.socket !== null) return void this.socket.write(chunk, callback)
+    if (this.socket !== null) return void this.socket.write(this.settings?.send(chunk) ?? chunk, callback)
     // The first packet is written when the connection is made.
     this.resumeWrite = () => {
       this.resumeWrite = null
@@ -427,4 +432,5 @@ class ServerConnection extends Duplex implements WatchedConnection {
 }
 
 /** Connects to a server. */
-export const connectServer = (link: Link): Duplex => new ServerConnection(link)
+export const connectServer = (link: Link, settings: TransactionSettings | null = null): Duplex =>
+  new ServerConnection(link, settings)

@@ -75,6 +75,7 @@ export const inspect = (filename: string): Effect.Effect<Inspection, DatabaseUnu
         isReadableByOthers,
         clockOffset: null,
         encryption: null,
+        pooler: null,
         ...found
       }
     },
@@ -87,4 +88,4 @@ export const inspect = (filename: string): Effect.Effect<Inspection, DatabaseUnu
       })
   })
 
-const nothingMore = { isReadableByOthers: null, clockOffset: null, encryption: null, sealed: [] }
+const nothingMore = { isReadableByOthers: null, clockOffset: null, encryption: null, pooler: null, sealed: [] }

@@ -138,7 +138,7 @@ const table: Record<string, ReadonlyArray<readonly [string, Wanted, user?: strin
 const attempt = (url: string) =>
   Effect.gen(function* () {
     const link = yield* linkTo(Redacted.make(url))
-    const sql = yield* connect(link, 1, {})
+    const sql = yield* connect(link, 1, { mode: "direct", settings: {} })
     const [row] = yield* sql.unsafe<{ readonly ssl: boolean }>(
       "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
     )

@@ -51,14 +51,15 @@ const start = async (): Promise<TestServer> => {
 
 /** The server that all test files of this process share, because starting a server takes longer than most files. */
 let shared: Promise<TestServer> | undefined
-const startShared = (): Promise<TestServer> => (shared ??= start())
+export const startShared = (): Promise<TestServer> => (shared ??= start())
 
 const startOwn = async (): Promise<OwnServer> => {
   const { url, ...control } = await startEmbedded()
   return { ...(await reach(url)), ...control }
 }
 
-const describeOn = async <Server extends TestServer>(
+/** Describes tests on a server. They are skipped, and a line says why, if it can't be started. */
+export const describeOn = async <Server extends TestServer>(
   starting: Promise<Server>,
   hint: string,
   what: string,
