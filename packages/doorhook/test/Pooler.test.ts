@@ -63,7 +63,13 @@ await describeOnPgbouncer("doorhook through pgbouncer", "transaction", (server) 
         const link = yield* operate("POST", `/operator/integrations/${id}/portal_links`)
         const opened: unknown = yield* Effect.promise(() => link.json())
         assert(Predicate.hasProperty(opened, "url"), JSON.stringify(opened))
-        const page = yield* Effect.promise(() => fetch(String(opened.url)))
+        const page = yield* Effect.promise(async () => {
+          const answer = await fetch(String(opened.url), { redirect: "manual" })
+          const cookie = answer.headers.getSetCookie().map((set) => set.split(";")[0])
+          return await fetch(new URL(answer.headers.get("location") ?? "", url), {
+            headers: { cookie: cookie.join("; ") }
+          })
+        })
         assert.strictEqual(page.status, 200)
 
         // A host publishes with its own client, inside its own transaction, through the same pooler.

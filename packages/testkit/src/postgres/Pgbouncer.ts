@@ -24,6 +24,9 @@ export interface PooledServer extends TestServer {
   readonly resume: () => Promise<void>
 }
 
+/** Shell script that runs a program until its standard input ends, as it does when the process of the tests ends. */
+const untilInputEnds = '"$0" "$@" & read -r _; kill -9 "$!"; wait'
+
 const isListening = async (port: number): Promise<boolean> => {
   const socket = connect({ port, host: "127.0.0.1" })
   try {
@@ -57,16 +60,19 @@ const start = async (server: TestServer, mode: PoolMode, settings: ReadonlyArray
   // pgbouncer refuses to run as root, and changes to another user before it reads the file.
   chmodSync(folder, 0o755)
   const as = userInfo().uid === 0 ? ["-u", "postgres"] : []
-  const spawned = () => spawn("pgbouncer", [...as, "-q", file], { stdio: "ignore" })
+  const spawned = () =>
+    spawn("sh", ["-c", untilInputEnds, "pgbouncer", ...as, "-q", file], { stdio: ["pipe", "ignore", "ignore"] })
   let child = spawned()
-  const ready = async () => {
-    while (child.exitCode === null && !(await isListening(port))) await pause(10)
-    if (child.exitCode !== null) throw new Error(`pgbouncer ended with ${child.exitCode}`)
+  const ready = async (tries = 1_000): Promise<void> => {
+    if (await isListening(port)) return
+    if (tries === 0) throw new Error("pgbouncer does not start")
+    await pause(10)
+    await ready(tries - 1)
   }
   const halt = async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return
+    if (child.exitCode !== null) return
     const ended = once(child, "exit")
-    child.kill("SIGKILL")
+    child.stdin.end()
     await ended
   }
   await ready()
