@@ -46,10 +46,14 @@ export const addressOf = (link: Link) => {
  */
 const ofTransactions: (settings: Settings) => Settings = Record.filter((_, name) => !name.startsWith("tcp_"))
 
-/** Number of statements on each of two sessions that must run in the same process each. */
-const rounds = 4
+/**
+ * Number of sessions that are compared, and of comparisons. Where sessions share processes while other programs use the
+ * pooler, a session may get the same process several times by chance.
+ */
+const sessions = 4
+const rounds = 8
 
-/** Time limit for a pooler to provide a second server connection. */
+/** Time limit for a pooler to provide the connections to the server. */
 const patience = "10 seconds"
 
 const unusable = ({ url }: Link, explanation: string) =>
@@ -91,7 +95,8 @@ const tryDirect = (link: Link, settings: Settings) =>
   PgConnection.make({ ...addressOf(link), startupParameters: settings }).pipe(
     Effect.flatMap((connection) =>
       Effect.map(read(connection, Object.keys(settings)), ({ found, pid }) =>
-        pid === connection.processId && Object.entries(ofTransactions(settings)).every(([name, value]) => found[name] === value)
+        pid === connection.processId &&
+        Object.entries(ofTransactions(settings)).every(([name, value]) => found[name] === value)
           ? durable(settings, found)
           : null
       )
@@ -99,22 +104,25 @@ const tryDirect = (link: Link, settings: Settings) =>
     Effect.catchIf(isRefusedSetting, () => Effect.succeed(null))
   )
 
-/** Returns whether two sessions share a process of the server, or one of them changes its process. */
-const sharesProcesses = Effect.fnUntraced(function* (
-  first: PgConnection.PgConnection,
-  second: PgConnection.PgConnection
-) {
-  const [one, other] = [new Set<number>(), new Set<number>()]
+/** Returns whether sessions share processes of the server, or change them. In each round, one holds its process. */
+const sharesProcesses = Effect.fnUntraced(function* (connections: ReadonlyArray<PgConnection.PgConnection>) {
+  const owners = new Map<number, number>()
   for (let round = 0; round < rounds; round++) {
-    one.add((yield* read(first, [])).pid)
-    other.add((yield* read(second, [])).pid)
+    const holder = connections[round % connections.length]
+    yield* holder?.query("BEGIN", [], false) ?? Effect.void
+    for (const [index, connection] of connections.entries()) {
+      const { pid } = yield* read(connection, [])
+      if ((owners.get(pid) ?? index) !== index) return true
+      owners.set(pid, index)
+    }
+    yield* holder?.query("COMMIT", [], false) ?? Effect.void
   }
-  return one.size > 1 || other.size > 1 || [...one].some((pid) => other.has(pid))
+  return owners.size > connections.length
 })
 
 /** Finds the mode of a pooler. Fails in statement mode, which has no transactions. */
 const routeBehind = Effect.fnUntraced(function* (link: Link, { default_transaction_isolation, ...settings }: Settings) {
-  const [first, second] = [yield* PgConnection.make(addressOf(link)), yield* PgConnection.make(addressOf(link))]
+  const first = yield* PgConnection.make(addressOf(link))
   const { found } = yield* read(first, ["default_transaction_isolation"])
   const isolation = found["default_transaction_isolation"]
   if (default_transaction_isolation !== undefined && isolation !== default_transaction_isolation) {
@@ -130,11 +138,13 @@ const routeBehind = Effect.fnUntraced(function* (link: Link, { default_transacti
       "the pooler closes a connection that begins a transaction, as in statement mode. Use session or transaction mode (pool_mode in pgbouncer)."
     )
   }
-  const isShared = yield* Effect.timeoutOption(sharesProcesses(first, second), patience)
+  const others = Effect.all(Array.from({ length: sessions - 1 }, () => PgConnection.make(addressOf(link))))
+  const compared = Effect.flatMap(others, (found) => sharesProcesses([first, ...found]))
+  const isShared = yield* Effect.timeoutOption(compared, patience)
   if (Option.isNone(isShared)) {
     return yield* unusable(
       link,
-      "the pooler provides no second connection to the server. Raise its pool size (default_pool_size in pgbouncer): in session mode to ten for each process of doorhook, in transaction mode to at least two."
+      "the pooler provides too few connections to the server. Raise its pool size (default_pool_size in pgbouncer): in session mode to ten for each process of doorhook, in transaction mode to at least two."
     )
   }
   return { mode: isShared.value ? "transaction" : "session", settings: durable(settings, found) } satisfies Route

@@ -113,15 +113,19 @@ for (const mode of ["session", "transaction"] as const) {
         const { url } = yield* pooledDatabase(server)
         const busy = Array.from({ length: 4 }, () => new pg.Client({ connectionString: url }))
         yield* Effect.promise(() => Promise.all(busy.map((client) => client.connect())))
-        let ended = false
+        const stopped = new AbortController()
         const traffic = busy.map(async (client) => {
-          while (!ended) await client.query("SELECT 1")
+          while (!stopped.signal.aborted) await client.query("SELECT 1")
           await client.end()
         })
-        for (let time = 0; time < 5; time++) assert.strictEqual((yield* modeOf(url))?.mode, mode)
-        ended = true
-        yield* Effect.promise(() => Promise.all(traffic))
-      })
+        yield* Effect.addFinalizer(() =>
+          Effect.promise(() => {
+            stopped.abort()
+            return Promise.all(traffic)
+          })
+        )
+        for (let time = 0; time < 20; time++) assert.strictEqual((yield* modeOf(url))?.mode, mode)
+      }).pipe(Effect.scoped)
     )
 
     it.live("a store works again after the pooler was restarted", () =>
