@@ -55,8 +55,8 @@ const migrationLock = "7237125463862997867"
 /**
  * Settings of each connection, in the units of `pg_settings`. Each statement is written for certain indexes. Sequential
  * scans are off, because PostgreSQL would choose them while a table is small, and keep the plan when the table has grown.
- * Time limits apply to locks, to statements and to open transactions of stopped processes. The TCP settings let the server notice within 5 s
- * that this machine has vanished, and end its transaction. They have no effect on Unix sockets.
+ * Time limits apply to locks, to statements and to open transactions of stopped processes. The TCP settings let the
+ * server notice within 5 s that this machine has vanished, and end its transaction.
  */
 const sessionOf = (timeout: number): Readonly<Record<string, string>> => ({
   search_path: schema,

@@ -177,7 +177,8 @@ describe("the URL of a PostgreSQL database", () => {
       [undefined, "prefer"],
       ["azure", "verify-full"],
       ["neon", "verify-full"],
-      ["supabase", "verify-full"]
+      ["supabase", "verify-full"],
+      ["pooler", "prefer"]
     ])
   })
 
