@@ -206,7 +206,7 @@ const storeSamples = (summary: DeliverySummary | null, now: number): ReadonlyArr
 const stopping = [...new Set(healthCauses.flatMap(({ code, isReady }) => (isReady ? [] : [code])))]
 
 const causeSamples = ({ causes }: Readiness): ReadonlyArray<Sample> =>
-  stopping.map((cause) => [gauges.notReady, causes.some((found) => found.code === cause) ? 1 : 0, { cause }])
+  stopping.map((cause) => [gauges.notReady, new Set(causes.map(({ code }) => code)).has(cause) ? 1 : 0, { cause }])
 
 const dispatcherSamples = (status: DispatcherStatus): ReadonlyArray<Sample> => [
   [gauges.delivering, status.delivering],

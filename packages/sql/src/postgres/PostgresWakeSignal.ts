@@ -19,7 +19,7 @@ export const listenAdvice =
   "For signals at once, add listen= to the database URL, with the percent-encoded URL of the server itself."
 
 /** Changes with every change to an integration. Cost: a scan of the table in order of id. */
-const digest = "SELECT bit_xor(hashint8extended(id, version))::text AS digest FROM integrations WHERE id > 0"
+const integrationsSeen = "SELECT bit_xor(hashint8extended(id, version))::text AS seen FROM integrations WHERE id > 0"
 
 /** Retries a broken connection indefinitely. */
 const reconnect = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("5 seconds")])
@@ -58,12 +58,12 @@ const make = Effect.gen(function* () {
     })
   )
 
-  let lastDigest: string | null | undefined
+  let lastSeen: string | null | undefined
 
   const poll = Effect.gen(function* () {
-    const [found] = yield* sql.unsafe<{ readonly digest: string | null }>(digest)
-    if (found?.digest !== lastDigest) {
-      lastDigest = found?.digest
+    const [found] = yield* sql.unsafe<{ readonly seen: string | null }>(integrationsSeen)
+    if (found?.seen !== lastSeen) {
+      lastSeen = found?.seen
       changed = null
       yield* Queue.offer(changeSignals, undefined)
     }
