@@ -111,6 +111,20 @@ await describeOnPostgres("opening a database", (server) => {
     )
   }
 
+  it.live("the server ends idle transactions after 5 s, and notices within 5 s that this machine has vanished", () =>
+    Effect.gen(function* () {
+      const name = yield* newDatabase(server)
+      const shown = yield* SqlClient.SqlClient.use((sql) =>
+        sql.unsafe(`SELECT current_setting('idle_in_transaction_session_timeout') AS idle,
+          current_setting('tcp_user_timeout') AS unanswered, current_setting('tcp_keepalives_idle')::integer
+            + current_setting('tcp_keepalives_interval')::integer * current_setting('tcp_keepalives_count')::integer AS silent`)
+      ).pipe(
+        Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(server.url(name)), maxConnections: 2 })))
+      )
+      assert.deepEqual(shown, [{ idle: "5s", unanswered: "5000", silent: 5 }])
+    })
+  )
+
   it.live("an unreachable server is named, without the password", () =>
     Effect.gen(function* () {
       const { message, why } = yield* refusal("postgres://somebody:hidden@127.0.0.1:1/doors")
