@@ -4,7 +4,7 @@
 import { ClientId, DeliveryStore, UserId } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { PostgresStore } from "@doorhook/sql/postgres"
-import { operatorKey, startDoorhook, startService } from "@doorhook/testkit/Doorhook"
+import { operatorKey, runDoorhook, startDoorhook, startService } from "@doorhook/testkit/Doorhook"
 import { describeOnPgbouncer } from "@doorhook/testkit/postgres/Pgbouncer"
 import { hostPool } from "@doorhook/testkit/postgres/HostPool"
 import { newDatabase } from "@doorhook/testkit/postgres/TestServer"
@@ -12,6 +12,7 @@ import { temporaryFolder } from "@doorhook/testkit/Process"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { assert } from "@effect/vitest"
 import { Context, Effect, Layer, Predicate, Redacted } from "effect"
+import { writeFileSync } from "node:fs"
 import { live } from "./harness/Embedded.ts"
 import { eventually } from "./harness/Eventually.ts"
 import { runHere } from "./harness/InProcess.ts"
@@ -87,14 +88,25 @@ await describeOnPgbouncer("doorhook through pgbouncer", "transaction", (server) 
   }
 
   live(
-    "a backup needs the server itself",
+    "a backup reads from the server itself, which listen= names, and is refused without it",
     Effect.gen(function* () {
-      const database = server.url(yield* newDatabase(server))
+      const name = yield* newDatabase(server)
+      const database = server.url(name)
       yield* runHere(["migrate", "--database", database])
       const folder = yield* temporaryFolder
-      const { code, stderr } = yield* runHere(["backup", "--database", database, "--out", `${folder}/backup`])
-      assert.strictEqual(code, 1)
-      assert.match(stderr, /pooler in transaction mode.*listen=/)
+      // Stand-ins for the client programs: the dump fails with the port that it was given.
+      const port = `process.argv.join().match(/port=(\\d+)/)[1]`
+      for (const program of ["pg_dump", "pg_restore"]) {
+        const text = `if (process.argv[2] === "--version") console.log("${program} (PostgreSQL) 99.1")
+          else { console.error("port", ${port}); process.exit(1) }`
+        writeFileSync(`${folder}/${program}`, `#!${process.execPath}\n${text}\n`, { mode: 0o755 })
+      }
+      const backUp = (from: string) =>
+        runDoorhook(["backup", "--database", from, "--out", `${folder}/backup`], { PATH: folder })
+      assert.match((yield* backUp(database)).stderr, /pooler in transaction mode.*listen=/)
+      const direct = server.directUrl(name)
+      const { stderr } = yield* backUp(`${database}?listen=${encodeURIComponent(direct)}`)
+      assert.include(stderr, `can't be dumped: port ${new URL(direct).port}`)
     })
   )
 })
