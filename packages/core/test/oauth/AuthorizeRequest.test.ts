@@ -137,8 +137,10 @@ describe("checkAuthorize", () => {
   )
 
   it("returns any state unchanged", async () => {
+    // A form turns bytes that are not UTF-8 into U+FFFD, so a state with that character is refused.
+    const unchanged = fc.string({ unit: "grapheme", minLength: 1 }).filter((state) => !state.includes("\ufffd"))
     await fc.assert(
-      fc.asyncProperty(fc.string({ unit: "grapheme", minLength: 1 }), async (state) => {
+      fc.asyncProperty(unchanged, async (state) => {
         const request = await Effect.runPromise(checked({ ...authorizeC1, state }).pipe(Effect.provide(testLayer())))
         assert.strictEqual(request.state, state)
       }),
