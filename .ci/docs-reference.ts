@@ -15,6 +15,7 @@ import {
 import { createDoorhook } from "doorhook"
 import { Schema } from "effect"
 import { variables } from "../packages/doorhook/src/config/EnvironmentConfig.ts"
+import { sharedSettings } from "../packages/doorhook/src/config/SharedSettings.ts"
 import { givenBy } from "../packages/doorhook/src/command/settingFlags.ts"
 import { facadeCodes } from "../packages/doorhook/src/DoorhookError.ts"
 import { parameterFailure } from "../packages/server/src/http/Failures.ts"
@@ -79,6 +80,10 @@ const flagOf = new Map(
 )
 
 const writeSettings = (): void => {
+  const rules = Object.entries(sharedSettings)
+  const agreed = rules.flatMap(([name, rule]) => (typeof rule === "function" ? [`\`${name}\``] : []))
+  const free = rules.flatMap(([name, rule]) => (typeof rule === "function" ? [] : [[`\`${name}\``, rule.mayDiffer]]))
+  const inWords = (names: ReadonlyArray<string>): string => `${names.slice(0, -1).join(", ")} and ${names.at(-1) ?? ""}`
   const config = "packages/doorhook/src/config"
   write(
     "settings",
@@ -90,6 +95,9 @@ const writeSettings = (): void => {
         ([name = "", ...more]) => [name, flagOf.get(name) ?? "", variableOf.get(name) ?? "", ...more]
       )
     ),
+    "## Settings that must agree",
+    `Processes that deliver from one PostgreSQL database must have the same ${inWords(agreed)}, and the same kind of directory. [A process that differs](../operations.md#settings-differ) sends nothing. Settings that concern only requests may differ, and these:`,
+    table(["setting", "may differ because"], free),
     "## `doorhook serve` only",
     table(
       ["setting", "flag", "meaning", "default"],

@@ -2,6 +2,7 @@
  * Rules, services and ports of doorhook. Its only dependency is `effect`.
  */
 // model: data types
+export * as AgreedSettings from "./model/AgreedSettings.ts"
 export * from "./model/Client.ts"
 export * from "./model/CommandFailure.ts"
 export * from "./model/Delivery.ts"
@@ -90,6 +91,7 @@ export * as Parameters from "./oauth/Parameters.ts"
 export type { Introspection, Principal } from "./oauth/Tokens.ts"
 
 // services
+export { OwnSettings } from "./delivery/Agreement.ts"
 export * from "./delivery/Deliveries.ts"
 export type { Counted } from "./delivery/DeliveryMetrics.ts"
 export * as DeliveryMetrics from "./delivery/DeliveryMetrics.ts"

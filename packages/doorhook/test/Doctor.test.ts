@@ -9,7 +9,7 @@ import { join } from "node:path"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import { directory as directoryFile } from "./harness/KnownDirectory.ts"
 import { directory, live } from "./harness/Embedded.ts"
-import { runHere } from "./harness/InProcess.ts"
+import { runHere, serveHere } from "./harness/InProcess.ts"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 
 const linesOf = (text: string): Record<string, string> =>
@@ -118,6 +118,26 @@ describe("doorhook doctor", () => {
       const right = yield* runHere(["doctor", "--database", database], { DOORHOOK_ENCRYPTION_KEY: sealingKey })
       assert.strictEqual(right.code, 0)
       assert.match(right.stdout, /^ok +encryption key +set$/m)
+      assert.match(right.stdout, /^ok +directory +functions of an application: only its own processes deliver/m)
+      const foreign = yield* runHere(["doctor", "--database", database, "--directory", directoryFile], {
+        DOORHOOK_ENCRYPTION_KEY: sealingKey
+      })
+      assert.strictEqual(foreign.code, 1)
+      assert.match(foreign.stdout, /^FAIL +directory +Its deliveries belong to an application that embeds doorhook/m)
+    })
+  )
+
+  live(
+    "warns of settings that differ from those of the processes that deliver",
+    Effect.gen(function* () {
+      const database = join(yield* temporaryFolder, "doorhook.db")
+      const flags = ["--database", database, "--directory", directoryFile]
+      yield* Effect.scoped(serveHere([...flags, "--ack-timeout", "6s"]))
+      const { code, stdout } = yield* runHere(["doctor", ...flags])
+      assert.strictEqual(code, 0, stdout)
+      assert.match(stdout, /^warn +agreement +.* ackTimeout: the default instead of 6s$/m)
+      const { stdout: same } = yield* runHere(["doctor", ...flags, "--ack-timeout", "6s"])
+      assert.match(same, /^ok +agreement/m)
     })
   )
 })

@@ -40,6 +40,7 @@ const settings: {
     { door_forced: { retry: ["1s"], priority: "high" } },
     '{"Door forced":{}}'
   ],
+  deliver: ["DOORHOOK_DELIVER", "no", false, "perhaps"],
   ackTimeout: ["DOORHOOK_ACK_TIMEOUT", "4s", "4s", "soon"],
   signing: ["DOORHOOK_SIGNING", "both", "both", "maybe"],
   notificationUrl: ["DOORHOOK_NOTIFICATION_URL", "https://ops.example/hook", "https://ops.example/hook", "ops.example"],

@@ -41,7 +41,10 @@ const flagsFor = (database: string) => ["--database", database, "--allow-target"
  * retention keeps the test's events, which are dated 1970.
  */
 const stored1970 = (database: string, settings: object = {}) =>
-  configured(database, { directory: undefined, retention: "forever", ...settings })
+  Effect.map(configured(database, { directory: undefined, retention: "forever", ...settings }), (flags) => [
+    ...flags,
+    "--without-rights"
+  ])
 
 /** Waits until the numbers of deliveries by state satisfy the condition. */
 const untilStates = (services: Context.Context<DeliveryStore>, isSo: (states: Record<string, number>) => boolean) =>
@@ -211,7 +214,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
           ),
           (running) => Effect.promise(() => running.close())
         )
-        yield* startWorker(flagsFor(database))
+        yield* startWorker([...flagsFor(database), "--without-rights"])
         const event = { resource_type: "access_log", action: "create", building_id: 1 } as const
         const published = yield* Effect.promise(() =>
           doorhook.publish(Array.from({ length: 1_000 }, (_, id) => ({ ...event, data: { id } })))

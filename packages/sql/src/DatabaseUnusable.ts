@@ -12,6 +12,7 @@ export class DatabaseUnusable extends Schema.TaggedError<DatabaseUnusable>()("Da
     "refused",
     "not_a_database",
     "other_application",
+    "other_directory",
     "newer_version",
     "locked",
     "sealed_secrets",

@@ -24,4 +24,7 @@ export interface Inspection {
   readonly clockOffset: ClockOffset | null
   /** A few encrypted secrets, to check the encryption key. Empty without tables, or with tables of a newer version. */
   readonly sealed: ReadonlyArray<string>
+  /** Stored texts of the settings that processes agree on; null without any. */
+  readonly agreed: string | null
+  readonly proposed: string | null
 }

@@ -25,7 +25,7 @@ import * as DurationText from "../model/DurationText.ts"
 import type { DeliveryId, IntegrationId } from "../model/Ids.ts"
 import type { Integration } from "../model/Integration.ts"
 import { Crypto } from "../ports/Crypto.ts"
-import type { Settled } from "../ports/DeliveryStore.ts"
+import type { Heartbeat, Membership as Answer, Settled } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { Directory } from "../ports/Directory.ts"
 import { storeClock, storeTime } from "../ports/StoreClock.ts"
@@ -34,6 +34,7 @@ import type { Transport } from "../ports/Transport.ts"
 import { WakeSignal } from "../ports/WakeSignal.ts"
 import { makeCounter, staleSettlements } from "./DeliveryMetrics.ts"
 import { DeliverySettings, longestAttempt, settleBudget } from "./DeliverySettings.ts"
+import { Agreement, OwnSettings } from "./Agreement.ts"
 import { warnOfFailures } from "./FailureWarnings.ts"
 import { runForever, logDefect } from "./Loops.ts"
 import { Notifications } from "./Notifications.ts"
@@ -110,7 +111,7 @@ export class Dispatcher extends Context.Service<
           }
         }),
         forget: () => Effect.void,
-        status: Effect.sync(() => ({ ...idleStatus, ...failures.status(now()) }))
+        status: Effect.sync(() => ({ ...idleStatus, delivers: false, ...failures.status(now()) }))
       }
     })
   )
@@ -130,6 +131,12 @@ const maxPostponed = 4
 
 /** How long an integration with more such outcomes gets no requests, in milliseconds. */
 const postponedPause = 500
+
+/**
+ * Time between two heartbeats while the settings differ, in milliseconds. Short, because when the other processes end,
+ * nobody sends until the next heartbeat.
+ */
+const disagreeingInterval = 1_000
 
 /** Maximum number of failing integrations that the status lists. */
 const worstShown = 20
@@ -168,6 +175,8 @@ const makeDispatcher: Effect.Effect<
     pollInterval: settings.pollInterval,
     minBatch: Math.min(claimBatch, Math.floor(settings.buffer / 8))
   })
+  const own = yield* OwnSettings
+  const agreement = new Agreement(own)
   let isStopping = false
 
   // Membership.
@@ -208,9 +217,14 @@ const makeDispatcher: Effect.Effect<
     const at = now()
     const spares = clock.hasJumped(settings.lease)
     if (membership.hasLapsed(at) && !spares) yield* beginAgain
-    const heartbeat = membership.heartbeat(at, heldIds, spares)
+    const heartbeat = {
+      ...membership.heartbeat(at, heldIds, spares),
+      ...(own !== null && { settings: own.settings })
+    }
     const answer = yield* store.heartbeat(heartbeat)
     storeFailures.clear("heartbeat")
+    yield* agreement.note(answer.disagreement)
+    if (!agreement.isAgreed) return yield* stepBack(heartbeat, answer)
     if (!membership.renew(heartbeat, answer)) {
       yield* beginAgain
       // The heartbeat has begun a new membership under the old name. That membership would take a share of all places,
@@ -221,6 +235,15 @@ const makeDispatcher: Effect.Effect<
     release(queue.shareWith(answer))
     if (isFirst && answer.workers > 1) yield* logOthers(answer.workers - 1)
     isFirst = false
+  })
+
+  /** Stops sending because the settings differ. Leaves once all attempts are recorded. */
+  const stepBack = Effect.fnUntraced(function* (beat: Heartbeat, answer: Answer) {
+    if (!membership.hasBegun) return
+    release(queue.removeIf(() => true))
+    if (membership.renew(beat, answer) && (queue.open > 0 || !records.isEmpty)) return
+    yield* store.heartbeat({ worker: beat.worker, now: now(), until: null, spares: true })
+    yield* beginAgain
   })
 
   let isFirst = true
@@ -241,7 +264,9 @@ const makeDispatcher: Effect.Effect<
   /** Prevents claims while a heartbeat lists the held deliveries. */
   const leasing = Semaphore.makeUnsafe(1)
   const beating = Effect.andThen(
-    Effect.timeoutOption(Queue.take(beatNow), membership.interval),
+    Effect.suspend(() =>
+      Effect.timeoutOption(Queue.take(beatNow), agreement.isAgreed ? membership.interval : disagreeingInterval)
+    ),
     Effect.suspend(() => (membership.isInDoubt ? leasing.withPermits(1)(heartbeat) : heartbeat))
   )
 
@@ -444,7 +469,7 @@ const makeDispatcher: Effect.Effect<
     health,
     membership,
     mayStart,
-    maySend: (at) => !isStopping && mayOwe() && mayStart(at),
+    maySend: (at) => !isStopping && agreement.isAgreed && mayOwe() && mayStart(at),
     release,
     record,
     tried: () => reschedule(),
@@ -477,7 +502,7 @@ const makeDispatcher: Effect.Effect<
    * Returns the time of the next claim. Claims are postponed while results can't be recorded or attempts can't start.
    */
   const nextTime = (at: number): number => {
-    if (isStopping || !mayOwe()) return at + settings.pollInterval
+    if (isStopping || !agreement.isAgreed || !mayOwe()) return at + settings.pollInterval
     if (!mayStart(at)) {
       // The membership lapsed between two heartbeats: the clock advanced without the timers, as on a suspended machine.
       if (!storeFailures.has("heartbeat")) Queue.offerUnsafe(beatNow, undefined)
@@ -510,7 +535,7 @@ const makeDispatcher: Effect.Effect<
     for (const delivery of claimed) {
       const { id } = delivery.integration
       const isVoid = changes.isVoid(id, since) || (isEarly(delivery) && !health.mayBeEarly(id, now()))
-      if (isStopping || isVoid) release([delivery])
+      if (isStopping || !agreement.isAgreed || isVoid) release([delivery])
       else queue.add(delivery)
     }
     sender.pump()
@@ -613,6 +638,7 @@ const makeDispatcher: Effect.Effect<
       keep: (integration, lane, size) => {
         const isKept =
           !isStopping &&
+          agreement.isAgreed &&
           mayStart(publication.began) &&
           breaker.mayHold(integration.created_by.user_id) &&
           queue.reserve(integration.id, lane, size)
@@ -625,7 +651,7 @@ const makeDispatcher: Effect.Effect<
         if (worker !== membership.worker) Queue.offerUnsafe(beatNow, undefined)
         else
           for (const delivery of leased) {
-            if (isStopping || changes.isVoid(delivery.integration.id, since)) release([delivery])
+            if (isStopping || !agreement.isAgreed || changes.isVoid(delivery.integration.id, since)) release([delivery])
             else queue.add(delivery)
           }
         // Reservations end only after queueing, because the queue forgets an integration that holds no deliveries.
@@ -704,6 +730,9 @@ const makeDispatcher: Effect.Effect<
       unsettled_since: records.unsettledSince,
       last_claim_at: polledAt,
       ...storeFailures.status(now()),
+      delivers: true,
+      is_member: membership.hasBegun && agreement.isAgreed,
+      settings_differ: agreement.problem,
       outage: breaker.longest,
       failing: health.failing,
       worst: health.worst(worstShown),

@@ -25,6 +25,12 @@ export interface DispatcherStatus extends StoreStatus {
   readonly unsettled_since: number | null
   /** Time of the last successful claim, in milliseconds since the epoch; null before the first. */
   readonly last_claim_at: number | null
+  /** Whether this process is to deliver. Otherwise it leaves all deliveries to other processes. */
+  readonly delivers: boolean
+  /** Whether this process is a member of those that deliver from the store, and its settings agree with theirs. */
+  readonly is_member: boolean
+  /** Which settings differ from those of the other processes, so that nothing is sent; null if none. */
+  readonly settings_differ: string | null
   /** The outage that stops all deliveries except for a trial request every few seconds; null if there is none. */
   readonly outage: Outage | null
   /** Number of integrations whose last attempt in this process failed. */
@@ -44,6 +50,9 @@ export const idleStatus: DispatcherStatus = {
   last_claim_at: null,
   store_failure: null,
   store_proven: false,
+  delivers: true,
+  is_member: false,
+  settings_differ: null,
   outage: null,
   failing: 0,
   worst: [],

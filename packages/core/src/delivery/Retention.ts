@@ -2,7 +2,7 @@
  * Deletes expired data: old events with their settled deliveries, tokens, codes and idempotency keys.
  *
  * It deletes small batches with pauses, so that deliveries don't wait. Several workers of one store may delete at the
- * same time.
+ * same time. A process that does not deliver deletes nothing.
  *
  * Ages are measured by the store's clock. If it jumps ahead of the monotonic clock, nothing is deleted for a day, even
  * after a restart. The clock may be wrong, and correcting it would not restore deleted rows. Expired tokens, codes and
@@ -16,6 +16,7 @@ import { IdempotencyStore } from "../ports/IdempotencyStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { storeTime } from "../ports/StoreClock.ts"
 import { TokenStore } from "../ports/TokenStore.ts"
+import { Dispatcher } from "./Dispatcher.ts"
 import { DeliverySettings } from "./DeliverySettings.ts"
 import { runForever } from "./Loops.ts"
 import { Notifications } from "./Notifications.ts"
@@ -105,7 +106,8 @@ const pauseLeft = Effect.fnUntraced(function* (now: number) {
  * The store's time; null until the notifications have been read, and for a day after each jump. Reports each jump as a
  * notification.
  */
-const makeSteadyNow: Effect.Effect<Now<DeliveryStore | Notifications>> = Effect.gen(function* () {
+const makeSteadyNow: Effect.Effect<Now<DeliveryStore | Notifications>, never, Dispatcher> = Effect.gen(function* () {
+  const dispatcher = yield* Dispatcher
   const clock = yield* Clock.Clock
   const now = yield* storeTime
   const steadyMillis = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
@@ -138,18 +140,21 @@ const makeSteadyNow: Effect.Effect<Now<DeliveryStore | Notifications>> = Effect.
       isRecalled = true
       pausedUntil = Math.max(pausedUntil, steady + left)
     }
-    return steady < pausedUntil ? null : at
+    // Another process may keep events for longer, so only a process whose settings agree deletes.
+    const { is_member } = yield* dispatcher.status
+    return steady < pausedUntil || !is_member ? null : at
   })
 })
 
 /** Runs until the scope closes. A failed round is repeated at the next interval. */
-export const layer: Layer.Layer<never, never, Stores | DeliverySettings | Notifications> = Layer.effectDiscard(
-  Effect.flatMap(makeSteadyNow, (now) =>
-    purgeExpiredBy(now).pipe(
-      Effect.catchTag("StoreError", (error) => Effect.logWarning(error.message)),
-      Effect.andThen(Effect.sleep(interval)),
-      (round) => runForever("Deleting expired data", round, interval),
-      Effect.forkScoped
+export const layer: Layer.Layer<never, never, Stores | DeliverySettings | Dispatcher | Notifications> =
+  Layer.effectDiscard(
+    Effect.flatMap(makeSteadyNow, (now) =>
+      purgeExpiredBy(now).pipe(
+        Effect.catchTag("StoreError", (error) => Effect.logWarning(error.message)),
+        Effect.andThen(Effect.sleep(interval)),
+        (round) => runForever("Deleting expired data", round, interval),
+        Effect.forkScoped
+      )
     )
   )
-)

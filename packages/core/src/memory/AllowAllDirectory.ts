@@ -6,6 +6,7 @@ import { Effect, Layer } from "effect"
 import { Directory } from "../ports/Directory.ts"
 
 export const layer: Layer.Layer<Directory> = Layer.succeed(Directory, {
+  kind: "all",
   client: () => Effect.succeed(null),
   authenticate: () => Effect.succeed(null),
   isActive: () => Effect.succeed(true),

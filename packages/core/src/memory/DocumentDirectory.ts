@@ -44,6 +44,7 @@ export class DocumentDirectory extends Context.Service<
         })
 
         const directory = Directory.of({
+          kind: "file",
           client: (id) => Effect.succeed(current.clients.get(id) ?? null),
           authenticate,
           isActive: (user) => Effect.succeed(current.users.has(user)),

@@ -74,6 +74,8 @@ const makeSettingStore = Effect.sync(() => {
         values.set(name, candidate)
         return { value: candidate, created: true }
       }),
+    find: (name) => Effect.sync(() => values.get(name) ?? null),
+    put: (name, value) => Effect.sync(() => void values.set(name, value)),
     getOrCreateSecret: (name, candidate) =>
       Effect.sync(() => {
         const secret = secrets.get(name) ?? candidate

@@ -12,6 +12,7 @@
  */
 import type { Array, Effect } from "effect"
 import { Context, Schema } from "effect"
+import type { AgreedSettings, Disagreement } from "../model/AgreedSettings.ts"
 import type { Attempt, Delivery, DeliveryReason, DeliveryState, Lane, LeasedDelivery } from "../model/Delivery.ts"
 import type { Event } from "../model/Event.ts"
 import type { DeliveryId, EventId, IntegrationId, NotificationId } from "../model/Ids.ts"
@@ -189,6 +190,11 @@ export interface Heartbeat {
   readonly holds?: { readonly ids: ReadonlyArray<DeliveryId>; readonly before: number }
   /** Ends no expired membership, because the store's clock has jumped and the memberships' ends may be wrong. */
   readonly spares?: boolean
+  /**
+   * The worker's settings that must equal those of other workers. Only a store that several processes share compares
+   * them. If they differ, a worker that was a member remains one, to record its attempts, and no other becomes one.
+   */
+  readonly settings?: AgreedSettings
 }
 
 /** A worker's position among the members. */
@@ -199,6 +205,8 @@ export interface Membership {
   readonly rank: number
   /** Whether the worker was still a member at this heartbeat. If not, the worker's leases have ended. */
   readonly continued: boolean
+  /** Set if the worker's settings are not the stored ones. */
+  readonly disagreement?: Disagreement
 }
 
 /** An item of an integration's feed. */

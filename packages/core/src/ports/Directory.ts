@@ -67,6 +67,12 @@ export type SessionAnswer =
 export class Directory extends Context.Service<
   Directory,
   {
+    /**
+     * Where the answers come from: a directory file, nowhere because there is no directory (`none`), or nowhere because
+     * every right is granted (`all`). Default: the functions of an application. Deliveries of one database are sent
+     * only with one kind of directory.
+     */
+    readonly kind?: "file" | "none" | "all"
     /** Returns the client with this id, or null. Tokens of a removed client are no longer valid. */
     readonly client: (id: string) => Effect.Effect<Client | null, DirectoryError>
     /**
@@ -121,8 +127,9 @@ const withinDeadline = <A>(
       })
 
 const bounded = (directory: Directory["Service"]): Directory["Service"] => {
-  const { hasBuilding, session } = directory
+  const { hasBuilding, kind, session } = directory
   return {
+    ...(kind !== undefined && { kind }),
     client: (id) => withinDeadline("client", directory.client(id)),
     authenticate: (login, password) => withinDeadline("authenticate", directory.authenticate(login, password)),
     isActive: (user) => withinDeadline("isActive", directory.isActive(user)),

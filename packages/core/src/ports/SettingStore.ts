@@ -13,6 +13,10 @@ export class SettingStore extends Context.Service<
       name: string,
       candidate: string
     ) => Effect.Effect<{ readonly value: string; readonly created: boolean }, StoreError>
+    /** Returns the stored value, or null. */
+    readonly find: (name: string) => Effect.Effect<string | null, StoreError>
+    /** Stores a value, replacing an earlier one. */
+    readonly put: (name: string, value: string) => Effect.Effect<void, StoreError>
     /**
      * Returns the stored secret. If there is none, stores `candidate` first. A store with an encryption key encrypts
      * secrets. It replaces a secret stored without encryption with `candidate`, because copies of the database may

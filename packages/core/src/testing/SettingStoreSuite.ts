@@ -17,6 +17,17 @@ export const cases: ReadonlyArray<SuiteCase<SettingStore>> = [
     })
   },
   {
+    name: "a setting is found and replaced",
+    run: Effect.gen(function* () {
+      const store = yield* SettingStore
+      yield* expectEqual("none", yield* store.find("key"), null)
+      yield* store.put("key", "a")
+      yield* expectEqual("stored", yield* store.find("key"), "a")
+      yield* store.put("key", "b")
+      yield* expectEqual("replaced", yield* store.getOrCreate("key", "c"), { value: "b", created: false })
+    })
+  },
+  {
     name: "of concurrent callers, one creates the setting, and all get the same value",
     run: Effect.gen(function* () {
       const store = yield* SettingStore

@@ -6,6 +6,8 @@ import {
   BuildingId,
   DeliverySettings,
   DeliveryStore,
+  Dispatcher,
+  idleStatus,
   Retention,
   IdempotencyStore,
   IntegrationId,
@@ -18,7 +20,35 @@ import {
 import { Clock, Context, Effect, Exit, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 
+/** A dispatcher that is a member, so retention deletes. */
+const member = Layer.effect(
+  Dispatcher,
+  Effect.map(Dispatcher, (none) => ({ ...none, status: Effect.succeed({ ...idleStatus, is_member: true }) }))
+).pipe(Layer.provide(Dispatcher.layerNone))
+
 describe("housekeeping", () => {
+  it.effect("deletes nothing in a process that does not deliver", () => {
+    const purged: Array<number> = []
+    const counting = Layer.effect(
+      TokenStore,
+      Effect.map(TokenStore, (tokens) => ({
+        ...tokens,
+        purgeExpired: (now: number) => Effect.sync(() => purged.push(now))
+      }))
+    )
+    return Effect.gen(function* () {
+      yield* TestClock.adjust("5 minutes")
+      assert.deepStrictEqual(purged, [])
+    }).pipe(
+      Effect.provide(
+        Retention.layer.pipe(
+          Layer.provide(Layer.merge(Notifications.layer, Dispatcher.layerNone)),
+          Layer.provide(Layer.provideMerge(counting, Layer.merge(MemoryStore.layer, DeliverySettings.layer())))
+        )
+      )
+    )
+  })
+
   it.effect("continues each minute, even after a round that ended in a defect", () => {
     const rounds: Array<number> = []
     const broken = Layer.effect(
@@ -42,7 +72,7 @@ describe("housekeeping", () => {
       Effect.provide(
         Retention.layer.pipe(
           Layer.provide(broken),
-          Layer.provide(Notifications.layer),
+          Layer.provide(Layer.merge(Notifications.layer, member)),
           Layer.provide(Layer.mergeAll(MemoryStore.layer, DeliverySettings.layer()))
         )
       )
@@ -94,7 +124,7 @@ describe("housekeeping", () => {
       const process = yield* Scope.fork(yield* Effect.scope)
       yield* Layer.buildWithScope(
         Retention.layer.pipe(
-          Layer.provide(Notifications.layer),
+          Layer.provide(Layer.merge(Notifications.layer, member)),
           Layer.provide(Layer.mergeAll(counting, DeliverySettings.layer())),
           Layer.provide(Layer.succeed(NotificationListener, ({ kind }) => Effect.sync(() => void notified.push(kind)))),
           Layer.fresh

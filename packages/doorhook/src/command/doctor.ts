@@ -1,7 +1,7 @@
 /**
  * `doorhook doctor`: checks whether the service can run here, without changing anything.
  */
-import { aheadText, certainOffset, ClockWatch, columns, CommandFailure, counted } from "@doorhook/core"
+import { AgreedSettings, aheadText, certainOffset, ClockWatch, columns, CommandFailure, counted } from "@doorhook/core"
 import { SecretBox } from "@doorhook/sql"
 import type { DatabaseUnusable, Inspection } from "@doorhook/sql"
 import { Clock, Console, Effect, Result } from "effect"
@@ -9,6 +9,8 @@ import { Command } from "effect/cli"
 import { encryptionKeyOf, readableSecretsOf } from "../config/KeySettings.ts"
 import type { ServeConfig } from "../config/ServeConfig.ts"
 import * as FileDirectory from "../directory/FileDirectory.ts"
+import { agreedSettingsOf } from "../config/SharedSettings.ts"
+import { ownerProblem } from "../service/Agreement.ts"
 import { defaultDatabase, isFile, isPostgres } from "../service/Database.ts"
 import { inspect } from "../service/DatabaseInspection.ts"
 import * as FileOwner from "../service/FileOwner.ts"
@@ -95,9 +97,36 @@ const databaseFindings = (
   ]
 }
 
-const directoryFindings = ({ directory }: ServeConfig) =>
+/** Whether doctor checks the database of an application that embeds doorhook, whose options it doesn't know. */
+const isEmbedded = ({ directory }: ServeConfig, agreed: string | null): boolean =>
+  directory === undefined && agreed !== null && AgreedSettings.decodeAgreed(agreed)["directory"] === "functions"
+
+/** Compares the directory and the settings with those of the processes that deliver from the database. */
+const agreementFindings = (config: ServeConfig, agreed: string | null): ReadonlyArray<Finding> => {
+  if (agreed === null || isEmbedded(config, agreed)) return []
+  const stored = AgreedSettings.decodeAgreed(agreed)
+  const kind = config.directory === undefined ? "none" : "file"
+  const problem = ownerProblem(stored, kind)
+  if (problem !== null) return [fail("directory", problem)]
+  const differing = Result.match(agreedSettingsOf(config, kind), {
+    onFailure: () => "",
+    onSuccess: (own) => AgreedSettings.differencesText(stored, own)
+  })
+  return differing === ""
+    ? [ok("agreement", "the settings are those of the processes that deliver from the database")]
+    : [warn("agreement", `while other processes deliver, this one would send nothing: ${differing}`)]
+}
+
+const directoryFindings = ({ directory }: ServeConfig, isOfApplication: boolean) =>
   directory === undefined
-    ? Effect.succeed([warn("directory", "none: nobody can log in, and nothing is delivered")])
+    ? Effect.succeed([
+        isOfApplication
+          ? ok("directory", "functions of an application: only its own processes deliver, not doorhook serve or worker")
+          : warn(
+              "directory",
+              "none: nobody can log in, doorhook serve delivers nothing, and doorhook worker does not start"
+            )
+      ])
     : Effect.match(FileDirectory.read(directory), {
         onFailure: ({ message }) => [fail("directory", message.replace(/^directory: /, ""))],
         onSuccess: ({ document: { clients, users }, oversights }) => [
@@ -152,12 +181,14 @@ export const doctorCommand = Command.make(
     const now = yield* Clock.currentTimeMillis
     const inspected = yield* Effect.result(inspect(config.database ?? defaultDatabase))
     const sealed = Result.isSuccess(inspected) ? (inspected.success?.sealed ?? []) : []
+    const agreed = Result.isSuccess(inspected) ? (inspected.success?.agreed ?? null) : null
     const findings = [
       nodeFinding(),
       ok("settings", "can be used"),
       ...databaseFindings(config, inspected, now),
       ...(yield* useFindings(config)),
-      ...(yield* directoryFindings(config)),
+      ...(yield* directoryFindings(config, isEmbedded(config, agreed))),
+      ...agreementFindings(config, agreed),
       operatorKeyFinding(config),
       yield* encryptionKeyFinding(config, sealed)
     ]

@@ -13,6 +13,7 @@ import { migrateCommand } from "./migrate.ts"
 import { notificationsCommand } from "./notifications.ts"
 import { portalCommand } from "./portal.ts"
 import { serveCommand } from "./serve.ts"
+import { settingsCommand } from "./settings.ts"
 import { workerCommand } from "./worker.ts"
 
 export const makeDoorhook = ({ conformance, simulate }: Extensions) =>
@@ -27,6 +28,7 @@ export const makeDoorhook = ({ conformance, simulate }: Extensions) =>
       grantsCommand,
       notificationsCommand,
       portalCommand,
+      settingsCommand,
       doctorCommand,
       migrateCommand,
       backupCommand,

@@ -2,6 +2,7 @@
  * The end of a command: one line on standard error for a failure, and an exit code.
  */
 import { CommandFailure } from "@doorhook/core"
+import { DatabaseUnusable } from "@doorhook/sql"
 import { Cause, Console, Effect, Exit, Predicate } from "effect"
 import { CliError } from "effect/cli"
 import { InvalidConfig } from "../config/ReadingSettings.ts"
@@ -23,6 +24,7 @@ export const reported = Effect.tapCause((cause: Cause.Cause<unknown>) => {
 
 const failedExitCode = (error: unknown): number => {
   if (error instanceof CommandFailure) return error.exitCode
+  if (error instanceof DatabaseUnusable && error.why === "other_directory") return CommandFailure.usageExitCode
   return error instanceof InvalidConfig || CliError.isCliError(error) ? CommandFailure.usageExitCode : 1
 }
 

@@ -112,7 +112,7 @@ const announce = Effect.fnUntraced(function* (config: ServeConfig) {
   if (config.directory === undefined) {
     const without = config.workers === undefined || config.workers === 0 ? "" : "; no workers are started"
     yield* Console.log(
-      `no --directory: nobody can log in, and deliveries wait, because doorhook can't check who may receive them${without}`
+      `no --directory: nobody can log in, and this process delivers nothing, because it can't check who may receive events${without}`
     )
   }
   const readable = readableSecretsOf(config)

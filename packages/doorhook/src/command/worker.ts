@@ -1,11 +1,13 @@
 /**
  * `doorhook worker`: delivers from a shared database, without HTTP.
  */
-import { AllowAllDirectory, CommandFailure } from "@doorhook/core"
+import { AgreedSettings, AllowAllDirectory, CommandFailure } from "@doorhook/core"
 import { Console, Effect, Layer } from "effect"
-import { Command } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 import * as FileDirectory from "../directory/FileDirectory.ts"
+import { ownerProblem } from "../service/Agreement.ts"
 import { defaultDatabase, isPostgres } from "../service/Database.ts"
+import { inspect } from "../service/DatabaseInspection.ts"
 import { deliveryLayer } from "../service/Engine.ts"
 import { keepCompiled } from "./compileCache.ts"
 import { deliveryConfigOf, deliveryFlags } from "./deliveryFlags.ts"
@@ -13,9 +15,26 @@ import { forceExitAfterSignal } from "./forceExit.ts"
 import { stopOnSighup, logStopped, logStopping } from "./shutdown.ts"
 import { untilStopped } from "./untilStopped.ts"
 
+/** Fails with what to do instead of delivering without a directory. */
+const refuseWithoutDirectory = Effect.fnUntraced(function* (database: string) {
+  const stored = (yield* inspect(database))?.agreed ?? null
+  const problem = stored === null ? null : ownerProblem(AgreedSettings.decodeAgreed(stored), "none")
+  return yield* CommandFailure.usage(
+    `worker: no --directory, so this process can't check who may receive an event. ${problem ?? "Give the directory file of the service with --directory."} To deliver without the check, give --without-rights.`
+  )
+})
+
 export const workerCommand = Command.make(
   "worker",
-  deliveryFlags,
+  {
+    ...deliveryFlags,
+    withoutRights: Flag.Boolean("without-rights").pipe(
+      Flag.withDescription(
+        "Without --directory: deliver without checking that the owners still have the right to the events"
+      ),
+      Flag.withDefault(false)
+    )
+  },
   Effect.fnUntraced(
     function* (given) {
       const config = yield* deliveryConfigOf(given, undefined, ({ directory }) => FileDirectory.check(directory))
@@ -28,16 +47,19 @@ export const workerCommand = Command.make(
       }
       yield* forceExitAfterSignal(config)
       yield* stopOnSighup(config.directory)
+      if (config.directory === undefined && !given.withoutRights) return yield* refuseWithoutDirectory(database)
       const announce = Effect.gen(function* () {
         if (config.directory === undefined) {
-          yield* Console.log("no --directory: users' rights are not rechecked before each attempt")
+          yield* Console.log("--without-rights: users' rights are not rechecked before each attempt")
         }
         yield* Console.log("doorhook worker ready")
         yield* logStopping("doorhook worker")
         yield* keepCompiled
       })
       const directory = config.directory === undefined ? AllowAllDirectory.layer : FileDirectory.layer(config.directory)
-      const delivery = Layer.effectDiscard(announce).pipe(Layer.provideMerge(deliveryLayer(config, directory)))
+      const delivery = Layer.effectDiscard(announce).pipe(
+        Layer.provideMerge(deliveryLayer({ ...config, deliver: true }, directory))
+      )
       return yield* Layer.launch(delivery).pipe(logStopped("doorhook worker"))
     },
     Effect.scoped,

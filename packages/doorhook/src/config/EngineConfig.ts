@@ -51,6 +51,11 @@ const engineFields = {
    * and `priority` (`high` overtakes `normal`, the default). Default none.
    */
   resourceTypes: Schema.optional(Schema.Record(Text, ResourceTypeDeclaration)),
+  /**
+   * Whether this process delivers. If false, it accepts requests and events, and other processes on the same PostgreSQL
+   * database deliver and apply `retention`. `doorhook worker` always delivers. Default true.
+   */
+  deliver: Schema.optional(Schema.Boolean),
   /** How long a receiver has to acknowledge. Default `5s`. */
   ackTimeout: Schema.optional(Text),
   /**

@@ -46,7 +46,7 @@ export const ServeConfig = Schema.Struct({
    * Default `15s`.
    */
   headersTimeout: Schema.optional(Schema.String),
-  /** The directory file. Default: none, so nobody can log in, and deliveries wait. */
+  /** The directory file. Default: none, so nobody can log in, and this process delivers nothing. */
   directory: Schema.optional(Schema.String),
   /** `doorhook worker` processes to run beside the service, on PostgreSQL; none without a directory. Default 0. */
   workers: Schema.optional(WorkerCount)

@@ -91,7 +91,7 @@ export const surfaceFields = {
 } as const
 
 const SurfaceConfig = Schema.Struct(surfaceFields)
-type SurfaceConfig = typeof SurfaceConfig.Type
+export type SurfaceConfig = typeof SurfaceConfig.Type
 
 /** Converts a limit for the engine, which uses null for unlimited. */
 export const limitOf = (limit: number | "unlimited"): number | null => (limit === "unlimited" ? null : limit)

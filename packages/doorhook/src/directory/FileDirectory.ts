@@ -83,6 +83,7 @@ const unknown = (operation: string): Effect.Effect<never, DirectoryError> =>
  * than denied, so deliveries wait for a directory instead of being cancelled.
  */
 export const layerNone: Layer.Layer<Directory> = Layer.succeed(Directory, {
+  kind: "none",
   client: () => Effect.succeed(null),
   authenticate: () => Effect.succeed(null),
   isActive: () => unknown("isActive"),

@@ -8,6 +8,7 @@ import {
   ClockWatch,
   Deliveries,
   DeliverySettings,
+  Directory,
   Dispatcher,
   Grants,
   Retention,
@@ -23,7 +24,6 @@ import {
   TestEvents,
   withDeadlines
 } from "@doorhook/core"
-import type { Directory } from "@doorhook/core"
 import {
   ApiSettings,
   Appearance,
@@ -43,11 +43,12 @@ import { metricsKeyOf, operatorKeyOf } from "../config/KeySettings.ts"
 import { apiOverrides, authorizationOverrides, httpOverrides, resourceTypeAliases } from "../config/SurfaceConfig.ts"
 import * as KeptGauges from "../telemetry/KeptGauges.ts"
 import { tracedPublisher } from "../telemetry/Spans.ts"
+import * as Agreement from "./Agreement.ts"
 import * as NotificationWebhook from "./NotificationWebhook.ts"
 import * as Ports from "./Ports.ts"
 
 /**
- * Provides delivery and retention, with the database, the network, and time limits for the directory. `own` contains the
+ * Provides delivery and retention, unless the process has no directory or is not to deliver, with the database, the network, and time limits for the directory. `own` contains the
  * application's ports, which replace doorhook's.
  */
 export const deliveryLayer = <E, R = never>(
@@ -63,11 +64,17 @@ export const deliveryLayer = <E, R = never>(
     Layer.provideMerge(Layer.mergeAll(withDeadlines(directory), settings, Ports.layer(config, own))),
     Layer.provideMerge(Layer.merge(Ports.cryptoLayer(own), types))
   )
+  const dispatcher = Layer.unwrap(
+    Effect.map(Directory, ({ kind }) =>
+      config.deliver === false || kind === "none" ? Dispatcher.layerNone : Dispatcher.layer
+    )
+  )
   const gauges = KeptGauges.layer.pipe(Layer.provide(StoreProbe.layer), Layer.provide(healthOf(config)))
   return Layer.mergeAll(gauges, Retention.layer, ClockWatch.layer(hostname())).pipe(
-    Layer.provideMerge(Dispatcher.layer),
+    Layer.provideMerge(dispatcher),
     Layer.provideMerge(Notifications.layer),
     Layer.provideMerge(NotificationWebhook.layer),
+    Layer.provideMerge(Agreement.layer(config)),
     Layer.provideMerge(ports)
   )
 }

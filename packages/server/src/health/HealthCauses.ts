@@ -50,8 +50,8 @@ export const healthCauses = [
     "The database does not answer, or its answer can't be used; the log says why."
   ),
   store("store_refuses_changes", "unknown", "The database answers, but refuses changes; the log has its message."),
-  stalled(({ last_claim_at, now }, { claimPause }) =>
-    last_claim_at !== null && now - last_claim_at > claimPause
+  stalled(({ last_claim_at, now, settings_differ }, { claimPause }) =>
+    settings_differ === null && last_claim_at !== null && now - last_claim_at > claimPause
       ? `This process has not looked for due deliveries for ${now - last_claim_at} ms. Restart it; the log may say why.`
       : null
   ),
@@ -60,8 +60,12 @@ export const healthCauses = [
       ? `Finished attempts have not been recorded for ${now - unsettled_since} ms and will be repeated. Restart this process; the log may say why.`
       : null
   ),
-  stalled(({ last_claim_at, oldest_due_age_ms }, { stallTimeout }) =>
-    last_claim_at === null && oldest_due_age_ms !== null && oldest_due_age_ms > stallTimeout
+  stalled(({ delivers, last_claim_at, oldest_due_age_ms, settings_differ }, { stallTimeout }) =>
+    delivers &&
+    settings_differ === null &&
+    last_claim_at === null &&
+    oldest_due_age_ms !== null &&
+    oldest_due_age_ms > stallTimeout
       ? `A delivery has been due for ${oldest_due_age_ms} ms, and this process has not claimed it. Check that a process delivers from this database.`
       : null
   ),
@@ -73,6 +77,17 @@ export const healthCauses = [
       clock_ahead_ms === null || Math.abs(clock_ahead_ms) <= clockFault
         ? null
         : `This machine's clock is ${aheadText(clock_ahead_ms)} the database server's. Deliveries follow the database server's clock. Synchronize both (NTP).`
+  },
+  // Ready, because the process accepts events and others deliver them. A deployment that waits for readiness before it
+  // stops the old processes would otherwise never end.
+  { code: "settings_differ", isReady: true, detail: ({ settings_differ }) => settings_differ },
+  {
+    code: "not_delivered",
+    isReady: true,
+    detail: ({ delivers, oldest_due_age_ms }, { stallTimeout }) =>
+      !delivers && oldest_due_age_ms !== null && oldest_due_age_ms > stallTimeout
+        ? `A delivery has been due for ${oldest_due_age_ms} ms, and this process does not deliver. Check that a process delivers from this database.`
+        : null
   }
 ] as const satisfies ReadonlyArray<Cause>
 

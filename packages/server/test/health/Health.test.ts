@@ -221,6 +221,9 @@ describe("GET /metrics", () => {
       yield* call("POST", "/operator/events", { as: operatorKey, body: [event, event] })
       const worst = [{ integration_id: IntegrationId.make(3), failures: 12, since: 900_500 }]
       controls.status = {
+        delivers: true,
+        is_member: true,
+        settings_differ: null,
         delivering: 4,
         buffered: 3,
         unsettled: 2,

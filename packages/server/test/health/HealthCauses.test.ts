@@ -50,6 +50,24 @@ describe("the causes of a process that is not ready", () => {
     assert.deepStrictEqual([stalled.isReady, stalled.status], [false, "stalled"])
   })
 
+  it("leave a process ready that other processes deliver for", () => {
+    const late = { last_claim_at: null, oldest_due_age_ms: 60_000 }
+    assert.strictEqual(statusOf(late).status, "stalled")
+    for (const [changes, code, said] of [
+      [{ ...late, delivers: false }, "not_delivered", /due for 60000 ms.*Check that a process delivers/],
+      [{ ...late, settings_differ: "Settings differ: retry." }, "settings_differ", /retry/],
+      [{ last_claim_at: 1, settings_differ: "Settings differ: retry." }, "settings_differ", /retry/]
+    ] as const) {
+      const { causes, isReady, status } = statusOf(changes)
+      assert.deepStrictEqual([isReady, status], [true, code])
+      assert.deepStrictEqual(
+        causes.map((cause) => cause.code),
+        [code]
+      )
+      assert.match(causes[0]?.detail ?? "", said)
+    }
+  })
+
   it("are all named, and a process that the store stops is not called stalled", () => {
     const stalled = { last_claim_at: 900_000, unsettled_since: 900_000 }
     assert.deepStrictEqual(

@@ -283,7 +283,7 @@ const open = Effect.fnUntraced(function* ({ maxConnections, timeout = defaultTim
     return yield* new DatabaseUnusable({ database: nameOf(url), why: "newer_version", explanation })
   }
   if (version < Migrations.newest) yield* migrate(sql)
-  yield* writeResourceTypes(sql, yield* ResourceTypes)
+  yield* writeResourceTypes(sql, yield* ResourceTypes, { isAgreed: false })
   link.patience.millis = timeout + silenceBeyond
   const listener = yield* listenerOf(link)
   if (listener !== null) {

@@ -5,14 +5,15 @@
  * few statements, whatever the number of rows. Core's `delivery/Transitions` decides state changes. Deliveries are
  * leased to workers, which are rows of `members`. The heartbeat that ends a membership releases its leases.
  */
-import type { Heartbeat, IntegrationId, Membership, Scope } from "@doorhook/core"
-import { DeliveryStore, rootMessage, runForever } from "@doorhook/core"
+import type { Heartbeat, IntegrationId, Membership, ResourceTypeTable, Scope } from "@doorhook/core"
+import { DeliveryStore, ResourceTypes, rootMessage, runForever } from "@doorhook/core"
 import { Effect, Layer, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 import type { IntegrationReader } from "../IntegrationReader.ts"
 import { failAs, failAsBegun } from "../StoreFailure.ts"
 import { Cancellations } from "../stores/Cancellations.ts"
 import { IntegrationLocks } from "../stores/IntegrationLocks.ts"
+import { agree } from "./Agreement.ts"
 import * as PostgresCancellations from "./Cancellations.ts"
 import { makeClaim } from "./Claim.ts"
 import { makeEnqueue } from "./Enqueue.ts"
@@ -27,13 +28,19 @@ import { compactTallies, mostCompacted } from "./statements/TallyStatements.ts"
 type Operation = keyof DeliveryStore["Service"]
 
 /** Runs in a transaction. */
-const heartbeat = Effect.fnUntraced(function* (sql: Sql, { holds, now, spares = false, until, worker }: Heartbeat) {
+const heartbeat = Effect.fnUntraced(function* (sql: Sql, types: ResourceTypeTable, beat: Heartbeat) {
+  const { holds, now, settings, spares = false, worker } = beat
   const [own] = yield* sql.unsafe<{ readonly until: number | null }>(Statements.lockOwn, [worker])
   const wasMember = own !== undefined && own.until !== null
   const hasLapsed = wasMember && own.until <= now && !spares
   // This heartbeat releases leases of its own worker. Nothing may be leased to that worker at the same time, for
   // example by a resend.
   if (hasLapsed || holds !== undefined) yield* sql.unsafe(Statements.lockAlone, [worker])
+  const isMember = wasMember && !hasLapsed
+  const disagreement =
+    settings === undefined ? undefined : yield* agree(sql, settings, types, { worker, now: spares ? 0 : now, isMember })
+  const isRefused = disagreement !== undefined && !disagreement.isReplaced && !isMember
+  const until = isRefused ? null : beat.until
   const others = spares ? [] : yield* sql.unsafe<{ readonly worker: string }>(Statements.lapsed, [now, worker])
   const ended = others.map((each) => each.worker)
   const leaving = until === null ? [...ended, worker] : ended
@@ -49,7 +56,8 @@ const heartbeat = Effect.fnUntraced(function* (sql: Sql, { holds, now, spares = 
   return {
     workers: roll?.workers ?? 0,
     rank: roll?.rank ?? 0,
-    continued: wasMember && !hasLapsed
+    continued: isMember,
+    ...(disagreement !== undefined && { disagreement })
   } satisfies Membership
 })
 
@@ -84,6 +92,7 @@ const startCompaction = Effect.fnUntraced(function* (sql: Sql) {
 const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
   const sql = yield* SqlClient.SqlClient
   const endings = yield* Cancellations
+  const types = yield* ResourceTypes
   const fold = yield* startCompaction(sql)
   const { claim, nextDue } = makeClaim(sql, reader)
   const { settle, warn } = makeSettle(sql, endings)
@@ -108,7 +117,7 @@ const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
     settle: (outcomes, now, disableAfter) =>
       inParts("settle")((noteBegun) => settle(outcomes, now, disableAfter, noteBegun)),
     heartbeat: (beat) =>
-      named("heartbeat")(sql.withTransaction(heartbeat(sql, beat))).pipe(
+      named("heartbeat")(sql.withTransaction(heartbeat(sql, types, beat))).pipe(
         Effect.tap(Effect.andThen(fold, endings.resume))
       ),
     redeliver: (request, now) => inParts("redeliver")((noteBegun) => redeliver(sql, endings, request, now, noteBegun)),

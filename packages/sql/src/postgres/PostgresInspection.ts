@@ -1,12 +1,14 @@
 /**
  * Inspects a PostgreSQL database without changing it.
  */
+import { AgreedSettings } from "@doorhook/core"
 import { Effect } from "effect"
 import { Reactivity } from "effect/reactivity"
 import type { SqlClient } from "effect/sql"
 import type { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import type { Inspection } from "../Inspection.ts"
 import { readSealed } from "../statements/SealedSecrets.ts"
+import { settingStatements } from "../statements/SettingStatements.ts"
 import * as Migrations from "./migrations/index.ts"
 import type { PostgresDatabaseConfig } from "./PostgresDatabase.ts"
 import {
@@ -62,6 +64,12 @@ const poolerOf = Effect.fnUntraced(function* (link: Link, route: Route) {
   return { mode: route.mode, signals }
 })
 
+const settingOf = (sql: SqlClient.SqlClient, name: string) =>
+  Effect.map(
+    sql.unsafe<{ readonly value: string }>(settingStatements(postgres).byName, [name]),
+    ([row]) => row?.value ?? null
+  )
+
 /** Inspects a database; fails when it can't be reached or refuses this user. */
 export const inspect = (config: PostgresDatabaseConfig): Effect.Effect<Inspection, DatabaseUnusable> =>
   Effect.gen(function* () {
@@ -69,6 +77,7 @@ export const inspect = (config: PostgresDatabaseConfig): Effect.Effect<Inspectio
     const route = yield* findRoute(link, session)
     const sql: SqlClient.SqlClient = yield* connect(link, 1, route)
     const version = yield* versionOf(sql)
+    const isKnown = version > 0 && version <= Migrations.newest
     const [found] = yield* sql.unsafe<Found>(statement)
     const clock = yield* measureClock(sql, nameOf(config.url))
     return {
@@ -81,7 +90,9 @@ export const inspect = (config: PostgresDatabaseConfig): Effect.Effect<Inspectio
       encryption: encryptionOf(link),
       clockOffset: clock.offset(),
       pooler: yield* poolerOf(link, route),
-      sealed: version > 0 && version <= Migrations.newest ? yield* readSealed(sql, postgres) : []
+      sealed: isKnown ? yield* readSealed(sql, postgres) : [],
+      agreed: isKnown ? yield* settingOf(sql, AgreedSettings.agreedName) : null,
+      proposed: isKnown ? yield* settingOf(sql, AgreedSettings.proposedName) : null
     }
   }).pipe(
     Effect.scoped,

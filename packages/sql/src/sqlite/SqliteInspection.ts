@@ -1,6 +1,7 @@
 /**
  * Inspects a database file without changing it.
  */
+import { AgreedSettings } from "@doorhook/core"
 import { Effect } from "effect"
 import { accessSync, constants, existsSync, statSync } from "node:fs"
 import { dirname } from "node:path"
@@ -9,6 +10,7 @@ import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import { sqlite } from "../Dialect.ts"
 import type { Inspection } from "../Inspection.ts"
 import { sealedPattern, someSealed } from "../statements/SealedSecrets.ts"
+import { settingStatements } from "../statements/SettingStatements.ts"
 import * as Migrations from "./migrations/index.ts"
 import { openDatabase } from "./NodeSqlite.ts"
 import { flawOfLog } from "./SqliteFile.ts"
@@ -39,8 +41,13 @@ const sealedIn = (database: DatabaseSync): ReadonlyArray<string> =>
       .map(({ sealed }) => String(sealed))
   )
 
+const settingIn = (database: DatabaseSync, name: string): string | null => {
+  const value = database.prepare(settingStatements(sqlite).byName).get(name)?.["value"]
+  return typeof value === "string" ? value : null
+}
+
 /** Reads the versions and a few encrypted secrets, and checks the file's pages for damage. */
-const look = (filename: string): Pick<Inspection, "engine" | "version" | "sealed"> => {
+const look = (filename: string): Pick<Inspection, "engine" | "version" | "sealed" | "agreed" | "proposed"> => {
   const flaw = flawOfLog(filename)
   if (flaw !== null) throw new Error(flaw)
   const database = openDatabase(filename, { readOnly: true })
@@ -49,8 +56,14 @@ const look = (filename: string): Pick<Inspection, "engine" | "version" | "sealed
     if (checked !== "ok") throw new Error(`the file is damaged (${String(checked)}). Restore it from a backup.`)
     const engine = database.prepare("SELECT sqlite_version() AS version").get()?.["version"]
     const version = versionIn(database)
-    const sealed = version > 0 && version <= Migrations.newest ? sealedIn(database) : []
-    return { engine: `SQLite ${String(engine)}`, version, sealed }
+    const isKnown = version > 0 && version <= Migrations.newest
+    return {
+      engine: `SQLite ${String(engine)}`,
+      version,
+      sealed: isKnown ? sealedIn(database) : [],
+      agreed: isKnown ? settingIn(database, AgreedSettings.agreedName) : null,
+      proposed: isKnown ? settingIn(database, AgreedSettings.proposedName) : null
+    }
   } finally {
     database.close()
   }
@@ -88,4 +101,12 @@ export const inspect = (filename: string): Effect.Effect<Inspection, DatabaseUnu
       })
   })
 
-const nothingMore = { isReadableByOthers: null, clockOffset: null, encryption: null, pooler: null, sealed: [] }
+const nothingMore = {
+  isReadableByOthers: null,
+  clockOffset: null,
+  encryption: null,
+  pooler: null,
+  sealed: [],
+  agreed: null,
+  proposed: null
+}

@@ -38,6 +38,9 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox) 
   return SettingStore.of({
     getOrCreate: (name, candidate) =>
       insertOrFind(name, candidate).pipe(sql.withTransaction, failAs("SettingStore.getOrCreate")),
+    find: (name) => Effect.map(find(name), (value) => value ?? null).pipe(failAs("SettingStore.find")),
+    put: (name, value) =>
+      sql.unsafe(statements.put, [name, value]).pipe(sql.withTransaction, Effect.asVoid, failAs("SettingStore.put")),
     // Uses no transaction if the secret exists, as it almost always does.
     getOrCreateSecret: Effect.fnUntraced(function* (name, candidate) {
       const found = yield* find(name)

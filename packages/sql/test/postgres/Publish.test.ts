@@ -282,11 +282,26 @@ await describeOnPostgres("publishing in SQL", (server) => {
         ]
       )
 
-      // Opening without declared types removes nothing. Opening with a different declaration changes the type.
+      // Opening without declared types removes nothing. Opening with a different declaration only adds actions.
       yield* open(url)
       assert.strictEqual(yield* publishWith(client, event("door_forced")), 1)
-      yield* open(url, Result.getOrThrow(declareTypes({ door_forced: { actions: ["begin", "end"] } })))
+      const changed = yield* open(url, Result.getOrThrow(declareTypes({ door_forced: { actions: ["begin", "end"] } })))
+      assert.strictEqual(yield* publishWith(client, event("door_forced", "end")), 0)
+      assert.strictEqual(
+        yield* publishWith(client, event("door_forced", "burn")),
+        "action must be create or begin or end"
+      )
+      const [lane] = yield* Effect.provide(claim(2 ** 50, { worker: "all" }), services)
+      assert.strictEqual(lane?.lane, 0)
+
+      // A worker whose settings are agreed changes the type.
+      const beat = { now: 0, until: 2 ** 50, settings: { resourceTypes: "changed" } }
+      yield* Effect.provide(
+        DeliveryStore.use((store) => store.heartbeat({ worker: "own", ...beat })),
+        changed.services
+      )
       assert.strictEqual(yield* publishWith(client, event("door_forced")), "action must be begin or end")
+      assert.strictEqual(yield* publishWith(client, event("door_forced", "end")), 0)
     })
   )
 

@@ -46,7 +46,7 @@ $$`
 export const resourceTypesTable = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql.unsafe(resourceTypes)
-  yield* writeResourceTypes(sql, builtInTable)
+  yield* writeResourceTypes(sql, builtInTable, { isAgreed: true })
   yield* sql.unsafe(binds).unprepared
   const isBound = "binds(i.bindings, type, action)"
   yield* sql.unsafe(publishText({ create: "CREATE OR REPLACE FUNCTION", kept: "FOR KEY SHARE OF i", isBound }))

@@ -227,19 +227,36 @@ export const publishFunction: ReadonlyArray<string> = [
   ...["text", "json", "jsonb"].map((type) => `REVOKE ALL ON FUNCTION publish(${type}, bigint) FROM PUBLIC`)
 ]
 
+/** Which rows are left alone, without a lock, and how other rows are changed. */
+const replaced = {
+  unless: "(t.actions, t.urgent, t.place) = (d.actions, d.urgent, d.place)",
+  set: "actions = excluded.actions, urgent = excluded.urgent, place = excluded.place"
+}
+const extended = {
+  unless: "t.actions @> d.actions",
+  set: "actions = t.actions || ARRAY(SELECT a FROM unnest(excluded.actions) AS a WHERE a <> ALL(t.actions))"
+}
+
 /**
  * Writes the resource types that the function accepts. Removes no types: a host's transaction must not fail because a
- * worker or an older process does not declare its type. Writes rows in order of name, so that processes that start at
- * the same time don't deadlock.
+ * worker or an older process does not declare its type. A process whose settings the workers may not have agreed on
+ * only adds types and actions, and changes the priority of none. Writes rows in order of name, so that processes that
+ * start at the same time don't deadlock.
  */
-export const writeResourceTypes = (sql: SqlClient.SqlClient, types: ResourceTypeTable) =>
-  Effect.asVoid(
+export const writeResourceTypes = (
+  sql: SqlClient.SqlClient,
+  types: ResourceTypeTable,
+  { isAgreed }: { readonly isAgreed: boolean }
+) => {
+  const { set, unless } = isAgreed ? replaced : extended
+  return Effect.asVoid(
     sql.unsafe(
       `INSERT INTO resource_types AS t (name, actions, urgent, place)
-        SELECT d.name, ARRAY(SELECT jsonb_array_elements_text(d.actions)), d.urgent, d.place
-        FROM jsonb_to_recordset($1::jsonb) AS d (name text, actions jsonb, urgent boolean, place integer) ORDER BY d.name
-        ON CONFLICT (name) DO UPDATE SET actions = excluded.actions, urgent = excluded.urgent, place = excluded.place
-        WHERE (t.actions, t.urgent, t.place) IS DISTINCT FROM (excluded.actions, excluded.urgent, excluded.place)`,
+        SELECT d.name, d.actions, d.urgent, d.place
+        FROM jsonb_to_recordset($1::jsonb) AS d (name text, actions text[], urgent boolean, place integer)
+        WHERE NOT EXISTS (SELECT 1 FROM resource_types AS t WHERE t.name = d.name AND ${unless})
+        ORDER BY d.name ON CONFLICT (name) DO UPDATE SET ${set}`,
       [JSON.stringify([...types].map(([name, { actions, urgent }], place) => ({ name, actions, urgent, place })))]
     )
   )
+}

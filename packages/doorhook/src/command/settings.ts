@@ -1,0 +1,87 @@
+/**
+ * `doorhook settings`: shows and replaces the settings that the processes on one database agree on.
+ */
+import { AgreedSettings, columns, CommandFailure, isoOf, SettingStore } from "@doorhook/core"
+import { Console, Effect, Layer, Option } from "effect"
+import { Argument, Command } from "effect/cli"
+import * as Database from "../service/Database.ts"
+import { inspect } from "../service/DatabaseInspection.ts"
+import * as FileOwner from "../service/FileOwner.ts"
+import { databaseConfigOf, databaseFlags } from "./deliveryFlags.ts"
+
+const { agreedName, decodeAgreed, decodeProposed, differencesOf, differencesText, encodeAgreed, proposedName } =
+  AgreedSettings
+
+const printSettings = (settings: AgreedSettings.AgreedSettings) =>
+  Effect.forEach(columns([...Object.entries(settings), ["others", "the default"]]), (line) => Console.log(line))
+
+const show = Command.make(
+  "show",
+  databaseFlags,
+  Effect.fnUntraced(function* (given) {
+    const { database = Database.defaultDatabase } = yield* databaseConfigOf(given)
+    const found = yield* inspect(database)
+    if (found === null) return yield* CommandFailure.usage("A database in memory stores no settings.")
+    if (found.agreed === null)
+      return yield* Console.log("no settings yet: the first process that delivers stores its own")
+    const agreed = decodeAgreed(found.agreed)
+    yield* printSettings(agreed)
+    const proposed = decodeProposed(found.proposed)
+    if (proposed === null || differencesOf(agreed, proposed.settings).length === 0) return
+    yield* Console.log(
+      `${proposed.id} was proposed at ${isoOf(proposed.at)} by ${proposed.process}: ${differencesText(agreed, proposed.settings)}`
+    )
+  })
+).pipe(
+  Command.withDescription("Show the settings that processes must agree on, and those of the last process that differed")
+)
+
+const accept = Command.make(
+  "accept",
+  {
+    ...databaseFlags,
+    id: Argument.String("id").pipe(
+      Argument.withDescription("Settings to accept, as the log names them (default: the last proposed)"),
+      Argument.optional
+    )
+  },
+  Effect.fnUntraced(function* ({ id, ...given }) {
+    const config = yield* databaseConfigOf(given)
+    if (config.database === "memory") return yield* CommandFailure.usage("A database in memory stores no settings.")
+    yield* Effect.gen(function* () {
+      const store = yield* SettingStore
+      const agreed = decodeAgreed((yield* store.find(agreedName)) ?? "")
+      const proposed = decodeProposed(yield* store.find(proposedName))
+      if (proposed === null) {
+        return yield* new CommandFailure({
+          message: "No process has proposed settings: start the process whose settings are to be used.",
+          exitCode: 1
+        })
+      }
+      if (Option.isSome(id) && id.value !== proposed.id) {
+        return yield* new CommandFailure({
+          message: `The last proposed settings are ${proposed.id}, not ${id.value}: restart the process that proposed ${id.value}, and try again.`,
+          exitCode: 1
+        })
+      }
+      const changes = differencesText(agreed, proposed.settings)
+      yield* store.put(agreedName, encodeAgreed(AgreedSettings.replacing(agreed, proposed.settings)))
+      yield* Console.log(changes === "" ? `${proposed.id} is in use already` : `${proposed.id} accepted: ${changes}`)
+    }).pipe(Effect.provide(Database.layer(config).pipe(Layer.provide(FileOwner.layer(config)))), Effect.scoped)
+  })
+).pipe(
+  Command.withDescription(
+    "Use the settings of a process that differed; processes with other settings stop sending within seconds"
+  ),
+  Command.withExamples([
+    {
+      command: "doorhook settings accept --database postgres://doorhook@db.internal/doorhook",
+      description: "After a process has logged that its settings differ"
+    }
+  ])
+)
+
+export const settingsCommand = Command.make("settings").pipe(
+  Command.withDescription("The settings that all processes which deliver from a database must agree on"),
+  Command.withSubcommands([show, accept])
+)

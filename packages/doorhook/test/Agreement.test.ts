@@ -1,0 +1,317 @@
+/**
+ * Processes on one PostgreSQL database: whose directory decides about the deliveries, and which settings must agree.
+ */
+import { assert, describe } from "@effect/vitest"
+import { createDoorhook } from "doorhook"
+import type { Doorhook, DoorhookOptions } from "doorhook"
+import { Effect } from "effect"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { operatorKey, runDoorhook, startDoorhook, startService } from "@doorhook/testkit/Doorhook"
+import { hostPool } from "@doorhook/testkit/postgres/HostPool"
+import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
+import { startNode } from "@doorhook/testkit/Process"
+import { startReceiver } from "@doorhook/testkit/Receiver"
+import type { Receiver } from "@doorhook/testkit/Receiver"
+import { codeOf, directory as functions, event, integrate, live, mount, start } from "./harness/Embedded.ts"
+import { integrate as integrateAsThirdParty } from "./harness/Delivering.ts"
+import { eventually } from "./harness/Eventually.ts"
+import { directory } from "./harness/KnownDirectory.ts"
+import { callApi } from "./harness/ThirdParty.ts"
+
+const sqlEvent = JSON.stringify(event)
+
+/** Publishes in SQL, as a host's transaction does. */
+const publishInSql = (database: string, text = sqlEvent) =>
+  Effect.gen(function* () {
+    const pool = yield* hostPool(database)
+    yield* Effect.promise(() => pool.query("SELECT * FROM doorhook.publish($1::text)", [text]))
+  }).pipe(Effect.scoped)
+
+/** An app whose right to building 1 the test can remove, with an integration. Its processes have ended. */
+const stoppedApp = Effect.fnUntraced(function* (database: string, receiver: Receiver) {
+  let hasRight = true
+  const options: DoorhookOptions = {
+    database,
+    operatorKey,
+    logger: false,
+    allowTargets: ["127.0.0.0/8"],
+    directory: { ...functions, administers: (user, building) => hasRight && user === "admin" && building === 1 }
+  }
+  yield* Effect.scoped(
+    Effect.gen(function* () {
+      const app = yield* start(options)
+      yield* integrate((yield* mount(app)).url, receiver.url)
+    })
+  )
+  return { options, removeRight: () => (hasRight = false) }
+})
+
+const listed = (doorhook: Doorhook) =>
+  Effect.map(
+    Effect.promise(() => doorhook.deliveries.list()),
+    ({ deliveries }) => deliveries.map(({ attempts, state }) => ({ attempts, state }))
+  )
+
+const untilDelivered = (doorhook: Doorhook, count: number) =>
+  eventually(
+    `${count} are delivered`,
+    listed(doorhook),
+    (all) => all.filter(({ state }) => state === "delivered").length === count
+  )
+
+/** Starts an embedded doorhook that can be closed within the test, and collects its log. */
+const startApp = Effect.fnUntraced(function* (options: Partial<DoorhookOptions>) {
+  const lines: Array<string> = []
+  const add = (line: string): unknown => lines.push(line)
+  const doorhook = yield* start({ operatorKey, logger: { info: add, warn: add, error: add }, ...options })
+  const logs = (pattern: RegExp) =>
+    eventually(
+      `it logs ${String(pattern)}`,
+      Effect.sync(() => lines.join("\n")),
+      (text) => pattern.test(text)
+    )
+  return { doorhook, logs }
+})
+
+const readiness = (doorhook: Doorhook) =>
+  Effect.promise(async () => {
+    const answer = await doorhook.fetch(new Request("http://localhost/health/ready"))
+    return { code: answer.status, text: await answer.text() }
+  })
+
+await describeOnPostgres("processes on one database", (server) => {
+  describe("agreement", { concurrent: true }, () => {
+    const database = Effect.map(newDatabase(server), server.url)
+
+    live(
+      "the command does not deliver from the database of an app that embeds doorhook",
+      Effect.gen(function* () {
+        const url = yield* database
+        const receiver = yield* startReceiver()
+        const { options, removeRight } = yield* stoppedApp(url, receiver)
+        removeRight()
+        yield* publishInSql(url)
+        for (const args of [
+          ["worker"],
+          ["worker", "--allow-target", "127.0.0.0/8"],
+          ["worker", "--directory", directory],
+          ["serve", "--port", "0"],
+          ["serve", "--port", "0", "--directory", directory]
+        ]) {
+          const { code, stderr } = yield* runDoorhook(args, { DOORHOOK_DATABASE: url })
+          assert.strictEqual(code, 3, args.join(" "))
+          assert.match(stderr, /^doorhook: .*application that embeds doorhook.*createDoorhook.*docs\/embed\.md.*\n$/)
+        }
+        const { doorhook } = yield* startApp(options)
+        yield* eventually("the app cancels it", listed(doorhook), ([only]) => only?.state === "cancelled")
+        assert.deepStrictEqual(yield* listed(doorhook), [{ state: "cancelled", attempts: 0 }])
+        assert.deepStrictEqual(receiver.received, [])
+      })
+    )
+
+    live(
+      "a worker without a directory starts only with --without-rights",
+      Effect.gen(function* () {
+        const url = yield* database
+        const { code, stderr } = yield* runDoorhook(["worker", "--database", url])
+        assert.strictEqual(code, 3)
+        assert.match(stderr, /^doorhook: worker: no --directory, .* --directory\. .*--without-rights\.\n$/)
+        const { printed } = yield* startDoorhook(["worker", "--without-rights", "--database", url])
+        yield* Effect.promise(() => printed(/rights are not rechecked[^]*doorhook worker ready/))
+      })
+    )
+
+    live(
+      "a service without a directory accepts events, and leaves them to workers with one",
+      Effect.gen(function* () {
+        const url = yield* database
+        const receiver = yield* startReceiver()
+        const flags = ["--database", url, "--allow-target", "127.0.0.0/8"]
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const service = yield* startService([...flags, "--directory", directory])
+            yield* integrateAsThirdParty(service.url, receiver.url)
+          })
+        )
+        const { stdout, url: service } = yield* startService(flags)
+        assert.match(stdout(), /^no --directory: .*this process delivers nothing/m)
+        const published = yield* Effect.promise(() => callApi(service, operatorKey, "POST", "/operator/events", event))
+        assert.strictEqual(published.status, 202)
+        const { printed } = yield* startDoorhook(["worker", ...flags, "--directory", directory])
+        yield* Effect.promise(() => printed(/doorhook worker ready/))
+        yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
+      })
+    )
+
+    live(
+      "an app does not start on the database of a service, until it is handed over",
+      Effect.gen(function* () {
+        const url = yield* database
+        yield* Effect.scoped(startService(["--database", url, "--directory", directory]))
+        const options = { database: url, directory: functions, logger: false } as const
+        const { code, message } = yield* codeOf(createDoorhook(options))
+        assert.strictEqual(code, "database_unusable")
+        assert.match(message, /belong to a service with a directory file.*doorhook settings accept/)
+        const shown = yield* runDoorhook(["settings", "show", "--database", url])
+        assert.match(
+          shown.stdout,
+          /^directory +file\nothers +the default\n[0-9a-f]{8} was proposed at .*directory: functions instead of file\n$/
+        )
+        const accepted = yield* runDoorhook(["settings", "accept", "--database", url])
+        assert.match(accepted.stdout, /accepted: directory: functions instead of file/)
+        yield* start(options)
+        assert.strictEqual((yield* runDoorhook(["serve", "--database", url, "--directory", directory])).code, 3)
+      })
+    )
+
+    live(
+      "a worker with other settings says which, and sends nothing while others deliver",
+      Effect.gen(function* () {
+        const url = yield* database
+        const receiver = yield* startReceiver()
+        const flags = ["--database", url, "--directory", directory]
+        const service = yield* startService([...flags, "--allow-target", "127.0.0.0/8"])
+        yield* integrateAsThirdParty(service.url, receiver.url)
+        const worker = yield* startDoorhook(["worker", ...flags, "--ack-timeout", "6s"])
+        yield* Effect.promise(() =>
+          worker.complained(
+            /Settings differ.*: ackTimeout: 6s instead of the default; allowTargets: the default instead of 127\.0\.0\.0\/8\./
+          )
+        )
+        for (let n = 0; n < 40; n++) yield* publishInSql(url)
+        yield* Effect.promise(() => receiver.until(({ length }) => length === 40))
+        const list = Effect.promise(async () => {
+          const answer = await callApi(service.url, operatorKey, "GET", "/operator/deliveries?limit=100")
+          return answer.text()
+        })
+        const states = yield* eventually("all are delivered", list, (text) => text.split('"delivered"').length === 41)
+        assert.lengthOf(states.match(/"attempts":1,/g) ?? [], 40)
+        assert.notInclude(states, "blocked_address")
+        service.child.kill("SIGTERM")
+        yield* Effect.promise(() =>
+          worker.complained(/No other process delivers from this database, so its settings are now: ackTimeout: 6s/)
+        )
+      })
+    )
+
+    live(
+      "new settings are used once the last process with the old ones has ended",
+      Effect.gen(function* () {
+        const url = yield* database
+        const receiver = yield* startReceiver()
+        const old = yield* startApp({ database: url })
+        yield* integrate((yield* mount(old.doorhook)).url, receiver.url)
+        const settings = {
+          database: url,
+          resourceTypes: { door_forced: {} },
+          retry: { access_log: ["1s"] }
+        }
+        const next = yield* startApp(settings)
+        const another = yield* startApp(settings)
+        yield* next.logs(
+          /Settings differ from .*: resourceTypes: .*; retry: .*access_log=1s.* instead of the default\./
+        )
+        const { code, text } = yield* readiness(next.doorhook)
+        assert.strictEqual(code, 200)
+        assert.match(text, /"status":"settings_differ","detail":"Settings differ/)
+        assert.notInclude((yield* readiness(old.doorhook)).text, "settings_differ")
+        // All processes accept events, of new types too, and the old one sends.
+        yield* Effect.promise(() => next.doorhook.publish([event, { ...event, resource_type: "door_forced" }]))
+        yield* publishInSql(url, JSON.stringify({ ...event, resource_type: "door_forced" }))
+        yield* Effect.promise(() => old.doorhook.publish(event))
+        yield* untilDelivered(old.doorhook, 2)
+        yield* Effect.promise(() => old.doorhook.close())
+        yield* next.logs(/settings are now: |settings agree/)
+        yield* another.logs(/settings are now: |settings agree/)
+        yield* Effect.promise(() => next.doorhook.publish(event))
+        yield* untilDelivered(next.doorhook, 3)
+        assert.notInclude((yield* readiness(next.doorhook)).text, "settings_differ")
+        assert.lengthOf(receiver.received, 3)
+      })
+    )
+
+    live(
+      "accepted settings stop the processes with the old ones, whose open attempts are recorded",
+      Effect.gen(function* () {
+        const url = yield* database
+        let answer = (): void => undefined
+        const answered = new Promise<number>((resolve) => (answer = () => resolve(200)))
+        const receiver = yield* startReceiver(() => answered)
+        const old = yield* startApp({ database: url, ackTimeout: "1m" })
+        yield* integrate((yield* mount(old.doorhook)).url, receiver.url)
+        const next = yield* startApp({ database: url, ackTimeout: "1m", retry: { access_log: ["1s"] } })
+        yield* next.logs(/doorhook settings accept [0-9a-f]{8}/)
+        yield* Effect.promise(() => old.doorhook.publish(event))
+        yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
+        const wrong = yield* runDoorhook(["settings", "accept", "00000000", "--database", url])
+        assert.strictEqual(wrong.code, 1)
+        const accepted = yield* runDoorhook(["settings", "accept", "--database", url])
+        assert.match(accepted.stdout, /^[0-9a-f]{8} accepted: retry: /)
+        yield* next.logs(/settings agree/)
+        yield* old.logs(/Settings differ/)
+        yield* Effect.promise(() => old.doorhook.publish(event))
+        yield* Effect.promise(() => receiver.until(({ length }) => length === 2))
+        answer()
+        yield* untilDelivered(next.doorhook, 2)
+        assert.deepStrictEqual(yield* listed(next.doorhook), [
+          { state: "delivered", attempts: 1 },
+          { state: "delivered", attempts: 1 }
+        ])
+        assert.lengthOf(receiver.received, 2)
+      })
+    )
+
+    live(
+      "the worker in docs/embed.md delivers, and ends with exit code 0",
+      Effect.gen(function* () {
+        const url = yield* database
+        const receiver = yield* startReceiver()
+        const web = yield* startApp({ database: url, deliver: false })
+        yield* integrate((yield* mount(web.doorhook)).url, receiver.url)
+        const page = readFileSync(new URL("../../../docs/embed.md", import.meta.url), "utf8")
+        const [, code = ""] = /^```ts\n\/\/ worker\.ts\n([^]*?)^```$/m.exec(page) ?? []
+        // Inside the workspace, so that the program finds the package.
+        const folder = yield* Effect.acquireRelease(
+          Effect.sync(() =>
+            mkdtempSync(fileURLToPath(new URL("../../../node_modules/.cache/worker-", import.meta.url)))
+          ),
+          (path) => Effect.sync(() => rmSync(path, { recursive: true }))
+        )
+        writeFileSync(
+          join(folder, "options.mjs"),
+          `export const options = ${JSON.stringify({ database: url, operatorKey, allowTargets: ["127.0.0.0/8"] })}
+          options.directory = { client: () => null, authenticate: () => null, administers: () => true, isTenant: () => false }`
+        )
+        writeFileSync(join(folder, "worker.mjs"), code.replace("./options.ts", "./options.mjs"))
+        const worker = yield* startNode(["--conditions=source", join(folder, "worker.mjs")])
+        yield* Effect.promise(() => web.doorhook.publish(event))
+        yield* untilDelivered(web.doorhook, 1)
+        worker.child.kill("SIGTERM")
+        assert.strictEqual((yield* Effect.promise(() => worker.finished)).code, 0)
+      })
+    )
+
+    live(
+      "processes with `deliver: false` leave deliveries to the app's workers",
+      Effect.gen(function* () {
+        const url = yield* database
+        const receiver = yield* startReceiver()
+        const web = yield* startApp({ database: url, deliver: false })
+        yield* integrate((yield* mount(web.doorhook)).url, receiver.url)
+        yield* Effect.promise(() => web.doorhook.publish(event))
+        assert.deepStrictEqual(yield* listed(web.doorhook), [{ state: "pending", attempts: 0 }])
+        assert.match((yield* readiness(web.doorhook)).text, /"status":"ready".*"last_claim_at":null/)
+        // A worker of one's own: the same options, and no server. Only wake signals start its claims.
+        const worker = yield* startApp({ database: url, pollInterval: "1h" })
+        yield* untilDelivered(web.doorhook, 1)
+        yield* Effect.promise(() => web.doorhook.publish(event))
+        yield* untilDelivered(web.doorhook, 2)
+        assert.lengthOf(receiver.received, 2)
+        yield* Effect.promise(() => web.doorhook.close())
+        yield* Effect.promise(() => worker.doorhook.close())
+      })
+    )
+  })
+})
