@@ -1,7 +1,7 @@
 /**
  * What another transaction holds is postponed, and the rest is done now: no call of the delivery path waits for a lock.
  */
-import type { LeasedDelivery } from "@doorhook/core"
+import type { Integration, LeasedDelivery } from "@doorhook/core"
 import { DeliveryStore, IdempotencyConflict, IntegrationStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { PostgresStore } from "@doorhook/sql/postgres"
@@ -111,25 +111,44 @@ await describeOnPostgres("locks that another transaction holds", (server) => {
     )
   )
 
-  it.live(
-    "a publication does not wait for an integration that is being disabled, and its delivery is then cancelled",
-    () =>
-      withStore((other) =>
-        Effect.gen(function* () {
-          const integration = yield* createIntegration()
-          const disable = `UPDATE integrations SET status = 'disabled', disabled_reason = 'manual', version = 2
-          WHERE id = (SELECT id FROM integrations WHERE id = $1 FOR UPDATE)`
-          const during = Effect.provide(enqueue(record(newEvent(1), integration)), other)
-          yield* holding(disable, [integration.id], during, () =>
-            Effect.gen(function* () {
-              assert.lengthOf(yield* claim(start), 0)
-              const [delivery] = yield* (yield* DeliveryStore).list({ limit: 2 })
-              assert.deepEqual([delivery?.state, delivery?.reason], ["cancelled", "integration_disabled"])
-            })
-          )
-        })
+  const changes = {
+    integration_disabled: `UPDATE integrations SET status = 'disabled', disabled_reason = 'manual', version = 2
+      WHERE id = (SELECT id FROM integrations WHERE id = $1 FOR UPDATE)`,
+    integration_deleted: "DELETE FROM integrations WHERE id = $1"
+  }
+  const inSql = JSON.stringify({
+    resource_type: "access_log",
+    action: "create",
+    building_id: 2,
+    tenant_ids: [3],
+    data: {}
+  })
+  const ways = {
+    "a publication": (integration: Integration) => enqueue(record(newEvent(1), integration)),
+    "a host's transaction that publishes": () =>
+      SqlClient.SqlClient.use((sql) => sql.withTransaction(sql.unsafe("SELECT doorhook.publish($1::text)", [inSql])))
+  }
+  for (const [way, publishing] of Object.entries(ways)) {
+    for (const [reason, change] of Object.entries(changes)) {
+      it.live(`${way} does not wait for a change, and its delivery is then cancelled as ${reason}`, () =>
+        withStore((other) =>
+          Effect.gen(function* () {
+            const scope = StoreFixtures.building(2)
+            const [held, free] = [yield* createIntegration({ scope }), yield* createIntegration({ scope })]
+            yield* holding(change, [held.id], Effect.provide(publishing(held), other), () =>
+              Effect.gen(function* () {
+                const claimed = yield* claim(Date.now() + 60_000)
+                const ids = claimed.map(({ integration }) => integration.id)
+                assert.deepEqual(ids, way === "a publication" ? [] : [free.id])
+                const [delivery] = yield* (yield* DeliveryStore).list({ integration_id: held.id, limit: 2 })
+                assert.deepEqual([delivery?.state, delivery?.reason], ["cancelled", reason])
+              })
+            )
+          })
+        )
       )
-  )
+    }
+  }
 
   it.live("a publication does not wait for an idempotency key in use", () =>
     withStore((other) =>

@@ -31,8 +31,11 @@ export const nowInMillis = `floor(extract(epoch FROM clock_timestamp()) * 1000):
 
 interface PublishVersion {
   readonly create: "CREATE FUNCTION" | "CREATE OR REPLACE FUNCTION"
-  /** Clause that locks the matched integrations until the caller's transaction ends. */
-  readonly kept: string
+  /**
+   * How the matched integrations are locked until the caller's transaction ends: a clause that waits for changes by
+   * other transactions, or `free`, which locks only those that no other transaction is changing.
+   */
+  readonly kept: "FOR SHARE OF i" | "FOR KEY SHARE OF i" | "free"
   /** Whether an integration is bound to the event's type and action; null if its bindings can't be read. */
   readonly isBound: string
 }
@@ -43,9 +46,22 @@ export const isBoundStrictly = `EXISTS (
   WHERE b.binding->>'resource_type' = type AND b.binding->'actions' ? action
 )`
 
+/** The integrations of the event's building and tenants that are bound to it. */
+const matchedBy = ({ isBound, kept }: PublishVersion): string => {
+  const bound = `SELECT i.id, i.status, bound.is_bound FROM integrations AS i
+      CROSS JOIN LATERAL (SELECT ${isBound} AS is_bound OFFSET 0) AS bound
+      WHERE ((i.scope_type = 'building' AND i.scope_id = building)
+          OR (i.scope_type = 'tenant' AND i.scope_id = ANY(tenants)))
+        AND bound.is_bound IS NOT FALSE
+      ORDER BY i.id`
+  if (kept !== "free") return `${bound} ${kept}`
+  return `SELECT m.id, coalesce(free.status, m.status) AS status, m.is_bound FROM (${bound}) AS m
+      LEFT JOIN LATERAL (SELECT i.status FROM integrations AS i WHERE i.id = m.id FOR KEY SHARE SKIP LOCKED) AS free ON true`
+}
+
 /** The function itself. */
-export const publishText = ({ create, isBound, kept }: PublishVersion): string =>
-  `${create} publish(event text, now bigint DEFAULT ${nowInMillis}, OUT id text, OUT deliveries integer)
+export const publishText = (version: PublishVersion): string =>
+  `${version.create} publish(event text, now bigint DEFAULT ${nowInMillis}, OUT id text, OUT deliveries integer)
 LANGUAGE plpgsql VOLATILE ${settings} AS $$
   #variable_conflict use_column
   DECLARE
@@ -125,12 +141,7 @@ LANGUAGE plpgsql VOLATILE ${settings} AS $$
 
     publish.id := make_event_id(publish.now);
     WITH matched AS (
-      SELECT i.id, i.status, bound.is_bound FROM integrations AS i
-      CROSS JOIN LATERAL (SELECT ${isBound} AS is_bound OFFSET 0) AS bound
-      WHERE ((i.scope_type = 'building' AND i.scope_id = building)
-          OR (i.scope_type = 'tenant' AND i.scope_id = ANY(tenants)))
-        AND bound.is_bound IS NOT FALSE
-      ORDER BY i.id ${kept}
+      ${matchedBy(version)}
     ),
     numbered AS MATERIALIZED (
       SELECT nextval('delivery_ids') AS id, m.id AS integration_id,

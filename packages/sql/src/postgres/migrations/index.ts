@@ -13,6 +13,7 @@ import { textIds } from "./0008_TextIds.ts"
 import { resourceTypesTable } from "./0009_ResourceTypes.ts"
 import { workerLeases } from "./0010_WorkerLeases.ts"
 import { numberedTokens } from "./0011_NumberedTokens.ts"
+import { publishUnblocked } from "./0012_PublishUnblocked.ts"
 
 const migrations = {
   "1_initial": initial,
@@ -25,7 +26,8 @@ const migrations = {
   "8_text_ids": textIds,
   "9_resource_types": resourceTypesTable,
   "10_worker_leases": workerLeases,
-  "11_numbered_tokens": numberedTokens
+  "11_numbered_tokens": numberedTokens,
+  "12_publish_unblocked": publishUnblocked
 }
 
 export const loader = Migrator.fromRecord(migrations)

@@ -305,7 +305,7 @@ export const integrationsOfDeliveries = integrationsOf("$1")
 export const lockIntegration = `SELECT id FROM integrations WHERE id = $1 FOR NO KEY UPDATE`
 
 /**
- * Locks an integration whose status or version may change: waits for earlier publications, and makes later ones wait.
+ * Locks an integration whose status or version may change. Waits for earlier publications; later ones don't wait.
  */
 export const lockForChange = `SELECT id FROM integrations WHERE id = $1 FOR UPDATE`
 
