@@ -123,10 +123,13 @@ await describeOnPostgres("locks that another transaction holds", (server) => {
     tenant_ids: [3],
     data: {}
   })
-  const ways = {
-    "a publication": (integration: Integration) => enqueue(record(newEvent(1), integration)),
+  type Publishing = Effect.Effect<unknown, never, DeliveryStore | SqlClient.SqlClient>
+  const ways: Readonly<Record<string, (integration: Integration) => Publishing>> = {
+    "a publication": (integration) => Effect.orDie(enqueue(record(newEvent(1), integration))),
     "a host's transaction that publishes": () =>
-      SqlClient.SqlClient.use((sql) => sql.withTransaction(sql.unsafe("SELECT doorhook.publish($1::text)", [inSql])))
+      SqlClient.SqlClient.use((sql) =>
+        Effect.orDie(sql.withTransaction(sql.unsafe("SELECT doorhook.publish($1::text)", [inSql])))
+      )
   }
   for (const [way, publishing] of Object.entries(ways)) {
     for (const [reason, change] of Object.entries(changes)) {
