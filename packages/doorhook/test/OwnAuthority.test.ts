@@ -55,7 +55,7 @@ describe("the host's own certificate authority", () => {
       const receiver = yield* serve(isSecure(authority), { scheme: "https" })
       const delivery = yield* deliveredTo(yield* start({ retry }), receiver.url)
       assert.strictEqual(delivery?.attempts[0]?.outcome, "tls")
-      assert.include(delivery?.explanation.why ?? "", "add your own with ca-file")
+      assert.include(delivery?.explanation.why ?? "", "add that with ca-file")
     })
   )
 

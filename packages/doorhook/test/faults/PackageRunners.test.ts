@@ -32,7 +32,7 @@ const serve = "serve --port 0 --database doors.db"
 const project = Effect.map(temporaryFolder, (folder) => {
   const scripts = {
     serve: `doorhook ${serve}`,
-    background: `nohup doorhook ${serve} > log 2>&1 & tail -f log | grep -m1 http`
+    background: `nohup doorhook ${serve} --directory directory.json > log 2>&1 & tail -f log | grep -m1 http`
   }
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, scripts }))
   writeFileSync(join(folder, "directory.json"), '{"clients":[],"users":[],"buildings":[],"tenants":[]}')

@@ -5,7 +5,7 @@ import { describe } from "vitest"
 import { makeReadOnly, survives } from "../harness/Failover.ts"
 
 describe("doorhook when PostgreSQL fails over to a standby in other ways", () => {
-  survives({ name: "nobody fences the former primary, which still accepts changes" })
+  survives({ name: "nobody fences the former primary, which still accepts changes", isUnfenced: true })
   survives({ name: "the former primary is killed", before: ({ primary }) => primary.halt("SIGKILL") })
   survives({
     name: "the former primary restarts read-only before the address moves",

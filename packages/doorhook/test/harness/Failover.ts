@@ -10,7 +10,7 @@ import type { ReplicatedServers } from "@doorhook/testkit/postgres/ReplicatedSer
 import { startReplicated } from "@doorhook/testkit/postgres/ReplicatedServers"
 import { configured, end, startDelivering, startWorker } from "./Delivering.ts"
 import { live } from "./Embedded.ts"
-import { testPatience, within } from "./Eventually.ts"
+import { eventually, testPatience, within } from "./Eventually.ts"
 import { startLoad } from "./Load.ts"
 
 export const replicated: Effect.Effect<ReplicatedServers, never, Scope.Scope> = Effect.acquireRelease(
@@ -24,6 +24,8 @@ export interface Failover {
   readonly before?: (servers: ReplicatedServers) => Promise<void | (() => void)>
   /** What happens to it after the address has moved. */
   readonly after?: (servers: ReplicatedServers) => Promise<void>
+  /** Whether the former primary still accepts changes, so that what is published to it is lost. */
+  readonly isUnfenced?: boolean
 }
 
 export const makeReadOnly = async ({ primary }: ReplicatedServers) => {
@@ -32,7 +34,7 @@ export const makeReadOnly = async ({ primary }: ReplicatedServers) => {
 }
 
 /** Declares a test: publishing works on the new primary, all replicated events arrive, and wake signals work. */
-export const survives = ({ after, before, name }: Failover): void =>
+export const survives = ({ after, before, isUnfenced = false, name }: Failover): void =>
   live(
     `publishes and delivers on the new primary: ${name}`,
     Effect.gen(function* () {
@@ -52,9 +54,13 @@ export const survives = ({ after, before, name }: Failover): void =>
         undo = await before?.(servers)
         await servers.promote()
       })
+      servers.moveAddress()
+      if (isUnfenced) {
+        const notices = Effect.sync(() => service.stderr().includes("leads to another server"))
+        yield* eventually("the service notices the new primary", notices, (hasNoticed) => hasNoticed)
+      }
       // Some of these were not replicated before the failover.
       const unsure = new Set(load.accepted)
-      servers.moveAddress()
       yield* within(
         "publishing works",
         Effect.promise(() => load.more(20)),
