@@ -15,7 +15,7 @@ import { Effect } from "effect"
 import type { Ending, SimulatedEngine, Simulation } from "./Simulation.ts"
 import { urlOf } from "./world/Receivers.ts"
 import type { ActionKind, Place } from "./world/Scenario.ts"
-import { between, happens, oneOf, pick } from "./world/Scenario.ts"
+import { between, happens, maxSkew, oneOf, pick } from "./world/Scenario.ts"
 
 export const act = (world: Simulation, kind: ActionKind): void => {
   const { faults, receivers, rights, rng, scenario, time } = world
@@ -70,6 +70,12 @@ export const act = (world: Simulation, kind: ActionKind): void => {
       const by = pick(rng, [-500, -50, 5_000, 60_000])
       time.wallOffset += by
       return world.history.add({ kind: "clock", by })
+    }
+    case "ownClock": {
+      if (engine === undefined || !scenario.hasStoreClock) return
+      const { process } = engine
+      process.skew = between(rng, -maxSkew, maxSkew)
+      return world.history.add({ kind: "own_clock", engine: process.number, skew: process.skew })
     }
   }
 }

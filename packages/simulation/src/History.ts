@@ -61,7 +61,7 @@ export type Fact =
       readonly kind: "claimed"
       readonly engine: number
       readonly worker: string
-      /** Current time by the engine's own clock. */
+      /** Current time, as the engine knows it. */
       readonly now: number
       /** `early_due_at`: regular due time of a delivery that is claimed early, else null. */
       readonly deliveries: ReadonlyArray<{ readonly id: DeliveryId; readonly early_due_at: number | null }>
@@ -93,7 +93,7 @@ export type Fact =
       readonly kind: "settled"
       readonly engine: number
       readonly worker: string
-      /** Current time by the engine's own clock. */
+      /** Current time, as the engine knows it. */
       readonly now: number
       readonly settlements: ReadonlyArray<Settlement>
       readonly applied: ReadonlyArray<DeliveryId>
@@ -124,8 +124,14 @@ export type Fact =
     }
   /** An engine opened a store that allows one owner at a time. All leased deliveries are due again. */
   | { readonly kind: "opened"; readonly engine: number }
-  | { readonly kind: "resent"; readonly ids: ReadonlyArray<DeliveryId> }
-  | { readonly kind: "probed"; readonly integration_id: IntegrationId; readonly ids: ReadonlyArray<DeliveryId> }
+  /** `now`: current time, as the engine knows it. */
+  | { readonly kind: "resent"; readonly now: number; readonly ids: ReadonlyArray<DeliveryId> }
+  | {
+      readonly kind: "probed"
+      readonly now: number
+      readonly integration_id: IntegrationId
+      readonly ids: ReadonlyArray<DeliveryId>
+    }
   | {
       readonly kind: "purged"
       readonly engine: number
@@ -162,7 +168,12 @@ export type Fact =
     }
   | { readonly kind: "response"; readonly request: number; readonly result: TransportResult }
   | { readonly kind: "right"; readonly user: UserId; readonly scope: Scope; readonly granted: boolean }
+  /** The world's clock jumped, which is also the store's. */
   | { readonly kind: "clock"; readonly by: number }
+  /** The clock of one engine jumped. */
+  | { readonly kind: "own_clock"; readonly engine: number; readonly skew: number }
+  /** An engine measured the store's clock. `lead`: the store's time minus the time since the start, in milliseconds. */
+  | { readonly kind: "measured"; readonly engine: number; readonly lead: number }
   /** A fault that lasts until `until`. */
   | { readonly kind: "fault"; readonly what: "store" | "directory"; readonly until: number }
   | { readonly kind: "calm" }

@@ -1,6 +1,15 @@
 /** One simulation: a world drawn from a seed, in which the real delivery engine runs, crashes and restarts. */
-import type { Delivery, DeliverySummary, Event, EventId, Integration, Notification } from "@doorhook/core"
+import type {
+  Delivery,
+  DeliverySummary,
+  Event,
+  EventId,
+  Integration,
+  Notification,
+  StoreClockShape
+} from "@doorhook/core"
 import {
+  ClockWatch,
   Deliveries,
   DeliveryId,
   Retention,
@@ -8,6 +17,7 @@ import {
   IntegrationId,
   Integrations,
   KeyInUse,
+  MeasuredClock,
   NameResolver,
   OperatorIntegrations,
   StoreError
@@ -15,14 +25,15 @@ import {
 import type { Engine, EnginePorts, EngineServices, Process, Stores, Substream } from "@doorhook/simulator/testing"
 import { child, Rng, root, VirtualTime, World } from "@doorhook/simulator/testing"
 import type { Scope } from "effect"
-import { Cause, Effect, Exit, Layer } from "effect"
+import { Cause, Effect, Exit, Layer, Random } from "effect"
 import { act } from "./Actors.ts"
 import type { Entry, FinalDelivery, Operation } from "./History.ts"
 import { History } from "./History.ts"
+import type { StoreCall } from "./world/Faults.ts"
 import { Faults, ChangeSignals, Rights, storeCalls } from "./world/Faults.ts"
 import { Receivers } from "./world/Receivers.ts"
 import type { Scenario } from "./world/Scenario.ts"
-import { actionKinds, between, happens, scenarioOf } from "./world/Scenario.ts"
+import { actionKinds, between, happens, ownedBy, scenarioOf } from "./world/Scenario.ts"
 import type { Storage, StorageKind } from "./world/Storage.ts"
 import { sharedMemory } from "./world/Storage.ts"
 import { allDeliveries, watchedStores } from "./world/WatchedStore.ts"
@@ -36,6 +47,8 @@ type Services = Deliveries | Integrations | IntegrationFeed | OperatorIntegratio
 const services = IntegrationFeed.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(Deliveries.layer, Integrations.layer, OperatorIntegrations.layer)),
   Layer.merge(Retention.layer),
+  // Each process is on a machine of its own.
+  Layer.merge(Layer.unwrap(Effect.map(Random.nextInt, (machine) => ClockWatch.layer(`machine ${machine}`)))),
   Layer.provide(NameResolver.layerNone)
 )
 
@@ -276,17 +289,48 @@ export class Simulation {
     const call = storeCalls(process, time, faults, (dying) => this.killEngine(dying))
     const changed = (integration: IntegrationId) => this.#changeSignals.send(this.#world.engines, integration)
     const engine = process.number
-    return Effect.map(this.#opened(engine), (stores) => {
+    return Effect.map(Effect.zip(this.#opened(engine), this.#clockOf(process, call)), ([stores, clock]) => {
       const ports: Ports = {
         stores: watchedStores(stores, { engine, call, history, events: this.#events, members: this.#members, changed }),
         directory: rights.directoryOf(process, time, faults),
         transport: receivers.transportOf(process),
         settings: scenario.settings,
+        clock,
         dispatcher: (dispatcher) => dispatcher,
         wake: (wake) => wake,
         listener: (notification) => Effect.sync(() => history.add({ kind: "notification", engine, notification }))
       }
       return this.#breakage.engine?.(ports) ?? ports
+    })
+  }
+
+  /** Returns the store's clock as a process measures it; null for a store without a clock of its own. */
+  #clockOf(process: Process, call: StoreCall): Effect.Effect<StoreClockShape | null> {
+    const { history, scenario, time } = this
+    if (!scenario.hasStoreClock) return Effect.succeed(null)
+    // A process does not start before its first measurement has succeeded.
+    let isStarted = false
+    const wait = Effect.suspend(() => process.wait(time, this.rng.below(scenario.storeLatency + 1)))
+    const wall = Effect.sync(() => time.wall)
+    const read = Effect.suspend(() =>
+      isStarted
+        ? call("clock", wall)
+        : wait.pipe(
+            Effect.andThen(wall),
+            Effect.tap(() => wait)
+          )
+    )
+    return Effect.map(Effect.orDie(MeasuredClock.make(read)), (clock) => {
+      isStarted = true
+      let last = Number.NaN
+      const note = Effect.sync(() => {
+        const lead = clock.now() - time.now
+        if (lead !== last) history.add({ kind: "measured", engine: process.number, lead })
+        last = lead
+      })
+      Effect.runSync(note)
+      const { hasJumped, isCertain, now, offset } = clock
+      return { hasJumped, isCertain, now, offset, measure: Effect.andThen(clock.measure, note) }
     })
   }
 
@@ -320,9 +364,6 @@ export class Simulation {
     return Effect.runSync(this.#stores.deliveries.find(DeliveryId.make(id)))?.delivery ?? null
   }
 }
-
-/** Returns the same scenario with one process at a time. */
-const ownedBy = (scenario: Scenario): Scenario => ({ ...scenario, engines: 1, replaced: 1 })
 
 /** Runs the world of a seed to its end. */
 export const simulate = (seed: number, options: SimulationOptions = {}): Outcome =>

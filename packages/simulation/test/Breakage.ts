@@ -78,7 +78,8 @@ export const quiet: Scenario["actions"] = {
   storeDown: 0,
   kill: 0,
   restart: 0,
-  clock: 0
+  clock: 0,
+  ownClock: 0
 }
 
 /** Changes the actions and the conditions of a world. */

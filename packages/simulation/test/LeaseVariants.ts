@@ -49,11 +49,14 @@ const greedy = (deliveries: Deliveries): Partial<Deliveries> => {
   }
 }
 
-/** Several engines with slow receivers and jumping clocks: memberships lapse during attempts. */
+/**
+ * Several engines with slow receivers, and jumps of the only clock: memberships lapse during attempts. Over a store with
+ * a clock of its own, a jump ends no membership.
+ */
 const lapsing = within(
   { publish: 40, clock: 8, kill: 0 },
   {},
-  { engines: 3, receivers: ["slow", "late", "slow"], replaced: 1 }
+  { engines: 3, receivers: ["slow", "late", "slow"], replaced: 1, hasStoreClock: false, skew: 100 }
 )
 
 export const leaseVariants: ReadonlyArray<Variant> = [
@@ -207,11 +210,53 @@ export const leaseVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "clocks farther apart than memberships allow",
+    name: "clocks farther apart than memberships allow, over a store without a clock",
     check: "leases",
     seed: 1,
     breakage: {
-      scenario: within({ clock: 0, publish: 30 }, {}, { skew: 20_000, engines: 3, receivers: ["slow", "late"] })
+      scenario: within(
+        { clock: 0, publish: 30 },
+        {},
+        { skew: 20_000, hasStoreClock: false, engines: 3, receivers: ["slow", "late"] }
+      )
+    }
+  },
+  {
+    name: "engines that share leases by their own clocks",
+    check: "leases",
+    seed: 1,
+    breakage: {
+      ...engine(() => ({ clock: null })),
+      scenario: within(
+        { clock: 0, ownClock: 0, publish: 30 },
+        {},
+        { skew: 20_000, engines: 3, receivers: ["slow", "late"] }
+      )
+    }
+  },
+  {
+    name: "an engine that uses its own clock",
+    check: "clocks",
+    seed: 1,
+    breakage: { ...engine(() => ({ clock: null })), scenario: within({ clock: 0 }, {}, { skew: 300_000 }) }
+  },
+  {
+    name: "an engine that measures the store's clock only when it starts",
+    check: "clocks",
+    seed: 1,
+    breakage: {
+      ...engine(({ clock }) => ({ clock: clock && { ...clock, isCertain: () => true, measure: Effect.void } })),
+      // The jumps of the store's clock are measured within a few seconds, unless the engine does not measure.
+      scenario: within({ clock: 4, kill: 0, restart: 0 })
+    }
+  },
+  {
+    name: "an engine that does not compare its clock with the store's",
+    check: "clocks",
+    seed: 1,
+    breakage: {
+      ...engine(({ clock }) => ({ clock: clock && { ...clock, offset: () => null } })),
+      scenario: within({ clock: 0, kill: 0, storeDown: 0 })
     }
   },
   {

@@ -10,16 +10,16 @@ const nanos = (millis: number): bigint => BigInt(millis) * 1_000_000n
 
 export class Process {
   readonly number: number
-  readonly skew: number
+  /** How far the process's clock is ahead of the world's, in milliseconds. Its clock jumps when this changes. */
+  skew: number
   readonly context: Context.Context<never>
   #alive = true
 
-  /** `skew`: how far the process's clock is ahead of the world's, in milliseconds. */
   constructor(number: number, time: VirtualTime, rng: Rng, skew: number) {
     this.number = number
     this.skew = skew
     const alive = () => this.#alive
-    const wall = () => time.wall + skew
+    const wall = () => time.wall + this.skew
     const clock: Clock.Clock = {
       currentTimeMillisUnsafe: wall,
       currentTimeMillis: Effect.sync(wall),

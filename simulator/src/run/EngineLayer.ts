@@ -2,7 +2,7 @@
  * The delivery engine of core, built on given ports. Used by runs in real time, by runs on virtual time, and by the
  * deterministic simulation.
  */
-import type { Crypto, DeliverySettingsShape, Notification } from "@doorhook/core"
+import type { Crypto, DeliverySettingsShape, Notification, StoreClockShape } from "@doorhook/core"
 import {
   AllowAllDirectory,
   DeliverySettings,
@@ -14,6 +14,7 @@ import {
   NotificationListener,
   Notifications,
   Publisher,
+  StoreClock,
   TokenStore,
   Transport,
   WakeSignal
@@ -36,6 +37,8 @@ export interface EnginePorts {
   readonly directory?: Directory["Service"]
   readonly transport: Transport["Service"]
   readonly settings: Partial<DeliverySettingsShape>
+  /** The store's clock, measured by this process. Default: null, for a store without a clock of its own. */
+  readonly clock?: StoreClockShape | null
   /** Receives notifications, as the host does. */
   readonly listener?: (notification: Notification) => Effect.Effect<void>
   /** Wraps the dispatcher that publishers and integrations use. */
@@ -59,7 +62,16 @@ export const storesOf = <E>(
 
 /** Builds publisher and dispatcher, with the ports that they need. */
 export const engineLayer = <E1, E2>(
-  { directory, dispatcher = (own) => own, listener, settings, stores, transport, wake = (own) => own }: EnginePorts,
+  {
+    clock = null,
+    directory,
+    dispatcher = (own) => own,
+    listener,
+    settings,
+    stores,
+    transport,
+    wake = (own) => own
+  }: EnginePorts,
   signals: Layer.Layer<WakeSignal, E1>,
   crypto: Layer.Layer<Crypto, E2>
 ) =>
@@ -74,6 +86,7 @@ export const engineLayer = <E1, E2>(
         Layer.succeed(IntegrationStore, stores.integrations),
         Layer.succeed(IdempotencyStore, stores.keys),
         Layer.succeed(TokenStore, stores.tokens),
+        Layer.succeed(StoreClock, clock),
         directory === undefined ? AllowAllDirectory.layer : Layer.succeed(Directory, directory),
         Layer.succeed(Transport, transport),
         Layer.succeed(NotificationListener, listener ?? (() => Effect.void)),

@@ -10,6 +10,7 @@ import { isolation, nothingAfterEnd, overrides, sameBody, signatures } from "./R
 import { callLifetime, catchingUp, retryTimes } from "./Schedule.ts"
 import type { Check, Violation } from "./Trace.ts"
 import { traceOf } from "./Trace.ts"
+import { clocks } from "./Clocks.ts"
 import { callsFirst, caps, leases } from "./Workers.ts"
 
 export const checks: ReadonlyArray<Check> = [
@@ -34,7 +35,8 @@ export const checks: ReadonlyArray<Check> = [
   purges,
   signatures,
   overrides,
-  catchingUp
+  catchingUp,
+  clocks
 ]
 
 /** A failed check with its violations. */

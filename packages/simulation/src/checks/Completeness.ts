@@ -4,7 +4,7 @@ import { Matcher, RetryPolicy, deliveryStates } from "@doorhook/core"
 import type { FinalDelivery } from "../History.ts"
 import { isAcknowledged } from "./Knowledge.ts"
 import type { Check, EntryOf, IntegrationEntry, Trace, TracedDelivery, Violation } from "./Trace.ts"
-import { entriesOf, failedEarly, isSettled, longestLapse, longestUnseen } from "./Trace.ts"
+import { clockError, entriesOf, failedEarly, isSettled, longestLapse, longestUnseen } from "./Trace.ts"
 
 /** Length of the last part of a run, in milliseconds. A backlog is not lost if some of it was sent in that part. */
 const recently = 60_000
@@ -75,11 +75,8 @@ const longestWait = ({ outcome: { scenario }, settings }: Trace, state: Delivery
 }
 
 const unsettled = (trace: Trace): ReadonlyArray<Violation> => {
-  const {
-    deliveries,
-    scenario: { skew },
-    wall
-  } = trace.outcome
+  const { deliveries, scenario, wall } = trace.outcome
+  const skew = clockError(scenario)
   const unseen = longestUnseen(trace)
   const end = trace.entries.at(-1)?.at ?? 0
   return deliveries.flatMap((delivery) => {

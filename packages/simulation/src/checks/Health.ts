@@ -5,7 +5,7 @@ import type { IntegrationId, IntegrationNotification } from "@doorhook/core"
 import type { Settled, Step } from "./Knowledge.ts"
 import { stepsOf } from "./Knowledge.ts"
 import type { Check, EntryOf, Trace, Violation } from "./Trace.ts"
-import { entriesOf } from "./Trace.ts"
+import { clockError, entriesOf } from "./Trace.ts"
 
 const leastFailedAttempts = 10
 
@@ -160,7 +160,7 @@ const kept = ({ entries, outcome }: Trace): ReadonlyArray<Violation> => {
   const { retention = null } = scenario.settings
   const ids = new Set(notifications.map(({ id }) => id))
   return all.flatMap(({ index, notification }, at) => {
-    const isYoung = retention === null || notification.at >= wall + scenario.skew - retention
+    const isYoung = retention === null || notification.at >= wall + clockError(scenario) - retention
     if (notification.id > (all[at - 1]?.notification.id ?? 0) && (!isYoung || ids.has(notification.id))) return []
     return [{ what: `notification ${notification.id} is out of order, or not kept`, entries: [index] }]
   })
@@ -184,6 +184,8 @@ const heard = ({ entries }: Trace): ReadonlyArray<Violation> => {
   const heardBy = new Set<string>()
   const ids = new Set<number>()
   for (const { engine, index, notification } of entriesOf(entries, "notification")) {
+    // The check `clocks` covers notifications about clocks.
+    if (notification.kind === "clock_offset") continue
     const place = places.get(notification.id) ?? 0
     if (ids.has(notification.id) || (last.get(engine) ?? 0) > place)
       violations.push({ what: `notification ${notification.id} was received twice, or out of order`, entries: [index] })

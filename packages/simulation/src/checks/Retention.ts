@@ -3,7 +3,7 @@
  */
 import { eventIdsIn } from "@doorhook/core"
 import type { Check, EntryOf, Trace, TracedDelivery, Violation } from "./Trace.ts"
-import { clockOf, entriesOf, isSettled, putBackSince } from "./Trace.ts"
+import { clockError, clockOf, entriesOf, isSettled, putBackSince } from "./Trace.ts"
 
 /** One execution of a request. */
 interface Carried {
@@ -171,7 +171,7 @@ const leftOver = (trace: Trace, of: ReadonlyMap<string, ReadonlyArray<TracedDeli
   const { entries, outcome, settings } = trace
   if (settings.retention === null) return []
   const end = entries.at(-1)?.at ?? 0
-  const before = outcome.wall - settings.retention - rounds - outcome.scenario.skew
+  const before = outcome.wall - settings.retention - rounds - clockError(outcome.scenario)
   const there = new Set(outcome.deliveries.map(({ id }) => id))
   return [...of.values()].flatMap((deliveries) => {
     const isOver = deliveries.every(

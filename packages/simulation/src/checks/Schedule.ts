@@ -6,7 +6,7 @@ import { RetryPolicy, builtInTypes } from "@doorhook/core"
 import type { Step } from "./Knowledge.ts"
 import { isAcknowledged, isBusy, isDisturbed, schedulesAt, stepsOf } from "./Knowledge.ts"
 import type { Check, EntryOf, Request, Trace, TracedDelivery, Violation } from "./Trace.ts"
-import { clockOf, entriesOf, longestUnseen, putBackSince } from "./Trace.ts"
+import { clockError, clockOf, entriesOf, longestUnseen, putBackSince } from "./Trace.ts"
 
 const mostJitter = 0.2
 
@@ -158,8 +158,9 @@ const violationsOf = (trace: Trace, delivery: TracedDelivery): ReadonlyArray<Vio
  * directory calls.
  */
 const slack = (trace: Trace): number => {
-  const { directoryLatency, skew, storeLatency } = trace.outcome.scenario
-  return longestUnseen(trace) + 8 * storeLatency + 2 * directoryLatency + 2 * skew + 200
+  const { scenario } = trace.outcome
+  const { directoryLatency, storeLatency } = scenario
+  return longestUnseen(trace) + 8 * storeLatency + 2 * directoryLatency + 2 * clockError(scenario) + 200
 }
 
 export const retryTimes: Check = {

@@ -13,6 +13,7 @@ import type {
 import { defaultDeliverySettings, settledStates } from "@doorhook/core"
 import type { Entry, Fact, FinalDelivery } from "../History.ts"
 import type { Outcome } from "../Simulation.ts"
+import type { Scenario } from "../world/Scenario.ts"
 
 /** A broken rule: what is wrong, and the indexes of the entries that show it. */
 export interface Violation {
@@ -33,7 +34,7 @@ export type EntryOf<Kind extends Fact["kind"]> = Extract<Entry, { readonly kind:
 interface Grant {
   readonly index: number
   readonly at: number
-  /** Time by the engine's own clock. */
+  /** Time, as the engine knows it. */
   readonly clock: number
   readonly engine: number
   readonly worker: string
@@ -104,8 +105,10 @@ export interface Trace {
   readonly members: ReadonlyMap<number, ReadonlyArray<EntryOf<"member">>>
   /** The changes that each engine received. */
   readonly changesReceived: ReadonlyMap<number, ReadonlyArray<EntryOf<"change_received">>>
-  /** How far the clock of each engine is ahead, in milliseconds. */
+  /** How far the clock of each engine is ahead when it starts, in milliseconds. */
   readonly skews: ReadonlyMap<number, number>
+  /** The measurements of the store's clock by each engine. */
+  readonly measured: ReadonlyMap<number, ReadonlyArray<EntryOf<"measured">>>
   /** The first call to publish each event, by the event's data. */
   readonly publishes: ReadonlyMap<string, EntryOf<"invoke">>
 }
@@ -153,7 +156,10 @@ export const traceOf = (outcome: Outcome): Trace => {
       final.set(delivery.id, delivery)
     }
   }
-  const skews = new Map(entriesOf(entries, "process").map(({ engine, skew }) => [engine, skew]))
+  const skews = new Map(
+    entriesOf(entries, "process").flatMap(({ engine, skew, what }) => (what === "started" ? [[engine, skew]] : []))
+  )
+  const measured = Map.groupBy(entriesOf(entries, "measured"), ({ engine }) => engine)
   const deliveries = new Map<DeliveryId, TracedDelivery>()
   const byTarget = new Map<string, TracedDelivery>()
   const integrations = new Map<IntegrationId, Array<IntegrationEntry>>()
@@ -190,8 +196,8 @@ export const traceOf = (outcome: Outcome): Trace => {
     early_due_at: number | null,
     entry: EntryOf<"claimed" | "enqueued">
   ): void => {
-    const { at, engine, index, wall } = entry
-    const given: Grant = { index, at, clock: wall + (skews.get(engine) ?? 0), engine, worker, early_due_at }
+    const { at, engine, index } = entry
+    const given: Grant = { index, at, clock: clockOf({ skews, measured }, engine, entry), engine, worker, early_due_at }
     const holder = holders.get(id)
     if (holder !== undefined) {
       const what = `delivery ${id} was leased to ${worker} while ${holder.worker} had it`
@@ -336,13 +342,42 @@ export const traceOf = (outcome: Outcome): Trace => {
     members: Map.groupBy(entriesOf(entries, "member"), ({ engine }) => engine),
     changesReceived: Map.groupBy(entriesOf(entries, "change_received"), ({ engine }) => engine),
     skews,
+    measured,
     publishes
   }
 }
 
-/** Returns the time of an entry by an engine's clock. */
-export const clockOf = ({ skews }: Trace, engine: number, { wall }: Pick<Entry, "wall">): number =>
-  wall + (skews.get(engine) ?? 0)
+/**
+ * Returns the time of an entry as an engine knows it: by its measurement of the store's clock, or by its own clock if
+ * the store has none.
+ */
+export const clockOf = (
+  { measured, skews }: Pick<Trace, "measured" | "skews">,
+  engine: number,
+  { at, index, wall }: Pick<Entry, "at" | "index" | "wall">
+): number => {
+  const last = measured.get(engine)?.findLast((entry) => entry.index < index)
+  return last === undefined ? wall + (skews.get(engine) ?? 0) : at + last.lead
+}
+
+/** Returns how far the time that an engine knows may be from the store's or the world's, in milliseconds. */
+export const clockError = ({ hasStoreClock, skew, storeLatency }: Scenario): number =>
+  hasStoreClock ? storeLatency + 1 : skew
+
+/** Returns by how much a measurement may set back the time that an engine knows, in milliseconds. */
+const mostCorrected = (scenario: Scenario): number => (scenario.hasStoreClock ? 2 * clockError(scenario) : 0)
+
+/** Longest time until an engine has measured a jump of the store's clock, in milliseconds. */
+const longestUnmeasured = 20_000
+
+/**
+ * Returns the jumps of the store's clock after an entry, and those before it that an engine may not have measured at
+ * that entry.
+ */
+export const jumpsSince = ({ clockJumps, entries, outcome }: Trace, index: number): Trace["clockJumps"] => {
+  const since = (entries[index]?.at ?? 0) - longestUnmeasured
+  return clockJumps.filter((jump) => jump.index > index || (outcome.scenario.hasStoreClock && jump.at > since))
+}
 
 /**
  * Returns the minimum number of requests to one integration that each engine may have open. All engines share the
@@ -351,6 +386,6 @@ export const clockOf = ({ skews }: Trace, engine: number, { wall }: Pick<Entry, 
 export const leastShare = ({ outcome: { scenario }, settings }: Trace): number =>
   Math.max(1, Math.floor(settings.concurrencyPerIntegration / scenario.engines))
 
-/** Returns the total time by which the wall clock was set back after an entry, in milliseconds. */
-export const putBackSince = ({ clockJumps }: Trace, index: number): number =>
-  clockJumps.reduce((sum, clock) => sum + (clock.index > index ? Math.max(0, -clock.by) : 0), 0)
+/** Returns by how much the time that an engine knows may have been set back after an entry, in milliseconds. */
+export const putBackSince = (trace: Trace, index: number): number =>
+  jumpsSince(trace, index).reduce((sum, { by }) => sum + Math.max(0, -by), mostCorrected(trace.outcome.scenario))

@@ -4,11 +4,11 @@
 import type { DeliverySettingsShape } from "@doorhook/core"
 import { isDisturbed } from "./Knowledge.ts"
 import type { Check, EntryOf, Request, Trace, TracedDelivery, Violation } from "./Trace.ts"
-import { beatInterval, clockOf, entriesOf, leastShare, longestUnseen } from "./Trace.ts"
+import { beatInterval, clockError, clockOf, entriesOf, jumpsSince, leastShare, longestUnseen } from "./Trace.ts"
 
-/** Whether a clock jumped between two entries. A jump can end memberships too early or too late. */
-const jumpedBetween = ({ clockJumps }: Trace, from: number, to: number): boolean =>
-  clockJumps.some(({ index }) => index > from && index < to)
+/** Whether the store's clock jumped between two entries. A jump can end memberships too early or too late. */
+const jumpedBetween = (trace: Trace, from: number, to: number): boolean =>
+  jumpsSince(trace, from).some(({ index }) => index < to)
 
 /**
  * Finds attempts that can outlast the membership of their engine. Another engine could start a second attempt before
@@ -52,6 +52,8 @@ const outliving = (trace: Trace): ReadonlyArray<Violation> => {
     const last = entry.kind === "heartbeat" && entry.until !== null ? known.get(entry.worker) : undefined
     if (entry.kind !== "heartbeat" || last === undefined) return []
     if (!last.hasLapsed && (last.answer.until ?? 0) > entry.now) return []
+    // After a jump of the store's clock, no membership ends for one lease.
+    if (!last.hasLapsed && jumpedBetween(trace, last.answer.index, entry.index)) return []
     const what = `engine ${entry.engine} continued as ${entry.worker}, whose membership had lapsed`
     return [{ what, entries: [last.answer.index, entry.index] }]
   })
@@ -175,7 +177,12 @@ const bound = (trace: Trace): number => {
   const { ackTimeout, concurrency } = trace.settings
   const wait = Math.min(concurrency, leastShare(trace)) > 1 ? 0 : 2 * ackTimeout
   return (
-    wait + longestUnseen(trace) + 8 * scenario.storeLatency + 4 * scenario.directoryLatency + 2 * scenario.skew + 500
+    wait +
+    longestUnseen(trace) +
+    8 * scenario.storeLatency +
+    4 * scenario.directoryLatency +
+    2 * clockError(scenario) +
+    500
   )
 }
 

@@ -21,6 +21,12 @@ export const pick = <A>(rng: Rng, items: readonly [A, ...ReadonlyArray<A>]): A =
 
 const second = 1_000
 
+/** How far an engine's clock may be ahead or behind, in milliseconds. */
+export const maxSkew = 300 * second
+
+/** Maximum clock skew of an engine over a store without a clock of its own, in milliseconds. */
+const maxOwnedSkew = 2 * second
+
 /** Maximum number of integrations that are created. */
 const maxIntegrations = 6
 
@@ -62,6 +68,8 @@ export interface Scenario {
   readonly replaced: number
   /** Maximum clock skew of an engine, in milliseconds. */
   readonly skew: number
+  /** Whether the store has a clock of its own, which engines measure and follow. */
+  readonly hasStoreClock: boolean
   /** Maximum latency of a store call before it takes effect, and again before its answer, in milliseconds. */
   readonly storeLatency: number
   /** Maximum latency of the directory without a fault, in milliseconds. */
@@ -103,7 +111,8 @@ export const actionKinds = [
   "storeDown",
   "kill",
   "restart",
-  "clock"
+  "clock",
+  "ownClock"
 ] as const
 export type ActionKind = (typeof actionKinds)[number]
 
@@ -116,6 +125,16 @@ const schedules: readonly [ReadonlyArray<number>, ...ReadonlyArray<ReadonlyArray
 /** Returns the total of a schedule with maximum jitter. */
 const lengthOf = (delays: ReadonlyArray<number>): number =>
   Math.ceil(1.2 * delays.reduce((sum, delay) => sum + delay, 0))
+
+/** Returns the same scenario with one process at a time, which has the only clock. */
+export const ownedBy = (scenario: Scenario): Scenario => ({
+  ...scenario,
+  engines: 1,
+  replaced: 1,
+  hasStoreClock: false,
+  skew: Math.min(scenario.skew, maxOwnedSkew),
+  actions: { ...scenario.actions, ownClock: 0 }
+})
 
 export const scenarioOf = (seed: Substream): Scenario => {
   const scenario = shortOf(seed)
@@ -199,7 +218,8 @@ const shortOf = (seed: Substream): Scenario => {
     changeSignals: { delay: pick(rng, [0, 20, 200]), lost: pick(rng, [0, 0, 0.2]), reconnect: 3 * second },
     signalsLost: trustsSignals ? 0 : 0.1,
     replaced: trustsSignals ? 0.5 : 1,
-    skew: pick(rng, [0, 100, 2 * second]),
+    skew: pick(rng, [0, 2 * second, maxSkew]),
+    hasStoreClock: true,
     storeLatency,
     directoryLatency: pick(rng, [0, 20]),
     interleaving: pick(rng, [1, 4]),
@@ -229,7 +249,8 @@ const shortOf = (seed: Substream): Scenario => {
       storeDown: often(4),
       kill: often(2),
       restart: often(1),
-      clock: happens(rng, 0.3) ? often(2) : 0
+      clock: happens(rng, 0.3) ? often(2) : 0,
+      ownClock: new Rng(child(seed, "clocks")).below(4)
     }
   }
 }

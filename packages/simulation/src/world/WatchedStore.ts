@@ -159,7 +159,7 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
 
   /** Records a heartbeat and the leases that it released. Nothing else ends the leases of other workers. */
   const heartbeat = Effect.fnUntraced(function* (beat: Heartbeat) {
-    const { holds, now, until, worker } = beat
+    const { holds, now, spares = false, until, worker } = beat
     const mayRelease =
       until === null ||
       holds !== undefined ||
@@ -171,7 +171,7 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
         leased.set(id, attempts)
     const membership = yield* deliveries.heartbeat(beat)
     const { continued } = membership
-    const ended = [...members].filter(([name, end]) => end <= now || (until === null && name === worker))
+    const ended = [...members].filter(([name, end]) => (end <= now && !spares) || (until === null && name === worker))
     for (const [name] of ended) members.delete(name)
     if (until !== null) members.set(worker, until)
     const names = ended.map(([name]) => name)
@@ -210,13 +210,13 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
     const effect = deliveries.redeliver(request, now)
     if (request.type === "delivery") {
       const answer = yield* effect
-      if (answer._tag === "Redelivered") history.add({ kind: "resent", ids: [request.id] })
+      if (answer._tag === "Redelivered") history.add({ kind: "resent", now, ids: [request.id] })
       return answer
     }
     const { answer, ids } = yield* queuedBy(request.id, effect)
     if (request.type === "integration") {
-      if (ids.length > 0) history.add({ kind: "resent", ids })
-    } else if (answer._tag === "Redelivered") history.add({ kind: "probed", integration_id: request.id, ids })
+      if (ids.length > 0) history.add({ kind: "resent", now, ids })
+    } else if (answer._tag === "Redelivered") history.add({ kind: "probed", now, integration_id: request.id, ids })
     return answer
   })
 
