@@ -55,6 +55,20 @@ const live = (name: string, body: Effect.Effect<void, unknown, Effect.Services<t
 
 describe("the operator's commands", () => {
   live(
+    "of settings create no database under a mistyped path",
+    Effect.gen(function* () {
+      const file = join(yield* temporaryFolder, "mistyped.db")
+      for (const command of ["show", "accept"]) {
+        yield* runHere(["settings", command, "--database", file])
+        assert.isFalse(existsSync(file), command)
+      }
+      const { code, stderr } = yield* runHere(["settings", "accept", "--database", file])
+      assert.strictEqual(code, 1)
+      assert.match(stderr, /No process has proposed settings/)
+    })
+  )
+
+  live(
     "show integrations and set their overrides",
     Effect.gen(function* () {
       const receiver = yield* startReceiver()

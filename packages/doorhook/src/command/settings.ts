@@ -9,8 +9,7 @@ import { inspect } from "../service/DatabaseInspection.ts"
 import * as FileOwner from "../service/FileOwner.ts"
 import { databaseConfigOf, databaseFlags } from "./deliveryFlags.ts"
 
-const { agreedName, decodeAgreed, decodeProposed, differencesOf, differencesText, encodeAgreed, proposedName } =
-  AgreedSettings
+const { agreedName, decodeAgreed, decodeProposed, differencesOf, differencesText, encodeAgreed } = AgreedSettings
 
 const printSettings = (settings: AgreedSettings.AgreedSettings) =>
   Effect.forEach(columns([...Object.entries(settings), ["others", "the default"]]), (line) => Console.log(line))
@@ -47,23 +46,25 @@ const accept = Command.make(
   },
   Effect.fnUntraced(function* ({ id, ...given }) {
     const config = yield* databaseConfigOf(given)
-    if (config.database === "memory") return yield* CommandFailure.usage("A database in memory stores no settings.")
+    // Inspected first, because opening the store would create a database under a mistyped path.
+    const found = yield* inspect(config.database ?? Database.defaultDatabase)
+    if (found === null) return yield* CommandFailure.usage("A database in memory stores no settings.")
+    const proposed = decodeProposed(found.proposed)
+    if (proposed === null) {
+      return yield* new CommandFailure({
+        message: "No process has proposed settings: start the process whose settings are to be used.",
+        exitCode: 1
+      })
+    }
+    if (Option.isSome(id) && id.value !== proposed.id) {
+      return yield* new CommandFailure({
+        message: `The last proposed settings are ${proposed.id}, not ${id.value}: restart the process that proposed ${id.value}, and try again.`,
+        exitCode: 1
+      })
+    }
     yield* Effect.gen(function* () {
       const store = yield* SettingStore
       const agreed = decodeAgreed((yield* store.find(agreedName)) ?? "")
-      const proposed = decodeProposed(yield* store.find(proposedName))
-      if (proposed === null) {
-        return yield* new CommandFailure({
-          message: "No process has proposed settings: start the process whose settings are to be used.",
-          exitCode: 1
-        })
-      }
-      if (Option.isSome(id) && id.value !== proposed.id) {
-        return yield* new CommandFailure({
-          message: `The last proposed settings are ${proposed.id}, not ${id.value}: restart the process that proposed ${id.value}, and try again.`,
-          exitCode: 1
-        })
-      }
       const changes = differencesText(agreed, proposed.settings)
       yield* store.put(agreedName, encodeAgreed(AgreedSettings.replacing(agreed, proposed.settings)))
       yield* Console.log(changes === "" ? `${proposed.id} is in use already` : `${proposed.id} accepted: ${changes}`)

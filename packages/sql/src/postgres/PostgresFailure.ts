@@ -62,6 +62,9 @@ const ofConnecting = (cause: unknown, said: string): string => {
     return `no encrypted connection is possible: TLS failed (${reason}). Check the server's log and its certificate.`
   }
   if (Predicate.isTagged(cause, "TlsUnusable")) return `no encrypted connection is possible: ${said}`
+  if (said === "No username configured") {
+    return "can't connect: the URL names no user. Write it as postgres://user:password@host/database."
+  }
   if (said === "Connection timed out") return `can't connect: ${network["ETIMEDOUT"] ?? ""}`
   if (said === "Connection closed unexpectedly") return `can't connect: ${network["ECONNRESET"] ?? ""}`
   return `can't connect: ${said}. Check that the server runs.`

@@ -40,5 +40,6 @@ it.each([
 
 it("errors of the client without a code", () => {
   assert.match(explained(new Error("Connection timed out")), /nothing answers at this host and port/)
+  assert.match(explained(new Error("No username configured")), /names no user.*user:password@host\/database\.$/)
   assert.match(explained(new Error("Connection closed unexpectedly")), /closed before the session began/)
 })
