@@ -38,6 +38,11 @@ export const workerCommand = Command.make(
   Effect.fnUntraced(
     function* (given) {
       const config = yield* deliveryConfigOf(given, undefined, ({ directory }) => FileDirectory.check(directory))
+      if (config.directory !== undefined && given.withoutRights) {
+        return yield* CommandFailure.usage(
+          "worker: --without-rights contradicts the directory that --directory or --config names: give one of them."
+        )
+      }
       const { database = defaultDatabase } = config
       if (!isPostgres(database)) {
         const what = database === "memory" ? "a database in memory" : `the SQLite file ${database}`
