@@ -73,6 +73,10 @@ const reader = (body: string | Uint8Array | Pieces): Effect.Effect<Uint8Array | 
   })
 }
 
+/** Whether a response can't be sent any more. A closed stream of HTTP/2 has no socket; its response has no `destroyed`. */
+const isClosed = (request: IncomingMessage, { destroyed, socket }: ServerResponse): boolean =>
+  destroyed || (request.httpVersionMajor === 2 && (socket ?? null) === null)
+
 /** Closes a connection without sending what waits in the system's buffers, which would occupy them for minutes. */
 const reset = (request: IncomingMessage, response: ServerResponse): void => {
   const { socket } = request
@@ -108,6 +112,7 @@ export class AnswerWriter {
       try {
         this.#write(each)
       } catch (error) {
+        each.close()
         // The error is thrown later, so that the other answers are still written.
         process.nextTick(() => {
           throw error
@@ -118,7 +123,7 @@ export class AnswerWriter {
 
   #write({ answer, close, request, response, x }: Queued): void {
     // The host may have answered already, for example after a timeout.
-    if (response.headersSent || response.destroyed) return close()
+    if (response.headersSent || isClosed(request, response)) return close()
     const { body, headers, status } = answer
     const list: Array<string | number> = []
     for (const name in x.also) list.push(name, x.also[name] ?? "")
@@ -136,13 +141,16 @@ export class AnswerWriter {
       } else response.prependOnceListener("finish", () => discardRest(request))
     }
     response.writeHead(status, list)
-    if (body === null || request.method === "HEAD") response.end()
+    if (body === null || request.method === "HEAD") this.#end(request, response)
     else if (isPieces(body) || lengthOf(body) > smallBody) return this.#stream(request, response, body, x, close)
-    else {
-      response.end(body)
-      if (response.writableLength > 0) response.once("close", this.#expectRead(request, response))
-    }
+    else this.#end(request, response, body)
     close()
+  }
+
+  /** Ends an answer. Closes the connection unless the client takes what the system's buffers did not take. */
+  #end(request: IncomingMessage, response: ServerResponse, rest?: string | Uint8Array): void {
+    response.end(rest)
+    if (response.writableLength > 0) response.once("close", this.#expectRead(request, response))
   }
 
   /** Closes the connection unless the client reads. The returned function ends this. */
@@ -154,7 +162,10 @@ export class AnswerWriter {
     })
   }
 
-  /** Writes a large body. Takes the next bytes when the system has taken the previous ones. */
+  /**
+   * Writes a large body. Takes the next bytes when the system has taken the previous ones. This waits for `drain`, because
+   * a host's compression passes it on but may ignore the callback of a write.
+   */
   #stream(
     request: IncomingMessage,
     response: ServerResponse,
@@ -165,16 +176,22 @@ export class AnswerWriter {
     const read = reader(body)
     const write = (bytes: Uint8Array) =>
       Effect.callback<void>((resume) => {
+        if (response.write(bytes)) return resume(Effect.void)
         const end = this.#expectRead(request, response)
-        response.write(bytes, () => {
+        const drained = (): void => {
           end()
           resume(Effect.void)
+        }
+        response.once("drain", drained)
+        return Effect.sync(() => {
+          end()
+          response.off("drain", drained)
         })
-        return Effect.sync(end)
       })
+    const finish = () => this.#end(request, response)
     const all = Effect.gen(function* () {
       for (let bytes = yield* read; bytes !== null; bytes = yield* read) yield* write(bytes)
-      response.end()
+      finish()
     })
     const fiber = this.#fork(Effect.annotateLogs(logged(all), "request_id", id))
     response.once("close", () => {
@@ -188,19 +205,20 @@ export class AnswerWriter {
   }
 
   webResponse(request: Request, given: Outgoing): Response {
-    const { answer } = given
-    const hasNoBody = isBodiless(answer.status) || request.method === "HEAD"
-    const { body, ...rest } = this.webAnswer({ ...given, answer: hasNoBody ? { ...answer, body: null } : answer })
-    return new Response(body, rest)
+    const isHead = request.method === "HEAD"
+    const { body, ...rest } = this.webAnswer(given, isHead)
+    return new Response(isHead || isBodiless(rest.status) ? null : body, rest)
   }
 
-  webAnswer({ answer, close, x }: Outgoing): WebAnswer {
+  /** The answer to HEAD includes its body, for its length, unless it is in pieces. It is no stream, which nobody reads. */
+  webAnswer({ answer, close, x }: Outgoing, isHead: boolean): WebAnswer {
     const { body, status } = answer
     const rest = { status, headers: headersOf(answer, x) }
-    if (body !== null && (isPieces(body) || lengthOf(body) > smallBody))
+    if (body !== null && !isHead && (isPieces(body) || lengthOf(body) > smallBody))
       return { ...rest, body: this.#webStream(reader(body), close) }
     close()
-    return { ...rest, body: body === null || typeof body === "string" ? body : new Uint8Array(body) }
+    if (body === null || isPieces(body)) return { ...rest, body: null }
+    return { ...rest, body: typeof body === "string" ? body : new Uint8Array(body) }
   }
 
   /** Makes a stream that takes bytes when its consumer reads, and fails if the consumer stops reading. */

@@ -136,7 +136,7 @@ export class HttpSurface extends Context.Service<
     readonly handle: (request: IncomingMessage, response: ServerResponse, body?: ReadBody) => void
     /** Answers a web request. Rejects if the client has disconnected. */
     readonly fetch: (request: Request, peer: string | null) => Promise<Response>
-    /** Answers any request. The answer to HEAD still includes the body, unless it is a stream. */
+    /** Answers any request. The answer to HEAD still includes the body, unless it is in pieces. */
     readonly answer: (incoming: Incoming) => Effect.Effect<WebAnswer>
   }
 >()("@doorhook/server/http/HttpSurface") {}
@@ -309,7 +309,8 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
       }),
     answer: (incoming) =>
       Effect.callback((resume) => {
-        const open = respond(incoming, (given) => resume(Effect.succeed(writer.webAnswer(given))))
+        const isHead = incoming.method === "HEAD"
+        const open = respond(incoming, (given) => resume(Effect.succeed(writer.webAnswer(given, isHead))))
         return Effect.sync(() => open?.())
       })
   }

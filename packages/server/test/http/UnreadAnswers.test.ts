@@ -8,8 +8,12 @@ import { portOf } from "@doorhook/testkit/ListeningServer"
 import { nextTurn } from "@doorhook/testkit/Turn"
 import { once } from "node:events"
 import { createServer } from "node:http"
+import type { ServerResponse } from "node:http"
+import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2"
 import { connect } from "node:net"
-import type { Socket } from "node:net"
+import type { Server, Socket } from "node:net"
+import { createGzip } from "node:zlib"
+import { fromWeb } from "../../src/http/Exchange.ts"
 import { httpDefaults, HttpSettings } from "../../src/http/HttpSettings.ts"
 import type { HttpSettingsShape } from "../../src/http/HttpSettings.ts"
 import { HttpSurface, jsonFace, makeHttpSurface } from "../../src/http/HttpSurface.ts"
@@ -126,24 +130,28 @@ describe("a client that reads nothing", () => {
     })
   )
 
-  it.live("is disconnected if the answer is small, and the system's buffers are full", () =>
-    Effect.gen(function* () {
-      let answered = 0
-      const page = route("/page", () => {
-        answered++
-        return Exit.succeed(ok("x".repeat(60_000)))
+  for (const [kind, method, answer] of [
+    ["small", "GET", ok("x".repeat(60_000))],
+    ["a head", "HEAD", { ...ok("x"), headers: { "x-filler": "x".repeat(60_000) } }]
+  ] as const)
+    it.live(`is disconnected if the answer is ${kind}, and the system's buffers are full`, () =>
+      Effect.gen(function* () {
+        let answered = 0
+        const page = route("/page", () => {
+          answered++
+          return Exit.succeed(answer)
+        })
+        yield* Effect.gen(function* () {
+          const { socket } = yield* open(true)
+          socket.write(get("/page", method).repeat(1_000))
+          // The client's socket does not report its end before a write fails.
+          const timer = setInterval(() => socket.write(get("/page", method)), 50)
+          yield* closed(socket)
+          clearInterval(timer)
+          assert.isBelow(answered, 500)
+        }).pipe(Effect.provide(serving({ unreadTimeout: 300 }, page)), Effect.scoped)
       })
-      yield* Effect.gen(function* () {
-        const { socket } = yield* open(true)
-        socket.write(get("/page").repeat(1_000))
-        // The client's socket does not report its end before a write fails.
-        const timer = setInterval(() => socket.write(get("/page")), 50)
-        yield* closed(socket)
-        clearInterval(timer)
-        assert.isBelow(answered, 500)
-      }).pipe(Effect.provide(serving({ unreadTimeout: 300 }, page)), Effect.scoped)
-    })
-  )
+    )
 })
 
 /** A route with a large body. */
@@ -237,20 +245,101 @@ describe("an answer in pieces", () => {
   )
 })
 
-/** A server of a host. */
-const host = (handle: Parameters<typeof createServer>[1]) =>
+/** Listens with a server until the scope closes. */
+const listening = <A extends Server>(server: A) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
-      const server = createServer(handle)
       await once(server.listen(0, "127.0.0.1"), "listening")
       return server
     }),
-    (server) =>
-      Effect.sync(() => {
-        server.close()
-        server.closeAllConnections()
-      })
+    () => Effect.sync(() => server.close())
   )
+
+/** A server of a host. */
+const host = (handle: Parameters<typeof createServer>[1]) =>
+  Effect.tap(listening(createServer(handle)), (server) =>
+    Effect.addFinalizer(() => Effect.sync(() => server.closeAllConnections()))
+  )
+
+/** Compresses a response as middleware of hosts does, which passes on `drain` and ignores callbacks of writes. */
+const compress = (response: ServerResponse): void => {
+  const gzip = createGzip()
+  const write = response.write.bind(response)
+  const end = response.end.bind(response)
+  const once = response.once.bind(response)
+  gzip.on("data", (bytes: Buffer) => void (write(bytes) || (gzip.pause(), once("drain", () => gzip.resume()))))
+  gzip.on("end", () => end())
+  Object.assign(response, {
+    write: (bytes: Uint8Array) => gzip.write(bytes),
+    end: () => gzip.end(),
+    once: (name: string, listener: () => void) => (name === "drain" ? gzip : { once }).once(name, listener)
+  })
+}
+
+describe("an answer of a host's server", () => {
+  it.live("is whole if the host compresses it", () =>
+    Effect.gen(function* () {
+      const { list } = pieces("/list", 30)
+      const { handle } = yield* Effect.provide(
+        makeHttpSurface([list], faces),
+        Layer.succeed(HttpSettings, { ...httpDefaults, unreadTimeout: 300 })
+      )
+      const server = yield* host((request, response) => {
+        compress(response)
+        handle(request, response)
+      })
+      const { socket, text } = yield* openTo(portOf(server))
+      socket.setEncoding("latin1")
+      socket.write(get("/list").replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"))
+      yield* closed(socket)
+      assert.isTrue(text().endsWith("\r\n0\r\n\r\n"))
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("occupies nothing if its stream of HTTP/2 was closed before it was written", () =>
+    Effect.gen(function* () {
+      const { list } = pieces("/list", 30)
+      const { handle } = yield* Effect.provide(
+        makeHttpSurface([list], faces),
+        Layer.succeed(HttpSettings, { ...httpDefaults, unreadBytesPerClient: 1 })
+      )
+      let isFirst = true
+      const server = yield* listening(
+        createHttp2Server((request, response) => {
+          // The compatibility API of HTTP/2 has the members that doorhook uses.
+          Reflect.apply(handle, undefined, [request, response])
+          if (isFirst) request.stream.close()
+          isFirst = false
+        })
+      )
+      const session = yield* Effect.acquireRelease(
+        Effect.sync(() => connectHttp2(`http://127.0.0.1:${portOf(server)}`)),
+        (open) => Effect.sync(() => open.destroy())
+      )
+      const statusOf = () =>
+        Effect.callback<unknown>((resume) => {
+          const stream = session.request({ ":path": "/list" })
+          stream.once("response", (headers) => resume(Effect.succeed(headers[":status"])))
+          stream.once("close", () => resume(Effect.succeed(null)))
+          stream.resume()
+        })
+      assert.isNull(yield* statusOf())
+      assert.strictEqual(yield* statusOf(), 200)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("to HEAD has no stream, which nobody would read", () =>
+    Effect.gen(function* () {
+      const { list, made } = pieces("/list", 30)
+      const { answer } = yield* makeHttpSurface([list, big(100_000)], faces)
+      const bodyOf = (target: string) =>
+        Effect.map(answer(fromWeb(new Request(`http://a${target}`, { method: "HEAD" }), null)), ({ body }) => body)
+      assert.isNull(yield* bodyOf("/list"))
+      assert.strictEqual(yield* bodyOf("/big"), "x".repeat(100_000))
+      assert.strictEqual(made.read, 0)
+    }).pipe(Effect.scoped)
+  )
+})
 
 describe("a web response", () => {
   it.live("takes a piece when its reader wants one, and nothing more after it was cancelled", () =>
