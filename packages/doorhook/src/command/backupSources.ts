@@ -9,7 +9,7 @@ import { existsSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import { inspect } from "../service/DatabaseInspection.ts"
 import { checkNoFolder } from "../service/DatabaseFile.ts"
-import { checkOneName } from "../service/FileOwner.ts"
+import { checkOneName, lossOf } from "../service/FileOwner.ts"
 import type { ProgramFailed } from "./runProgram.ts"
 import { runProgram } from "./runProgram.ts"
 
@@ -101,7 +101,7 @@ const copyFailure =
     )
   }
 
-/** Fails if the database does not exist, or if SQLite would read it without its log. */
+/** Fails if the database does not exist, or if SQLite would read it without all of its log. */
 const checkSource = Effect.fnUntraced(function* (database: string) {
   yield* checkNoFolder(database)
   if (!existsSync(database)) {
@@ -110,7 +110,9 @@ const checkSource = Effect.fnUntraced(function* (database: string) {
     )
   }
   yield* checkOneName(database)
-  const flaw = SqliteFile.flawOfLog(database)
+  // A user who may only read the file, or a read-only disk, can't ask for its owner, but can copy it.
+  const loss = Effect.orElseSucceed(lossOf(database), () => null)
+  const flaw = SqliteFile.flawOfLog(database) ?? (yield* loss)
   if (flaw !== null) return yield* failed(`${database} can't be copied: ${flaw}`)
 })
 

@@ -135,16 +135,18 @@ const directoryFindings = ({ directory }: ServeConfig, isOfApplication: boolean)
         ]
       })
 
-/** Finds another process that already delivers from the database file. */
-const useFindings = ({ database = defaultDatabase }: ServeConfig) =>
+/** Finds another process that delivers from the database file, and changes in its log that can't be read. */
+const fileFindings = ({ acceptLostFrames, database = defaultDatabase }: ServeConfig) =>
   isFile(database)
-    ? Effect.match(FileOwner.holderOf(database), {
+    ? Effect.match(Effect.all([FileOwner.holderOf(database), FileOwner.lossOf(database, acceptLostFrames)]), {
         // Another check reports why the database can't be opened.
         onFailure: () => [],
-        onSuccess: (owner) =>
-          owner === null
+        onSuccess: ([owner, loss]) => [
+          ...(owner === null
             ? []
-            : [warn("database", `${owner} delivers from the database file: a second service can't use it`)]
+            : [warn("database", `${owner} delivers from the database file: a second service can't use it`)]),
+          ...(loss === null ? [] : [fail("log", loss)])
+        ]
       })
     : Effect.succeed([])
 
@@ -186,7 +188,7 @@ export const doctorCommand = Command.make(
       nodeFinding(),
       ok("settings", "can be used"),
       ...databaseFindings(config, inspected, now),
-      ...(yield* useFindings(config)),
+      ...(yield* fileFindings(config)),
       ...(yield* directoryFindings(config, isEmbedded(config, agreed))),
       ...agreementFindings(config, agreed),
       operatorKeyFinding(config),

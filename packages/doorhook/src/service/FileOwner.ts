@@ -316,3 +316,17 @@ export const holderOf = (database: string): Effect.Effect<string | null, Databas
     },
     catch: (error) => (error instanceof Taken ? error : asUnusable(database, error))
   }).pipe(Effect.catchTag("Taken", ({ owner }) => Effect.succeed(nameOf(owner))))
+
+/**
+ * Explains which changes in the log of a file can't be read; null if there are none. Null also if a process owns the
+ * file: it checked the log when it started, and is changing it now.
+ */
+export const lossOf = (database: string, accepted?: number): Effect.Effect<string | null, DatabaseUnusable> =>
+  Effect.flatMap(holderOf(database), (owner) =>
+    owner === null
+      ? Effect.try({
+          try: () => SqliteFile.lossOfLog(database, accepted),
+          catch: (error) => asUnusable(database, error)
+        })
+      : Effect.succeed(null)
+  )

@@ -188,6 +188,42 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
   )
 
   live(
+    "one whose log is damaged in its middle is refused by each command, and starts when the lost frames are accepted",
+    Effect.gen(function* () {
+      const { file, flags, load, service } = yield* startAll
+      yield* Effect.promise(load.stop)
+      yield* end(service, "SIGKILL")
+      const log = `${file}-wal`
+      const whole = readFileSync(log)
+      // After the tables and the integration, before the last events.
+      const damaged = whole.fill("x", whole.length - 60_000, whole.length - 59_000)
+      writeFileSync(log, damaged)
+      const found = /the log beside it .* is damaged: its last (\d+) frames can't be read.*--accept-lost-frames \1 /
+      const lost = found.exec(yield* refused(flags))?.[1] ?? ""
+      const doctor = yield* runHere(["doctor", ...flags])
+      assert.match(doctor.stdout, new RegExp(`^FAIL +log +${found.source}`, "m"))
+      const backup = yield* runHere(["backup", "--database", file, `${file}-copy`])
+      assert.match(backup.stderr, new RegExp(`can't be copied: ${found.source}`))
+      assert.deepStrictEqual([doctor.code, backup.code, existsSync(`${file}-copy`)], [1, 1, false])
+      const accepted = ["--accept-lost-frames", lost]
+      assert.match(yield* refused([...flags, "--accept-lost-frames", "1"]), /acceptLostFrames, not 1\)/)
+      assert.notMatch((yield* runHere(["doctor", ...flags, ...accepted])).stdout, /FAIL/)
+      assert.deepStrictEqual(readFileSync(log), damaged)
+      const again = yield* serveHere([...flags, ...accepted])
+      assert.deepStrictEqual(readFileSync(`${log}.damaged`), damaged)
+      const later = yield* startLoad(() => again.url)
+      yield* Effect.promise(() => later.more(20))
+      yield* Effect.promise(later.stop)
+      const stored = new Set((yield* listDeliveries(again.url)).map(({ event_id }) => event_id))
+      assert.deepStrictEqual(
+        [...later.accepted].filter((id) => !stored.has(id)),
+        []
+      )
+    }),
+    testPatience
+  )
+
+  live(
     "an embedded one reports the loss to its host, whose process continues",
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "doors.db")

@@ -9,7 +9,7 @@ import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import * as Migrations from "./migrations/index.ts"
 import type { SqliteClientConfig } from "./SqliteClient.ts"
 import * as SqliteClient from "./SqliteClient.ts"
-import { flawOfLog, lossOfLog, makeFile } from "./SqliteFile.ts"
+import { dropLostFrames, flawOfLog, lossOfLog, makeFile } from "./SqliteFile.ts"
 import { primaryResultCode } from "./SqliteResult.ts"
 
 /** Identifies doorhook's files (`PRAGMA application_id`): "door" in ASCII. */
@@ -38,10 +38,11 @@ const explain = (filename: string, error: SqlError.SqlError): DatabaseUnusable =
 
 const checkLog = ({ acceptLostFrames, filename }: SqliteClientConfig): Effect.Effect<void, DatabaseUnusable> =>
   Effect.suspend(() => {
-    const explanation = filename === ":memory:" ? null : (flawOfLog(filename) ?? lossOfLog(filename, acceptLostFrames))
-    return explanation === null
-      ? Effect.void
-      : Effect.fail(new DatabaseUnusable({ database: filename, why: "failed", explanation }))
+    if (filename === ":memory:") return Effect.void
+    const explanation = flawOfLog(filename) ?? lossOfLog(filename, acceptLostFrames)
+    if (explanation !== null) return new DatabaseUnusable({ database: filename, why: "failed", explanation })
+    if (acceptLostFrames !== undefined) dropLostFrames(filename)
+    return Effect.void
   })
 
 /** Creates a missing file, readable only by its owner because it will contain signing secrets. */

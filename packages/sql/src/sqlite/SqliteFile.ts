@@ -78,25 +78,29 @@ const onFile = <A>(path: string, mode: "r" | "r+", run: (descriptor: number) => 
 
 /**
  * Explains why transactions in a database's log can't be read, and what to do; null if all can be read. `accepted` is
- * the number of frames that may be lost. If it is exact, keeps a copy of the log and removes its unreadable end. Only
- * for the owner of the file, because the log must not change.
+ * the number of frames that may be lost. Only for a log that no process changes at the same time.
  */
-export const lossOfLog = (database: string, accepted: number | undefined): string | null => {
+export const lossOfLog = (database: string, accepted?: number): string | null => {
   const log = logOf(database)
-  if (!existsSync(log)) return null
-  const lost = onFile(log, "r", LogFrames.lostEnd)
-  if (lost === null) return null
-  const { frames, from } = lost
-  if (accepted === frames) {
-    copyFileSync(log, `${log}.damaged`)
-    onFile(log, "r+", (descriptor) => {
-      ftruncateSync(descriptor, from)
-      fsyncSync(descriptor)
-    })
-    return null
-  }
+  const lost = lostEndOf(log)
+  if (lost === null || lost.frames === accepted) return null
   const other = accepted === undefined ? "" : `, not ${accepted}`
-  return `the log beside it (${log}) is damaged: its last ${frames} frames can't be read, and contain accepted events or other changes. Restore the database from a backup, or start once with --accept-lost-frames ${frames} (setting acceptLostFrames${other}), which loses these changes and keeps the log as ${log}.damaged.`
+  return `the log beside it (${log}) is damaged: its last ${lost.frames} frames can't be read, and contain accepted events or other changes. Restore the database from a backup, or start once with --accept-lost-frames ${lost.frames} (setting acceptLostFrames${other}), which loses these changes and keeps the log as ${log}.damaged.`
+}
+
+const lostEndOf = (log: string): LogFrames.LostEnd | null =>
+  existsSync(log) ? onFile(log, "r", LogFrames.lostEnd) : null
+
+/** Removes the unreadable end of a database's log, and keeps a copy of the log. Only for the owner of the file. */
+export const dropLostFrames = (database: string): void => {
+  const log = logOf(database)
+  const lost = lostEndOf(log)
+  if (lost === null) return
+  copyFileSync(log, `${log}.damaged`)
+  onFile(log, "r+", (descriptor) => {
+    ftruncateSync(descriptor, lost.from)
+    fsyncSync(descriptor)
+  })
 }
 
 /**
