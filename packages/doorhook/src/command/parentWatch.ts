@@ -32,8 +32,11 @@ const checkEvery = 500
 /** The command line of a package runner, which may name itself in its process title. */
 const runner = /^(?:\S*[/\\])?(?:npm|npx|pnpm|pnpx|yarn|bunx?)(?:\s|$)|[/\\](?:npm|npx|pnpm|yarn)(?:-cli)?\.c?js$/
 
+/** Quoted parts of a script, like a URL with parameters. */
+const quoted = /'[^']*'|"(?:[^"\\]|\\.)*"/gs
+
 /** Parts of a script with which it leaves a program running in the background. */
-const detaches = /(?<![&>])&(?![&>])|\b(?:nohup|setsid|disown|daemonize|start-stop-daemon)\b/
+const detaches = /(?<![&<>\\])&(?![&>])|\b(?:nohup|setsid|disown|daemonize|start-stop-daemon)\b/
 
 /**
  * Whether a parent process is a package runner, or a shell that a runner started only to run this command. A script
@@ -41,7 +44,7 @@ const detaches = /(?<![&>])&(?![&>])|\b(?:nohup|setsid|disown|daemonize|start-st
  */
 export const isRunner = (parent: ReadonlyArray<string>): boolean => {
   const [program = "", option, script = ""] = parent
-  if (/(?:^|\/)(?:ba|da|z|k)?sh$/.test(program) && option === "-c") return !detaches.test(script)
+  if (/(?:^|\/)(?:ba|da|z|k)?sh$/.test(program) && option === "-c") return !detaches.test(script.replaceAll(quoted, ""))
   return parent.slice(0, 2).some((part) => runner.test(part))
 }
 

@@ -119,10 +119,19 @@ describe("a package runner", { concurrent: true }, () => {
     const runs = (...parent: ReadonlyArray<string>) => isRunner(parent)
     assert.isTrue(runs("sh", "-c", "'doorhook' serve"))
     assert.isTrue(runs("/bin/bash", "-c", "cd x && doorhook serve > log 2>&1"))
+    const url = "postgres://db.internal/doorhook?sslmode=require&connect_timeout=5"
+    for (const script of [`doorhook serve --database '${url}'`, `doorhook serve --database "${url}" 0<&3`])
+      assert.isTrue(runs("sh", "-c", script), script)
     assert.isTrue(runs("npm exec doorhook serve"))
     assert.isTrue(runs("/usr/bin/node", "/usr/lib/node_modules/npm/bin/npm-cli.js", "start"))
     assert.isTrue(runs("node", "/opt/pnpm/bin/pnpm.cjs", "start"))
-    for (const script of ["doorhook serve &", "nohup doorhook serve", "setsid doorhook serve", "doorhook serve & wait"])
+    for (const script of [
+      "doorhook serve &",
+      "nohup doorhook serve",
+      "setsid doorhook serve",
+      "doorhook serve & wait",
+      "'doorhook' serve '&' &"
+    ])
       assert.isFalse(runs("sh", "-c", script), script)
     assert.isFalse(runs("bash", "./start.sh"))
     assert.isFalse(runs("node", "server.js"))
