@@ -15,9 +15,12 @@ describe("the reason of a store's failure", () => {
       [{ code: "55P03" }, "locked"],
       [{ code: "53300" }, "too_many_connections"],
       [{ code: "57P01" }, "unreachable"],
+      [{ code: "57P02" }, "unreachable"],
+      [{ code: "57P03" }, "unreachable"],
       [{ code: "08006" }, "unreachable"],
       [{ code: "58030" }, "io_error"],
       [{ code: "XX001" }, "damaged"],
+      [{ code: "XX002" }, "damaged"],
       [{ code: "22P05" }, undefined],
       [{ errcode: 13 }, "disk_full"],
       [{ errcode: 1_032 }, "read_only"],
@@ -25,10 +28,24 @@ describe("the reason of a store's failure", () => {
       [{ errcode: 517 }, "locked"],
       [{ errcode: 6 }, "locked"],
       [{ errcode: 11 }, "damaged"],
+      [{ errcode: 26 }, "damaged"],
       [{ errcode: 19 }, undefined],
       [new Error("disk is full"), undefined]
     ]
     for (const [cause, reason] of cases) assert.strictEqual(reasonOf(failed(cause)), reason, JSON.stringify(cause))
+  })
+
+  it("is that of an error of the operating system", () => {
+    for (const [code, reason] of [
+      ["ENOSPC", "disk_full"],
+      ["EDQUOT", "disk_full"],
+      ["EROFS", "read_only"],
+      ["EACCES", "read_only"],
+      ["EPERM", "read_only"],
+      ["EIO", "io_error"],
+      ["ENOENT", undefined]
+    ] as const)
+      assert.strictEqual(reasonOf(Object.assign(new Error("it failed"), { code })), reason, code)
   })
 
   it("is `unreachable` for a broken connection, not for a file that can't be opened", () => {

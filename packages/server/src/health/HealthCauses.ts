@@ -26,7 +26,7 @@ const store = <Code extends string>(code: Code, refusal: StoreRefusal, sentence:
 /** Makes a cause of a process that does not do its work. */
 const stalled = (detail: Cause["detail"]): Cause<"stalled"> => ({ code: "stalled", isReady: false, detail })
 
-/** All causes. If several apply, the status is the first that makes the process not ready, or else the first. */
+/** All causes, the most important first: the status is the first that applies. Those that leave it ready are last. */
 export const healthCauses = [
   {
     code: "sync_failed",
@@ -115,12 +115,11 @@ export const readinessOf = (health: HealthStatus, limits: HealthSettingsShape): 
     const detail = describe(health, limits)
     return detail === null ? [] : [{ code, detail, isReady }]
   })
-  const stopping = found.find(({ isReady }) => !isReady)
-  const first = stopping ?? found[0]
+  const [first] = found
   // A process that the store stops is not stalled: a restart would not help.
-  const causes = found.filter(({ code }) => code !== "stalled" || stopping?.code === "stalled")
+  const causes = found.filter(({ code }) => code !== "stalled" || first?.code === "stalled")
   return {
-    isReady: stopping === undefined,
+    isReady: first?.isReady ?? true,
     status: first?.code ?? "ready",
     detail: first?.detail ?? null,
     causes: causes.map(({ code, detail }) => ({ code, detail }))

@@ -52,6 +52,8 @@ describe("the causes of a process that is not ready", () => {
 
   it("leave a process ready that other processes deliver for", () => {
     const late = { last_claim_at: null, oldest_due_age_ms: 60_000 }
+    for (const delivers of [true, false])
+      assert.strictEqual(statusOf({ ...late, delivers, oldest_due_age_ms: 30_000 }).status, "ready")
     assert.strictEqual(statusOf(late).status, "stalled")
     for (const [changes, code, said] of [
       [{ ...late, delivers: false }, "not_delivered", /due for 60000 ms.*Check that a process delivers/],
