@@ -7,13 +7,12 @@ import { Deferred, Effect, Exit, Latch, Layer, Logger, References, Scope } from 
 import { portOf } from "@doorhook/testkit/ListeningServer"
 import { nextTurn } from "@doorhook/testkit/Turn"
 import { connect as connectHttp2, createServer } from "node:http2"
-import { connect } from "node:net"
-import type { Socket } from "node:net"
 import { readText } from "../../src/http/Exchange.ts"
 import { HttpSurface, jsonFace, makeHttpSurface } from "../../src/http/HttpSurface.ts"
 import { Listener } from "../../src/http/Listener.ts"
 import type { Handler, Method, Route } from "../../src/http/Route.ts"
 import { address, listener } from "../TestServer.ts"
+import { closed, openTo, until } from "./Connection.ts"
 
 const route = (method: Method, path: `/${string}`, handle: Handler, more: Partial<Route> = {}): Route => ({
   method,
@@ -45,28 +44,7 @@ const serving = (...routes: ReadonlyArray<Route>) =>
   )
 
 /** A connection to the server of the context, and the bytes received on it. */
-const open = Effect.gen(function* () {
-  const { port } = new URL(yield* address)
-  return yield* Effect.callback<{ readonly socket: Socket; readonly text: () => string }>((resume) => {
-    let text = ""
-    const socket = connect(Number(port), "127.0.0.1", () => resume(Effect.succeed({ socket, text: () => text })))
-    socket.on("data", (bytes) => {
-      text += bytes.toString()
-    })
-    // Ignored, because a reset also closes the connection.
-    socket.on("error", () => undefined)
-  })
-})
-
-const closed = (socket: Socket) =>
-  Effect.callback<void>((resume) => {
-    if (socket.closed) resume(Effect.void)
-    else socket.once("close", () => resume(Effect.void))
-  })
-
-const until = Effect.fnUntraced(function* (isSo: () => boolean) {
-  while (!isSo()) yield* nextTurn
-})
+const open = Effect.flatMap(address, (url) => openTo(Number(new URL(url).port)))
 
 const post = (path: string, body: string, length = body.length) =>
   `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n${body}`

@@ -10,8 +10,7 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import type { ServerResponse } from "node:http"
 import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2"
-import { connect } from "node:net"
-import type { Server, Socket } from "node:net"
+import type { Server } from "node:net"
 import { createGzip } from "node:zlib"
 import { fromWeb } from "../../src/http/Exchange.ts"
 import { httpDefaults, HttpSettings } from "../../src/http/HttpSettings.ts"
@@ -20,6 +19,7 @@ import { HttpSurface, jsonFace, makeHttpSurface } from "../../src/http/HttpSurfa
 import { Listener } from "../../src/http/Listener.ts"
 import type { Answer, Handler, Route } from "../../src/http/Route.ts"
 import { address, listener } from "../TestServer.ts"
+import { closed, openTo, until } from "./Connection.ts"
 
 const get = (path: string, method = "GET") => `${method} ${path} HTTP/1.1\r\nHost: a\r\n\r\n`
 
@@ -60,29 +60,7 @@ const serving = (settings: Partial<HttpSettingsShape>, ...routes: ReadonlyArray<
     })
   ).pipe(Layer.provide(surfaceOf(settings, routes)), Layer.provideMerge(listener), Layer.fresh)
 
-/** Connects to a port, and collects what is received. Reads only what the caller reads if it is paused. */
-const openTo = (port: number, isPaused = false) =>
-  Effect.acquireRelease(
-    Effect.callback<{ readonly socket: Socket; readonly text: () => string }>((resume) => {
-      let text = ""
-      const socket = connect(port, "127.0.0.1", () => resume(Effect.succeed({ socket, text: () => text })))
-      if (!isPaused) socket.on("data", (bytes) => (text += bytes.toString()))
-      socket.on("error", () => undefined)
-    }),
-    ({ socket }) => Effect.sync(() => socket.destroy())
-  )
-
 const open = (isPaused = false) => Effect.flatMap(address, (url) => openTo(Number(new URL(url).port), isPaused))
-
-const closed = (socket: Socket) =>
-  Effect.callback<void>((resume) => {
-    if (socket.closed) resume(Effect.void)
-    else socket.once("close", () => resume(Effect.void))
-  })
-
-const until = Effect.fnUntraced(function* (isSo: () => boolean) {
-  while (!isSo()) yield* nextTurn
-})
 
 const ask = (path: string) =>
   Effect.flatMap(address, (url) =>

@@ -41,8 +41,8 @@ const readOnlyState = "25006"
 const connectionStates = new Set([readOnlyState, "57P01", "57P02", "57P03", "57P05", "26000", "42P05"])
 
 /**
- * Whether an error is about the connection. `routine` is the server's function that reported it: a cached plan whose
- * result type has changed can't be told from other unsupported features (0A000) by its code.
+ * Whether an error is about the connection. `routine` is the server's function that reported it, because the code of a cached plan whose
+ * result type has changed (0A000) is also that of other unsupported features.
  */
 const isAboutConnection = (state: string, routine: string): boolean =>
   connectionStates.has(state) || state.startsWith("08") || (state === "0A000" && routine === "RevalidateCachedQuery")
