@@ -494,58 +494,50 @@ const makePublisher: Effect.Effect<
       : Effect.flatMap(keys.find(requested, now()), (remembered) => carryOutKeyed(batch, remembered))
   }
 
-  /** Calls that are repeated soon, because another process uses their keys now. */
-  const aside = new Map<Call, Fiber.Fiber<void>>()
+  /** Repetitions of calls whose keys another process was using. */
+  const repeating = new Set<Fiber.Fiber<void>>()
 
+  /** Repeats a call soon. Until it is answered, its events count as waiting. */
   const repeatSoon = (call: Call): void => {
-    const again = Effect.suspend(() => {
-      aside.delete(call)
-      return answerAll([call])
-    })
-    aside.set(call, run(Effect.delay(again, busyKeyPause)))
+    waitingSize += call.size
+    const again = Effect.andThen(
+      answerAll([call]),
+      Effect.sync(() => free([call]))
+    )
+    const fiber = run(Effect.delay(again, busyKeyPause))
+    repeating.add(fiber)
+    fiber.addObserver(() => repeating.delete(fiber))
   }
 
   /**
-   * Commits a batch. If another process has just used one of the keys, tries again, now with that key's record. Calls
-   * whose keys other processes use now don't delay the others.
+   * Commits a batch and answers all of its calls. If another process has just used one of the keys, tries again, now with
+   * that key's record. Calls whose keys other processes use now are answered later, and don't delay the others.
    */
-  const commitFresh = (batch: ReadonlyArray<Call>): Effect.Effect<void, StoreError> =>
-    Effect.catchTag(
-      Effect.suspend(() => commit(batch)),
-      "IdempotencyConflict",
-      ({ busy }) => {
-        if (busy === undefined) return commitFresh(batch)
-        const isBusy = ({ request }: Call): boolean => request !== null && busy.includes(request.key)
-        batch.filter(isBusy).forEach(repeatSoon)
-        return commitFresh(batch.filter((call) => !isBusy(call)))
-      }
-    )
-
-  /** Commits a batch and answers all of its calls, except those that are repeated soon. */
   const answerAll = (batch: ReadonlyArray<Call>): Effect.Effect<void> =>
-    commitFresh(batch).pipe(
-      Effect.catchTag("StoreError", (error) => {
-        if (batch.length === 1 || !isRowProblem(error)) return Effect.fail(error)
-        // The error does not say which calls need the unreadable row. If the batch is halved, most of the other calls
-        // still share a transaction.
-        const rest = batch.filter((call) => !aside.has(call))
-        const half = Math.ceil(rest.length / 2)
-        return Effect.andThen(answerAll(rest.slice(0, half)), answerAll(rest.slice(half)))
+    Effect.suspend(() => commit(batch)).pipe(
+      Effect.catchTags({
+        IdempotencyConflict: ({ busy = [] }) => {
+          const isBusy = ({ request }: Call): boolean => request !== null && busy.includes(request.key)
+          batch.filter(isBusy).forEach(repeatSoon)
+          return answerAll(batch.filter((each) => !isBusy(each)))
+        },
+        StoreError: (error) => {
+          if (batch.length === 1 || !isRowProblem(error)) return Effect.fail(error)
+          // The error does not say which calls need the unreadable row. If the batch is halved, most of the other calls
+          // still share a transaction.
+          const half = Math.ceil(batch.length / 2)
+          return Effect.andThen(answerAll(batch.slice(0, half)), answerAll(batch.slice(half)))
+        }
       }),
       Effect.catchCause((cause) =>
         Effect.sync(() => {
-          for (const call of batch) if (!aside.has(call)) call.answer(Effect.failCause(cause))
+          for (const { answer } of batch) answer(Effect.failCause(cause))
         })
       )
     )
 
-  const answeredAside: Effect.Effect<void> = Effect.suspend(() =>
-    aside.size === 0
-      ? Effect.void
-      : Effect.andThen(
-          Effect.forEach([...aside.values()], (fiber) => Fiber.await(fiber)),
-          answeredAside
-        )
+  const repeatedAll: Effect.Effect<void> = Effect.suspend(() =>
+    repeating.size === 0 ? Effect.void : Effect.andThen(Fiber.awaitAll(repeating), repeatedAll)
   )
 
   const committer = Effect.forever(
@@ -568,7 +560,7 @@ const makePublisher: Effect.Effect<
       blocked.clear()
       arrival.openUnsafe()
       flushNow.openUnsafe()
-      return Effect.andThen(Fiber.await(committing), answeredAside)
+      return Effect.andThen(Fiber.await(committing), repeatedAll)
     })
   )
 

@@ -1,13 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { IdempotentRequest } from "@doorhook/core"
-import { DeliveryStore, IdempotencyConflict, Publisher } from "@doorhook/core"
-import { Effect } from "effect"
+import { DeliveryStore, IdempotencyConflict, JsonText, Publisher, StoreError } from "@doorhook/core"
+import { Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { event, publisherOver } from "./PublisherOver.ts"
 
 const request = (key: string, fingerprint = "f"): IdempotentRequest => ({ key, fingerprint })
 
 const layer = publisherOver((enqueue) => enqueue)
+
+type Stored = ReturnType<DeliveryStore["Service"]["enqueue"]>
 
 const countEvents = Effect.gen(function* () {
   return (yield* (yield* DeliveryStore).summary(0)).events
@@ -84,5 +86,72 @@ describe("publishing with an idempotency key", () => {
         })
       )
     )
+  )
+
+  const waitingBytes = 262_144
+  const large = { ...event(1), data: JsonText.JsonText.make(`"${"x".repeat(waitingBytes / 2)}"`) }
+
+  /** A publisher whose store finds the key in use once, and then answers each call as `later` says, in order. */
+  const afterBusy = (later: ReadonlyArray<(stored: Stored) => Stored>) => {
+    const answers: Array<(stored: Stored) => Stored> = [
+      () => Effect.fail(new IdempotencyConflict({ key: "k", busy: ["k"] })),
+      ...later
+    ]
+    return publisherOver(
+      (enqueue) =>
+        (records, keys = []) => {
+          const stored = enqueue(records, keys)
+          return answers.shift()?.(stored) ?? stored
+        },
+      (real) => real,
+      { waitingBytes }
+    )
+  }
+
+  it.effect("repeats a call whose key is in use, whatever becomes of the other calls meanwhile", () =>
+    Effect.gen(function* () {
+      const publisher = yield* Publisher
+      const held = yield* Effect.forkChild(Effect.result(publisher.publish([event(1)], request("k"))))
+      const other = yield* Effect.forkChild(Effect.result(publisher.publish([event(2)])))
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual([(yield* Fiber.join(held))._tag, (yield* Fiber.join(other))._tag], ["Success", "Failure"])
+      assert.strictEqual(yield* countEvents, 1)
+    }).pipe(
+      Effect.provide(
+        afterBusy([
+          () => Effect.delay(Effect.fail(new StoreError({ operation: "enqueue", cause: "down" })), 200),
+          (stored) => Effect.delay(stored, 300)
+        ])
+      )
+    )
+  )
+
+  it.effect("closes after the calls that it repeats are answered", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const slow = afterBusy([(stored) => Effect.delay(stored, 500)])
+      const { publish } = Context.get(yield* Layer.buildWithScope(slow, scope), Publisher)
+      const held = yield* Effect.forkChild(publish([event(1)], request("k")))
+      yield* TestClock.adjust(200)
+      const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void))
+      yield* TestClock.adjust(200)
+      assert.isUndefined(closing.pollUnsafe(), "the call is being stored")
+      yield* TestClock.adjust(200)
+      yield* Fiber.join(closing)
+      assert.lengthOf(yield* Fiber.join(held), 1)
+    })
+  )
+
+  it.effect("counts the events of a repeated call as waiting", () =>
+    Effect.gen(function* () {
+      const publisher = yield* Publisher
+      const held = yield* Effect.forkChild(publisher.publish([large], request("k")))
+      yield* TestClock.adjust(150)
+      const next = yield* Effect.forkChild(Effect.flip(publisher.publish([large])))
+      yield* TestClock.adjust("6 seconds")
+      assert.strictEqual((yield* Fiber.join(next))._tag, "PublisherBusy")
+      yield* TestClock.adjust("5 seconds")
+      assert.lengthOf(yield* Fiber.join(held), 1)
+    }).pipe(Effect.provide(afterBusy([(stored) => Effect.delay(stored, 10_000)])))
   )
 })
