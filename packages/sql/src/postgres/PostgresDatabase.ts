@@ -119,6 +119,14 @@ export const exposureOf = ({ last }: Link): string | null => {
   return `not encrypted: passwords, tokens and events can be read on the way.${why} Use sslmode=verify-full and sslrootcert in the URL, and turn on ssl at the server.`
 }
 
+const warnIfExposed = (link: Link, name: string): Effect.Effect<void> => {
+  const exposure = exposureOf(link)
+  return exposure === null ? Effect.void : Effect.logWarning(`The connection to ${name} is ${exposure}`)
+}
+
+/** Returns the name of the server for wake signals, for messages. */
+export const listenName = ({ url }: Link): string => `listen=${PostgresUrl.nameOf(url)}`
+
 /** Reads the version of the existing tables; 0 without tables. */
 export const versionOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const [found] = yield* sql.unsafe<{ readonly there: boolean }>(
@@ -261,7 +269,7 @@ export const wakeSourceOf = ({ url }: Link, { mode }: Route): "server" | "pollin
 export const listenerOf = Effect.fnUntraced(function* (link: Link) {
   if (link.url.listen === null) return null
   const other: Link = { ...link, url: link.url.listen, last: null }
-  const database = `listen=${PostgresUrl.nameOf(other.url)}`
+  const database = listenName(other)
   const { mode } = yield* findRoute(other, {}).pipe(
     Effect.catchTag("SqlError", (error) => Effect.fail(explain(database, error)))
   )
@@ -274,8 +282,7 @@ const open = Effect.fnUntraced(function* ({ maxConnections, timeout = defaultTim
   const link = yield* linkTo(url)
   const server = yield* awaitWritable(link, nameOf(url))
   const route = yield* findRoute(link, sessionOf(timeout))
-  const exposure = exposureOf(link)
-  if (exposure !== null) yield* Effect.logWarning(`The connection to ${nameOf(url)} is ${exposure}`)
+  yield* warnIfExposed(link, nameOf(url))
   const sql = breakable(yield* connect(link, maxConnections ?? 10, route))
   const version = yield* versionOf(sql)
   if (version > Migrations.newest) {
@@ -287,6 +294,7 @@ const open = Effect.fnUntraced(function* ({ maxConnections, timeout = defaultTim
   link.patience.millis = timeout + silenceBeyond
   const listener = yield* listenerOf(link)
   if (listener !== null) {
+    yield* warnIfExposed(listener, listenName(listener))
     const { listen } = yield* connect(listener, 1, { mode: "direct", settings: {} })
     Object.assign(sql, { listen })
   }

@@ -16,6 +16,7 @@ import {
   exposureOf,
   linkTo,
   listenerOf,
+  listenName,
   nameOf,
   session,
   versionOf,
@@ -42,18 +43,19 @@ const statement = `SELECT current_setting('server_version') AS engine,
     (SELECT has_schema_privilege(oid, 'CREATE') FROM pg_namespace WHERE nspname = 'doorhook'),
     has_database_privilege(current_database(), 'CREATE')) AS writable`
 
-const encryptionOf = (link: Link): Inspection["encryption"] => {
+const encryptionOf = (link: Link, listener: Link | null): Inspection["encryption"] => {
   const exposure = exposureOf(link)
   if (exposure !== null) return { isExposed: true, detail: exposure }
+  const ofListener = listener === null ? null : exposureOf(listener)
+  if (listener !== null && ofListener !== null)
+    return { isExposed: true, detail: `${listenName(listener)} is ${ofListener}` }
   if (link.last?.isEncrypted !== true) return { isExposed: false, detail: "none, on this machine" }
   return link.last.isVerified
     ? { isExposed: false, detail: "TLS; the server's certificate is verified" }
     : { isExposed: false, detail: "TLS, but the server's certificate is not verified (sslmode=verify-full does)" }
 }
 
-/** Describes the pooler, and checks the server that `listen` names. */
-const poolerOf = Effect.fnUntraced(function* (link: Link, route: Route) {
-  yield* listenerOf(link)
+const poolerOf = (link: Link, route: Route): Inspection["pooler"] => {
   if (route.mode === "direct") return null
   const signals =
     wakeSourceOf(link, route) === "polling"
@@ -62,7 +64,7 @@ const poolerOf = Effect.fnUntraced(function* (link: Link, route: Route) {
         ? "wake signals through the pooler"
         : `wake signals from ${PostgresUrl.nameOf(link.url.listen)}`
   return { mode: route.mode, signals }
-})
+}
 
 const settingOf = (sql: SqlClient.SqlClient, name: string) =>
   Effect.map(
@@ -87,9 +89,9 @@ export const inspect = (config: PostgresDatabaseConfig): Effect.Effect<Inspectio
       engine: `PostgreSQL ${found?.engine ?? ""}`,
       isWritable: found?.writable === true,
       isReadableByOthers: null,
-      encryption: encryptionOf(link),
+      encryption: encryptionOf(link, yield* listenerOf(link)),
       clockOffset: clock.offset(),
-      pooler: yield* poolerOf(link, route),
+      pooler: poolerOf(link, route),
       sealed: isKnown ? yield* readSealed(sql, postgres) : [],
       agreed: isKnown ? yield* settingOf(sql, AgreedSettings.agreedName) : null,
       proposed: isKnown ? yield* settingOf(sql, AgreedSettings.proposedName) : null

@@ -256,8 +256,8 @@ await describeOnOwnPostgres("encryption", (server) => {
         Effect.promise(() => once(proxy.listen(0, address), "listening")),
         () => Effect.sync(() => proxy.close())
       )
-      const listening = proxy.address()
-      const at = listening !== null && typeof listening === "object" ? listening.port : 0
+      const bound = proxy.address()
+      const at = bound !== null && typeof bound === "object" ? bound.port : 0
       const inspected = (query: string) =>
         inspect({ url: Redacted.make(`postgres://postgres:hush@${address}:${at}/postgres?${query}`) })
       const { encryption: plain } = yield* inspected("sslmode=disable")
@@ -268,6 +268,15 @@ await describeOnOwnPostgres("encryption", (server) => {
       const url = Redacted.make(`postgres://postgres:hush@${address}:${at}/postgres?sslmode=disable`)
       yield* Layer.build(Layer.fresh(layer({ url, maxConnections: 1 }))).pipe(Effect.scoped, Effect.provide(logger))
       assert.match(lines.join(), /^The connection to postgres:\/\/[\d.:]+\/postgres is not encrypted: /)
+      // The connection for wake signals has the password, too.
+      const signals = `postgres://postgres:hush@127.0.0.1:${port}/postgres?listen=${encodeURIComponent(Redacted.value(url))}`
+      const { encryption: listening } = yield* inspect({ url: Redacted.make(signals) })
+      assert.strictEqual(listening?.isExposed, true)
+      assert.match(listening?.detail ?? "", /^listen=postgres:.* is not encrypted: /)
+      lines.length = 0
+      const both = Layer.fresh(layer({ url: Redacted.make(signals), maxConnections: 1 }))
+      yield* Layer.build(both).pipe(Effect.scoped, Effect.provide(logger))
+      assert.match(lines.join(), /^The connection to listen=postgres:\/\/[\d.:]+\/postgres is not encrypted: /)
       // The certificate is for another address, so TLS fails and the connection falls back.
       const { encryption: fallback } = yield* inspected(`sslmode=prefer&${otherCa}`)
       assert.match(fallback?.detail ?? "", /^not encrypted: .*TLS failed: /)
