@@ -99,7 +99,7 @@ describe("publishing with an idempotency key", () => {
     ]
     return publisherOver(
       (enqueue) =>
-        (records, keys = []) => {
+        (records, keys) => {
           const stored = enqueue(records, keys)
           return answers.shift()?.(stored) ?? stored
         },
