@@ -56,12 +56,7 @@ const sidebar = [
   },
   {
     text: "Rely on it",
-    items: pages(
-      ["Guarantees", "guarantees"],
-      ["Security", "security"],
-      ["Versions", "versioning"],
-      ["Migration", "migration"]
-    )
+    items: pages(["Guarantees", "guarantees"], ["Security", "security"], ["Versions", "versioning"])
   },
   {
     text: "Reference",

@@ -3,6 +3,7 @@
  * database. A failed `doorhook backup` leaves nothing behind.
  */
 import { assert, describe, it } from "@effect/vitest"
+import { SecretBox } from "@doorhook/sql"
 import { createDoorhook } from "doorhook"
 import { Effect, Schema } from "effect"
 import { execFile } from "node:child_process"
@@ -199,25 +200,11 @@ describe("a backup on SQLite", () => {
     })
   )
 
-  live(
-    "also works on tables of an older version",
-    Effect.gen(function* () {
-      const folder = yield* temporaryFolder
-      const from = join(folder, "older.db")
-      const database = new DatabaseSync(from)
-      database.exec(readFileSync(new URL("fixtures/sqlite-v1.sql", import.meta.url), "utf8"))
-      database.close()
-      const { code, stderr, stdout } = yield* runHere([
-        "backup",
-        "--database",
-        from,
-        "--out",
-        join(folder, "backup.db")
-      ])
-      assert.strictEqual(code, 0, stderr)
-      assert.match(stdout, /^holds +\d+ events, 5 deliveries\ntables +version 1, /m)
-    })
-  )
+  const twoIntegrations = `INSERT INTO integrations (scope_type, scope_id, integrator, url, method, bindings, status,
+      created_by_user, created_by_client, signing_secret, previous_secrets, overrides, failing_noticed, failing_attempts,
+      version, created_at, updated_at)
+    SELECT 'building', value, 'webhook', 'https://receiver.example/', 'post', '[]', 'enabled', 'u', 'c',
+      '${SecretBox.sealedPrefix}encrypted', '[]', '{}', 0, 0, 1, 0, 0 FROM json_each('[1, 2]')`
 
   /** Prepared secrets of a file, and what the backup reports about them. */
   const secrets: ReadonlyArray<
@@ -260,9 +247,9 @@ describe("a backup on SQLite", () => {
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const [from, to] = [join(folder, "doorhook.db"), join(folder, "backup.db")]
+      yield* runHere(["migrate", "--database", from])
       const database = new DatabaseSync(from)
-      database.exec(readFileSync(new URL("fixtures/sqlite-v1.sql", import.meta.url), "utf8"))
-      database.exec(`DELETE FROM settings; ${statements}`)
+      database.exec(`${twoIntegrations}; DELETE FROM settings; ${statements}`)
       database.close()
       const args = ["backup", "--database", from, "--out", to, "--force"]
       const shown = yield* runHere(args)

@@ -6,6 +6,8 @@ import { createDoorhook } from "doorhook"
 import { Effect } from "effect"
 import { chmodSync, existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { startDoorhook } from "@doorhook/testkit/Doorhook"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import { directory as directoryFile } from "./harness/KnownDirectory.ts"
 import { directory, live } from "./harness/Embedded.ts"
@@ -138,6 +140,40 @@ describe("doorhook doctor", () => {
       assert.match(stdout, /^warn +agreement +.* ackTimeout: the default instead of 6s$/m)
       const { stdout: same } = yield* runHere(["doctor", ...flags, "--ack-timeout", "6s"])
       assert.match(same, /^ok +agreement/m)
+    })
+  )
+})
+
+describe("doorhook migrate", () => {
+  live(
+    "creates no tables while a process delivers from the file",
+    Effect.gen(function* () {
+      const database = join(yield* temporaryFolder, "doors.db")
+      const service = yield* startDoorhook(["serve", "--port", "0", "--database", database])
+      yield* Effect.promise(() => service.printed(/listening/))
+      const tables = new DatabaseSync(database, { timeout: 10_000 })
+      tables.exec("DELETE FROM doorhook_migrations")
+      tables.close()
+      const refused = yield* runHere(["migrate", "--database", database])
+      assert.match(refused.stderr, new RegExp(`process ${service.child.pid}, since .*, delivers from it`))
+      assert.deepStrictEqual([refused.code, refused.stdout], [1, ""])
+    })
+  )
+
+  live(
+    "refuses the file of an unreleased build, as doctor and backup do",
+    Effect.gen(function* () {
+      const database = join(yield* temporaryFolder, "doors.db")
+      yield* runHere(["migrate", "--database", database])
+      const tables = new DatabaseSync(database)
+      tables.exec("UPDATE doorhook_migrations SET name = 'initial'")
+      tables.close()
+      const reason = /an unreleased build of doorhook made its tables, which no release can read\. Move the file away/
+      for (const command of [["migrate"], ["doctor"], ["backup", "--out", `${database}.copy`]]) {
+        const { code, stderr, stdout } = yield* runHere([...command, "--database", database])
+        assert.match(stdout + stderr, reason, command[0])
+        assert.strictEqual(code, 1, command[0])
+      }
     })
   )
 })

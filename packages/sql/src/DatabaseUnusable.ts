@@ -14,6 +14,7 @@ export class DatabaseUnusable extends Schema.TaggedError<DatabaseUnusable>()("Da
     "other_application",
     "other_directory",
     "newer_version",
+    "unreleased_version",
     "locked",
     "sealed_secrets",
     "failed"

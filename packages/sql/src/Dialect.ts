@@ -24,11 +24,6 @@ export interface Dialect {
    * because statements that find the same rows through different indexes could otherwise deadlock.
    */
   readonly isOneOfKept: (column: string, query: string) => string
-  /**
-   * The time of event `e` in a scope's list (`events_of`). On PostgreSQL, processes of an older version stored the
-   * server's time there, which differs slightly from the event's.
-   */
-  readonly listedAt: (scopeType: string, scopeId: string) => string
   /** A table whose column `value` contains the numbers of a JSON list. */
   readonly numbersIn: (column: string) => string
   /**
@@ -49,7 +44,6 @@ export const sqlite: Dialect = {
   texts: jsonList,
   lockFree: "",
   isOneOfKept: (column, query) => `${column} IN (${query})`,
-  listedAt: () => "e.created_at",
   numbersIn: (column) => `json_each(${column})`,
   tellChange: ""
 }

@@ -10,6 +10,8 @@ export interface Inspection {
   readonly version: number
   /** Number of the newest migration in this version of doorhook. */
   readonly newest: number
+  /** Why this doorhook can't use the tables, and what to do; null if it can. */
+  readonly refusal: string | null
   /** The database engine and its version. */
   readonly engine: string
   /** Whether this user may write to the database and create missing tables. */
@@ -22,7 +24,7 @@ export interface Inspection {
   readonly pooler: { readonly mode: "session" | "transaction"; readonly signals: string } | null
   /** The offset of this machine's clock from the database server's; null without a server. */
   readonly clockOffset: ClockOffset | null
-  /** A few encrypted secrets, to check the encryption key. Empty without tables, or with tables of a newer version. */
+  /** A few encrypted secrets, to check the encryption key. Empty without tables that this doorhook can use. */
   readonly sealed: ReadonlyArray<string>
   /** Stored texts of the settings that processes agree on; null without any. */
   readonly agreed: string | null

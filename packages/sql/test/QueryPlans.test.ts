@@ -170,9 +170,7 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
     "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)",
     "SEARCH g USING PRIMARY KEY (id=?)"
   ],
-  unnumberedWithGrant: [Tokens.unnumberedWithGrant, "SEARCH t USING INDEX access_tokens_without_number (hash=?)"],
   deleteAccessToken: [Tokens.deleteAccessToken, "SEARCH access_tokens USING INTEGER PRIMARY KEY (rowid=?)"],
-  deleteUnnumbered: [Tokens.deleteUnnumbered, "INDEX access_tokens_without_number (hash=?)"],
   refreshTokenWithGrant: [Tokens.refreshTokenWithGrant, "SEARCH t USING PRIMARY KEY (hash=?)"],
   useCode: [Tokens.useCode, "SEARCH codes USING PRIMARY KEY (hash=?)"],
   livingRefreshToken: [Tokens.livingRefreshToken, "SEARCH t USING PRIMARY KEY (hash=?)"],
@@ -289,8 +287,8 @@ describe("a purge of rows of revoked grants", () => {
       const db = yield* openWalked(() => ++walked)
       db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
         INSERT INTO grants (id, user_id, client_id, scope, created_at, revoked_at) SELECT 'g' || i, 'u', 'c', '', 0, i FROM n`)
-      db.exec(`INSERT INTO access_tokens (hash, grant_id, has_number, created_at, expires_at)
-        SELECT 'a' || id, id, 1, 0, 0 FROM grants`)
+      db.exec(`INSERT INTO access_tokens (hash, grant_id, created_at, expires_at)
+        SELECT 'a' || id, id, 0, 0 FROM grants`)
       // The statements read these views instead of the tables.
       const watched = (table: string) =>
         db.exec(`CREATE TEMP VIEW ${table} AS SELECT * FROM main.${table} WHERE walk() > 0`)

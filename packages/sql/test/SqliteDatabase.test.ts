@@ -6,12 +6,51 @@ import { StoreFixtures } from "@doorhook/core/testing"
 import { SqliteStore } from "@doorhook/sql"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Scope } from "effect"
+import { SqlClient } from "effect/sql"
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import * as Migrations from "../src/sqlite/migrations/index.ts"
+import { SqliteMigrations } from "../src/sqlite/migrations/index.ts"
 import { onStore, open, refusal, tamper } from "./OpenedStore.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
+
+/** The migrations of a made-up next release. */
+const nextRelease = {
+  ...SqliteMigrations.defaultValue(),
+  "2_notes": Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql.unsafe("CREATE TABLE notes (text TEXT NOT NULL) STRICT")
+    yield* sql.unsafe("INSERT INTO notes SELECT value FROM settings")
+  })
+}
+
+describe("a next version of the tables", () => {
+  it.effect("is made once, in one transaction, from the data of this version, which then refuses the file", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      yield* onStore(
+        { filename },
+        SettingStore.use((store) => store.getOrCreate("key", "kept"))
+      )
+      const failing = { ...nextRelease, "3_failing": Effect.fail("no") }
+      const failed = yield* Effect.provideService(refusal({ filename }), SqliteMigrations, failing)
+      assert.include(failed.message, 'Migration "3_failing" failed')
+      yield* Effect.replicateEffect(open({ filename }), 2).pipe(Effect.provideService(SqliteMigrations, nextRelease))
+      const db = new DatabaseSync(filename, { readOnly: true })
+      assert.deepEqual(
+        db
+          .prepare("SELECT text FROM notes")
+          .all()
+          .map(({ text }) => text),
+        ["kept"]
+      )
+      db.close()
+      const error = yield* refusal({ filename })
+      assert.strictEqual(error.why, "newer_version")
+      assert.include(error.message, "a newer doorhook made its tables (version 2; this doorhook supports up to 1)")
+    })
+  )
+})
 
 describe("opening a file", () => {
   it.effect("creates a file that only its owner can read", () =>
@@ -173,17 +212,14 @@ describe("refuses a file", () => {
     })
   )
 
-  it.effect("that a newer doorhook made", () =>
+  it.effect("that an unreleased build made", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       yield* open({ filename })
-      yield* tamper(
-        filename,
-        `INSERT INTO ${Migrations.table} (migration_id, name) VALUES (${Migrations.newest + 1}, 'x')`
-      )
+      yield* tamper(filename, "UPDATE doorhook_migrations SET name = 'initial'")
       const error = yield* refusal({ filename })
-      assert.strictEqual(error.why, "newer_version")
-      assert.include(error.message, "a newer doorhook made it")
+      assert.strictEqual(error.why, "unreleased_version")
+      assert.include(error.message, "Move the file away; the next start creates a new one.")
     })
   )
 

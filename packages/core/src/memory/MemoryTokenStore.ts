@@ -201,9 +201,7 @@ const make = Effect.sync(() => {
       }),
 
     findAccessToken: ({ seq }) =>
-      Effect.succeed(
-        seq === null ? null : withGrant(accessTokens.get(seq)?.token, (token, grant) => ({ token, grant }))
-      ),
+      Effect.succeed(withGrant(accessTokens.get(seq)?.token, (token, grant) => ({ token, grant }))),
 
     findRefreshToken: (hash) =>
       Effect.succeed(withGrant(refreshTokens.get(hash)?.token, (token, grant) => ({ token, grant }))),
@@ -257,7 +255,7 @@ const make = Effect.sync(() => {
 
     revokeAccessToken: ({ hash, seq }) =>
       Effect.sync(() => {
-        const stored = seq === null ? undefined : accessTokens.get(seq)
+        const stored = accessTokens.get(seq)
         if (stored !== undefined && constantTimeEqualTexts(stored.token.hash, hash)) deleteAccess(stored.token.seq)
       }),
 

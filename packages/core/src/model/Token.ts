@@ -69,9 +69,8 @@ export type NewAccessToken = Omit<AccessToken, "seq">
 
 /** The parts of an access token's text: the number to find the token, and a hash to verify it. */
 export interface PresentedAccessToken {
-  /** Null for tokens of doorhook 0.1.0, which have no number. */
-  readonly seq: number | null
-  /** The hash of the random part, or of the whole text if there is no number. */
+  readonly seq: number
+  /** The hash of the random part. */
   readonly hash: TokenHash
 }
 

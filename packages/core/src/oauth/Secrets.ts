@@ -21,7 +21,7 @@ const tokenHash = Brand.nominal<TokenHash>()
 export const accessTokenText = (seq: number, random: string): string => `${accessPrefix}${seq}.${random}`
 
 /** The random part has 256 bits in base64url. */
-const accessTokenPattern = /^dh_at_(?:([1-9][0-9]{0,15})\.)?([A-Za-z0-9_-]{43})$/
+const accessTokenPattern = /^dh_at_([1-9][0-9]{0,15})\.([A-Za-z0-9_-]{43})$/
 
 /** A new code, token or secret, with its hash for storage. */
 interface Generated {
@@ -35,7 +35,7 @@ export interface Secrets {
   readonly generate: (kind: keyof typeof prefixes) => Effect.Effect<Generated>
   /** Generates the random part of a new access token. */
   readonly generateAccess: () => Effect.Effect<Generated>
-  /** Parses the text of an access token; null if it is invalid. Tokens of doorhook 0.1.0 have no number. */
+  /** Parses the text of an access token; null if it is invalid. */
   readonly readAccessToken: (text: string) => Effect.Effect<PresentedAccessToken | null>
   /** Generates an id that can't be guessed. */
   readonly generateId: (prefix: string) => string
@@ -79,9 +79,9 @@ export const makeSecrets = (crypto: Crypto["Service"]): Secrets => {
     generateAccess: () => generate(""),
     readAccessToken: (text) => {
       const [, digits, random] = accessTokenPattern.exec(text) ?? []
-      const seq = digits === undefined ? null : Number(digits)
-      if (random === undefined || (seq !== null && !Number.isSafeInteger(seq))) return Effect.succeed(null)
-      return Effect.mapEager(hashOf(seq === null ? text : random), (hash) => ({ seq, hash }))
+      const seq = Number(digits)
+      if (random === undefined || !Number.isSafeInteger(seq)) return Effect.succeed(null)
+      return Effect.mapEager(hashOf(random), (hash) => ({ seq, hash }))
     },
     generateId: (prefix) => prefix + Base64Url.encode(crypto.randomBytes(16)),
     equals: (a, b) => compare(digestOf(a), b),

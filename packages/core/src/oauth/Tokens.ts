@@ -139,7 +139,8 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
       if (found !== null && !belongsTo(found, client)) return yield* otherClients()
       if (found !== null) return yield* store.revokeGrant(found.grant.id, now())
     }
-    const presented = (yield* secrets.readAccessToken(token)) ?? { seq: null, hash: yield* secrets.hashOf(token) }
+    const presented = yield* secrets.readAccessToken(token)
+    if (presented === null) return
     const found = yield* findAccess(presented)
     if (found !== null && !belongsTo(found, client)) return yield* otherClients()
     // A missing token may have been deleted by a commit that is not yet on disk. Deleting it again waits for that

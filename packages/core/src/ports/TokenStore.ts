@@ -61,8 +61,7 @@ export class TokenStore extends Context.Service<
 
     /**
      * Returns the access token with this number. The caller must compare the hash, because a number is not secret and
-     * may be reused after its token is deleted. If `presented` has no number, searches the tokens without numbers by
-     * hash.
+     * may be reused after its token is deleted.
      */
     readonly findAccessToken: (
       presented: PresentedAccessToken

@@ -33,13 +33,9 @@ const checkTables = (
   if (found === null || !found.exists) {
     return Effect.fail(failed(`${database} has no doorhook tables. Name the database that the service uses.`))
   }
-  return found.version > found.newest
-    ? Effect.fail(
-        failed(
-          `A newer doorhook made the tables of ${database} (version ${found.version}, this doorhook supports up to ${found.newest}). Back up with that newer doorhook.`
-        )
-      )
-    : Effect.succeed(found)
+  return found.refusal === null
+    ? Effect.succeed(found)
+    : Effect.fail(failed(`${database} can't be backed up: ${found.refusal}`))
 }
 
 // ---- SQLite
@@ -85,9 +81,6 @@ const checks: ReadonlyArray<string> = [
        WHERE name IN (${secretSettings.map(quoted).join()}) AND value NOT LIKE ${sealedPattern})`
 ]
 
-/** Up to version 5 of the tables, active deliveries are in a separate table. */
-const queueCheck = (version: number): string => (version <= 5 ? "SELECT count(*) FROM queue" : "SELECT 0")
-
 const copyFailure =
   (database: string, copy: string) =>
   ({ said }: ProgramFailed): CommandFailure => {
@@ -124,17 +117,16 @@ export const copySqlite = Effect.fnUntraced(function* (
   yield* checkSource(database)
   yield* query(database, [`VACUUM INTO ${quoted(copy)}`]).pipe(Effect.mapError(copyFailure(database, copy)))
   const { engine, version } = yield* Effect.flatMap(inspect(copy), (found) => checkTables(database, found))
-  const [integrity, events, ended, isSealed, isExposed, queued] = yield* query(copy, [
-    ...checks,
-    queueCheck(version)
-  ]).pipe(Effect.mapError(({ said }) => failed(`The copy can't be read back: ${said}. Check the disk of --out.`)))
+  const [integrity, events, deliveries, isSealed, isExposed] = yield* query(copy, checks).pipe(
+    Effect.mapError(({ said }) => failed(`The copy can't be read back: ${said}. Check the disk of --out.`))
+  )
   if (integrity !== "ok")
     return yield* failed(`The copy is damaged (${integrity}). Check the disks and run the backup again.`)
   return {
     engine,
     version,
     events: Number(events),
-    deliveries: Number(ended) + Number(queued),
+    deliveries: Number(deliveries),
     isSealed: isSealed === "1",
     isExposed: isExposed === "1"
   }
@@ -142,7 +134,7 @@ export const copySqlite = Effect.fnUntraced(function* (
 
 // ---- PostgreSQL
 
-/** Tables that exist in every version. */
+/** Tables that every dump must contain. */
 const tables = ["migrations", "integrations", "events", "queue", "deliveries", "settings"]
 
 const majorOf = (text: string): number => Number(/(\d+)(?:\.\d+|devel|beta|rc)/.exec(text)?.[1] ?? 0)

@@ -45,13 +45,8 @@ const clockFinding = ({ clockOffset }: Pick<Inspection, "clockOffset">, now: num
   return warn("clock", `this machine's clock is ${aheadText(ahead)} the database server's: synchronize both with NTP`)
 }
 
-const tablesFinding = ({ newest, version }: Inspection): Finding => {
-  if (version > newest) {
-    return fail(
-      "tables",
-      `version ${version} is from a newer doorhook; this one supports up to ${newest}. Use the newer one.`
-    )
-  }
+const tablesFinding = ({ newest, refusal, version }: Inspection): Finding => {
+  if (refusal !== null) return fail("tables", refusal)
   if (version === 0) return ok("tables", `none yet: the first start creates them (version ${newest})`)
   return version === newest
     ? ok("tables", `version ${version}, the newest`)

@@ -9,7 +9,9 @@ import { Context, Effect, Layer, Queue, Redacted, Result } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { Migrator, SqlClient, SqlError } from "effect/sql"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
-import * as Migrations from "./migrations/index.ts"
+import type { Applied, Migrations } from "../Migrations.ts"
+import { appliedIn, newestOf, refusalOf, versionOf } from "../Migrations.ts"
+import { PostgresMigrations, startAgain, table } from "./migrations/index.ts"
 import { writeResourceTypes } from "./migrations/PublishFunction.ts"
 import { types } from "./PostgresDialect.ts"
 import { explain } from "./PostgresFailure.ts"
@@ -127,28 +129,24 @@ const warnIfExposed = (link: Link, name: string): Effect.Effect<void> => {
 /** Returns the name of the server for wake signals, for messages. */
 export const listenName = ({ url }: Link): string => `listen=${PostgresUrl.nameOf(url)}`
 
-/** Reads the version of the existing tables; 0 without tables. */
-export const versionOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+/** Reads which migrations ran; none without tables. */
+export const appliedTo = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const [found] = yield* sql.unsafe<{ readonly there: boolean }>(
-    `SELECT to_regclass('${schema}.${Migrations.table}') IS NOT NULL AS there`
+    `SELECT to_regclass('${schema}.${table}') IS NOT NULL AS there`
   )
-  if (found?.there !== true) return 0
-  const [row] = yield* sql.unsafe<{ readonly version: number | null }>(
-    `SELECT max(migration_id) AS version FROM ${schema}.${Migrations.table}`
-  )
-  return row?.version ?? 0
+  return found?.there === true ? yield* sql.unsafe<Applied>(appliedIn(`${schema}.${table}`)) : []
 })
 
 /** Migrates in one transaction. Other starting processes wait for it. */
 const migrate = Effect.fnUntraced(
-  function* (sql: SqlClient.SqlClient) {
+  function* (sql: SqlClient.SqlClient, migrations: Migrations) {
     // Migrations may take long, and other processes wait for the lock. Statements and lock waits therefore have no
     // timeout here.
     yield* sql.unsafe("SELECT set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true)")
     yield* sql.unsafe(`SELECT pg_advisory_xact_lock(${migrationLock})`)
     const schemas = yield* sql.unsafe(`SELECT 1 FROM pg_namespace WHERE nspname = '${schema}'`)
     if (schemas.length === 0) yield* sql.unsafe(`CREATE SCHEMA ${schema}`)
-    yield* Migrator.make({})({ loader: Migrations.loader, table: Migrations.table }).pipe(
+    yield* Migrator.make({})({ loader: Migrator.fromRecord(migrations), table }).pipe(
       Effect.provideService(SqlClient.SqlClient, sql)
     )
   },
@@ -284,12 +282,11 @@ const open = Effect.fnUntraced(function* ({ maxConnections, timeout = defaultTim
   const route = yield* findRoute(link, sessionOf(timeout))
   yield* warnIfExposed(link, nameOf(url))
   const sql = breakable(yield* connect(link, maxConnections ?? 10, route))
-  const version = yield* versionOf(sql)
-  if (version > Migrations.newest) {
-    const explanation = `a newer doorhook made its tables (version ${version}; this doorhook supports up to ${Migrations.newest}). Use the newer doorhook, or another database.`
-    return yield* new DatabaseUnusable({ database: nameOf(url), why: "newer_version", explanation })
-  }
-  if (version < Migrations.newest) yield* migrate(sql)
+  const migrations = yield* PostgresMigrations
+  const applied = yield* appliedTo(sql)
+  const refusal = refusalOf(applied, migrations, startAgain)
+  if (refusal !== null) return yield* new DatabaseUnusable({ database: nameOf(url), ...refusal })
+  if (versionOf(applied) < newestOf(migrations)) yield* migrate(sql, migrations)
   yield* writeResourceTypes(sql, yield* ResourceTypes, { isAgreed: false })
   link.patience.millis = timeout + silenceBeyond
   const listener = yield* listenerOf(link)

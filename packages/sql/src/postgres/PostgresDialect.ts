@@ -30,12 +30,6 @@ const int8: PgTypes.Codec<number | bigint> = {
   }
 }
 
-/**
- * Maximum difference between an event's time and the time that a process of an older version stored for it, in
- * milliseconds.
- */
-const listedWithin = 60_000
-
 /** Type codecs of doorhook's own connections. */
 export const types: PgTypes.Registry = PgTypes.makeRegistry()
 types.register(PgTypes.OID.int8, int8)
@@ -71,13 +65,6 @@ export const postgres: Dialect = {
   lockFree: "FOR UPDATE SKIP LOCKED",
   // The array is evaluated before the search for rows. With a plain subquery, PostgreSQL might scan the whole table.
   isOneOfKept: (column, query) => `${column} = ANY(ARRAY(${query} ORDER BY ${column} FOR NO KEY UPDATE))`,
-  listedAt: (scopeType, scopeId) => {
-    const entry = `FROM events_of AS o WHERE o.scope_id = ${scopeId} AND o.scope_type = ${scopeType}
-      AND o.resource_type = e.resource_type AND o.event_seq = e.seq AND o.created_at`
-    // The range is searched only if no entry has the event's own time.
-    return `coalesce((SELECT o.created_at ${entry} = e.created_at),
-      (SELECT o.created_at ${entry} BETWEEN e.created_at - ${listedWithin} AND e.created_at + ${listedWithin} LIMIT 1))`
-  },
   numbersIn: (column) =>
     `LATERAL (SELECT t.value::bigint AS value FROM json_array_elements_text(${column}::json) AS t (value))`,
   tellChange: `, pg_notify('${channel}', id::text)`

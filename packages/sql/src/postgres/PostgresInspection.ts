@@ -9,9 +9,11 @@ import type { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import type { Inspection } from "../Inspection.ts"
 import { readSealed } from "../statements/SealedSecrets.ts"
 import { settingStatements } from "../statements/SettingStatements.ts"
-import * as Migrations from "./migrations/index.ts"
+import { newestOf, refusalOf, versionOf } from "../Migrations.ts"
+import { PostgresMigrations, startAgain } from "./migrations/index.ts"
 import type { PostgresDatabaseConfig } from "./PostgresDatabase.ts"
 import {
+  appliedTo,
   connect,
   exposureOf,
   linkTo,
@@ -19,7 +21,6 @@ import {
   listenName,
   nameOf,
   session,
-  versionOf,
   wakeSourceOf
 } from "./PostgresDatabase.ts"
 import { postgres } from "./PostgresDialect.ts"
@@ -78,14 +79,18 @@ export const inspect = (config: PostgresDatabaseConfig): Effect.Effect<Inspectio
     const link = yield* linkTo(config.url)
     const route = yield* findRoute(link, session)
     const sql: SqlClient.SqlClient = yield* connect(link, 1, route)
-    const version = yield* versionOf(sql)
-    const isKnown = version > 0 && version <= Migrations.newest
+    const migrations = yield* PostgresMigrations
+    const applied = yield* appliedTo(sql)
+    const version = versionOf(applied)
+    const refusal = refusalOf(applied, migrations, startAgain)?.explanation ?? null
+    const isKnown = version > 0 && refusal === null
     const [found] = yield* sql.unsafe<Found>(statement)
     const clock = yield* measureClock(sql, nameOf(config.url))
     return {
       exists: version > 0,
       version,
-      newest: Migrations.newest,
+      newest: newestOf(migrations),
+      refusal,
       engine: `PostgreSQL ${found?.engine ?? ""}`,
       isWritable: found?.writable === true,
       isReadableByOthers: null,

@@ -1,12 +1,14 @@
 /**
- * Opens a database file, checks that it belongs to doorhook and is not from a newer version, and migrates it.
+ * Opens a database file, checks that it belongs to doorhook and is of a version that this doorhook knows, and migrates it.
  */
 import { Context, Effect, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { Migrator, SqlClient, SqlError } from "effect/sql"
 import { accessSync, constants } from "node:fs"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
-import * as Migrations from "./migrations/index.ts"
+import type { Applied, Migrations } from "../Migrations.ts"
+import { appliedIn, refusalOf } from "../Migrations.ts"
+import { SqliteMigrations, startAgain, table } from "./migrations/index.ts"
 import type { SqliteClientConfig } from "./SqliteClient.ts"
 import * as SqliteClient from "./SqliteClient.ts"
 import { dropLostFrames, flawOfLog, lossOfLog, makeFile } from "./SqliteFile.ts"
@@ -75,17 +77,11 @@ const checkOwner = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, filena
   yield* sql.unsafe(`PRAGMA application_id = ${applicationId}`)
 })
 
-const checkVersion = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, filename: string) {
-  const tables = yield* sql.unsafe("SELECT 1 FROM sqlite_schema WHERE name = ?", [Migrations.table])
+const checkVersion = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, filename: string, migrations: Migrations) {
+  const tables = yield* sql.unsafe("SELECT 1 FROM sqlite_schema WHERE name = ?", [table])
   if (tables.length === 0) return
-  const [row] = yield* sql.unsafe<{ readonly version: number | null }>(
-    `SELECT max(migration_id) AS version FROM ${Migrations.table}`
-  )
-  const version = row?.version ?? 0
-  if (version > Migrations.newest) {
-    const explanation = `a newer doorhook made it (its tables are version ${version}; this doorhook supports up to ${Migrations.newest}). Use the newer doorhook, or another file.`
-    return yield* new DatabaseUnusable({ database: filename, why: "newer_version", explanation })
-  }
+  const refusal = refusalOf(yield* sql.unsafe<Applied>(appliedIn(table)), migrations, startAgain)
+  if (refusal !== null) return yield* new DatabaseUnusable({ database: filename, ...refusal })
 })
 
 const open = Effect.fnUntraced(function* (config: SqliteClientConfig) {
@@ -95,8 +91,9 @@ const open = Effect.fnUntraced(function* (config: SqliteClientConfig) {
   const services = yield* SqliteClient.make(config)
   const sql = Context.get(services, SqlClient.SqlClient)
   yield* checkOwner(sql, filename)
-  yield* checkVersion(sql, filename)
-  yield* Migrator.make({})({ loader: Migrations.loader, table: Migrations.table }).pipe(
+  const migrations = yield* SqliteMigrations
+  yield* checkVersion(sql, filename, migrations)
+  yield* Migrator.make({})({ loader: Migrator.fromRecord(migrations), table }).pipe(
     Effect.provideService(SqlClient.SqlClient, sql)
   )
   return services

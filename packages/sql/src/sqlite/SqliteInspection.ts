@@ -11,7 +11,9 @@ import { sqlite } from "../Dialect.ts"
 import type { Inspection } from "../Inspection.ts"
 import { sealedPattern, someSealed } from "../statements/SealedSecrets.ts"
 import { settingStatements } from "../statements/SettingStatements.ts"
-import * as Migrations from "./migrations/index.ts"
+import type { Applied, Migrations } from "../Migrations.ts"
+import { appliedIn, newestOf, refusalOf, versionOf } from "../Migrations.ts"
+import { SqliteMigrations, startAgain, table } from "./migrations/index.ts"
 import { openDatabase } from "./NodeSqlite.ts"
 import { flawOfLog } from "./SqliteFile.ts"
 
@@ -27,10 +29,11 @@ const mayWrite = (path: string): boolean => {
 /** Returns the path or its nearest existing parent folder. Missing folders are created with the file. */
 const folderOf = (path: string): string => (existsSync(path) || dirname(path) === path ? path : folderOf(dirname(path)))
 
-const versionIn = (database: DatabaseSync): number => {
-  const found = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?").get(Migrations.table)
-  if (found === undefined) return 0
-  return Number(database.prepare(`SELECT max(migration_id) AS version FROM ${Migrations.table}`).get()?.["version"])
+const appliedTo = (database: DatabaseSync): ReadonlyArray<Applied> => {
+  const found = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?").get(table)
+  if (found === undefined) return []
+  const rows = database.prepare(appliedIn(table)).all()
+  return rows.map(({ migration_id, name }) => ({ migration_id: Number(migration_id), name: String(name) }))
 }
 
 const sealedIn = (database: DatabaseSync): ReadonlyArray<string> =>
@@ -47,7 +50,10 @@ const settingIn = (database: DatabaseSync, name: string): string | null => {
 }
 
 /** Reads the versions and a few encrypted secrets, and checks the file's pages for damage. */
-const look = (filename: string): Pick<Inspection, "engine" | "version" | "sealed" | "agreed" | "proposed"> => {
+const look = (
+  filename: string,
+  migrations: Migrations
+): Pick<Inspection, "engine" | "version" | "refusal" | "sealed" | "agreed" | "proposed"> => {
   const flaw = flawOfLog(filename)
   if (flaw !== null) throw new Error(flaw)
   const database = openDatabase(filename, { readOnly: true })
@@ -55,11 +61,14 @@ const look = (filename: string): Pick<Inspection, "engine" | "version" | "sealed
     const checked = database.prepare("PRAGMA quick_check(1)").get()?.["quick_check"]
     if (checked !== "ok") throw new Error(`the file is damaged (${String(checked)}). Restore it from a backup.`)
     const engine = database.prepare("SELECT sqlite_version() AS version").get()?.["version"]
-    const version = versionIn(database)
-    const isKnown = version > 0 && version <= Migrations.newest
+    const applied = appliedTo(database)
+    const version = versionOf(applied)
+    const refusal = refusalOf(applied, migrations, startAgain)?.explanation ?? null
+    const isKnown = version > 0 && refusal === null
     return {
       engine: `SQLite ${String(engine)}`,
       version,
+      refusal,
       sealed: isKnown ? sealedIn(database) : [],
       agreed: isKnown ? settingIn(database, AgreedSettings.agreedName) : null,
       proposed: isKnown ? settingIn(database, AgreedSettings.proposedName) : null
@@ -70,27 +79,19 @@ const look = (filename: string): Pick<Inspection, "engine" | "version" | "sealed
 }
 
 /** Inspects a file. A missing file counts as writable if its folder is writable. */
-export const inspect = (filename: string): Effect.Effect<Inspection, DatabaseUnusable> =>
-  Effect.try({
+export const inspect = Effect.fnUntraced(function* (filename: string): Effect.fn.Return<Inspection, DatabaseUnusable> {
+  const migrations = yield* SqliteMigrations
+  const newest = newestOf(migrations)
+  return yield* Effect.try({
     try: () => {
-      const newest = Migrations.newest
       if (!existsSync(filename)) {
         const isWritable = mayWrite(folderOf(dirname(filename)))
         return { exists: false, version: 0, newest, engine: "SQLite", isWritable, ...nothingMore }
       }
-      const found = look(filename)
+      const found = look(filename, migrations)
       const isReadableByOthers = process.platform === "win32" ? null : (statSync(filename).mode & 0o077) !== 0
       const isWritable = mayWrite(filename) && mayWrite(dirname(filename))
-      return {
-        exists: found.version > 0,
-        newest,
-        isWritable,
-        isReadableByOthers,
-        clockOffset: null,
-        encryption: null,
-        pooler: null,
-        ...found
-      }
+      return { ...nothingMore, exists: found.version > 0, newest, isWritable, isReadableByOthers, ...found }
     },
     catch: (cause) =>
       new DatabaseUnusable({
@@ -100,8 +101,10 @@ export const inspect = (filename: string): Effect.Effect<Inspection, DatabaseUnu
         cause
       })
   })
+})
 
 const nothingMore = {
+  refusal: null,
   isReadableByOthers: null,
   clockOffset: null,
   encryption: null,

@@ -14,7 +14,7 @@ const readable = `o.scope_type = ? AND o.scope_id = ? AND o.resource_type = ?
   AND o.created_at >= ? AND (o.created_at, o.event_seq) <= (?, ?)`
 const latestFirst = "ORDER BY o.created_at DESC, o.event_seq DESC"
 
-export const recordStatements = ({ isOneOfIds, isOneOfTexts, listedAt, lockFree, numbersIn, text }: Dialect) => {
+export const recordStatements = ({ isOneOfIds, isOneOfTexts, lockFree, numbersIn, text }: Dialect) => {
   return {
     /** The event at an offset from a position. Cost: `offset` index entries. */
     eventBehind: text(`SELECT o.created_at, o.event_seq FROM events_of AS o
@@ -72,10 +72,10 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, listedAt, lockFree,
     /** Cost per event: one search by seq and one by the whole key. */
     deleteOfBuildings:
       text(`DELETE FROM events_of WHERE (scope_type, scope_id, resource_type, created_at, event_seq) IN (
-      SELECT 'building', e.building_id, e.resource_type, ${listedAt("'building'", "e.building_id")}, e.seq
+      SELECT 'building', e.building_id, e.resource_type, e.created_at, e.seq
       FROM events AS e WHERE ${isOneOfIds("e.seq")})`),
     deleteOfTenants: text(`DELETE FROM events_of WHERE (scope_type, scope_id, resource_type, created_at, event_seq) IN (
-      SELECT 'tenant', t.value, e.resource_type, ${listedAt("'tenant'", "t.value")}, e.seq
+      SELECT 'tenant', t.value, e.resource_type, e.created_at, e.seq
       FROM events AS e CROSS JOIN ${numbersIn("e.tenant_ids")} AS t WHERE ${isOneOfIds("e.seq")})`),
     deleteEvents: text(`DELETE FROM events WHERE ${isOneOfIds("seq")}`),
 

@@ -21,9 +21,8 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: D
   insertCode: text(`INSERT INTO codes
   (hash, grant_id, client_id, redirect_uri, redirect_uri_given, code_challenge, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`),
 
-  insertAccessToken:
-    text(`INSERT INTO access_tokens (grant_id, hash, has_number, created_at, expires_at, scope, retires)
-  VALUES (?, ?, true, ?, ?, ?, ?) RETURNING seq`),
+  insertAccessToken: text(`INSERT INTO access_tokens (grant_id, hash, created_at, expires_at, scope, retires)
+  VALUES (?, ?, ?, ?, ?, ?) RETURNING seq`),
 
   insertRefreshToken: text(`INSERT INTO refresh_tokens (hash, grant_id, created_at, rotated_at, retired_at)
   VALUES (?, ?, ?, ?, ?)`),
@@ -33,9 +32,6 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: D
   FROM codes AS c JOIN grants AS g ON g.id = c.grant_id WHERE c.hash = ?`),
 
   accessTokenWithGrant: text(`SELECT ${accessTokenColumns} WHERE t.seq = ?`),
-
-  /** Finds tokens issued without numbers, through a separate index. */
-  unnumberedWithGrant: text(`SELECT ${accessTokenColumns} WHERE t.hash = ? AND NOT t.has_number`),
 
   refreshTokenWithGrant: text(`SELECT t.hash, t.grant_id, t.created_at, t.rotated_at, t.retired_at, ${grantColumns}
   FROM refresh_tokens AS t JOIN grants AS g ON g.id = t.grant_id WHERE t.hash = ?`),
@@ -78,8 +74,6 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: D
   RETURNING EXISTS (SELECT 1 FROM refresh_tokens AS t WHERE t.grant_id = grants.id) AS is_refreshable`),
 
   deleteAccessToken: text(`DELETE FROM access_tokens WHERE seq = ? AND hash = ?`),
-
-  deleteUnnumbered: text(`DELETE FROM access_tokens WHERE hash = ? AND NOT has_number`),
 
   /** Deletes a grant's oldest access tokens beyond a limit. Cost: a range of the index on grants, the newest first. */
   endOldest: text(`DELETE FROM access_tokens WHERE seq IN

@@ -49,15 +49,10 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
       return row === undefined ? null : yield* decodeCode(row)
     }, failAs("TokenStore.findCode")),
 
-    findAccessToken: ({ hash, seq }) => {
-      const rows =
-        seq === null
-          ? reads.rows<Row>(statements.unnumberedWithGrant, [hash])
-          : reads.rows<Row>(statements.accessTokenWithGrant, [seq])
-      return Effect.flatMapEager(rows, ([row]) => (row === undefined ? none : decodeAccessToken(row))).pipe(
-        failAs("TokenStore.findAccessToken")
-      )
-    },
+    findAccessToken: ({ seq }) =>
+      Effect.flatMapEager(reads.rows<Row>(statements.accessTokenWithGrant, [seq]), ([row]) =>
+        row === undefined ? none : decodeAccessToken(row)
+      ).pipe(failAs("TokenStore.findAccessToken")),
 
     findRefreshToken: (hash) =>
       Effect.flatMapEager(reads.rows<Row>(statements.refreshTokenWithGrant, [hash]), ([row]) =>
@@ -101,8 +96,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
 
     revokeAccessToken: Effect.fnUntraced(
       function* ({ hash, seq }) {
-        if (seq === null) yield* sql.unsafe(statements.deleteUnnumbered, [hash])
-        else yield* sql.unsafe(statements.deleteAccessToken, [seq, hash])
+        yield* sql.unsafe(statements.deleteAccessToken, [seq, hash])
       },
       sql.withTransaction,
       failAs("TokenStore.revokeAccessToken")

@@ -97,8 +97,6 @@ const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArr
   accessTokenWithGrant: [Tokens.accessTokenWithGrant, "access_tokens_pkey", "grants_pkey"],
   refreshTokenWithGrant: [Tokens.refreshTokenWithGrant, "refresh_tokens_pkey", "grants_pkey"],
   useCode: [Tokens.useCode, "codes_pkey"],
-  unnumberedWithGrant: [Tokens.unnumberedWithGrant, "access_tokens_without_number", "grants_pkey"],
-  deleteUnnumbered: [Tokens.deleteUnnumbered, "access_tokens_without_number"],
   redeemCode: [redeemCode, "codes_pkey", "grants_pkey"],
   purgeAccessTokens: [Tokens.purgeAccessTokens, "access_tokens_pkey"],
   purgeCodes: [Tokens.purgeCodes, "codes_by_expiry"],

@@ -40,14 +40,6 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "an access token with a number is not found by its hash alone",
-    run: Effect.gen(function* () {
-      const store = yield* TokenStore
-      yield* granted("g")
-      yield* expectEqual("found", yield* store.findAccessToken({ seq: null, hash: hash("access-g") }), null)
-    })
-  },
-  {
     name: "`refresh` with a new refresh token rotates the presented token, which is accepted until it is retired",
     run: Effect.gen(function* () {
       const store = yield* namedTokens

@@ -27,41 +27,25 @@ const settings = `SECURITY DEFINER SET search_path = doorhook, pg_temp SET enabl
 const lane = `CASE WHEN is_urgent THEN 0 ELSE 2 END`
 
 /** The server's time in milliseconds since the epoch. */
-export const nowInMillis = `floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
+const nowInMillis = `floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 
-interface PublishVersion {
-  readonly create: "CREATE FUNCTION" | "CREATE OR REPLACE FUNCTION"
-  /**
-   * How the matched integrations are locked until the caller's transaction ends: a clause that waits for changes by
-   * other transactions, or `free`, which locks only those that no other transaction is changing.
-   */
-  readonly kept: "FOR SHARE OF i" | "FOR KEY SHARE OF i" | "free"
-  /** Whether an integration is bound to the event's type and action; null if its bindings can't be read. */
-  readonly isBound: string
-}
-
-/** Condition that an integration is bound to the event's type and action. Fails if bindings can't be read. */
-export const isBoundStrictly = `EXISTS (
-  SELECT 1 FROM jsonb_array_elements(i.bindings::jsonb) AS b (binding)
-  WHERE b.binding->>'resource_type' = type AND b.binding->'actions' ? action
-)`
-
-/** The integrations of the event's building and tenants that are bound to it. */
-const matchedBy = ({ isBound, kept }: PublishVersion): string => {
-  const bound = `SELECT i.id, i.status, bound.is_bound FROM integrations AS i
-      CROSS JOIN LATERAL (SELECT ${isBound} AS is_bound OFFSET 0) AS bound
-      WHERE ((i.scope_type = 'building' AND i.scope_id = building)
-          OR (i.scope_type = 'tenant' AND i.scope_id = ANY(tenants)))
-        AND bound.is_bound IS NOT FALSE
-      ORDER BY i.id`
-  if (kept !== "free") return `${bound} ${kept}`
-  return `SELECT m.id, coalesce(free.status, m.status) AS status, m.is_bound FROM (${bound}) AS m
+/**
+ * The integrations of the event's building and tenants that are bound to it. Locks only those that no other transaction
+ * is changing, until the caller's transaction ends. A delivery for another is stored for the integration as it was
+ * before the change; if the change ends the delivery, the next claim cancels it.
+ */
+const matched = `SELECT m.id, coalesce(free.status, m.status) AS status, m.is_bound FROM (
+        SELECT i.id, i.status, bound.is_bound FROM integrations AS i
+        CROSS JOIN LATERAL (SELECT binds(i.bindings, type, action) AS is_bound OFFSET 0) AS bound
+        WHERE ((i.scope_type = 'building' AND i.scope_id = building)
+            OR (i.scope_type = 'tenant' AND i.scope_id = ANY(tenants)))
+          AND bound.is_bound IS NOT FALSE
+        ORDER BY i.id
+      ) AS m
       LEFT JOIN LATERAL (SELECT i.status FROM integrations AS i WHERE i.id = m.id FOR KEY SHARE SKIP LOCKED) AS free ON true`
-}
 
 /** The function itself. */
-export const publishText = (version: PublishVersion): string =>
-  `${version.create} publish(event text, now bigint DEFAULT ${nowInMillis}, OUT id text, OUT deliveries integer)
+const publish = `CREATE FUNCTION publish(event text, now bigint DEFAULT ${nowInMillis}, OUT id text, OUT deliveries integer)
 LANGUAGE plpgsql VOLATILE ${settings} AS $$
   #variable_conflict use_column
   DECLARE
@@ -141,7 +125,7 @@ LANGUAGE plpgsql VOLATILE ${settings} AS $$
 
     publish.id := make_event_id(publish.now);
     WITH matched AS (
-      ${matchedBy(version)}
+      ${matched}
     ),
     numbered AS MATERIALIZED (
       SELECT nextval('delivery_ids') AS id, m.id AS integration_id,
@@ -183,7 +167,7 @@ $$`
  * Whether a value is a valid id, like core's `readHostId`: a positive whole number that JavaScript can represent
  * exactly, or its digits as text.
  */
-export const isId = `CREATE OR REPLACE FUNCTION is_id(value json) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+const isId = `CREATE FUNCTION is_id(value json) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE json_typeof(value)
       WHEN 'number' THEN value::text::numeric BETWEEN 1 AND 9007199254740991 AND value::text::numeric % 1 = 0
       WHEN 'string' THEN CASE WHEN value #>> '{}' ~ '^[1-9][0-9]{0,15}$'
@@ -194,7 +178,7 @@ export const isId = `CREATE OR REPLACE FUNCTION is_id(value json) RETURNS boolea
 /**
  * Makes an event id, like core's `makeEventId`: the time, so that ids sort roughly by age, then 20 random characters.
  */
-export const makeEventId = `CREATE OR REPLACE FUNCTION make_event_id(now bigint) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+const makeEventId = `CREATE FUNCTION make_event_id(now bigint) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
     DECLARE
       rest bigint := now;
       digits text := '';
@@ -212,9 +196,38 @@ export const makeEventId = `CREATE OR REPLACE FUNCTION make_event_id(now bigint)
     END
   $$`
 
-export const publishFunction: ReadonlyArray<string> = [
+/** Condition for a valid name, like core's `ResourceType` and `Action`. */
+const isName = (text: string) => `${text} ~ '^[a-z][a-z0-9_]{0,63}$'`
+
+/** Whether bindings match, like core's `Matching`; null for text that doorhook has not written. */
+const binds = `CREATE FUNCTION binds(bindings text, type text, action text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+  DECLARE
+    binding jsonb;
+    is_bound boolean := false;
+  BEGIN
+    FOR binding IN SELECT jsonb_array_elements(binds.bindings::jsonb) LOOP
+      IF NOT coalesce(jsonb_typeof(binding->'resource_type') = 'string' AND ${isName("binding->>'resource_type'")}
+        AND jsonb_typeof(binding->'actions') = 'array', false) THEN
+        RETURN NULL;
+      END IF;
+      IF EXISTS (
+        SELECT 1 FROM jsonb_array_elements(binding->'actions') AS a (value)
+        WHERE jsonb_typeof(a.value) <> 'string' OR NOT ${isName("a.value #>> '{}'")}
+      ) THEN
+        RETURN NULL;
+      END IF;
+      is_bound := is_bound OR (binding->>'resource_type' = binds.type AND binding->'actions' ? binds.action);
+    END LOOP;
+    RETURN is_bound;
+  EXCEPTION WHEN data_exception THEN
+    RETURN NULL;
+  END
+$$`
+
+export const publishFunctions: ReadonlyArray<string> = [
   isId,
   makeEventId,
+  binds,
 
   // PostgreSQL can't read members of JSON with an escape that its `text` can't represent: NUL, or half of a surrogate
   // pair. Such escapes are replaced before reading, and restored in the data.
@@ -227,7 +240,7 @@ export const publishFunction: ReadonlyArray<string> = [
     END
   $$`,
 
-  publishText({ create: "CREATE FUNCTION", kept: "FOR SHARE OF i", isBound: isBoundStrictly }),
+  publish,
 
   ...["json", "jsonb"].map(
     (

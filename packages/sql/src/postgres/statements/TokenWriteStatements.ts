@@ -11,14 +11,14 @@ export const redeemCode = `WITH used AS (
       AND (SELECT revoked_at IS NULL FROM grants WHERE grants.id = codes.grant_id)
     RETURNING grant_id
   ), access AS (
-    INSERT INTO access_tokens (grant_id, hash, has_number, created_at, expires_at, scope, retires)
-    SELECT grant_id, $3::text, true, $4::bigint, $5::bigint, $6::text, $7::text FROM used RETURNING seq
+    INSERT INTO access_tokens (grant_id, hash, created_at, expires_at, scope, retires)
+    SELECT grant_id, $3::text, $4::bigint, $5::bigint, $6::text, $7::text FROM used RETURNING seq
   ), refresh AS (
     INSERT INTO refresh_tokens (hash, grant_id, created_at)
     SELECT $8::text, grant_id, $9::bigint FROM used WHERE $8::text IS NOT NULL
   )
   SELECT seq FROM access`
 
-/** Calls the function `refresh_access` (migration 11). */
+/** Calls the function `refresh_access` (`migrations/0001_Tables`). */
 export const refreshAccess = `SELECT refresh_access($1::text, $2::bigint, $3::integer, $4::text, $5::bigint, $6::bigint,
     $7::text, $8::text, $9::text, $10::bigint) AS seq`

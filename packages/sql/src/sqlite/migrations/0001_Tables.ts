@@ -1,14 +1,17 @@
 /**
- * The tables of the first version.
+ * The tables of version 1.
  *
  * Times are integer milliseconds since the epoch. Lists and documents are JSON text. States and reasons are words, so that
  * rows are readable in `sqlite3`.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { storedStates } from "../DeliverySql.ts"
 
 const statements: ReadonlyArray<string> = [
-  // AUTOINCREMENT: an id is never reused, even after its row is deleted.
+  // AUTOINCREMENT: an id is never reused, even after its row is deleted. previous_secrets: a JSON list. failing_noticed: how
+  // many warnings were sent. failing_attempts: consecutive failures. failing_retry_after: the time before which the
+  // receiver accepts no requests (Retry-After).
   `CREATE TABLE integrations (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     scope_type TEXT NOT NULL,
@@ -22,11 +25,12 @@ const statements: ReadonlyArray<string> = [
     created_by_user TEXT NOT NULL,
     created_by_client TEXT NOT NULL,
     signing_secret TEXT NOT NULL,
-    previous_secret TEXT,
-    previous_secret_until INTEGER,
+    previous_secrets TEXT NOT NULL,
     overrides TEXT NOT NULL,
     failing_since INTEGER,
     failing_noticed INTEGER NOT NULL,
+    failing_attempts INTEGER NOT NULL,
+    failing_retry_after INTEGER,
     version INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL
@@ -47,63 +51,32 @@ const statements: ReadonlyArray<string> = [
     data TEXT NOT NULL
   ) STRICT`,
 
-  // The events that a building or a tenant may read. Filled for thousands of events at a time, because a single insert
-  // would write one page per reader of the event.
+  // The events that a building or a tenant may read, in order of time. Filled for thousands of events at a time, because
+  // a single insert would write one page per reader of the event.
   `CREATE TABLE events_of (
     scope_type TEXT NOT NULL,
     scope_id INTEGER NOT NULL,
     resource_type TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
     event_seq INTEGER NOT NULL,
-    PRIMARY KEY (scope_type, scope_id, resource_type, event_seq)
+    PRIMARY KEY (scope_type, scope_id, resource_type, created_at, event_seq)
   ) STRICT, WITHOUT ROWID`,
 
-  // The last assigned numbers. Numbers are not reused, even after their row is deleted. indexed: the last event in
-  // events_of.
-  `CREATE TABLE numbers (event INTEGER NOT NULL, delivery INTEGER NOT NULL, indexed INTEGER NOT NULL) STRICT`,
-  `INSERT INTO numbers (event, delivery, indexed) VALUES (0, 0, 0)`,
-
-  // A delivery is in `queue` while it is active, and in `deliveries` once it has ended. There are no foreign keys,
-  // because deliveries outlive their integration, and each check would look up a row. Under a lease, due_at is the end
-  // of the lease. resend: see core's delivery/Transitions.
-  `CREATE TABLE queue (
-    id INTEGER PRIMARY KEY,
-    event_id TEXT NOT NULL,
-    integration_id INTEGER NOT NULL,
-    created_at INTEGER NOT NULL,
-    state TEXT NOT NULL,
-    reason TEXT,
-    attempts INTEGER NOT NULL,
-    lane INTEGER NOT NULL,
-    due_at INTEGER NOT NULL,
-    lease_token TEXT,
-    resend INTEGER NOT NULL
-  ) STRICT`,
-  // Deliveries that can be claimed. The lane comes first, so a claim that is full after the first lanes does not read
-  // the backlogs of the others.
-  `CREATE INDEX queue_due ON queue (lane, integration_id, due_at)`,
-  // Every index ends with the id, so this and the following ones list rows in order of id.
-  `CREATE INDEX queue_by_integration ON queue (integration_id, state)`,
-
-  // A row cancels all active deliveries of a deleted or disabled integration up to an id. The rows of the deliveries
-  // are moved later in batches.
-  `CREATE TABLE endings (
-    integration_id INTEGER PRIMARY KEY,
-    last_id INTEGER NOT NULL,
-    reason TEXT NOT NULL
-  ) STRICT`,
-
-  // attempt_...: the last attempt, null if there was none; its number is `attempts`. lease_token: set while an attempt of a
-  // cancelled delivery is not recorded yet.
+  // event: the event's seq; its created_at is also the delivery's. state: a code, see DeliverySql. attempt_...: the
+  // last attempt, null if there was none; its number is `attempts`. due_at: null for an ended delivery, and for one
+  // that its publisher keeps. There are no foreign keys, because deliveries outlive their integration, and each check
+  // would look up a row.
   `CREATE TABLE deliveries (
     id INTEGER PRIMARY KEY,
-    event_id TEXT NOT NULL,
-    integration_id INTEGER NOT NULL,
-    created_at INTEGER NOT NULL,
-    state TEXT NOT NULL,
+    event INTEGER NOT NULL,
+    integration INTEGER NOT NULL,
+    state INTEGER NOT NULL,
     reason TEXT,
-    attempts INTEGER NOT NULL,
     lane INTEGER NOT NULL,
-    lease_token TEXT,
+    attempts INTEGER NOT NULL,
+    early INTEGER NOT NULL,
+    resend INTEGER NOT NULL,
+    due_at INTEGER,
     attempt_started_at INTEGER,
     attempt_duration_ms INTEGER,
     attempt_outcome TEXT,
@@ -111,12 +84,41 @@ const statements: ReadonlyArray<string> = [
     attempt_detail TEXT,
     attempt_excerpt TEXT
   ) STRICT`,
-  `CREATE INDEX deliveries_by_integration ON deliveries (integration_id)`,
+  // Lists the deliveries of each integration. Filled with thousands of deliveries at a time. An index would be written
+  // by every publication.
+  `CREATE TABLE deliveries_of (
+    integration INTEGER NOT NULL,
+    delivery INTEGER NOT NULL,
+    PRIMARY KEY (integration, delivery)
+  ) STRICT, WITHOUT ROWID`,
+  // Deliveries that can be claimed. The lane comes first, so a claim that is full after the first lanes does not read
+  // the backlogs of the others. Every index ends with the id, so each of them lists deliveries in order of id.
+  `CREATE INDEX deliveries_due ON deliveries (lane, integration, due_at) WHERE due_at IS NOT NULL`,
+  `CREATE INDEX deliveries_pending ON deliveries (state) WHERE state = 0 AND due_at IS NOT NULL`,
+  `CREATE INDEX deliveries_pending_by_integration ON deliveries (integration) WHERE state = 0 AND due_at IS NOT NULL`,
   // The few deliveries that ended without an acknowledgement. The condition is not a list of states, because evaluating
   // a list takes a third of all the work on a delivery.
-  `CREATE INDEX deliveries_unacknowledged ON deliveries (state) WHERE state <> 'delivered'`,
-  `CREATE INDEX deliveries_unacknowledged_by_integration ON deliveries (integration_id, state)
-    WHERE state <> 'delivered'`,
+  `CREATE INDEX deliveries_unacknowledged ON deliveries (state) WHERE state > 1`,
+  `CREATE INDEX deliveries_unacknowledged_by_integration ON deliveries (integration, state) WHERE state > 1`,
+
+  // The owner's memory, saved for the next start: the last numbers of events and deliveries, the last entries of
+  // events_of and deliveries_of, an id below which all open deliveries have a due time, the counts, and the time of the
+  // last heartbeat. Numbers are not reused, even after their row is deleted.
+  `CREATE TABLE owner (
+    event INTEGER NOT NULL,
+    delivery INTEGER NOT NULL,
+    listed_event INTEGER NOT NULL,
+    listed_delivery INTEGER NOT NULL,
+    low INTEGER NOT NULL,
+    events INTEGER NOT NULL,
+    ${storedStates.map((state) => `${state} INTEGER NOT NULL`).join(", ")},
+    beat_at INTEGER NOT NULL
+  ) STRICT`,
+  `INSERT INTO owner VALUES (0, 0, 0, 0, 1, 0, ${storedStates.map(() => 0).join(", ")}, 0)`,
+
+  // A row cancels all open deliveries of an integration up to an id. These deliveries count as cancelled, and their own
+  // rows are updated later in batches.
+  `CREATE TABLE cancellations (integration INTEGER PRIMARY KEY, last_delivery INTEGER NOT NULL, reason TEXT NOT NULL) STRICT`,
 
   // Earlier attempts, which did not end their delivery.
   `CREATE TABLE attempts (
@@ -152,12 +154,6 @@ const statements: ReadonlyArray<string> = [
   ) STRICT, WITHOUT ROWID`,
   `CREATE INDEX idempotency_keys_by_expiry ON idempotency_keys (expires_at)`,
 
-  // Active workers. until: when the worker counts as gone if no further heartbeat arrives.
-  `CREATE TABLE workers (name TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
-
-  // Counts of events, and of deliveries by state, because counting a hundred million rows takes too long.
-  `CREATE TABLE tallies (name TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
-
   `CREATE TABLE grants (
     id TEXT PRIMARY KEY,
     user_id TEXT NOT NULL,
@@ -168,6 +164,8 @@ const statements: ReadonlyArray<string> = [
   ) STRICT, WITHOUT ROWID`,
 
   `CREATE INDEX grants_by_client ON grants (client_id) WHERE revoked_at IS NULL`,
+  `CREATE INDEX grants_by_user ON grants (user_id, created_at) WHERE revoked_at IS NULL`,
+  `CREATE INDEX grants_by_revocation ON grants (revoked_at) WHERE revoked_at IS NOT NULL`,
 
   `CREATE TABLE codes (
     hash TEXT PRIMARY KEY,
@@ -182,14 +180,19 @@ const statements: ReadonlyArray<string> = [
   `CREATE INDEX codes_by_expiry ON codes (expires_at)`,
   `CREATE INDEX codes_by_grant ON codes (grant_id)`,
 
+  // seq: part of the token's text, and finds its row. Tokens expire in the order of their numbers, so purges read the start
+  // of the table. hash: of the random part of the text. scope: null for the grant's scope. grant_id needs no foreign key,
+  // because a grant is deleted only after its tokens.
   `CREATE TABLE access_tokens (
-    hash TEXT PRIMARY KEY,
-    grant_id TEXT NOT NULL REFERENCES grants (id),
+    seq INTEGER PRIMARY KEY,
+    grant_id TEXT NOT NULL,
+    hash TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL,
+    scope TEXT,
     retires TEXT
-  ) STRICT, WITHOUT ROWID`,
-  `CREATE INDEX access_tokens_by_expiry ON access_tokens (expires_at)`,
+  ) STRICT`,
+  // The index ends with the number, so it lists the tokens of a grant in order of age.
   `CREATE INDEX access_tokens_by_grant ON access_tokens (grant_id)`,
 
   `CREATE TABLE refresh_tokens (
@@ -200,6 +203,7 @@ const statements: ReadonlyArray<string> = [
     retired_at INTEGER
   ) STRICT, WITHOUT ROWID`,
   `CREATE INDEX refresh_tokens_by_grant ON refresh_tokens (grant_id)`,
+  `CREATE INDEX refresh_tokens_by_rotation ON refresh_tokens (rotated_at) WHERE rotated_at IS NOT NULL`,
 
   // redirect_uris and secrets: JSON lists.
   `CREATE TABLE clients (
@@ -213,7 +217,7 @@ const statements: ReadonlyArray<string> = [
   `CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID`
 ]
 
-export const initial = Effect.gen(function* () {
+export const tables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   for (const statement of statements) yield* sql.unsafe(statement)
 })

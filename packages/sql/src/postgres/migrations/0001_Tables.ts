@@ -1,13 +1,14 @@
 /**
- * The tables of the first version, in the schema `doorhook`.
+ * The tables and functions of version 1, in the schema `doorhook`.
  *
  * Times are integer milliseconds since the epoch. Lists and documents are JSON text, because `jsonb` would rewrite
  * them. States and reasons are words, so that rows are readable in `psql`. The tables that grow have no foreign keys,
  * because writing a row would look up and lock another row.
  */
+import { builtInTable } from "@doorhook/core"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { publishFunction } from "./PublishFunction.ts"
+import { publishFunctions, writeResourceTypes } from "./PublishFunction.ts"
 
 /**
  * Storage parameters of tables with short-lived rows: vacuum starts after a number of dead rows instead of a share of
@@ -16,8 +17,44 @@ import { publishFunction } from "./PublishFunction.ts"
 const soonVacuumed = `autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
     autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 50000, autovacuum_vacuum_cost_delay = 0`
 
+/** Maximum number of access tokens that one refresh deletes. Matters only after the limit per grant was lowered. */
+const maxEnded = 500
+
+/**
+ * Like `TokenStore.refresh`. Also locks the grant, so that concurrent refreshes of one grant count its tokens
+ * correctly. It is a function because each statement of a function sees what was committed before that statement,
+ * unlike the parts of a single statement.
+ */
+const refreshAccess = `CREATE FUNCTION refresh_access(
+    presented text, refreshed_at bigint, most integer, new_hash text, new_created_at bigint, new_expires_at bigint,
+    new_scope text, new_retires text, successor text, successor_created_at bigint
+  ) RETURNS bigint LANGUAGE plpgsql AS $$
+  DECLARE
+    its_grant text;
+    its_seq bigint;
+  BEGIN
+    SELECT g.id INTO its_grant FROM refresh_tokens AS t JOIN grants AS g ON g.id = t.grant_id
+      WHERE t.hash = presented AND t.retired_at IS NULL AND g.revoked_at IS NULL FOR UPDATE;
+    IF its_grant IS NULL THEN
+      RETURN NULL;
+    END IF;
+    DELETE FROM access_tokens WHERE seq IN (
+      SELECT seq FROM access_tokens WHERE grant_id = its_grant ORDER BY seq DESC LIMIT ${maxEnded} OFFSET most - 1
+    );
+    INSERT INTO access_tokens (grant_id, hash, created_at, expires_at, scope, retires)
+      VALUES (its_grant, new_hash, new_created_at, new_expires_at, new_scope, new_retires) RETURNING seq INTO its_seq;
+    IF successor IS NOT NULL THEN
+      UPDATE refresh_tokens SET rotated_at = refreshed_at WHERE hash = presented AND rotated_at IS NULL;
+      INSERT INTO refresh_tokens (hash, grant_id, created_at) VALUES (successor, its_grant, successor_created_at);
+    END IF;
+    RETURN its_seq;
+  END
+$$`
+
 const statements: ReadonlyArray<string> = [
-  // An id is never reused, even after its row is deleted.
+  // An id is never reused, even after its row is deleted. previous_secrets: a JSON list. failing_noticed: how many
+  // warnings were sent. failing_attempts: consecutive failures. failing_retry_after: the time before which the receiver
+  // accepts no requests (Retry-After).
   `CREATE TABLE integrations (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     scope_type text NOT NULL,
@@ -31,11 +68,12 @@ const statements: ReadonlyArray<string> = [
     created_by_user text NOT NULL,
     created_by_client text NOT NULL,
     signing_secret text NOT NULL,
-    previous_secret text,
-    previous_secret_until bigint,
+    previous_secrets text NOT NULL,
     overrides text NOT NULL,
     failing_since bigint,
+    failing_retry_after bigint,
     failing_noticed integer NOT NULL,
+    failing_attempts integer NOT NULL,
     version integer NOT NULL,
     created_at bigint NOT NULL,
     updated_at bigint NOT NULL
@@ -56,21 +94,22 @@ const statements: ReadonlyArray<string> = [
     data text NOT NULL
   )`,
 
-  // The events that a building or a tenant may read.
+  // The events that a building or a tenant may read, in order of time.
   `CREATE TABLE events_of (
     scope_id bigint NOT NULL,
+    created_at bigint NOT NULL,
     event_seq bigint NOT NULL,
     scope_type text NOT NULL,
     resource_type text NOT NULL,
-    PRIMARY KEY (scope_id, scope_type, resource_type, event_seq)
+    PRIMARY KEY (scope_id, scope_type, resource_type, created_at, event_seq)
   )`,
 
   // Numbers are never reused, even after the row is deleted.
   `CREATE SEQUENCE event_numbers`,
   `CREATE SEQUENCE delivery_ids`,
 
-  // A delivery is in `queue` while it is active, and in `deliveries` once it has ended. Under a lease, due_at is the end of
-  // the lease. resend: see core's delivery/Transitions.
+  // A delivery is in `queue` while it is active, and in `deliveries` once it has ended. worker: who leases the delivery,
+  // for as long as that worker is in `members`. resend: see core's delivery/Transitions.
   `CREATE TABLE queue (
     id bigint PRIMARY KEY,
     integration_id bigint NOT NULL,
@@ -79,18 +118,19 @@ const statements: ReadonlyArray<string> = [
     attempts integer NOT NULL,
     lane smallint NOT NULL,
     resend smallint NOT NULL,
+    early smallint NOT NULL DEFAULT 0,
     event_id text NOT NULL,
     state text NOT NULL,
-    reason text,
-    lease_token text
+    worker text COLLATE "C"
   ) WITH (${soonVacuumed})`,
-  // Deliveries that can be claimed. The lane comes first, so a claim that is full after the first lanes does not read
-  // the backlogs of the others.
-  `CREATE INDEX queue_due ON queue (lane, integration_id, due_at, id)`,
+  // Deliveries that can be claimed. Excludes leased deliveries, so a delivery that is leased from its publication on
+  // never enters the index. The lane comes first, so a claim that is full after the first lanes does not read the
+  // backlogs of the others.
+  `CREATE INDEX queue_due ON queue (lane, integration_id, due_at, id) WHERE worker IS NULL`,
   // The id is last in this and the following indexes, so they list rows in order of id.
   `CREATE INDEX queue_by_integration ON queue (integration_id, state, id)`,
 
-  // attempt_...: the last attempt, null if there was none; its number is `attempts`. lease_token: set while an attempt of a
+  // attempt_...: the last attempt, null if there was none; its number is `attempts`. worker: set while an attempt of a
   // cancelled delivery is not recorded yet.
   `CREATE TABLE deliveries (
     id bigint PRIMARY KEY,
@@ -101,10 +141,11 @@ const statements: ReadonlyArray<string> = [
     attempts integer NOT NULL,
     attempt_status integer,
     lane smallint NOT NULL,
+    early smallint NOT NULL DEFAULT 0,
     event_id text NOT NULL,
     state text NOT NULL,
     reason text,
-    lease_token text,
+    worker text COLLATE "C",
     attempt_outcome text,
     attempt_detail text,
     attempt_excerpt text
@@ -114,6 +155,11 @@ const statements: ReadonlyArray<string> = [
   `CREATE INDEX deliveries_unacknowledged ON deliveries (state, id) WHERE state <> 'delivered'`,
   `CREATE INDEX deliveries_unacknowledged_by_integration ON deliveries (integration_id, state, id)
     WHERE state <> 'delivered'`,
+  `CREATE INDEX deliveries_leased ON deliveries (worker) WHERE worker IS NOT NULL`,
+
+  // A row cancels all active deliveries of a deleted or disabled integration up to an id. The rows of the deliveries are
+  // moved later in batches (`stores/Cancellations`).
+  `CREATE TABLE endings (integration_id bigint PRIMARY KEY, last_id bigint NOT NULL, reason text NOT NULL)`,
 
   // Earlier attempts, which did not end their delivery.
   `CREATE TABLE attempts (
@@ -150,7 +196,7 @@ const statements: ReadonlyArray<string> = [
   `CREATE INDEX idempotency_keys_by_expiry ON idempotency_keys (expires_at)`,
 
   // Active workers. until: when the worker counts as gone if no further heartbeat arrives.
-  `CREATE TABLE workers (name text COLLATE "C" PRIMARY KEY, until bigint NOT NULL)`,
+  `CREATE TABLE members (worker text COLLATE "C" PRIMARY KEY, until bigint NOT NULL)`,
 
   // Counts of events and of deliveries by state: the sum of all rows. Each transaction appends a row with its changes,
   // so that none waits for a shared counter. Rows are replaced by their sum from time to time.
@@ -176,6 +222,8 @@ const statements: ReadonlyArray<string> = [
   )`,
 
   `CREATE INDEX grants_by_client ON grants (client_id) WHERE revoked_at IS NULL`,
+  `CREATE INDEX grants_by_user ON grants (user_id, created_at) WHERE revoked_at IS NULL`,
+  `CREATE INDEX grants_by_revocation ON grants (revoked_at) WHERE revoked_at IS NOT NULL`,
 
   `CREATE TABLE codes (
     hash text PRIMARY KEY,
@@ -190,15 +238,18 @@ const statements: ReadonlyArray<string> = [
   `CREATE INDEX codes_by_expiry ON codes (expires_at)`,
   `CREATE INDEX codes_by_grant ON codes (grant_id)`,
 
+  // seq: part of the token's text, and finds its row. Tokens expire in the order of their numbers, so purges read the start
+  // of the table. hash: of the random part of the text. scope: null for the grant's scope.
   `CREATE TABLE access_tokens (
-    hash text PRIMARY KEY,
-    grant_id text NOT NULL REFERENCES grants (id),
+    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     created_at bigint NOT NULL,
     expires_at bigint NOT NULL,
+    hash text NOT NULL,
+    grant_id text NOT NULL REFERENCES grants (id),
+    scope text,
     retires text
   )`,
-  `CREATE INDEX access_tokens_by_expiry ON access_tokens (expires_at)`,
-  `CREATE INDEX access_tokens_by_grant ON access_tokens (grant_id)`,
+  `CREATE INDEX access_tokens_by_grant ON access_tokens (grant_id, seq)`,
 
   `CREATE TABLE refresh_tokens (
     hash text PRIMARY KEY,
@@ -208,6 +259,7 @@ const statements: ReadonlyArray<string> = [
     retired_at bigint
   )`,
   `CREATE INDEX refresh_tokens_by_grant ON refresh_tokens (grant_id)`,
+  `CREATE INDEX refresh_tokens_by_rotation ON refresh_tokens (rotated_at) WHERE rotated_at IS NOT NULL`,
 
   // redirect_uris and secrets: JSON lists.
   `CREATE TABLE clients (
@@ -220,10 +272,21 @@ const statements: ReadonlyArray<string> = [
 
   `CREATE TABLE settings (name text PRIMARY KEY, value text NOT NULL)`,
 
-  ...publishFunction
+  // The resource types that `doorhook.publish` accepts. Each process that opens the database writes its own types.
+  // place: the order that messages list them in.
+  `CREATE TABLE resource_types (
+    name text PRIMARY KEY,
+    actions text[] NOT NULL,
+    urgent boolean NOT NULL,
+    place integer NOT NULL
+  )`,
+
+  refreshAccess,
+  ...publishFunctions
 ]
 
-export const initial = Effect.gen(function* () {
+export const tables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   for (const statement of statements) yield* sql.unsafe(statement).unprepared
+  yield* writeResourceTypes(sql, builtInTable, { isAgreed: true })
 })
