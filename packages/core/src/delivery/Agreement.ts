@@ -36,6 +36,11 @@ export class Agreement {
     this.#own = own
   }
 
+  /** This process's settings; null if they are not compared. */
+  get settings(): AgreedSettings | null {
+    return this.#own?.settings ?? null
+  }
+
   /** Whether this process may send. */
   get isAgreed(): boolean {
     return this.#isAgreed

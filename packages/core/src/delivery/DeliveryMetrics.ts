@@ -114,7 +114,7 @@ interface Attempted {
   readonly settlement: { readonly attempt: Attempt | null; readonly state: Settlement["state"] }
 }
 
-interface Counter {
+export interface Counter {
   /** Counts the attempt of an outcome, even if the store never records it. */
   readonly attempted: (outcome: Attempted) => void
   /** Counts the deliveries that ended, given the outcomes that were recorded. */

@@ -1,6 +1,6 @@
 /**
- * Sends the deliveries of the fair queue: checks the user's right, signs, posts and judges the answer. The code for
- * each delivery is synchronous; Effects run only for waits and logs.
+ * The way of one delivery from the fair queue to its outcome: checks the owner's right, signs, posts and judges the
+ * answer. The code for each delivery is synchronous; Effects run only for waits and logs.
  */
 import { Cause, Effect, Exit, Latch, Random, Scheduler } from "effect"
 import type { Fiber, Redacted } from "effect"
@@ -12,9 +12,9 @@ import { formatDeliveryId } from "../model/Ids.ts"
 import type { Integration } from "../model/Integration.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import type { Settlement } from "../ports/DeliveryStore.ts"
+import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import { DirectoryError } from "../ports/Directory.ts"
 import { failureText } from "../ports/FailureText.ts"
-import { storeTime } from "../ports/StoreClock.ts"
 import type { TransportReport, TransportResult } from "../ports/Transport.ts"
 import { Transport, TransportUnavailable } from "../ports/Transport.ts"
 import type { AcknowledgementRule } from "./Acknowledgement.ts"
@@ -27,17 +27,13 @@ import { isExpired, parseRetryAfter, policyOf } from "../model/RetryPolicy.ts"
 import { settleAttempt, settleExpired, settleRightLost } from "./Settlements.ts"
 import { shownHost } from "../model/UrlPolicy.ts"
 import { logDefect } from "./Loops.ts"
-import { DeliverySettings } from "./DeliverySettings.ts"
 import { ServiceKey, signsWithServiceKey } from "./ServiceKey.ts"
 import type { AccessAnswer } from "./AccessCheck.ts"
 import { AccessCheck } from "./AccessCheck.ts"
-import type { BreakerCause, CircuitBreaker } from "./CircuitBreaker.ts"
-import { retryLater } from "./CircuitBreaker.ts"
-import type { Changes } from "./Changes.ts"
-import type { FairQueue, LatencyClass } from "./FairQueue.ts"
-import type { IntegrationHealth } from "./IntegrationHealth.ts"
-import type { Membership } from "./Membership.ts"
-import type { Outcome } from "./RecordQueue.ts"
+import type { BreakerCause } from "./CircuitBreaker.ts"
+import { endText, retryLater } from "./CircuitBreaker.ts"
+import type { LatencyClass } from "./FairQueue.ts"
+import type { Worker } from "./Worker.ts"
 
 /**
  * Number of attempts started in one turn of the event loop. Between turns, other work can run, such as storing a call.
@@ -51,7 +47,7 @@ const slowAttempt = 1_000
 const busyReportEvery = 60_000
 
 /** A delivery in flight. */
-interface Flight {
+interface InFlight {
   readonly delivery: LeasedDelivery
   readonly worker: string
   /** Number of the latest change to integrations when the flight began. */
@@ -59,37 +55,6 @@ interface Flight {
   /** Whether this is the trial request of the open circuit breaker. */
   readonly isTrial: boolean
   cancel: () => void
-}
-
-/** What the sender needs from its dispatcher. */
-export interface SenderHost {
-  readonly queue: FairQueue
-  readonly breaker: CircuitBreaker
-  readonly changes: Pick<Changes, "latest" | "isVoid">
-  readonly health: Pick<IntegrationHealth, "mayBeEarly">
-  readonly membership: Pick<Membership, "worker">
-  /** Whether an attempt started now ends before the worker's membership does. */
-  readonly mayStart: (now: number) => boolean
-  /** Whether any delivery may be sent now. */
-  readonly maySend: (now: number) => boolean
-  /** Returns deliveries to the store without an attempt, due now or at `dueAt`. */
-  readonly release: (deliveries: ReadonlyArray<LeasedDelivery>, dueAt?: (delivery: LeasedDelivery) => number) => void
-  readonly record: (outcome: Outcome) => void
-  /** Called when a trial request ends, because the time of the next trial is then known. */
-  readonly tried: () => void
-  /** Called when the breaker closes. `lasted` is the length of the outage in milliseconds. */
-  readonly closed: (cause: BreakerCause, lasted: number) => void
-}
-
-export interface Sender {
-  /** Starts queued deliveries that have a free place, in the next turn of the event loop. */
-  readonly pump: () => void
-  /** Starts urgent deliveries that have a free place now, and all others as `pump` does. */
-  readonly pumpUrgent: () => void
-  /** Returns the deliveries in flight. */
-  readonly flights: () => Iterable<LeasedDelivery>
-  /** Waits up to `patience` milliseconds for the deliveries in flight, then cancels those that remain. */
-  readonly drain: (patience: number) => Effect.Effect<void>
 }
 
 type Headers = Readonly<Record<string, string>>
@@ -136,348 +101,430 @@ const attemptOf = (
   detail: result._tag === "Failed" ? result.detail : placeOf(result.location, delivery.integration.configuration.url)
 })
 
-export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
-  const settings = yield* DeliverySettings
-  const transport = yield* Transport
-  const crypto = yield* Crypto
-  const serviceKey = yield* ServiceKey
-  if (serviceKey === null && signsWithServiceKey(settings.signing)) {
-    return yield* Effect.die(new Error(`signing: ${settings.signing} needs a key. Provide serviceKeyLayer.`))
-  }
-  const serviceKeys = serviceKey === null ? [] : [serviceKey]
-  const access = yield* AccessCheck.make
-  const random = yield* Random.Random
-  const run = Effect.runForkWith(yield* Effect.context<never>())
-  const turns = (yield* Scheduler.Scheduler).makeDispatcher()
-  const { breaker, changes, health, membership, queue } = host
-  const flights = new Set<Flight>()
-  const landed = yield* Latch.make(true)
-  const targets = new WeakMap<Integration, Target>()
-  const now = yield* storeTime
-  const log = (line: Effect.Effect<void>): void => void run(Effect.catchDefect(line, () => Effect.void))
+interface SenderParts {
+  readonly worker: Worker
+  readonly store: DeliveryStore["Service"]
+  readonly transport: Transport["Service"]
+  readonly crypto: Crypto["Service"]
+  readonly serviceKey: Redacted.Redacted | null
+  readonly access: AccessCheck
+  readonly random: typeof Random.Random.Service
+  readonly run: <A>(effect: Effect.Effect<A>) => Fiber.Fiber<A>
+  readonly turns: Scheduler.SchedulerDispatcher
+}
 
-  const targetOf = (integration: Integration): Target => {
-    const known = targets.get(integration)
-    if (known !== undefined) return known
-    const target = {
-      allow: allowOf(settings.allow, integration),
-      rule: acknowledgementOf(integration),
-      headers: customHeadersOf(integration)
-    }
-    targets.set(integration, target)
-    return target
-  }
-
-  const secretsFor = (integration: Integration, at: number): ReadonlyArray<Redacted.Redacted> => {
-    switch (settings.signing) {
-      case "hmac":
-        return secretsOf(integration, at)
-      case "ed25519":
-        return serviceKeys
-      case "both":
-        return [...secretsOf(integration, at), ...serviceKeys]
-      case "off":
-        return []
-    }
-  }
-
-  // A resend is sent even after the event's lifetime, because someone requested it.
-  const isLate = ({ event, resend }: LeasedDelivery, at: number): boolean =>
-    !resend && isExpired(policyOf(settings.retry, event.resource_type), event.created_at, at)
-
-  // The path of one delivery: start, receive the directory's answer, sign, send, conclude.
-
-  const start = (delivery: LeasedDelivery, isTrial: boolean): void => {
-    if (isTrial) breaker.beginTrial(now())
-    const flight = { delivery, worker: membership.worker, since: changes.latest, isTrial, cancel: () => undefined }
-    flights.add(flight)
-    landed.closeUnsafe()
-    guard(flight, () => {
-      const at = now()
-      if (isLate(delivery, at)) return conclude(flight, settleExpired(delivery))
-      const { integration } = delivery
-      const answer = access.ask(ownerOf(delivery), integration.scope, (late) =>
-        guard(flight, () => answeredLate(flight, late))
-      )
-      if (answer !== null) allowed(flight, answer, at)
-    })
-  }
-
-  /** Runs a step of a delivery. After a defect, logs the cause and defers the delivery. */
-  const guard = (flight: Flight, step: () => void): void => {
-    if (!flights.has(flight)) return
-    try {
-      step()
-    } catch (defect) {
-      failed(flight, defect)
-    }
-  }
-
-  const failed = (flight: Flight, defect: unknown): void => {
-    if (!flights.has(flight)) return
-    log(logDefect(`${nameOf(flight.delivery)} could not be attempted`, defect))
-    defer([flight.delivery])
-    land(flight, null)
-  }
-
-  /** Continues after an asynchronous answer from the directory. */
-  const answeredLate = (flight: Flight, answer: AccessAnswer): void => {
-    const { delivery } = flight
-    const at = now()
-    if (answer !== true || !isLate(delivery, at)) return allowed(flight, answer, at)
-    succeeded("directory", delivery)
-    conclude(flight, settleExpired(delivery))
-  }
-
-  const allowed = (flight: Flight, answer: AccessAnswer, at: number): void => {
-    const { delivery } = flight
-    if (answer instanceof DirectoryError) return onOutage(flight, "directory", answer)
-    // The directory is not asked about the operator's own integration.
-    if (delivery.integration.scope.type !== "service") succeeded("directory", delivery)
-    if (!answer) return conclude(flight, settleRightLost(delivery))
-    const { early_due_at, integration } = delivery
-    if (changes.isVoid(integration.id, flight.since) || !host.mayStart(at)) return releaseUnattempted(flight)
-    if (early_due_at !== null && !health.mayBeEarly(integration.id, at)) return releaseUnattempted(flight)
-    sign(flight, at)
-  }
-
-  const sign = (flight: Flight, startedAt: number): void => {
-    const { delivery } = flight
-    const body = bodyOf(delivery.event)
-    const identity = { id: delivery.event.id, attempt: delivery.attempts + 1, signedAt: startedAt, body }
-    const secrets = secretsFor(delivery.integration, startedAt)
-    const signing = headersOf(crypto, identity, secrets)
-    if (isSigned(signing)) return post(flight, startedAt, signing.value, body)
-    // Asynchronous cryptography, or several secrets.
-    run(signing).addObserver((signed) =>
-      Exit.isSuccess(signed)
-        ? guard(flight, () => post(flight, startedAt, signed.value, body))
-        : failed(flight, Cause.squash(signed.cause))
-    )
-  }
-
-  const post = (flight: Flight, startedAt: number, headers: Headers, body: string): void => {
-    const { integration } = flight.delivery
-    const { allow, headers: own } = targetOf(integration)
-    const request = {
-      url: integration.configuration.url,
-      headers: own === null ? headers : { ...own, ...headers },
-      body,
-      deadline: settings.ackTimeout,
-      allow,
-      client: integration.created_by.client_id
-    }
-    flight.cancel = transport.send(request, (report) => guard(flight, () => answered(flight, startedAt, report)))
-  }
-
-  const answered = (flight: Flight, startedAt: number, report: TransportReport): void => {
-    const { delivery } = flight
-    if (!isAnswered(report)) {
-      if (report._tag === "TransportDefect") return failed(flight, report.cause)
-      return report instanceof TransportUnavailable
-        ? onOutage(flight, "egress", report)
-        : crowdedOut(flight, report.message)
-    }
-    const { event, integration } = delivery
-    const attempt = attemptOf(delivery, startedAt, report, settings.ackTimeout, targetOf(integration).rule)
-    // A blocked address is refused before any request, so this outcome says nothing about outbound connections.
-    if (attempt.outcome !== "blocked_address") succeeded("egress", delivery)
-    const at = now()
-    conclude(
-      flight,
-      settleAttempt(delivery, attempt, retryOf(settings.retry, integration, event.resource_type), {
-        now: at,
-        random: attempt.outcome === "acknowledged" ? 0 : random.nextDoubleUnsafe(),
-        retryAfter: report._tag === "Answered" ? parseRetryAfter(report.retry_after, at) : null,
-        wasChanged: changes.isVoid(integration.id, flight.since)
-      })
-    )
-  }
-
-  const conclude = (flight: Flight, settlement: Settlement): void => {
-    const { delivery, since, worker } = flight
-    const { id, status } = delivery.integration
-    const countsForHealth = status === "enabled" && !changes.isVoid(id, since)
-    host.record({ delivery, settlement, worker, countsForHealth })
-    land(flight, latencyClassOf(settlement))
-  }
-
-  /** Frees the place of a delivery. */
-  const land = (flight: Flight, latencyClass: LatencyClass): void => {
-    flights.delete(flight)
-    const { delivery, isTrial } = flight
-    if (isTrial) breaker.endTrial()
-    const surplus = queue.finish(delivery, latencyClass)
-    if (surplus.length > 0) host.release(surplus)
-    if (isTrial) host.tried()
-    if (flights.size === 0) landed.openUnsafe()
-    pump()
-  }
-
-  // Deliveries that can't be attempted now.
-
-  /** Releases a delivery that must not be attempted under its lease. */
-  const releaseUnattempted = (flight: Flight): void => {
-    host.release([flight.delivery])
-    land(flight, null)
-  }
-
-  /** Makes deliveries due later after a failure that is not their receivers' fault. */
-  const defer = (deliveries: ReadonlyArray<LeasedDelivery>): void => {
-    const at = now()
-    host.release(deliveries, (delivery) => breaker.dueAt(ownerOf(delivery), at))
-  }
-
-  const removeWaiting = (at: number): ReadonlyArray<LeasedDelivery> =>
-    queue.removeIf((held) => breaker.mustDefer(ownerOf(held), at))
-
+export class Sender {
+  readonly #worker: Worker
+  readonly #store: DeliveryStore["Service"]
+  readonly #transport: Transport["Service"]
+  readonly #crypto: Crypto["Service"]
+  readonly #serviceKeys: ReadonlyArray<Redacted.Redacted>
+  readonly #access: AccessCheck
+  readonly #random: typeof Random.Random.Service
+  readonly #run: SenderParts["run"]
+  readonly #turns: Scheduler.SchedulerDispatcher
+  readonly #inFlight = new Set<InFlight>()
+  /** Open while no delivery is in flight. */
+  readonly #isIdle = Latch.makeUnsafe(true)
+  readonly #targets = new WeakMap<Integration, Target>()
+  #isTurnScheduled = false
   /**
-   * Handles a failure of the directory or of outbound connections: defers the queued deliveries of the user, or of all
-   * users.
+   * Timer for the first integration whose rate limit will allow another request; null if no integration waits for its
+   * limit.
    */
-  const onOutage = (flight: Flight, cause: BreakerCause, error: DirectoryError | TransportUnavailable): void => {
-    const { delivery } = flight
-    const owner = ownerOf(delivery)
-    const verdict = breaker.failed(cause, owner, now())
-    const others = breaker.isOpen ? removeWaiting(now()) : queue.removeIf((held) => ownerOf(held) === owner)
-    if (verdict === "own") {
-      const own = "The directory answers for other users, but not for the integration's owner"
-      log(Effect.logWarning(`${nameOf(delivery)} waits. ${own}. ${failureText(error)}`))
-    } else if (verdict === "begins") {
-      const pace = `One is tried every ${retryLater / 1_000} s until one succeeds`
-      log(Effect.logWarning(`All deliveries wait. ${pace}. ${failureText(error)}`))
+  #resuming: { readonly at: number; readonly fiber: Fiber.Fiber<void> } | null = null
+  #nextBusyReport = Number.NEGATIVE_INFINITY
+
+  private constructor(parts: SenderParts) {
+    this.#worker = parts.worker
+    this.#store = parts.store
+    this.#transport = parts.transport
+    this.#crypto = parts.crypto
+    this.#serviceKeys = parts.serviceKey === null ? [] : [parts.serviceKey]
+    this.#access = parts.access
+    this.#random = parts.random
+    this.#run = parts.run
+    this.#turns = parts.turns
+  }
+
+  /** Makes a sender for the deliveries that a worker holds. Its timer ends with the scope. */
+  static readonly make = Effect.fnUntraced(function* (worker: Worker) {
+    const serviceKey = yield* ServiceKey
+    const { signing } = worker.settings
+    if (serviceKey === null && signsWithServiceKey(signing)) {
+      return yield* Effect.die(new Error(`signing: ${signing} needs a key. Provide serviceKeyLayer.`))
     }
-    defer([delivery, ...others])
-    land(flight, null)
+    const sender = new Sender({
+      worker,
+      store: yield* DeliveryStore,
+      transport: yield* Transport,
+      crypto: yield* Crypto,
+      serviceKey,
+      access: yield* AccessCheck.make,
+      random: yield* Random.Random,
+      run: Effect.runForkWith(yield* Effect.context<never>()),
+      turns: (yield* Scheduler.Scheduler).makeDispatcher()
+    })
+    yield* Effect.addFinalizer(() => Effect.sync(() => sender.#stopResuming()))
+    return sender
+  })
+
+  /** Starts queued deliveries that may be sent, in the next turn of the event loop. */
+  pump(): void {
+    if (this.#isTurnScheduled || this.#worker.queue.queued === 0) return
+    this.#isTurnScheduled = true
+    this.#turns.scheduleTask(this.#takeTurn, 0)
   }
 
-  let nextBusyReport = Number.NEGATIVE_INFINITY
+  /** Starts urgent deliveries that may be sent now, and all others as `pump` does. */
+  pumpUrgent(): void {
+    this.#startSome("urgent")
+    this.pump()
+  }
 
-  /** Handles a lack of resources in this process: defers the delivery and all queued deliveries of its integration. */
-  const crowdedOut = (flight: Flight, message: string): void => {
-    const { delivery } = flight
-    if (now() >= nextBusyReport) {
-      nextBusyReport = now() + busyReportEvery
-      log(Effect.logWarning(`${nameOf(delivery)} is tried again in ${retryLater / 1_000} s. ${message}`))
+  /** Returns the deliveries in flight. */
+  inFlight(): ReadonlyArray<LeasedDelivery> {
+    return Array.from(this.#inFlight, ({ delivery }) => delivery)
+  }
+
+  /** Waits up to `patience` milliseconds for the deliveries in flight, then cancels those that remain. */
+  drain(patience: number): Effect.Effect<void> {
+    return this.#isIdle.await.pipe(
+      Effect.timeoutOption(patience),
+      Effect.andThen(
+        Effect.sync(() => {
+          for (const { cancel } of this.#inFlight) cancel()
+          this.#inFlight.clear()
+        })
+      )
+    )
+  }
+
+  // From the queue: which delivery starts when.
+
+  readonly #takeTurn = (): void => {
+    this.#isTurnScheduled = false
+    let hasMore = false
+    try {
+      this.#access.withinTurn(() => {
+        hasMore = this.#startSome("all")
+      })
+    } catch (defect) {
+      this.#log(logDefect("Deliveries could not be started", defect))
     }
-    defer([delivery, ...queue.removeOf(delivery.integration.id)])
-    // The delivery occupied its place until the deadline, like one to a slow receiver.
-    land(flight, "slow")
+    if (hasMore) this.pump()
+    else this.#resumeInTime()
   }
 
-  const succeeded = (cause: BreakerCause, delivery: LeasedDelivery): void => {
-    const lasted = breaker.succeeded(cause, ownerOf(delivery), now())
-    if (lasted !== null) host.closed(cause, lasted)
-  }
-
-  // Scheduling.
-
-  const startPaced = (delivery: LeasedDelivery, isTrial: boolean): void => {
-    const surplus = queue.pace(delivery, now())
-    if (surplus.length > 0) host.release(surplus)
-    start(delivery, isTrial)
+  /** Starts queued deliveries that may be sent. Returns whether there may be more to start. */
+  #startSome(which: "urgent" | "all"): boolean {
+    const { breaker, queue } = this.#worker
+    for (let started = 0; started < slice; started++) {
+      if (!this.#worker.maySend(this.#worker.now())) return false
+      if (breaker.isOpen) {
+        this.#startTrial()
+        return false
+      }
+      const delivery = queue.next(which)
+      if (delivery === undefined) return false
+      this.#startPaced(delivery, false)
+    }
+    return true
   }
 
   /** While the breaker is open, settles expired deliveries and starts a trial request if one is due. */
-  const startTrial = (): void => {
-    const at = now()
-    for (const delivery of queue.removeIf((held) => isLate(held, at))) {
+  #startTrial(): void {
+    const { breaker, membership, queue } = this.#worker
+    const at = this.#worker.now()
+    for (const delivery of queue.removeIf((held) => this.#isLate(held, at))) {
       const settlement = settleExpired(delivery)
-      host.record({ delivery, settlement, worker: membership.worker, countsForHealth: false })
+      this.#worker.record({ delivery, settlement, worker: membership.worker, countsForHealth: false })
     }
     // A new round begins once all queued deliveries belong to users whose trials failed in the current round.
     if (breaker.hasTrial || queue.queued === 0) return
     const hasOthers = queue.some((held) => !breaker.hasFailed(ownerOf(held)))
     if (!hasOthers && breaker.pausedUntil(at) === null) breaker.startRound()
-    const waiting = removeWaiting(at)
-    if (waiting.length > 0) defer(waiting)
+    this.#defer(this.#removeDeferred(at))
     const delivery = queue.next()
-    if (delivery === undefined) return
-    startPaced(delivery, true)
+    if (delivery !== undefined) this.#startPaced(delivery, true)
   }
 
-  /** Starts queued deliveries that have a free place. Returns whether there may be more to start. */
-  const startSome = (which: "urgent" | "all"): boolean => {
-    for (let started = 0; started < slice; started++) {
-      if (!host.maySend(now())) return false
-      if (breaker.isOpen) {
-        startTrial()
-        return false
+  #startPaced(delivery: LeasedDelivery, isTrial: boolean): void {
+    this.#worker.release(this.#worker.queue.pace(delivery, this.#worker.now()))
+    this.#start(delivery, isTrial)
+  }
+
+  #resumeInTime(): void {
+    const now = this.#worker.now()
+    const at = this.#worker.queue.resumesAt(now)
+    if (at === null || (this.#resuming !== null && this.#resuming.at <= at)) return
+    this.#stopResuming()
+    const wait = at - now
+    if (wait <= 0) this.#resume()
+    else
+      this.#resuming = {
+        at,
+        fiber: this.#run(
+          Effect.delay(
+            Effect.sync(() => this.#resume()),
+            wait
+          )
+        )
       }
-      const delivery = queue.next(which)
-      if (delivery === undefined) return false
-      startPaced(delivery, false)
+  }
+
+  #resume(): void {
+    this.#resuming = null
+    this.#worker.queue.resume(this.#worker.now())
+    this.pump()
+  }
+
+  #stopResuming(): void {
+    this.#resuming?.fiber.interruptUnsafe()
+    this.#resuming = null
+  }
+
+  // To the outcome: start, receive the directory's answer, sign, post, conclude.
+
+  #start(delivery: LeasedDelivery, isTrial: boolean): void {
+    const { breaker, changes, membership } = this.#worker
+    if (isTrial) breaker.beginTrial(this.#worker.now())
+    const flight = { delivery, worker: membership.worker, since: changes.latest, isTrial, cancel: () => undefined }
+    this.#inFlight.add(flight)
+    this.#isIdle.closeUnsafe()
+    this.#guard(flight, () => this.#askForAccess(flight))
+  }
+
+  /** Runs a step of a delivery. After a defect, logs the cause and defers the delivery. */
+  #guard(flight: InFlight, step: () => void): void {
+    if (!this.#inFlight.has(flight)) return
+    try {
+      step()
+    } catch (defect) {
+      this.#failed(flight, defect)
     }
-    return true
+  }
+
+  #askForAccess(flight: InFlight): void {
+    const { delivery } = flight
+    const at = this.#worker.now()
+    if (this.#isLate(delivery, at)) return this.#conclude(flight, settleExpired(delivery))
+    const answer = this.#access.ask(ownerOf(delivery), delivery.integration.scope, (late) =>
+      this.#guard(flight, () => this.#answeredLate(flight, late))
+    )
+    if (answer !== null) this.#allowed(flight, answer, at)
+  }
+
+  /** Continues after an asynchronous answer from the directory. */
+  #answeredLate(flight: InFlight, answer: AccessAnswer): void {
+    const { delivery } = flight
+    const at = this.#worker.now()
+    if (answer !== true || !this.#isLate(delivery, at)) return this.#allowed(flight, answer, at)
+    this.#succeeded("directory", delivery)
+    this.#conclude(flight, settleExpired(delivery))
+  }
+
+  #allowed(flight: InFlight, answer: AccessAnswer, at: number): void {
+    const { delivery } = flight
+    if (answer instanceof DirectoryError) return this.#onOutage(flight, "directory", answer)
+    // The directory is not asked about the operator's own integration.
+    if (delivery.integration.scope.type !== "service") this.#succeeded("directory", delivery)
+    if (!answer) return this.#conclude(flight, settleRightLost(delivery))
+    const { early_due_at, integration } = delivery
+    const { changes, health } = this.#worker
+    const isVoid = changes.isVoid(integration.id, flight.since) || !this.#worker.mayStart(at)
+    if (isVoid || (early_due_at !== null && !health.mayBeEarly(integration.id, at))) {
+      // The delivery must not be attempted under its lease.
+      this.#worker.release([delivery])
+      return this.#finish(flight, null)
+    }
+    this.#sign(flight, at)
+  }
+
+  #sign(flight: InFlight, startedAt: number): void {
+    const { delivery } = flight
+    const body = bodyOf(delivery.event)
+    const identity = { id: delivery.event.id, attempt: delivery.attempts + 1, signedAt: startedAt, body }
+    const secrets = this.#secretsFor(delivery.integration, startedAt)
+    const signing = headersOf(this.#crypto, identity, secrets)
+    if (isSigned(signing)) return this.#post(flight, startedAt, signing.value, body)
+    // Asynchronous cryptography, or several secrets.
+    this.#run(signing).addObserver((signed) =>
+      Exit.isSuccess(signed)
+        ? this.#guard(flight, () => this.#post(flight, startedAt, signed.value, body))
+        : this.#failed(flight, Cause.squash(signed.cause))
+    )
+  }
+
+  #post(flight: InFlight, startedAt: number, headers: Headers, body: string): void {
+    const { integration } = flight.delivery
+    const { allow, headers: own } = this.#targetOf(integration)
+    const request = {
+      url: integration.configuration.url,
+      headers: own === null ? headers : { ...own, ...headers },
+      body,
+      deadline: this.#worker.settings.ackTimeout,
+      allow,
+      client: integration.created_by.client_id
+    }
+    flight.cancel = this.#transport.send(request, (report) =>
+      this.#guard(flight, () => this.#answered(flight, startedAt, report))
+    )
+  }
+
+  #answered(flight: InFlight, startedAt: number, report: TransportReport): void {
+    const { delivery } = flight
+    if (!isAnswered(report)) {
+      if (report._tag === "TransportDefect") return this.#failed(flight, report.cause)
+      return report instanceof TransportUnavailable
+        ? this.#onOutage(flight, "egress", report)
+        : this.#crowdedOut(flight, report.message)
+    }
+    const { event, integration } = delivery
+    const { ackTimeout, retry } = this.#worker.settings
+    const attempt = attemptOf(delivery, startedAt, report, ackTimeout, this.#targetOf(integration).rule)
+    // A blocked address is refused before any request, so this outcome says nothing about outbound connections.
+    if (attempt.outcome !== "blocked_address") this.#succeeded("egress", delivery)
+    const at = this.#worker.now()
+    this.#conclude(
+      flight,
+      settleAttempt(delivery, attempt, retryOf(retry, integration, event.resource_type), {
+        now: at,
+        random: attempt.outcome === "acknowledged" ? 0 : this.#random.nextDoubleUnsafe(),
+        retryAfter: report._tag === "Answered" ? parseRetryAfter(report.retry_after, at) : null,
+        wasChanged: this.#worker.changes.isVoid(integration.id, flight.since)
+      })
+    )
+  }
+
+  #conclude(flight: InFlight, settlement: Settlement): void {
+    const { delivery, since, worker } = flight
+    const { id, status } = delivery.integration
+    const countsForHealth = status === "enabled" && !this.#worker.changes.isVoid(id, since)
+    this.#worker.record({ delivery, settlement, worker, countsForHealth })
+    this.#finish(flight, latencyClassOf(settlement))
+  }
+
+  /** Ends a delivery's request, so that another delivery of its integration can start. */
+  #finish(flight: InFlight, latencyClass: LatencyClass): void {
+    const { delivery, isTrial } = flight
+    const { breaker, queue } = this.#worker
+    this.#inFlight.delete(flight)
+    if (isTrial) breaker.endTrial()
+    this.#worker.release(queue.finish(delivery, latencyClass))
+    // The time of the next trial is known now.
+    if (isTrial) this.#worker.reschedule()
+    if (this.#inFlight.size === 0) this.#isIdle.openUnsafe()
+    this.pump()
+  }
+
+  // Deliveries that can't be attempted now.
+
+  #failed(flight: InFlight, defect: unknown): void {
+    if (!this.#inFlight.has(flight)) return
+    this.#log(logDefect(`${nameOf(flight.delivery)} could not be attempted`, defect))
+    this.#defer([flight.delivery])
+    this.#finish(flight, null)
+  }
+
+  /** Makes deliveries due later after a failure that is not their receivers' fault. */
+  #defer(deliveries: ReadonlyArray<LeasedDelivery>): void {
+    const at = this.#worker.now()
+    this.#worker.release(deliveries, (delivery) => this.#worker.breaker.dueAt(ownerOf(delivery), at))
+  }
+
+  #removeDeferred(at: number): ReadonlyArray<LeasedDelivery> {
+    const { breaker, queue } = this.#worker
+    return queue.removeIf((held) => breaker.mustDefer(ownerOf(held), at))
   }
 
   /**
-   * Timer for the first integration whose rate limit will allow another request; null if no integration waits for its
-   * limit.
+   * Handles a failure of the directory or of outbound connections: defers the queued deliveries of the user, or of all
+   * users.
    */
-  let resuming: { readonly at: number; readonly fiber: Fiber.Fiber<void> } | null = null
-
-  const stopResuming = (): void => {
-    resuming?.fiber.interruptUnsafe()
-    resuming = null
-  }
-
-  const resume = (): void => {
-    resuming = null
-    queue.resume(now())
-    pump()
-  }
-
-  const resumeInTime = (): void => {
-    const time = now()
-    const at = queue.resumesAt(time)
-    if (at === null || (resuming !== null && resuming.at <= at)) return
-    stopResuming()
-    const wait = at - time
-    if (wait <= 0) resume()
-    else resuming = { at, fiber: run(Effect.delay(Effect.sync(resume), wait)) }
-  }
-
-  let isScheduled = false
-
-  const takeTurn = (): void => {
-    isScheduled = false
-    let hasMore = false
-    try {
-      access.withinTurn(() => {
-        hasMore = startSome("all")
-      })
-    } catch (defect) {
-      log(logDefect("Deliveries could not be started", defect))
+  #onOutage(flight: InFlight, cause: BreakerCause, error: DirectoryError | TransportUnavailable): void {
+    const { delivery } = flight
+    const { breaker, queue } = this.#worker
+    const owner = ownerOf(delivery)
+    const now = this.#worker.now()
+    const verdict = breaker.failed(cause, owner, now)
+    const others = breaker.isOpen ? this.#removeDeferred(now) : queue.removeIf((held) => ownerOf(held) === owner)
+    if (verdict === "own") {
+      const own = "The directory answers for other users, but not for the integration's owner"
+      this.#log(Effect.logWarning(`${nameOf(delivery)} waits. ${own}. ${failureText(error)}`))
+    } else if (verdict === "begins") {
+      const pace = `One is tried every ${retryLater / 1_000} s until one succeeds`
+      this.#log(Effect.logWarning(`All deliveries wait. ${pace}. ${failureText(error)}`))
     }
-    if (hasMore) pump()
-    else resumeInTime()
+    this.#defer([delivery, ...others])
+    this.#finish(flight, null)
   }
 
-  const pump = (): void => {
-    if (isScheduled || queue.queued === 0) return
-    isScheduled = true
-    turns.scheduleTask(takeTurn, 0)
+  /** Handles a lack of resources in this process: defers the delivery and all queued deliveries of its integration. */
+  #crowdedOut(flight: InFlight, message: string): void {
+    const { delivery } = flight
+    const now = this.#worker.now()
+    if (now >= this.#nextBusyReport) {
+      this.#nextBusyReport = now + busyReportEvery
+      this.#log(Effect.logWarning(`${nameOf(delivery)} is tried again in ${retryLater / 1_000} s. ${message}`))
+    }
+    this.#defer([delivery, ...this.#worker.queue.removeOf(delivery.integration.id)])
+    // The delivery was in flight until the deadline, like one to a slow receiver.
+    this.#finish(flight, "slow")
   }
 
-  yield* Effect.addFinalizer(() => Effect.sync(stopResuming))
-
-  return {
-    pump,
-    pumpUrgent: () => {
-      startSome("urgent")
-      pump()
-    },
-    flights: () => Array.from(flights, ({ delivery }) => delivery),
-    drain: (patience) =>
-      landed.await.pipe(
-        Effect.timeoutOption(patience),
-        Effect.andThen(
-          Effect.sync(() => {
-            for (const { cancel } of flights) cancel()
-            flights.clear()
-          })
+  /** Notes that the directory or outbound connections work. Logs the end of an outage and the size of the backlog. */
+  #succeeded(cause: BreakerCause, delivery: LeasedDelivery): void {
+    const lasted = this.#worker.breaker.succeeded(cause, ownerOf(delivery), this.#worker.now())
+    if (lasted === null) return
+    this.pump()
+    this.#worker.signal()
+    const after = endText(cause, lasted)
+    this.#log(
+      this.#store.summary(this.#worker.now()).pipe(
+        Effect.flatMap(({ states }) =>
+          Effect.logInfo(`${after}. ${states.pending + states.retrying} deliveries wait.`)
+        ),
+        Effect.catchTag("StoreError", (error) =>
+          Effect.logInfo(`${after}. The number of waiting deliveries is unknown: ${error.message}`)
         )
       )
-  } satisfies Sender
-})
+    )
+  }
+
+  // What a delivery's integration and event decide.
+
+  #targetOf(integration: Integration): Target {
+    const known = this.#targets.get(integration)
+    if (known !== undefined) return known
+    const target = {
+      allow: allowOf(this.#worker.settings.allow, integration),
+      rule: acknowledgementOf(integration),
+      headers: customHeadersOf(integration)
+    }
+    this.#targets.set(integration, target)
+    return target
+  }
+
+  #secretsFor(integration: Integration, at: number): ReadonlyArray<Redacted.Redacted> {
+    switch (this.#worker.settings.signing) {
+      case "hmac":
+        return secretsOf(integration, at)
+      case "ed25519":
+        return this.#serviceKeys
+      case "both":
+        return [...secretsOf(integration, at), ...this.#serviceKeys]
+      case "off":
+        return []
+    }
+  }
+
+  /** Whether the event's lifetime is over. A resend is sent even then, because someone requested it. */
+  #isLate({ event, resend }: LeasedDelivery, at: number): boolean {
+    return !resend && isExpired(policyOf(this.#worker.settings.retry, event.resource_type), event.created_at, at)
+  }
+
+  #log(line: Effect.Effect<void>): void {
+    this.#run(Effect.catchDefect(line, () => Effect.void))
+  }
+}

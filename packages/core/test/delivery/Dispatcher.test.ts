@@ -1457,14 +1457,15 @@ describe("publishing and dispatching", () => {
         const { handOver, status } = yield* Dispatcher
         yield* settleDown
         // The handover begins before the outage, and its deliveries are stored after the outage began.
-        const { keep, stored, worker } = handOver()
-        for (const integration of all) assert.isTrue(keep(integration, 2, 8))
+        const handover = handOver()
+        const { worker } = handover
+        for (const integration of all) assert.isTrue(handover.keep(integration, 2, 8))
         yield* enqueueCalls(all)
         yield* pass(1_000)
         assert.isNotNull((yield* status).outage)
         const { event, ids, lane } = yield* enqueueOf("access_log", all, { state: "delivering", worker })
         const first = { attempts: 0, early: 0, early_due_at: null, resend: false }
-        stored(
+        handover.stored(
           ids.flatMap((id) => all.map((integration) => ({ id, lane, ...first, event, integration }))),
           false
         )

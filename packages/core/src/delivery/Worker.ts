@@ -1,0 +1,278 @@
+/**
+ * The state of this process as a worker: its membership, the deliveries that it holds, and the results that it has not
+ * recorded. The dispatcher and the sender change this state with synchronous methods. The latches wake the dispatcher's
+ * loops.
+ */
+import { Effect, Latch } from "effect"
+import type { LeasedDelivery } from "../model/Delivery.ts"
+import { isEarly } from "../model/Delivery.ts"
+import type { IntegrationId } from "../model/Ids.ts"
+import { Crypto } from "../ports/Crypto.ts"
+import type { StoreClockShape } from "../ports/StoreClock.ts"
+import { storeClock } from "../ports/StoreClock.ts"
+import { Agreement, OwnSettings } from "./Agreement.ts"
+import { Changes } from "./Changes.ts"
+import { CircuitBreaker } from "./CircuitBreaker.ts"
+import { ClaimTimer } from "./ClaimTimer.ts"
+import type { Counter } from "./DeliveryMetrics.ts"
+import { makeCounter } from "./DeliveryMetrics.ts"
+import type { DeliverySettingsShape } from "./DeliverySettings.ts"
+import { DeliverySettings } from "./DeliverySettings.ts"
+import { FairQueue } from "./FairQueue.ts"
+import { IntegrationHealth } from "./IntegrationHealth.ts"
+import { Membership } from "./Membership.ts"
+import type { Outcome } from "./RecordQueue.ts"
+import { RecordQueue } from "./RecordQueue.ts"
+import { StoreFailures } from "./StoreFailures.ts"
+
+/** Maximum number of deliveries per claim. A larger claim would delay urgent deliveries. */
+export const claimBatch = 150
+
+/** How long outcomes are collected before they are recorded together, in milliseconds. */
+const recordDelay = 25
+
+/** Maximum number of unrecorded outcomes, as a multiple of `concurrency`. */
+const maxUnsettled = 16
+
+/** Maximum number of early retries per claim, for each request that may be open to the integration. */
+const earlyPerPlace = 4
+
+interface WorkerParts {
+  readonly settings: DeliverySettingsShape
+  readonly clock: StoreClockShape
+  readonly crypto: Crypto["Service"]
+  readonly agreement: Agreement
+  readonly counter: Counter
+  readonly run: (effect: Effect.Effect<void>) => unknown
+}
+
+export class Worker {
+  readonly settings: DeliverySettingsShape
+  readonly clock: StoreClockShape
+  readonly agreement: Agreement
+  readonly counter: Counter
+  readonly membership: Membership
+  readonly queue: FairQueue
+  readonly timer: ClaimTimer
+  readonly records = new RecordQueue()
+  readonly breaker = new CircuitBreaker()
+  readonly changes = new Changes()
+  readonly health = new IntegrationHealth()
+  readonly storeFailures = new StoreFailures()
+
+  /** Open when a heartbeat must follow without delay. */
+  readonly beatNow = Latch.makeUnsafe(false)
+  /** Open when the collected batches must be recorded. */
+  readonly recordNow = Latch.makeUnsafe(false)
+  /** Open while all results are recorded. */
+  readonly recordedAll = Latch.makeUnsafe(true)
+  /** Open when the next claim may be due earlier than scheduled. */
+  readonly claimSooner = Latch.makeUnsafe(false)
+
+  /** Whether the process ends. It then starts no more attempts. */
+  isStopping = false
+  /** Time of the last successful claim; null before the first. */
+  claimedAt: number | null = null
+  /** Time of the next scheduled claim. */
+  nextClaimAt = Number.POSITIVE_INFINITY
+
+  readonly #crypto: Crypto["Service"]
+  readonly #run: WorkerParts["run"]
+  #isRecordTimed = false
+
+  private constructor({ agreement, clock, counter, crypto, run, settings }: WorkerParts) {
+    this.settings = settings
+    this.clock = clock
+    this.agreement = agreement
+    this.counter = counter
+    this.#crypto = crypto
+    this.#run = run
+    this.membership = new Membership(this.#newName(), settings)
+    this.queue = new FairQueue(settings)
+    this.timer = new ClaimTimer({
+      pollInterval: settings.pollInterval,
+      minBatch: Math.min(claimBatch, Math.floor(settings.buffer / 8))
+    })
+  }
+
+  static readonly make: Effect.Effect<Worker, never, DeliverySettings | Crypto> = Effect.gen(function* () {
+    return new Worker({
+      settings: yield* DeliverySettings,
+      clock: yield* storeClock,
+      crypto: yield* Crypto,
+      agreement: new Agreement(yield* OwnSettings),
+      counter: yield* makeCounter,
+      run: Effect.runForkWith(yield* Effect.context<never>())
+    })
+  })
+
+  /** Returns the store's time, in milliseconds since the epoch. */
+  now(): number {
+    return this.clock.now()
+  }
+
+  // What is allowed now.
+
+  /** Whether this process may hold and send deliveries at all. */
+  get isActive(): boolean {
+    return !this.isStopping && this.agreement.isAgreed
+  }
+
+  /**
+   * Whether an attempt started now can end and be recorded before the membership expires. If that can't be known,
+   * because this machine may have been suspended, the store's clock is measured at once.
+   */
+  mayStart(at: number): boolean {
+    if (this.clock.isCertain()) return this.membership.mayStart(at)
+    this.#beatUnlessFailing()
+    return false
+  }
+
+  /** Whether any delivery may be sent now. */
+  maySend(at: number): boolean {
+    return this.isActive && this.#mayOwe() && this.mayStart(at)
+  }
+
+  /** Whether further outcomes may wait to be recorded. Allows fewer while the store refuses outcomes. */
+  #mayOwe(): boolean {
+    const most = this.storeFailures.has("settle") ? 1 : maxUnsettled
+    return this.records.unsettled < most * this.settings.concurrency
+  }
+
+  // Results of attempts and leases.
+
+  record(outcome: Outcome): void {
+    const { delivery, countsForHealth, settlement } = outcome
+    const { attempt, retry_after } = settlement
+    const { id } = delivery.integration
+    const { health, queue, records } = this
+    if (countsForHealth && attempt !== null) health.attempted(id, attempt)
+    if (retry_after !== null) health.askedToWait(id, retry_after)
+    const isAcknowledged = attempt?.outcome === "acknowledged"
+    if (isEarly(delivery)) {
+      if (!isAcknowledged) health.stopEarly(id)
+      else if (health.acknowledgedEarly(delivery, earlyPerPlace * queue.placesTo(id))) this.reschedule()
+    }
+    if (retry_after !== null || (isEarly(delivery) && !isAcknowledged)) this.release(queue.removeOf(id, isEarly))
+    this.counter.attempted(outcome)
+    const isFull = records.record(outcome, this.now())
+    this.recordedAll.closeUnsafe()
+    if (isFull || this.isStopping) this.recordNow.openUnsafe()
+    else this.recordSoon()
+  }
+
+  /**
+   * Releases deliveries and makes them due at the given time. Early retries keep their scheduled time if that is later.
+   */
+  release(
+    deliveries: ReadonlyArray<LeasedDelivery>,
+    dueAt: (delivery: LeasedDelivery) => number = () => this.now()
+  ): void {
+    if (deliveries.length === 0) return
+    for (const delivery of deliveries) {
+      if (isEarly(delivery)) this.health.gaveBackEarly(delivery, this.now())
+      const due_at = Math.max(delivery.early_due_at ?? 0, dueAt(delivery))
+      this.records.release(this.membership.worker, { delivery_id: delivery.id, due_at })
+    }
+    this.recordedAll.closeUnsafe()
+    this.recordNow.openUnsafe()
+  }
+
+  /**
+   * Starts the timer for recording the collected results. While a batch is being recorded, the timer starts when that
+   * recording ends.
+   */
+  recordSoon(): void {
+    if (this.#isRecordTimed || this.records.isUnderWay) return
+    this.#isRecordTimed = true
+    this.#run(this.#recordAfterDelay)
+  }
+
+  readonly #recordAfterDelay = Effect.andThen(
+    Effect.sleep(recordDelay),
+    Effect.sync(() => {
+      this.#isRecordTimed = false
+      this.records.resume(this.now())
+      if (this.records.waiting > 0) this.recordNow.openUnsafe()
+      else if (this.records.hasAside) this.recordSoon()
+    })
+  )
+
+  // Changes of integrations, and lost leases.
+
+  /** Releases the queued deliveries of integrations that were changed or deleted. */
+  forget(ids: Iterable<IntegrationId>): void {
+    this.changes.note(ids, this.now(), this.settings.lease)
+    for (const id of ids) {
+      this.health.forget(id)
+      this.release(this.queue.removeOf(id))
+    }
+  }
+
+  /** Releases all queued deliveries, because any integration may have changed. */
+  forgetAll(): void {
+    this.changes.noteAll()
+    this.releaseAll()
+  }
+
+  /** Releases all queued deliveries. */
+  releaseAll(): void {
+    this.release(this.queue.removeIf(() => true))
+  }
+
+  /** Notes that the answer to a store call was lost. The next heartbeat follows at once and lists the held deliveries. */
+  noteLostAnswer(): void {
+    this.membership.noteLostAnswer(this.now())
+    this.beatNow.openUnsafe()
+  }
+
+  /** Drops the queued deliveries, whose leases were lost, and continues under a new worker name. */
+  beginAgain(): void {
+    const now = this.now()
+    for (const delivery of this.queue.removeIf(() => true).filter(isEarly)) this.health.gaveBackEarly(delivery, now)
+    this.changes.noteAll()
+    this.membership.beginAgain(this.#newName())
+  }
+
+  #newName(): string {
+    return Array.from(this.#crypto.randomBytes(8), (byte) => byte.toString(16).padStart(2, "0")).join("")
+  }
+
+  #beatUnlessFailing(): void {
+    if (!this.storeFailures.has("heartbeat")) this.beatNow.openUnsafe()
+  }
+
+  // Time of the next claim.
+
+  /**
+   * Returns the time of the next claim. Claims are postponed while results can't be recorded or attempts can't start.
+   */
+  nextClaim(at: number): number {
+    const { breaker, claimedAt, queue, settings, timer } = this
+    if (!this.isActive || !this.#mayOwe()) return at + settings.pollInterval
+    if (!this.mayStart(at)) {
+      // The membership lapsed between two heartbeats: the clock advanced without the timers, as on a suspended machine.
+      this.#beatUnlessFailing()
+      return at + settings.pollInterval
+    }
+    // The clock was set back, so the next claim is due now.
+    if (claimedAt !== null && claimedAt > at) return at
+    const paused = breaker.pausedUntil(at)
+    if (paused !== null) return Math.min(paused, (claimedAt ?? at) + settings.pollInterval)
+    // While the breaker is open, trials use held deliveries before more are claimed.
+    if (breaker.isOpen && queue.queued > 0) return (claimedAt ?? at) + settings.pollInterval
+    const early = queue.room > 0 ? this.health.nextEarly() : null
+    return Math.min(timer.next(queue), early ?? Number.POSITIVE_INFINITY)
+  }
+
+  /** Wakes the claim loop if the next claim is now due earlier than scheduled. */
+  reschedule(): void {
+    if (this.nextClaim(this.now()) < this.nextClaimAt) this.claimSooner.openUnsafe()
+  }
+
+  /** Notes that the store may have due deliveries. */
+  signal(): void {
+    this.timer.signal()
+    this.reschedule()
+  }
+}
