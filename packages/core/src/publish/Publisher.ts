@@ -24,6 +24,7 @@ import type { IdempotencyConflict, IdempotencyRecord } from "../ports/Idempotenc
 import { IdempotencyStore } from "../ports/IdempotencyStore.ts"
 import type { UnreadableMatch } from "../ports/IntegrationStore.ts"
 import { IntegrationStore, isUnreadable } from "../ports/IntegrationStore.ts"
+import type { StoreClockShape } from "../ports/StoreClock.ts"
 import { storeClock } from "../ports/StoreClock.ts"
 import { StoreError } from "../ports/StoreError.ts"
 import type { Handover } from "../delivery/Dispatcher.ts"
@@ -53,28 +54,15 @@ export class PublisherClosed extends Schema.TaggedError<PublisherClosed>()("Publ
   }
 }
 
-export class Publisher extends Context.Service<
-  Publisher,
-  {
-    /**
-     * Accepts all of the events or none. Returns results in the given order. With an idempotency key, a request
-     * repeated within 24 hours gets the first answer and publishes nothing. Calls made before the publisher's scope
-     * closes are still carried out; later calls fail with `PublisherClosed`. While `waitingBytes` of event data wait to
-     * be stored, a call waits for up to 5 s and then fails with `PublisherBusy`.
-     */
-    readonly publish: (
-      events: ReadonlyArray<NewEvent>,
-      request?: IdempotentRequest | null
-    ) => Effect.Effect<ReadonlyArray<Published>, StoreError | KeyReused | PublisherBusy | PublisherClosed>
-  }
->()("@doorhook/core/publish/Publisher") {
-  static readonly layer: Layer.Layer<
+/** Services that a publisher needs. */
+type Needs = DeliveryStore | IntegrationStore | IdempotencyStore | DeliverySettings | Dispatcher | Crypto
+
+export class Publisher extends Context.Service<Publisher, Pick<GroupCommitPublisher, "publish">>()(
+  "@doorhook/core/publish/Publisher"
+) {
+  static readonly layer: Layer.Layer<Publisher, never, Needs> = Layer.effect(
     Publisher,
-    never,
-    DeliveryStore | IntegrationStore | IdempotencyStore | DeliverySettings | Dispatcher | Crypto
-  > = Layer.effect(
-    Publisher,
-    Effect.suspend(() => makePublisher)
+    Effect.suspend(() => GroupCommitPublisher.make)
   )
 }
 
@@ -168,186 +156,417 @@ const refusalOf = (cause: Cause.Cause<unknown>): StoreError | null => {
   return error === null || isRowProblem(error) ? null : error
 }
 
-/**
- * Makes a publisher that accepts events until the scope closes. It still carries out calls that it has received by
- * then.
- */
-const makePublisher: Effect.Effect<
-  Publisher["Service"],
-  never,
-  Scope.Scope | DeliveryStore | IntegrationStore | IdempotencyStore | DeliverySettings | Dispatcher | Crypto
-> = Effect.gen(function* () {
-  const store = yield* DeliveryStore
-  const integrations = yield* IntegrationStore
-  const keys = yield* IdempotencyStore
-  const dispatcher = yield* Dispatcher
-  const crypto = yield* Crypto
-  const { waitingBytes } = yield* DeliverySettings
-  const types = yield* ResourceTypes
-  const clock = yield* storeClock
-  const context = yield* Effect.context<never>()
-  const run = Effect.runForkWith(context)
-  const { now } = clock
+const busyError = (waitingBytes: number): PublisherBusy => {
+  const limit = `${waitingBytes} bytes of events wait to be stored (setting waitingBytes)`
+  const message = `${limit}, and there was no room within ${DurationText.format(patience)}. None of these events was stored: publish them again later.`
+  return new PublisherBusy({ message })
+}
 
-  // Waiting calls.
+/** Groups the matched events by call. */
+const shareOut = (calls: ReadonlyArray<Call>, matched: ReadonlyArray<Matched>): ReadonlyArray<CarriedOut> => {
+  let at = 0
+  return calls.map((call) => {
+    const from = at
+    at += call.events.length
+    const answer = matched
+      .slice(from, at)
+      .map(({ event, integrations }) => ({ id: event.id, deliveries: integrations.length }))
+    return { call, answer }
+  })
+}
 
-  const urgent: Array<Call> = []
-  const ordinary: Array<Call> = []
-  const blocked = new Set<Blocked>()
-  const linger = new Linger()
-  const turns = (yield* Scheduler.Scheduler).makeDispatcher()
+/** Returns the initial state of a delivery: leased to this process if there is room in memory. */
+const initialOf = (
+  event: Event,
+  integration: Integration | UnreadableMatch,
+  lane: NewDelivery["lane"],
+  handover: Handover
+): NewDelivery["initial"] => {
+  if (integration.status === "disabled") return { state: "skipped", reason: "integration_disabled" }
+  // The bindings are unreadable, so whether they cover this event is unknown. Once the row is repaired, a manual
+  // recovery sends the event.
+  if (integration.bindings === null) return { state: "skipped", reason: "integration_unreadable" }
+  return !isUnreadable(integration) && handover.keep(integration, lane, event.data.length)
+    ? { state: "delivering", worker: handover.worker }
+    : { state: "pending" }
+}
+
+/** Returns the stored deliveries that are leased to this process. */
+const leasedOf = (
+  matched: ReadonlyArray<Matched>,
+  records: ReadonlyArray<NewEventRecord>,
+  stored: ReadonlyArray<ReadonlyArray<Enqueued>>
+): ReadonlyArray<LeasedDelivery> => {
+  const leased: Array<LeasedDelivery> = []
+  matched.forEach(({ event, integrations }, at) =>
+    integrations.forEach((integration, place) => {
+      const delivery = stored[at]?.[place]
+      const lane = records[at]?.deliveries[place]?.lane
+      if (delivery?.state !== "delivering" || lane === undefined || isUnreadable(integration)) return
+      const { id } = delivery
+      leased.push({ id, lane, attempts: 0, early: 0, early_due_at: null, resend: false, event, integration })
+    })
+  )
+  return leased
+}
+
+interface PublisherParts {
+  readonly store: DeliveryStore["Service"]
+  readonly integrations: IntegrationStore["Service"]
+  readonly keys: IdempotencyStore["Service"]
+  readonly dispatcher: Dispatcher["Service"]
+  readonly crypto: Crypto["Service"]
+  readonly waitingBytes: number
+  readonly types: ResourceTypeTable
+  readonly clock: StoreClockShape
+  readonly context: Context.Context<never>
+  readonly turns: Scheduler.SchedulerDispatcher
+}
+
+class GroupCommitPublisher {
+  readonly #store: DeliveryStore["Service"]
+  readonly #integrations: IntegrationStore["Service"]
+  readonly #keys: IdempotencyStore["Service"]
+  readonly #dispatcher: Dispatcher["Service"]
+  readonly #crypto: Crypto["Service"]
+  readonly #waitingBytes: number
+  readonly #types: ResourceTypeTable
+  readonly #clock: StoreClockShape
+  readonly #context: Context.Context<never>
+  readonly #run: <A>(effect: Effect.Effect<A>) => Fiber.Fiber<A>
+  readonly #turns: Scheduler.SchedulerDispatcher
+
+  readonly #urgent: Array<Call> = []
+  readonly #ordinary: Array<Call> = []
+  readonly #blocked = new Set<Blocked>()
+  /** Size of the calls that wait to be stored, in bytes. */
+  #waitingSize = 0
+  readonly #linger = new Linger()
+  /** Number of ordinary calls that `#linger` does not know yet. */
+  #arrived = 0
   /** Opens one turn of the event loop after the first call, so that calls made in the same turn share a transaction. */
-  const arrival = yield* Latch.make(false)
-  let isArriving = false
-  /** Whether the committer waits for a call. */
-  let isWaiting = false
+  readonly #arrival = Latch.makeUnsafe(false)
+  #isArriving = false
+  /** Whether the commit loop waits for a call. */
+  #isWaiting = false
   /** Opens to end a linger early: for an urgent call, for a call with many events, or when the publisher closes. */
-  const flushNow = yield* Latch.make(false)
-  let waitingSize = 0
-  let arrived = 0
-  let isClosed = false
+  readonly #flushNow = Latch.makeUnsafe(false)
+  /** Repetitions of calls whose keys another process was using. */
+  readonly #repeating = new Set<Fiber.Fiber<void>>()
+  #isClosed = false
 
-  const submit = (call: Call, isUrgentCall: boolean): void => {
-    waitingSize += call.size
-    if (isUrgentCall) urgent.push(call)
-    else {
-      ordinary.push(call)
-      arrived++
+  private constructor(parts: PublisherParts) {
+    this.#store = parts.store
+    this.#integrations = parts.integrations
+    this.#keys = parts.keys
+    this.#dispatcher = parts.dispatcher
+    this.#crypto = parts.crypto
+    this.#waitingBytes = parts.waitingBytes
+    this.#types = parts.types
+    this.#clock = parts.clock
+    this.#context = parts.context
+    this.#run = Effect.runForkWith(parts.context)
+    this.#turns = parts.turns
+  }
+
+  /** Makes a publisher that accepts events until the scope closes. It still carries out the calls received by then. */
+  static readonly make: Effect.Effect<GroupCommitPublisher, never, Needs | Scope.Scope> = Effect.gen(function* () {
+    const publisher = new GroupCommitPublisher({
+      store: yield* DeliveryStore,
+      integrations: yield* IntegrationStore,
+      keys: yield* IdempotencyStore,
+      dispatcher: yield* Dispatcher,
+      crypto: yield* Crypto,
+      waitingBytes: (yield* DeliverySettings).waitingBytes,
+      types: yield* ResourceTypes,
+      clock: yield* storeClock,
+      context: yield* Effect.context<never>(),
+      turns: (yield* Scheduler.Scheduler).makeDispatcher()
+    })
+    const committing = yield* Effect.forkScoped(publisher.#commitBatches())
+    yield* Effect.addFinalizer(() => publisher.#close(committing))
+    return publisher
+  })
+
+  /**
+   * Accepts all of the events or none. Returns results in the given order. With an idempotency key, a request repeated
+   * within 24 hours gets the first answer and publishes nothing. Calls made before the publisher's scope closes are
+   * still carried out; later calls fail with `PublisherClosed`. While `waitingBytes` of event data wait to be stored, a
+   * call waits for up to 5 s and then fails with `PublisherBusy`.
+   */
+  readonly publish = (events: ReadonlyArray<NewEvent>, request: IdempotentRequest | null = null): Answer =>
+    // A call without events but with a key is recorded, so that a different request can't use the key.
+    Effect.suspend(() => (events.length === 0 && request === null ? Effect.succeed([]) : this.#call(events, request)))
+
+  // Calls wait until the next transaction takes them.
+
+  /** Submits a call and waits for its answer. An ordinary call first waits for room. */
+  #call(events: ReadonlyArray<NewEvent>, request: IdempotentRequest | null): Answer {
+    const size = sizeOf(events)
+    // Checked before submitting, because an undeclared type is a defect of this caller and must not fail other calls.
+    const isUrgentCall = isUrgent(this.#types, events)
+    return Effect.callback((answer) => {
+      if (this.#isClosed) return answer(Effect.fail(new PublisherClosed()))
+      const call = { events, request, size, answer }
+      if (!isUrgentCall && (this.#blocked.size > 0 || !this.#fits(size))) return this.#block(call)
+      this.#submit(call, isUrgentCall)
+    })
+  }
+
+  /** Lets a call wait for room. Returns how to stop waiting; a call interrupted before it is submitted is not stored. */
+  #block(call: Call): Effect.Effect<void> {
+    // Once there is room, calls are submitted in order of arrival.
+    const leave = Effect.sync(() => this.#blocked.delete(waiter))
+    const expiry = this.#run(
+      Effect.delay(
+        Effect.map(leave, (hasLeft) => {
+          if (hasLeft) call.answer(Effect.fail(busyError(this.#waitingBytes)))
+        }),
+        patience
+      )
+    )
+    const waiter: Blocked = {
+      size: call.size,
+      admit: () => {
+        expiry.interruptUnsafe()
+        this.#submit(call, false)
+      }
     }
-    if (isUrgentCall || call.events.length >= enough) flushNow.openUnsafe()
-    if (isArriving || !isWaiting) return
-    isArriving = true
-    turns.scheduleTask(arrive, 0)
+    this.#blocked.add(waiter)
+    return Effect.andThen(leave, Fiber.interrupt(expiry))
   }
 
-  const arrive = (): void => {
-    isArriving = false
-    arrival.openUnsafe()
+  #submit(call: Call, isUrgentCall: boolean): void {
+    this.#waitingSize += call.size
+    if (isUrgentCall) this.#urgent.push(call)
+    else {
+      this.#ordinary.push(call)
+      this.#arrived++
+    }
+    if (isUrgentCall || call.events.length >= enough) this.#flushNow.openUnsafe()
+    if (this.#isArriving || !this.#isWaiting) return
+    this.#isArriving = true
+    this.#turns.scheduleTask(this.#arrive, 0)
   }
 
-  const fits = (size: number): boolean => waitingSize === 0 || waitingSize + size <= waitingBytes
+  readonly #arrive = (): void => {
+    this.#isArriving = false
+    this.#arrival.openUnsafe()
+  }
+
+  #fits(size: number): boolean {
+    return this.#waitingSize === 0 || this.#waitingSize + size <= this.#waitingBytes
+  }
 
   /** Frees the memory counted for a batch and admits blocked calls. */
-  const free = (batch: ReadonlyArray<Call>): void => {
-    for (const { size } of batch) waitingSize -= size
-    for (const waiter of blocked) {
-      if (!fits(waiter.size)) return
-      blocked.delete(waiter)
+  #free(batch: ReadonlyArray<Call>): void {
+    for (const { size } of batch) this.#waitingSize -= size
+    for (const waiter of this.#blocked) {
+      if (!this.#fits(waiter.size)) return
+      this.#blocked.delete(waiter)
       waiter.admit()
     }
   }
 
-  const busy = Effect.suspend(() => {
-    const limit = `${waitingBytes} bytes of events wait to be stored (setting waitingBytes)`
-    const message = `${limit}, and there was no room within ${DurationText.format(patience)}. None of these events was stored: publish them again later.`
-    return Effect.fail(new PublisherBusy({ message }))
-  })
+  // The commit loop: takes the calls that share a transaction.
 
-  /** Submits a call and waits for its answer. An ordinary call first waits for room. */
-  const call = (events: ReadonlyArray<NewEvent>, request: IdempotentRequest | null): Answer => {
-    const size = sizeOf(events)
-    // Checked before submitting, because an undeclared type is a defect of this caller and must not fail other calls.
-    const isUrgentCall = isUrgent(types, events)
-    return Effect.callback((answer) => {
-      if (isClosed) return answer(Effect.fail(new PublisherClosed()))
-      const submitCall = (): void => submit({ events, request, size, answer }, isUrgentCall)
-      if (isUrgentCall || (blocked.size === 0 && fits(size))) return submitCall()
-      // Once there is room, calls are submitted in order of arrival. A call that is interrupted before it is submitted
-      // publishes nothing.
-      const leave = Effect.sync(() => blocked.delete(waiter))
-      const expiry = run(
-        Effect.delay(
-          Effect.tap(leave, (left) => (left ? Effect.sync(() => answer(busy)) : Effect.void)),
-          patience
-        )
+  #commitBatches(): Effect.Effect<never, Cause.Done> {
+    return Effect.forever(
+      Effect.flatMap(this.#takeBatch(), (batch) =>
+        Effect.uninterruptible(Effect.map(this.#answerAll(batch), () => this.#free(batch)))
       )
-      const waiter: Blocked = {
-        size,
-        admit: () => {
-          expiry.interruptUnsafe()
-          submitCall()
-        }
-      }
-      blocked.add(waiter)
-      return Effect.andThen(leave, Fiber.interrupt(expiry))
-    })
+    )
   }
-
-  // Batches: the calls that share a transaction.
-
-  /** Reports new ordinary calls to `Linger`. Returns whether there were any. */
-  const noteArrivals = (): boolean => {
-    flushNow.closeUnsafe()
-    if (arrived === 0) return false
-    linger.arrived(arrived, now())
-    arrived = 0
-    return true
-  }
-
-  const mustNotLinger = (): boolean => isClosed || urgent.length > 0 || countEvents(ordinary) >= enough
-
-  /** Waits for more calls. Returns whether any arrived, or null if the transaction must not wait longer. */
-  const lingerFor = Effect.fnUntraced(function* (time: number) {
-    const isFlushed = Option.isSome(yield* Effect.timeoutOption(flushNow.await, time))
-    const came = noteArrivals()
-    return isFlushed || mustNotLinger() ? null : came
-  })
-
-  const lingered = Effect.fnUntraced(function* (wait: number) {
-    if ((yield* lingerFor(wait / 2)) === null) return
-    const cameLate = yield* lingerFor(wait / 2)
-    if (cameLate !== null) linger.waited(cameLate, now())
-  })
-
-  const awaitCalls: Effect.Effect<void, Cause.Done> = Effect.suspend(() => {
-    isWaiting = urgent.length + ordinary.length === 0
-    if (isWaiting) {
-      if (isClosed) return Cause.done()
-      arrival.closeUnsafe()
-      return Effect.flatMap(arrival.await, () => awaitCalls)
-    }
-    noteArrivals()
-    const wait = linger.wait(now())
-    return wait === 0 || mustNotLinger() ? Effect.void : lingered(wait)
-  })
 
   /**
    * Takes the next batch. Calls left over from the last batch are taken immediately; otherwise, `Linger` might wait for
    * more calls first.
    */
-  const takeBatch = Effect.map(
-    Effect.suspend(() => {
-      if (urgent.length === 0 && ordinary.length <= arrived) return awaitCalls
-      noteArrivals()
-      return Effect.void
-    }),
-    () => {
-      const first = urgent.length > 0 ? urgent : ordinary
-      let count = 0
-      for (let size = 0; count < first.length && size < maxBatch; count++) size += first[count]?.events.length ?? 0
-      return first.splice(0, count)
-    }
-  )
+  #takeBatch(): Effect.Effect<ReadonlyArray<Call>, Cause.Done> {
+    return Effect.map(
+      Effect.suspend(() => {
+        if (this.#urgent.length === 0 && this.#ordinary.length <= this.#arrived) return this.#awaitCalls()
+        this.#noteArrivals()
+        return Effect.void
+      }),
+      () => {
+        const first = this.#urgent.length > 0 ? this.#urgent : this.#ordinary
+        let count = 0
+        for (let size = 0; count < first.length && size < maxBatch; count++) size += first[count]?.events.length ?? 0
+        return first.splice(0, count)
+      }
+    )
+  }
 
-  // Steps of a batch: match, store, hand over, answer.
+  #awaitCalls(): Effect.Effect<void, Cause.Done> {
+    this.#isWaiting = this.#urgent.length + this.#ordinary.length === 0
+    if (this.#isWaiting) {
+      if (this.#isClosed) return Cause.done()
+      this.#arrival.closeUnsafe()
+      return Effect.flatMap(this.#arrival.await, () => this.#awaitCalls())
+    }
+    this.#noteArrivals()
+    const wait = this.#linger.wait(this.#clock.now())
+    return wait === 0 || this.#mustNotLinger() ? Effect.void : this.#lingerTwice(wait)
+  }
+
+  /** Reports new ordinary calls to `Linger`. Returns whether there were any. */
+  #noteArrivals(): boolean {
+    this.#flushNow.closeUnsafe()
+    if (this.#arrived === 0) return false
+    this.#linger.arrived(this.#arrived, this.#clock.now())
+    this.#arrived = 0
+    return true
+  }
+
+  #mustNotLinger(): boolean {
+    return this.#isClosed || this.#urgent.length > 0 || countEvents(this.#ordinary) >= enough
+  }
+
+  #lingerTwice(wait: number): Effect.Effect<void> {
+    return Effect.flatMap(this.#lingerFor(wait / 2), (came) =>
+      came === null
+        ? Effect.void
+        : Effect.map(this.#lingerFor(wait / 2), (cameLate) => {
+            if (cameLate !== null) this.#linger.waited(cameLate, this.#clock.now())
+          })
+    )
+  }
+
+  /** Waits for more calls. Returns whether any arrived, or null if the transaction must not wait longer. */
+  #lingerFor(time: number): Effect.Effect<boolean | null> {
+    return Effect.map(Effect.timeoutOption(this.#flushNow.await, time), (flushed) => {
+      const came = this.#noteArrivals()
+      return Option.isSome(flushed) || this.#mustNotLinger() ? null : came
+    })
+  }
+
+  // Each call of a batch is answered once.
 
   /**
-   * Returns the integrations that these events might match. If `cached`, the integrations are read from memory, and
-   * their versions are checked when the events are stored.
+   * Commits a batch and answers all of its calls. If another process has just used one of the keys, tries again, now with
+   * that key's record. Calls whose keys other processes use now are answered later, and don't delay the others.
    */
-  const candidatesOf = (events: ReadonlyArray<NewEvent>, cached: boolean) =>
-    integrations.findByScopes({
+  #answerAll(batch: ReadonlyArray<Call>): Effect.Effect<void> {
+    return Effect.suspend(() => this.#commit(batch)).pipe(
+      Effect.catchTags({
+        IdempotencyConflict: ({ busy = [] }) => {
+          const isBusy = ({ request }: Call): boolean => request !== null && busy.includes(request.key)
+          for (const call of batch.filter(isBusy)) this.#repeatSoon(call)
+          return this.#answerAll(batch.filter((each) => !isBusy(each)))
+        },
+        StoreError: (error) => {
+          if (batch.length === 1 || !isRowProblem(error)) return Effect.fail(error)
+          // The error does not say which calls need the unreadable row. If the batch is halved, most of the other calls
+          // still share a transaction.
+          const half = Math.ceil(batch.length / 2)
+          return Effect.andThen(this.#answerAll(batch.slice(0, half)), this.#answerAll(batch.slice(half)))
+        }
+      }),
+      Effect.catchCause((cause) =>
+        Effect.sync(() => {
+          for (const { answer } of batch) answer(Effect.failCause(cause))
+        })
+      )
+    )
+  }
+
+  /** Repeats a call soon. Until it is answered, its events count as waiting. */
+  #repeatSoon(call: Call): void {
+    this.#waitingSize += call.size
+    const again = Effect.map(this.#answerAll([call]), () => this.#free([call]))
+    const fiber = this.#run(Effect.delay(again, busyKeyPause))
+    this.#repeating.add(fiber)
+    fiber.addObserver(() => this.#repeating.delete(fiber))
+  }
+
+  /** Commits a batch. If the time is uncertain, the store's clock is measured first, because events get their times. */
+  #commit(batch: ReadonlyArray<Call>): Effect.Effect<void, StoreError | IdempotencyConflict> {
+    const requested = batch.flatMap(({ request }) => (request === null ? [] : [request.key]))
+    const commit = (): Effect.Effect<void, StoreError | IdempotencyConflict> =>
+      requested.length === 0
+        ? Effect.asVoid(this.#carryOut(batch))
+        : Effect.flatMap(this.#keys.find(requested, this.#clock.now()), (known) => this.#carryOutKeyed(batch, known))
+    return this.#clock.isCertain() ? commit() : Effect.flatMap(this.#clock.measure, commit)
+  }
+
+  /** Carries out a batch in which some calls have idempotency keys. */
+  #carryOutKeyed(
+    batch: ReadonlyArray<Call>,
+    remembered: ReadonlyArray<IdempotencyRecord>
+  ): Effect.Effect<void, StoreError | IdempotencyConflict> {
+    const { fresh, refused, repeated, replayed } = partitionByKey(batch, remembered)
+    return Effect.map(this.#carryOut(fresh), (carriedOut) => {
+      const answers = new Map(carriedOut.map((each) => [each.call, each.answer]))
+      for (const { call, of } of repeated) call.answer(Effect.succeed(answers.get(of) ?? []))
+      for (const { as, call } of replayed) call.answer(decodeAnswer(as))
+      for (const { answer } of refused) answer(Effect.fail(new KeyReused()))
+    })
+  }
+
+  /** Stores the events of calls, and answers the calls. */
+  #carryOut(calls: ReadonlyArray<Call>): Effect.Effect<ReadonlyArray<CarriedOut>, StoreError | IdempotencyConflict> {
+    if (calls.length === 0) return Effect.succeed([])
+    const stored = Effect.catchTag(this.#storeEvents(calls, true), "StaleMatch", () => this.#storeFresh(calls))
+    return Effect.map(stored, (carriedOut) => {
+      for (const { answer, call } of carriedOut) call.answer(Effect.succeed(answer))
+      return carriedOut
+    })
+  }
+
+  #storeFresh(calls: ReadonlyArray<Call>): Effect.Effect<ReadonlyArray<CarriedOut>, StoreError | IdempotencyConflict> {
+    return Effect.catchTag(this.#storeEvents(calls, false), "StaleMatch", () => this.#storeFresh(calls))
+  }
+
+  // Events of a transaction: match, reserve room, store, hand over.
+
+  /**
+   * Stores the events of calls with their deliveries. If `cached`, the integrations are read from memory, and their
+   * versions are checked when the events are stored.
+   */
+  #storeEvents(
+    calls: ReadonlyArray<Call>,
+    cached: boolean
+  ): Effect.Effect<ReadonlyArray<CarriedOut>, StoreError | IdempotencyConflict | StaleMatch> {
+    const events = calls.flatMap((each) => each.events)
+    // The handover begins before the integrations are read, so that it detects later changes to them.
+    const handover = this.#dispatcher.handOver()
+    return this.#candidatesOf(events, cached).pipe(
+      Effect.flatMap((candidates) => {
+        const matched = this.#matchAll(events, candidates)
+        const carriedOut = shareOut(calls, matched)
+        const remembered = carriedOut.flatMap(({ answer, call: { request } }) =>
+          request === null ? [] : [makeRecord(request, answer, this.#clock.now())]
+        )
+        const records = matched.map((each) => this.#recordOf(each, handover))
+        return Effect.map(this.#store.enqueue(records, remembered, candidates), (stored) => {
+          const hasDue = stored.some((deliveries) => deliveries.some(({ state }) => state === "pending"))
+          handover.stored(leasedOf(matched, records, stored), hasDue)
+          countAccepted(events, this.#context)
+          return carriedOut
+        })
+      }),
+      Effect.tapCause((cause) =>
+        Effect.sync(() => handover.failed(mayBeStored(cause) ? "unknown" : "not_stored", refusalOf(cause)))
+      )
+    )
+  }
+
+  /** Returns the integrations that these events might match. */
+  #candidatesOf(events: ReadonlyArray<NewEvent>, cached: boolean) {
+    return this.#integrations.findByScopes({
       buildings: distinct(events.map((event) => event.building_id)),
       tenants: distinct(events.flatMap((event) => event.tenant_ids)),
       cached
     })
+  }
 
-  const matchAll = (
+  #matchAll(
     events: ReadonlyArray<NewEvent>,
     candidates: ReadonlyArray<Integration | UnreadableMatch>
-  ): ReadonlyArray<Matched> => {
-    const created_at = now()
-    const ids = makeEventIds(crypto, created_at, events.length)
+  ): ReadonlyArray<Matched> {
+    const created_at = this.#clock.now()
+    const ids = makeEventIds(this.#crypto, created_at, events.length)
     const match = makeMatcher(candidates)
     const matched: Array<Matched> = []
     events.forEach(({ action, building_id, data, resource_type, tenant_ids }, index) => {
@@ -359,42 +578,11 @@ const makePublisher: Effect.Effect<
     return matched
   }
 
-  /** Groups the matched events by call. */
-  const shareOut = (calls: ReadonlyArray<Call>, matched: ReadonlyArray<Matched>): ReadonlyArray<CarriedOut> => {
-    let at = 0
-    return calls.map((each) => {
-      const from = at
-      at += each.events.length
-      return {
-        call: each,
-        answer: matched
-          .slice(from, at)
-          .map(({ event, integrations: targets }) => ({ id: event.id, deliveries: targets.length }))
-      }
-    })
-  }
-
-  /** Returns the initial state of a delivery: leased to this process if there is room in memory. */
-  const initialOf = (
-    event: Event,
-    integration: Integration | UnreadableMatch,
-    lane: NewDelivery["lane"],
-    handover: Handover
-  ): NewDelivery["initial"] => {
-    if (integration.status === "disabled") return { state: "skipped", reason: "integration_disabled" }
-    // The bindings are unreadable, so whether they cover this event is unknown. Once the row is repaired, a manual
-    // recovery sends the event.
-    if (integration.bindings === null) return { state: "skipped", reason: "integration_unreadable" }
-    return !isUnreadable(integration) && handover.keep(integration, lane, event.data.length)
-      ? { state: "delivering", worker: handover.worker }
-      : { state: "pending" }
-  }
-
-  const recordOf = ({ event, integrations: matched }: Matched, handover: Handover): NewEventRecord => {
-    const lane = laneOf(publishable(types, event), 0)
+  #recordOf({ event, integrations }: Matched, handover: Handover): NewEventRecord {
+    const lane = laneOf(publishable(this.#types, event), 0)
     return {
       event,
-      deliveries: matched.map((integration) => ({
+      deliveries: integrations.map((integration) => ({
         integration_id: integration.id,
         lane,
         matched_version: integration.version,
@@ -403,170 +591,23 @@ const makePublisher: Effect.Effect<
     }
   }
 
-  /** Returns the stored deliveries that are leased to this process. */
-  const leasedOf = (
-    matched: ReadonlyArray<Matched>,
-    records: ReadonlyArray<NewEventRecord>,
-    stored: ReadonlyArray<ReadonlyArray<Enqueued>>
-  ): ReadonlyArray<LeasedDelivery> => {
-    const leased: Array<LeasedDelivery> = []
-    matched.forEach(({ event, integrations: targets }, at) =>
-      targets.forEach((integration, place) => {
-        const delivery = stored[at]?.[place]
-        const lane = records[at]?.deliveries[place]?.lane
-        if (delivery?.state !== "delivering" || lane === undefined || isUnreadable(integration)) return
-        const { id } = delivery
-        leased.push({ id, lane, attempts: 0, early: 0, early_due_at: null, resend: false, event, integration })
-      })
-    )
-    return leased
-  }
+  // Closing.
 
-  const carryOutWith = (
-    calls: ReadonlyArray<Call>,
-    cached: boolean
-  ): Effect.Effect<ReadonlyArray<CarriedOut>, StoreError | IdempotencyConflict | StaleMatch> => {
-    const events = calls.flatMap((each) => each.events)
-    // The handover begins before the integrations are read, so that it detects later changes to them.
-    const handover = dispatcher.handOver()
-    return candidatesOf(events, cached).pipe(
-      Effect.flatMap((candidates) => {
-        const matched = matchAll(events, candidates)
-        const carriedOut = shareOut(calls, matched)
-        const remembered = carriedOut.flatMap(({ answer, call: { request } }) =>
-          request === null ? [] : [makeRecord(request, answer, now())]
-        )
-        const records = matched.map((each) => recordOf(each, handover))
-        return Effect.map(store.enqueue(records, remembered, candidates), (stored) => {
-          const hasDue = stored.some((deliveries) => deliveries.some(({ state }) => state === "pending"))
-          handover.stored(leasedOf(matched, records, stored), hasDue)
-          countAccepted(events, context)
-          return carriedOut
-        })
-      }),
-      Effect.tapCause((cause) =>
-        Effect.sync(() => handover.failed(mayBeStored(cause) ? "unknown" : "not_stored", refusalOf(cause)))
-      )
-    )
-  }
-
-  const carryOutFresh = (
-    calls: ReadonlyArray<Call>
-  ): Effect.Effect<ReadonlyArray<CarriedOut>, StoreError | IdempotencyConflict> =>
-    Effect.catchTag(carryOutWith(calls, false), "StaleMatch", () => carryOutFresh(calls))
-
-  /** Stores the events of calls, and answers the calls. */
-  const carryOut = (
-    calls: ReadonlyArray<Call>
-  ): Effect.Effect<ReadonlyArray<CarriedOut>, StoreError | IdempotencyConflict> =>
-    calls.length === 0
-      ? Effect.succeed([])
-      : Effect.map(
-          Effect.catchTag(carryOutWith(calls, true), "StaleMatch", () => carryOutFresh(calls)),
-          (carriedOut) => {
-            for (const { answer, call: carried } of carriedOut) carried.answer(Effect.succeed(answer))
-            return carriedOut
-          }
-        )
-
-  /** Carries out a batch in which some calls have idempotency keys. */
-  const carryOutKeyed = (
-    batch: ReadonlyArray<Call>,
-    remembered: ReadonlyArray<IdempotencyRecord>
-  ): Effect.Effect<void, StoreError | IdempotencyConflict> => {
-    const { fresh, refused, repeated, replayed } = partitionByKey(batch, remembered)
-    return Effect.map(carryOut(fresh), (carriedOut) => {
-      const answers = new Map(carriedOut.map((each) => [each.call, each.answer]))
-      for (const { call: again, of } of repeated) again.answer(Effect.succeed(answers.get(of) ?? []))
-      for (const { as, call: again } of replayed) again.answer(decodeAnswer(as))
-      for (const { answer } of refused) answer(Effect.fail(new KeyReused()))
+  /** Carries out the calls that have been received. */
+  #close(committing: Fiber.Fiber<unknown, unknown>): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      this.#isClosed = true
+      for (const { admit } of this.#blocked) admit()
+      this.#blocked.clear()
+      this.#arrival.openUnsafe()
+      this.#flushNow.openUnsafe()
+      return Effect.andThen(Fiber.await(committing), this.#repeatedAll())
     })
   }
 
-  /** Commits a batch. If the time is uncertain, the store's clock is measured first, because events get their times. */
-  const commit = (batch: ReadonlyArray<Call>): Effect.Effect<void, StoreError | IdempotencyConflict> =>
-    clock.isCertain() ? commitNow(batch) : Effect.flatMap(clock.measure, () => commitNow(batch))
-
-  const commitNow = (batch: ReadonlyArray<Call>): Effect.Effect<void, StoreError | IdempotencyConflict> => {
-    const requested = batch.flatMap(({ request }) => (request === null ? [] : [request.key]))
-    return requested.length === 0
-      ? Effect.asVoid(carryOut(batch))
-      : Effect.flatMap(keys.find(requested, now()), (remembered) => carryOutKeyed(batch, remembered))
+  #repeatedAll(): Effect.Effect<void> {
+    return Effect.suspend(() =>
+      this.#repeating.size === 0 ? Effect.void : Effect.andThen(Fiber.awaitAll(this.#repeating), this.#repeatedAll())
+    )
   }
-
-  /** Repetitions of calls whose keys another process was using. */
-  const repeating = new Set<Fiber.Fiber<void>>()
-
-  /** Repeats a call soon. Until it is answered, its events count as waiting. */
-  const repeatSoon = (call: Call): void => {
-    waitingSize += call.size
-    const again = Effect.andThen(
-      answerAll([call]),
-      Effect.sync(() => free([call]))
-    )
-    const fiber = run(Effect.delay(again, busyKeyPause))
-    repeating.add(fiber)
-    fiber.addObserver(() => repeating.delete(fiber))
-  }
-
-  /**
-   * Commits a batch and answers all of its calls. If another process has just used one of the keys, tries again, now with
-   * that key's record. Calls whose keys other processes use now are answered later, and don't delay the others.
-   */
-  const answerAll = (batch: ReadonlyArray<Call>): Effect.Effect<void> =>
-    Effect.suspend(() => commit(batch)).pipe(
-      Effect.catchTags({
-        IdempotencyConflict: ({ busy = [] }) => {
-          const isBusy = ({ request }: Call): boolean => request !== null && busy.includes(request.key)
-          batch.filter(isBusy).forEach(repeatSoon)
-          return answerAll(batch.filter((each) => !isBusy(each)))
-        },
-        StoreError: (error) => {
-          if (batch.length === 1 || !isRowProblem(error)) return Effect.fail(error)
-          // The error does not say which calls need the unreadable row. If the batch is halved, most of the other calls
-          // still share a transaction.
-          const half = Math.ceil(batch.length / 2)
-          return Effect.andThen(answerAll(batch.slice(0, half)), answerAll(batch.slice(half)))
-        }
-      }),
-      Effect.catchCause((cause) =>
-        Effect.sync(() => {
-          for (const { answer } of batch) answer(Effect.failCause(cause))
-        })
-      )
-    )
-
-  const repeatedAll: Effect.Effect<void> = Effect.suspend(() =>
-    repeating.size === 0 ? Effect.void : Effect.andThen(Fiber.awaitAll(repeating), repeatedAll)
-  )
-
-  const committer = Effect.forever(
-    Effect.flatMap(takeBatch, (batch) =>
-      Effect.uninterruptible(
-        Effect.andThen(
-          answerAll(batch),
-          Effect.sync(() => free(batch))
-        )
-      )
-    )
-  )
-
-  const committing = yield* Effect.forkScoped(committer)
-  // Carries out the calls that have been received, then stops.
-  yield* Effect.addFinalizer(() =>
-    Effect.suspend(() => {
-      isClosed = true
-      for (const { admit } of blocked) admit()
-      blocked.clear()
-      arrival.openUnsafe()
-      flushNow.openUnsafe()
-      return Effect.andThen(Fiber.await(committing), repeatedAll)
-    })
-  )
-
-  return Publisher.of({
-    publish: (events, request = null) =>
-      // A call without events but with a key is recorded, so that a different request can't use the key.
-      Effect.suspend(() => (events.length === 0 && request === null ? Effect.succeed([]) : call(events, request)))
-  })
-})
+}
