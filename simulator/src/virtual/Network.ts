@@ -4,7 +4,7 @@
  */
 import type { DeliverySettingsShape, Event, Integration, IntegrationId, TransportRequest } from "@doorhook/core"
 import type { TransportResult } from "@doorhook/core"
-import { Acknowledgement, builtInTypes, laneOf, placesFor, Signature, Transport } from "@doorhook/core"
+import { Acknowledgement, builtInTypes, laneOf, concurrencyFor, Signature, Transport } from "@doorhook/core"
 import type { Process } from "../clock/Process.ts"
 import type { VirtualTime } from "../clock/VirtualTime.ts"
 import { child, Rng } from "../random/Substream.ts"
@@ -64,7 +64,7 @@ export class Network {
   constructor(options: NetworkOptions) {
     this.#options = options
     const share = Math.floor(options.settings.concurrencyPerIntegration / options.workers)
-    this.#retryPlaces = placesFor(laneOf(builtInTypes.access_log, 1), share)
+    this.#retryPlaces = concurrencyFor(laneOf(builtInTypes.access_log, 1), share)
   }
 
   /** Targets whose integrations still exist. */

@@ -40,8 +40,8 @@ export interface DeliverySettingsShape {
   /** Maximum number of open requests to one integration. */
   readonly concurrencyPerIntegration: number
   /**
-   * Maximum number of deliveries held in memory; all others wait in the store. An eighth of the room, but no more than
-   * `concurrency`, is reserved for calls. A quarter is reserved for integrations that hold fewer deliveries than twice
+   * Maximum number of deliveries held in memory; all others wait in the store. An eighth of it, but no more than
+   * `concurrency`, is only for urgent deliveries. The last quarter is only for integrations that hold at most twice
    * `concurrencyPerIntegration`.
    */
   readonly buffer: number
@@ -80,8 +80,7 @@ export interface DeliverySettingsShape {
 }
 
 /**
- * The longest `ackTimeout`, in milliseconds. A request that gets no answer occupies one of the `concurrency` places for
- * that long.
+ * The longest `ackTimeout`, in milliseconds. A request that gets no answer counts in `concurrency` for that long.
  */
 export const longestAckTimeout = 3_600_000
 

@@ -229,7 +229,7 @@ class DeliveringDispatcher {
   readonly status: Effect.Effect<DispatcherStatus> = Effect.sync(() => {
     const { agreement, breaker, claimedAt, health, membership, queue, records, storeFailures } = this.#worker
     return {
-      delivering: queue.open,
+      delivering: queue.inFlight,
       buffered: queue.queued,
       unsettled: records.unsettled,
       unsettled_since: records.unsettledSince,
@@ -346,7 +346,7 @@ class DeliveringDispatcher {
       if (!agreement.isAgreed) return yield* this.#stepBack(heartbeat, answer)
       if (!membership.renew(heartbeat, answer)) {
         worker.beginAgain()
-        // The heartbeat has begun a new membership under the old name, which would take a share of all places.
+        // The heartbeat has begun a new membership under the old name, which would take a share of the concurrency.
         yield* this.#leave(heartbeat.worker)
         return yield* this.#renewMembership()
       }
@@ -366,7 +366,7 @@ class DeliveringDispatcher {
     const { membership, queue, records } = this.#worker
     if (!membership.hasBegun) return Effect.void
     this.#worker.releaseAll()
-    if (membership.renew(beat, answer) && (queue.open > 0 || !records.isEmpty)) return Effect.void
+    if (membership.renew(beat, answer) && (queue.inFlight > 0 || !records.isEmpty)) return Effect.void
     return Effect.map(this.#leave(beat.worker), () => this.#worker.beginAgain())
   }
 

@@ -12,9 +12,9 @@ export type { StoreFailure } from "./StoreFailures.ts"
 
 /** Current activity of a dispatcher. */
 export interface DispatcherStatus extends StoreStatus {
-  /** Number of open requests. */
+  /** Number of requests in flight. */
   readonly delivering: number
-  /** Number of leased deliveries that wait for a place. */
+  /** Number of leased deliveries that are not in flight. */
   readonly buffered: number
   /** Number of finished attempts that are not yet recorded in the store. */
   readonly unsettled: number

@@ -1,37 +1,22 @@
 /**
- * The queue of deliveries that a dispatcher holds in memory. It limits the deliveries per integration and decides the
- * sending order.
+ * The queue of deliveries that a dispatcher holds in memory. All other deliveries wait in the store.
  *
- * The most urgent lane is sent first. Within a lane, integrations take turns. Each integration has a limited number of
- * places, that is, concurrent requests. A fifth of its places, and of all places, is reserved for urgent deliveries.
- * All retries together use at most half of all places, and so do all slow integrations. A backlog or many dead
- * receivers therefore don't delay urgent deliveries or healthy integrations.
- *
- * The queue is limited by count and by the size of the events. An eighth of it is reserved for urgent deliveries, but
- * no more deliveries than `concurrency`. A quarter is reserved for integrations that hold too few deliveries to keep
- * their places busy. The limit for one integration depends on the situation:
- * - in general, an eighth of the queue;
- * - once half of the room without these reservations is used, an equal share;
- * - if the integration is slow, enough to keep its places busy;
- * - if other workers share the store, as many as this worker can soon send to it.
- *
- * Further deliveries wait in the store and are claimed later. Urgent deliveries may exceed the limit of their
- * integration by as many as it has places, and use all reserved room. Early retries don't count in that limit, because
- * the catch-up limits them (`IntegrationHealth`).
- *
- * An integration with a rate limit (`requests_per_second`) gets no turn until its next request may start.
- *
- * Plain state without timers or I/O; never fails.
+ * - *Order*: the most urgent lane first. In a lane, integrations take turns, and slow ones follow the others.
+ * - *Concurrency* is limited per integration and in total. A fifth of each limit is only for urgent deliveries. Retries
+ *   use at most half of the total, and so do slow integrations. A rate limit delays an integration's next request.
+ * - *Memory*: an integration holds at most a quarter of the free room, not counting the last quarter of the queue while it
+ *   holds more than twice its concurrency. Slow integrations together hold at most half. The last eighth is only for
+ *   urgent deliveries, which may exceed the limit of their integration.
  */
 import type { Lane, LeasedDelivery } from "../model/Delivery.ts"
-import { isEarly, isRetryLane, isUrgentLane, lanes, placesFor } from "../model/Delivery.ts"
+import { isEarly, isRetryLane, isUrgentLane, lanes, concurrencyFor } from "../model/Delivery.ts"
 import type { IntegrationId } from "../model/Ids.ts"
 import type { ClaimLimits, Membership } from "../ports/DeliveryStore.ts"
 
 export interface FairQueueOptions {
-  /** Maximum number of open requests. */
+  /** Maximum number of requests in flight. */
   readonly concurrency: number
-  /** Maximum number of open requests to one integration, over all workers. */
+  /** Maximum number of requests in flight to one integration, over all workers. */
   readonly concurrencyPerIntegration: number
   /** Maximum number of held deliveries. */
   readonly buffer: number
@@ -45,16 +30,16 @@ export interface FairQueueOptions {
  */
 export type LatencyClass = "prompt" | "slow" | null
 
-/** This worker's position among the workers that share the places of each integration. */
+/** This worker's position among the workers that share the concurrency of each integration. */
 export type Share = Pick<Membership, "workers" | "rank">
 
 /**
- * Returns this worker's equal part of an integration's places. Each place left over goes to one worker, starting at a
- * different worker for each integration. The minimum is one place, even with more workers than places, because a worker
- * without a place would hold deliveries that it never sends.
+ * Returns this worker's equal part of an integration's concurrency. The remainder goes to some of the workers, beginning
+ * with a different one for each integration. The minimum is 1, even with more workers than that, because a worker with 0
+ * would hold deliveries that it never sends.
  */
-export const placesOf = (places: number, integration: IntegrationId, { rank, workers }: Share): number =>
-  Math.max(1, Math.floor(places / workers) + ((rank + integration) % workers < places % workers ? 1 : 0))
+export const concurrencyOf = (concurrency: number, integration: IntegrationId, { rank, workers }: Share): number =>
+  Math.max(1, Math.floor(concurrency / workers) + ((rank + integration) % workers < concurrency % workers ? 1 : 0))
 
 /** Limits of a claim. `limits` contains the integrations that have held deliveries. */
 export interface ClaimDemand extends ClaimLimits {
@@ -63,7 +48,7 @@ export interface ClaimDemand extends ClaimLimits {
   readonly behind: ReadonlyArray<IntegrationId>
 }
 
-/** Maximum number of held deliveries per place of an integration, when other workers share the store. */
+/** Maximum number of held deliveries for each request that may be in flight, when other workers share the store. */
 const besideOthers = 16
 
 /**
@@ -73,10 +58,10 @@ const besideOthers = 16
 const rateSlack = 50
 
 /** Returns how many held deliveries count in an integration's limit. */
-const countedOf = ({ early, held }: Line): number => held - early
+const countedOf = ({ early, held }: Backlog): number => held - early
 
-/** Returns when a line's rate limit allows the next request: after one interval at most, even if the clock was set back. */
-const readyOf = ({ interval, readyAt }: Line, now: number): number => Math.min(readyAt, now + interval)
+/** Returns when an integration's rate limit allows the next request: after one interval at most, even if the clock was set back. */
+const readyOf = ({ interval, readyAt }: Backlog, now: number): number => Math.min(readyAt, now + interval)
 
 /** A first-in, first-out queue. Taking the first item rarely moves the others. */
 class Fifo<A> {
@@ -119,19 +104,19 @@ class Fifo<A> {
   }
 }
 
-/** The state of one integration. */
-interface Line {
+/** The deliveries of one integration that the queue holds. */
+interface Backlog {
   readonly id: IntegrationId
   /** A queue for each lane used so far. */
   readonly queues: [Fifo<LeasedDelivery>?, Fifo<LeasedDelivery>?, Fifo<LeasedDelivery>?, Fifo<LeasedDelivery>?]
-  /** For each lane, whether the line is in `turns` or `slowTurns`. */
+  /** For each lane, whether the backlog is in `turns` or `slowTurns`. */
   readonly isOffered: [boolean, boolean, boolean, boolean]
-  /** Deliveries held: reserved, queued or open. */
+  /** Deliveries held: reserved, queued or in flight. */
   held: number
   /** Early retries held. */
   early: number
   queued: number
-  open: number
+  inFlight: number
   /** Maximum number of held deliveries that are not early: many for a fast receiver, few for a slow one. */
   depth: number
   /** Whether older deliveries wait in the store. New ones then queue behind them. */
@@ -144,9 +129,9 @@ interface Line {
   interval: number
 }
 
-type Turns = Readonly<Record<Lane, Set<Line>>>
+type Turns = Readonly<Record<Lane, Set<Backlog>>>
 
-const noTurns = (): Turns => ({ 0: new Set(), 1: new Set(), 2: new Set(), 3: new Set() })
+const makeTurns = (): Turns => ({ 0: new Set(), 1: new Set(), 2: new Set(), 3: new Set() })
 
 const firstOf = <A>(set: ReadonlySet<A>): A | undefined => {
   for (const item of set) return item
@@ -155,30 +140,27 @@ const firstOf = <A>(set: ReadonlySet<A>): A | undefined => {
 
 export class FairQueue {
   private readonly options: FairQueueOptions
-  private readonly lines = new Map<IntegrationId, Line>()
+  private readonly backlogs = new Map<IntegrationId, Backlog>()
   /** Lines with more deliveries in the store. */
-  private readonly behindLines = new Set<Line>()
-  /** For each lane, the lines with a delivery in it and a free place, in sending order. */
-  private readonly turns = noTurns()
+  private readonly behindBacklogs = new Set<Backlog>()
+  /** For each lane, the backlogs with a delivery in it that may be sent now, in sending order. */
+  private readonly turns = makeTurns()
   /** Lines that wait for their rate limits. */
-  private readonly pausedLines = new Set<Line>()
-  /** Like `turns`, for slow lines, which get their turns after the others. */
-  private readonly slowTurns = noTurns()
+  private readonly pausedBacklogs = new Set<Backlog>()
+  /** Like `turns`, for slow backlogs, which get their turns after the others. */
+  private readonly slowTurns = makeTurns()
   private share: Share = { workers: 1, rank: 0 }
   private heldTotal = 0
-  private heldSlow = 0
   private heldBytes = 0
   private queuedTotal = 0
-  private openTotal = 0
-  private openRetries = 0
-  private openSlow = 0
+  private inFlightTotal = 0
+  private retriesInFlight = 0
+  private slowInFlight = 0
   private slowCount = 0
-  /** Room for deliveries that are not urgent. */
+  /** Limits for deliveries that are not urgent. */
   private readonly ordinary: number
   private readonly ordinaryBytes: number
-  /** `ordinary` without the quarter of the queue that is reserved for integrations with few held deliveries. */
-  private readonly common: number
-  private readonly halfOfPlaces: number
+  private readonly halfOfConcurrency: number
   /** Maximum number of held deliveries of one integration if there is a single worker. */
   private readonly depthAlone: number
   /** Maximum number of held deliveries of one integration. */
@@ -191,24 +173,23 @@ export class FairQueue {
     const { buffer, concurrency, concurrencyPerIntegration } = options
     this.ordinary = buffer - Math.min(concurrency, Math.floor(buffer / 8))
     this.ordinaryBytes = options.queueBytes - Math.floor(options.queueBytes / 8)
-    this.common = this.ordinary - Math.floor(buffer / 4)
     this.minDepth = 2 * concurrencyPerIntegration
     this.depthAlone = Math.max(this.minDepth, Math.floor(buffer / 8))
     this.depth = this.depthAlone
-    this.halfOfPlaces = Math.max(1, Math.floor(concurrency / 2))
+    this.halfOfConcurrency = Math.max(1, Math.floor(concurrency / 2))
   }
 
-  /** Number of open requests. */
-  get open(): number {
-    return this.openTotal
+  /** Number of requests in flight. */
+  get inFlight(): number {
+    return this.inFlightTotal
   }
 
-  /** Number of deliveries that wait for a place. */
+  /** Number of deliveries that are not in flight. */
   get queued(): number {
     return this.queuedTotal
   }
 
-  /** Deliveries held: reserved, queued or open. */
+  /** Deliveries held: reserved, queued or in flight. */
   get held(): number {
     return this.heldTotal
   }
@@ -219,86 +200,86 @@ export class FairQueue {
   }
 
   /**
-   * Shares the places of each integration with other workers from now on. Removes and returns the deliveries beyond the
+   * Shares the concurrency of each integration with other workers from now on. Removes and returns the deliveries beyond the
    * new limits. The caller releases them so that other workers can claim them.
    */
   shareWith(share: Share): ReadonlyArray<LeasedDelivery> {
-    const places = Math.ceil(this.options.concurrencyPerIntegration / share.workers)
-    const most = share.workers === 1 ? this.depthAlone : Math.max(this.minDepth, besideOthers * places)
+    const concurrency = Math.ceil(this.options.concurrencyPerIntegration / share.workers)
+    const most = share.workers === 1 ? this.depthAlone : Math.max(this.minDepth, besideOthers * concurrency)
     this.share = share
     this.depth = Math.min(this.depthAlone, most)
-    return [...this.lines.values()].flatMap((line) => {
-      const isTooDeep = line.depth > this.depth
-      if (isTooDeep) line.depth = this.depth
-      const surplus = isTooDeep ? this.extractSurplus(line) : []
-      this.offer(line)
+    return [...this.backlogs.values()].flatMap((backlog) => {
+      const isTooDeep = backlog.depth > this.depth
+      if (isTooDeep) backlog.depth = this.depth
+      const surplus = isTooDeep ? this.extractSurplus(backlog) : []
+      this.offer(backlog)
       return surplus
     })
   }
 
-  /** Returns how many requests this worker may have open to an integration. */
-  placesTo(id: IntegrationId): number {
-    return placesOf(this.options.concurrencyPerIntegration, id, this.share)
+  /** Returns how many requests of this worker to an integration may be in flight. */
+  concurrencyTo(id: IntegrationId): number {
+    return concurrencyOf(this.options.concurrencyPerIntegration, id, this.share)
   }
 
   /** Reserves room for a delivery that is about to be stored; false if it should wait in the store instead. */
   reserve(id: IntegrationId, lane: Lane, bytes: number): boolean {
-    const line = this.lineOf(id)
-    if (isUrgentLane(lane) ? this.fitsUrgent(line) : this.fits(line)) {
-      this.hold(line, bytes)
+    const backlog = this.lineOf(id)
+    if (isUrgentLane(lane) ? this.fitsUrgent(backlog) : this.fits(backlog)) {
+      this.hold(backlog, bytes)
       return true
     }
-    this.setBehind(line, true)
+    this.setBehind(backlog, true)
     return false
   }
 
   /** Gives up a reservation. */
   unreserve(id: IntegrationId, bytes: number): void {
-    const line = this.lines.get(id)
-    if (line !== undefined) this.drop(line, bytes)
+    const backlog = this.backlogs.get(id)
+    if (backlog !== undefined) this.drop(backlog, bytes)
   }
 
   /** Queues a delivery that is leased to this worker. */
   add(delivery: LeasedDelivery): void {
-    const line = this.lineOf(delivery.integration.id)
-    this.hold(line, delivery.event.data.length)
-    if (isEarly(delivery)) line.early++
-    const waiting = (line.queues[delivery.lane] ??= new Fifo())
+    const backlog = this.lineOf(delivery.integration.id)
+    this.hold(backlog, delivery.event.data.length)
+    if (isEarly(delivery)) backlog.early++
+    const waiting = (backlog.queues[delivery.lane] ??= new Fifo())
     waiting.push(delivery)
-    line.queued++
+    backlog.queued++
     this.queuedTotal++
-    this.offerLane(line, delivery.lane)
+    this.offerLane(backlog, delivery.lane)
   }
 
-  /** Takes the next delivery to send and occupies its place; undefined if none can be sent now. */
+  /** Takes the next delivery to send, which is then in flight; undefined if none can be sent now. */
   next(which: "urgent" | "all" = "all"): LeasedDelivery | undefined {
     for (const lane of lanes) {
       if (which === "urgent" && !isUrgentLane(lane)) return undefined
-      if (this.openTotal >= placesFor(lane, this.options.concurrency)) return undefined
-      if (isRetryLane(lane) && this.openRetries >= this.halfOfPlaces) continue
-      const line = firstOf(this.turns[lane]) ?? this.firstSlow(lane)
-      const delivery = line === undefined ? undefined : this.take(line, lane)
+      if (this.inFlightTotal >= concurrencyFor(lane, this.options.concurrency)) return undefined
+      if (isRetryLane(lane) && this.retriesInFlight >= this.halfOfConcurrency) continue
+      const backlog = firstOf(this.turns[lane]) ?? this.firstSlow(lane)
+      const delivery = backlog === undefined ? undefined : this.take(backlog, lane)
       if (delivery !== undefined) return delivery
     }
     return undefined
   }
 
   /**
-   * Frees the place of a delivery after its attempt, or without one. If this makes its integration slow, removes and
-   * returns the deliveries beyond the lower limit. The caller releases them.
+   * Notes that a delivery is no longer in flight. After a slow attempt, removes and returns the deliveries beyond the
+   * lower limit. The caller releases them.
    */
   finish(delivery: LeasedDelivery, latencyClass: LatencyClass): ReadonlyArray<LeasedDelivery> {
-    const line = this.lines.get(delivery.integration.id)
-    if (line === undefined) return []
-    const hasSlowed = latencyClass !== null && this.setSlow(line, latencyClass === "slow")
-    line.open--
-    this.openTotal--
-    if (line.isSlow) this.openSlow--
-    if (isRetryLane(delivery.lane)) this.openRetries--
-    this.offer(line)
-    if (hasSlowed) line.depth = this.minDepth
-    const surplus = hasSlowed ? this.extractSurplus(line) : []
-    this.remove(line, delivery)
+    const backlog = this.backlogs.get(delivery.integration.id)
+    if (backlog === undefined) return []
+    const hasSlowed = latencyClass !== null && this.setSlow(backlog, latencyClass === "slow")
+    backlog.inFlight--
+    this.inFlightTotal--
+    if (backlog.isSlow) this.slowInFlight--
+    if (isRetryLane(delivery.lane)) this.retriesInFlight--
+    this.offer(backlog)
+    if (hasSlowed) backlog.depth = this.minDepth
+    const surplus = latencyClass === "slow" ? this.extractSurplus(backlog) : []
+    this.remove(backlog, delivery)
     return surplus
   }
 
@@ -307,34 +288,34 @@ export class FairQueue {
    * room for calls, removes and returns deliveries that can't be sent soon. The caller releases them.
    */
   pace({ integration: { id, overrides } }: LeasedDelivery, now: number): ReadonlyArray<LeasedDelivery> {
-    const line = this.lines.get(id)
+    const backlog = this.backlogs.get(id)
     const { requests_per_second } = overrides
-    if (requests_per_second === undefined || line === undefined) return []
-    line.interval = (1_000 * this.share.workers) / requests_per_second
+    if (requests_per_second === undefined || backlog === undefined) return []
+    backlog.interval = (1_000 * this.share.workers) / requests_per_second
     // `readyAt` is later than now only if the clock was set back.
-    line.readyAt = Math.max(Math.min(line.readyAt, now), now - rateSlack) + line.interval
-    const isTooDeep = line.depth > this.minDepth
-    if (isTooDeep) line.depth = this.minDepth
-    if (line.readyAt > now) this.pausedLines.add(line)
-    this.offer(line)
-    return isTooDeep ? this.extractSurplus(line) : []
+    backlog.readyAt = Math.max(Math.min(backlog.readyAt, now), now - rateSlack) + backlog.interval
+    const isTooDeep = backlog.depth > this.minDepth
+    if (isTooDeep) backlog.depth = this.minDepth
+    if (backlog.readyAt > now) this.pausedBacklogs.add(backlog)
+    this.offer(backlog)
+    return isTooDeep ? this.extractSurplus(backlog) : []
   }
 
   /** Sends nothing to an integration for some milliseconds. */
   pause(id: IntegrationId, now: number, millis: number): void {
-    const line = this.lineOf(id)
-    line.interval = Math.max(line.interval, millis)
-    line.readyAt = Math.max(readyOf(line, now), now + millis)
-    this.pausedLines.add(line)
-    this.offer(line)
+    const backlog = this.lineOf(id)
+    backlog.interval = Math.max(backlog.interval, millis)
+    backlog.readyAt = Math.max(readyOf(backlog, now), now + millis)
+    this.pausedBacklogs.add(backlog)
+    this.offer(backlog)
   }
 
   /** When the first integration with queued deliveries may send again under its rate limit; null if none waits. */
   resumesAt(now: number): number | null {
     let first: number | null = null
-    for (const line of this.pausedLines) {
-      if (line.queued === 0) continue
-      const readyAt = readyOf(line, now)
+    for (const backlog of this.pausedBacklogs) {
+      if (backlog.queued === 0) continue
+      const readyAt = readyOf(backlog, now)
       if (first === null || readyAt < first) first = readyAt
     }
     return first
@@ -342,31 +323,31 @@ export class FairQueue {
 
   /** Resumes the integrations whose rate limits allow another request. */
   resume(now: number): void {
-    for (const line of this.pausedLines) {
-      line.readyAt = readyOf(line, now)
-      if (line.readyAt > now) continue
-      this.pausedLines.delete(line)
-      this.offer(line)
-      this.forgetIfIdle(line)
+    for (const backlog of this.pausedBacklogs) {
+      backlog.readyAt = readyOf(backlog, now)
+      if (backlog.readyAt > now) continue
+      this.pausedBacklogs.delete(backlog)
+      this.offer(backlog)
+      this.forgetIfIdle(backlog)
     }
   }
 
   /** Whether any queued delivery passes the test. */
   some(test: (delivery: LeasedDelivery) => boolean): boolean {
-    for (const { queues } of this.lines.values())
+    for (const { queues } of this.backlogs.values())
       for (const waiting of queues) if (waiting?.some(test) === true) return true
     return false
   }
 
   /** Removes the queued deliveries of an integration that pass the test. The caller releases them. */
   removeOf(id: IntegrationId, test: (delivery: LeasedDelivery) => boolean = () => true): ReadonlyArray<LeasedDelivery> {
-    const line = this.lines.get(id)
-    return line === undefined ? [] : this.extract(line, test)
+    const backlog = this.backlogs.get(id)
+    return backlog === undefined ? [] : this.extract(backlog, test)
   }
 
   /** Removes the queued deliveries that pass the test. The caller releases them. */
   removeIf(test: (delivery: LeasedDelivery) => boolean): ReadonlyArray<LeasedDelivery> {
-    return [...this.lines.values()].flatMap((line) => this.extract(line, test))
+    return [...this.backlogs.values()].flatMap((backlog) => this.extract(backlog, test))
   }
 
   /** All queued deliveries. */
@@ -388,22 +369,22 @@ export class FairQueue {
     const { concurrencyPerIntegration } = this.options
     const limits = new Map<IntegrationId, number>()
     const urgentLimits = new Map<IntegrationId, number>()
-    for (const line of this.lines.values()) {
-      const limit = this.limitOf(line)
-      limits.set(line.id, line.queued > limit / 4 ? 0 : Math.max(0, limit - countedOf(line)))
-      const urgent = this.urgentRoomOf(line)
-      if (urgent < concurrencyPerIntegration) urgentLimits.set(line.id, Math.max(0, urgent))
+    for (const backlog of this.backlogs.values()) {
+      const limit = this.limitOf(backlog)
+      limits.set(backlog.id, backlog.queued > limit / 4 ? 0 : Math.max(0, limit - countedOf(backlog)))
+      const urgent = this.urgentRoomOf(backlog)
+      if (urgent < concurrencyPerIntegration) urgentLimits.set(backlog.id, Math.max(0, urgent))
     }
     return {
       limit: this.claimLimit(most),
-      limitPerIntegration: Math.min(this.depth, this.shareOfOthers),
+      limitPerIntegration: Math.min(this.depth, this.shareOfRoom),
       limits,
       urgent: {
         limit: Math.min(most, this.urgentRoom),
         limitPerIntegration: concurrencyPerIntegration,
         limits: urgentLimits
       },
-      behind: Array.from(this.behindLines, ({ id }) => id)
+      behind: Array.from(this.behindBacklogs, ({ id }) => id)
     }
   }
 
@@ -418,42 +399,38 @@ export class FairQueue {
     const counts = new Map<IntegrationId, number>(behind.map((id) => [id, 0]))
     for (const { integration } of deliveries) counts.set(integration.id, (counts.get(integration.id) ?? 0) + 1)
     for (const [id, count] of counts) {
-      const line = this.lines.get(id)
+      const backlog = this.backlogs.get(id)
       const most = limits.get(id) ?? limitPerIntegration
       if (count > most && count >= (urgent.limits.get(id) ?? urgent.limitPerIntegration)) hasMoreUrgent = true
       // With a limit of 0, the claim took only urgent deliveries, which says nothing about the others.
-      if (line === undefined || (most === 0 && !line.isBehind)) continue
-      this.setBehind(line, isCutShort || count >= most)
+      if (backlog === undefined || (most === 0 && !backlog.isBehind)) continue
+      this.setBehind(backlog, isCutShort || count >= most)
     }
     return isCutShort || hasMoreUrgent
   }
 
-  /**
-   * Returns how many deliveries can be claimed. The room reserved for integrations with few held deliveries is used
-   * last.
-   */
+  /** Returns how many deliveries can be claimed. */
   claimLimit(most: number): number {
-    const common = this.common - this.heldTotal
-    return Math.min(this.room, most, common > 0 ? common : most)
+    return Math.min(this.room, most)
   }
 
   /** Whether some integration needs more of its stored deliveries in memory now. */
   get needsRefill(): boolean {
-    if (this.behindLines.size === 0 || this.room === 0) return false
-    for (const line of this.behindLines) {
-      const limit = this.limitOf(line)
-      if (countedOf(line) < limit && line.queued <= limit / 4) return true
+    if (this.behindBacklogs.size === 0 || this.room === 0) return false
+    for (const backlog of this.behindBacklogs) {
+      const limit = this.limitOf(backlog)
+      if (countedOf(backlog) < limit && backlog.queued <= limit / 4) return true
     }
     return false
   }
 
-  private fits(line: Line): boolean {
-    return this.room > 0 && !line.isBehind && countedOf(line) < this.limitOf(line)
+  private fits(backlog: Backlog): boolean {
+    return this.room > 0 && !backlog.isBehind && countedOf(backlog) < this.limitOf(backlog)
   }
 
   /** Whether an urgent delivery fits. It may overtake its integration's backlog and use reserved room. */
-  private fitsUrgent(line: Line): boolean {
-    return this.urgentRoom > 0 && this.urgentRoomOf(line) > 0
+  private fitsUrgent(backlog: Backlog): boolean {
+    return this.urgentRoom > 0 && this.urgentRoomOf(backlog) > 0
   }
 
   /** Number of further urgent deliveries that fit. */
@@ -463,154 +440,149 @@ export class FairQueue {
   }
 
   /** Returns how many more urgent deliveries of an integration may be held; 0 or less if none. */
-  private urgentRoomOf(line: Line): number {
-    return line.depth + this.options.concurrencyPerIntegration - countedOf(line)
+  private urgentRoomOf(backlog: Backlog): number {
+    return backlog.depth + this.options.concurrencyPerIntegration - countedOf(backlog)
   }
 
-  private limitOf({ depth, isSlow }: Line): number {
-    return Math.min(depth, isSlow ? this.shareOfSlow : this.shareOfOthers)
+  private limitOf({ depth, isSlow }: Backlog): number {
+    return Math.min(depth, isSlow ? this.shareOfSlow : this.shareOfRoom)
   }
 
-  /** Limit of an integration that is not slow: `depth` until half of the common room is used, then an equal share. */
-  private get shareOfOthers(): number {
-    if (2 * this.heldTotal < this.common) return this.depth
-    const others = this.lines.size - this.slowCount
-    const equalShare = (room: number): number => Math.max(1, Math.floor((room - this.heldSlow) / (others + 1)))
-    return this.heldTotal < this.common ? equalShare(this.common) : Math.min(this.minDepth, equalShare(this.ordinary))
+  /** The more integrations hold deliveries, the less room is free, so the less each may hold. */
+  private get shareOfRoom(): number {
+    const lastQuarter = Math.floor(this.options.buffer / 4)
+    return Math.max(Math.ceil((this.room - lastQuarter) / 4), Math.min(this.minDepth, Math.ceil(this.room / 4)))
   }
 
   private get shareOfSlow(): number {
     return Math.max(1, Math.floor(this.ordinary / 2 / Math.max(1, this.slowCount)))
   }
 
-  private lineOf(id: IntegrationId): Line {
-    const known = this.lines.get(id)
+  private lineOf(id: IntegrationId): Backlog {
+    const known = this.backlogs.get(id)
     if (known !== undefined) return known
-    const line: Line = {
+    const backlog: Backlog = {
       id,
       queues: [],
       isOffered: [false, false, false, false],
       held: 0,
       early: 0,
       queued: 0,
-      open: 0,
+      inFlight: 0,
       depth: this.depth,
       isBehind: false,
       isSlow: false,
       readyAt: 0,
       interval: 0
     }
-    this.lines.set(id, line)
-    return line
+    this.backlogs.set(id, backlog)
+    return backlog
   }
 
-  private hold(line: Line, bytes: number): void {
-    line.held++
+  private hold(backlog: Backlog, bytes: number): void {
+    backlog.held++
     this.heldTotal++
     this.heldBytes += bytes
-    if (line.isSlow) this.heldSlow++
   }
 
-  private drop(line: Line, bytes: number): void {
-    line.held--
+  private drop(backlog: Backlog, bytes: number): void {
+    backlog.held--
     this.heldTotal--
     this.heldBytes -= bytes
-    if (line.isSlow) this.heldSlow--
-    this.forgetIfIdle(line)
+    this.forgetIfIdle(backlog)
   }
 
-  private remove(line: Line, delivery: LeasedDelivery): void {
-    if (isEarly(delivery)) line.early--
-    this.drop(line, delivery.event.data.length)
+  private remove(backlog: Backlog, delivery: LeasedDelivery): void {
+    if (isEarly(delivery)) backlog.early--
+    this.drop(backlog, delivery.event.data.length)
   }
 
-  private setBehind(line: Line, isBehind: boolean): void {
-    line.isBehind = isBehind
-    if (isBehind) this.behindLines.add(line)
-    else this.behindLines.delete(line)
-    this.forgetIfIdle(line)
+  private setBehind(backlog: Backlog, isBehind: boolean): void {
+    backlog.isBehind = isBehind
+    if (isBehind) this.behindBacklogs.add(backlog)
+    else this.behindBacklogs.delete(backlog)
+    this.forgetIfIdle(backlog)
   }
 
-  private forgetIfIdle(line: Line): void {
-    if (line.held > 0 || line.isBehind || this.pausedLines.has(line)) return
-    this.lines.delete(line.id)
-    if (line.isSlow) this.slowCount--
+  private forgetIfIdle(backlog: Backlog): void {
+    if (backlog.held > 0 || backlog.isBehind || this.pausedBacklogs.has(backlog)) return
+    this.backlogs.delete(backlog.id)
+    if (backlog.isSlow) this.slowCount--
   }
 
-  /** Updates whether a line is slow. Returns true if it has just become slow. */
-  private setSlow(line: Line, isSlow: boolean): boolean {
-    if (line.isSlow === isSlow) return false
+  /** Updates whether a backlog is slow. Returns true if it has just become slow. */
+  private setSlow(backlog: Backlog, isSlow: boolean): boolean {
+    if (backlog.isSlow === isSlow) return false
     const sign = isSlow ? 1 : -1
-    line.isSlow = isSlow
+    backlog.isSlow = isSlow
     this.slowCount += sign
-    this.heldSlow += sign * line.held
-    this.openSlow += sign * line.open
+    this.slowInFlight += sign * backlog.inFlight
     for (const lane of lanes) {
-      if (!line.isOffered[lane]) continue
-      this.turns[lane].delete(line)
-      this.slowTurns[lane].delete(line)
-      line.isOffered[lane] = false
+      if (!backlog.isOffered[lane]) continue
+      this.turns[lane].delete(backlog)
+      this.slowTurns[lane].delete(backlog)
+      backlog.isOffered[lane] = false
     }
     return isSlow
   }
 
-  /** Returns the next slow line. Slow integrations use at most half of all places, except for urgent deliveries. */
-  private firstSlow(lane: Lane): Line | undefined {
-    return isUrgentLane(lane) || this.openSlow < this.halfOfPlaces ? firstOf(this.slowTurns[lane]) : undefined
+  /** Returns the next slow backlog. Slow integrations use at most half of the concurrency, except for urgent deliveries. */
+  private firstSlow(lane: Lane): Backlog | undefined {
+    return isUrgentLane(lane) || this.slowInFlight < this.halfOfConcurrency ? firstOf(this.slowTurns[lane]) : undefined
   }
 
-  private take(line: Line, lane: Lane): LeasedDelivery | undefined {
-    const delivery = line.queues[lane]?.shift()
+  private take(backlog: Backlog, lane: Lane): LeasedDelivery | undefined {
+    const delivery = backlog.queues[lane]?.shift()
     if (delivery === undefined) return undefined
-    // The line is almost empty and the store has more, so the line's limit grows.
-    if (line.queued === 1 && line.isBehind) line.depth = Math.min(this.depth, 2 * line.depth)
-    line.queued--
+    // The backlog is almost empty and the store has more, so the backlog's limit grows.
+    if (backlog.queued === 1 && backlog.isBehind) backlog.depth = Math.min(this.depth, 2 * backlog.depth)
+    backlog.queued--
     this.queuedTotal--
-    line.open++
-    this.openTotal++
-    if (line.isSlow) this.openSlow++
-    if (isRetryLane(lane)) this.openRetries++
-    // Moves the line to the end of its turns.
-    ;(line.isSlow ? this.slowTurns : this.turns)[lane].delete(line)
-    line.isOffered[lane] = false
-    this.offer(line)
+    backlog.inFlight++
+    this.inFlightTotal++
+    if (backlog.isSlow) this.slowInFlight++
+    if (isRetryLane(lane)) this.retriesInFlight++
+    // Moves the backlog to the end of its turns.
+    ;(backlog.isSlow ? this.slowTurns : this.turns)[lane].delete(backlog)
+    backlog.isOffered[lane] = false
+    this.offer(backlog)
     return delivery
   }
 
-  private extract(line: Line, test: (delivery: LeasedDelivery) => boolean): ReadonlyArray<LeasedDelivery> {
+  private extract(backlog: Backlog, test: (delivery: LeasedDelivery) => boolean): ReadonlyArray<LeasedDelivery> {
     const removed: Array<LeasedDelivery> = []
-    for (const waiting of line.queues) if (waiting !== undefined && waiting.size > 0) waiting.extract(test, removed)
-    line.queued -= removed.length
+    for (const waiting of backlog.queues) if (waiting !== undefined && waiting.size > 0) waiting.extract(test, removed)
+    backlog.queued -= removed.length
     this.queuedTotal -= removed.length
-    this.offer(line)
-    for (const delivery of removed) this.remove(line, delivery)
+    this.offer(backlog)
+    for (const delivery of removed) this.remove(backlog, delivery)
     return removed
   }
 
-  /** Removes the deliveries of a line beyond its limit, except early retries. */
-  private extractSurplus(line: Line): ReadonlyArray<LeasedDelivery> {
-    let staying = Math.max(0, this.limitOf(line) - line.open)
-    const surplus = this.extract(line, (delivery) => !isEarly(delivery) && staying-- <= 0)
-    if (surplus.length > 0) this.setBehind(line, true)
+  /** Removes the deliveries of a backlog beyond its limit, except early retries. */
+  private extractSurplus(backlog: Backlog): ReadonlyArray<LeasedDelivery> {
+    let staying = Math.max(0, this.limitOf(backlog) - backlog.inFlight)
+    const surplus = this.extract(backlog, (delivery) => !isEarly(delivery) && staying-- <= 0)
+    if (surplus.length > 0) this.setBehind(backlog, true)
     return surplus
   }
 
-  private offer(line: Line): void {
-    for (const lane of lanes) this.offerLane(line, lane)
+  private offer(backlog: Backlog): void {
+    for (const lane of lanes) this.offerLane(backlog, lane)
   }
 
-  /** Adds a line to the turns of a lane if the line can send, otherwise removes it. */
-  private offerLane(line: Line, lane: Lane): void {
-    const waiting = line.queues[lane]
+  /** Adds a backlog to the turns of a lane if the backlog can send, otherwise removes it. */
+  private offerLane(backlog: Backlog, lane: Lane): void {
+    const waiting = backlog.queues[lane]
     const isReady =
       waiting !== undefined &&
       waiting.size > 0 &&
-      !this.pausedLines.has(line) &&
-      line.open < placesFor(lane, this.placesTo(line.id))
-    if (isReady === line.isOffered[lane]) return
-    line.isOffered[lane] = isReady
-    const turns = (line.isSlow ? this.slowTurns : this.turns)[lane]
-    if (isReady) turns.add(line)
-    else turns.delete(line)
+      !this.pausedBacklogs.has(backlog) &&
+      backlog.inFlight < concurrencyFor(lane, this.concurrencyTo(backlog.id))
+    if (isReady === backlog.isOffered[lane]) return
+    backlog.isOffered[lane] = isReady
+    const turns = (backlog.isSlow ? this.slowTurns : this.turns)[lane]
+    if (isReady) turns.add(backlog)
+    else turns.delete(backlog)
   }
 }

@@ -35,7 +35,7 @@ const recordDelay = 25
 const maxUnsettled = 16
 
 /** Maximum number of early retries per claim, for each request that may be open to the integration. */
-const earlyPerPlace = 4
+const earlyPerRequest = 4
 
 interface WorkerParts {
   readonly settings: DeliverySettingsShape
@@ -151,7 +151,7 @@ export class Worker {
     const isAcknowledged = attempt?.outcome === "acknowledged"
     if (isEarly(delivery)) {
       if (!isAcknowledged) health.stopEarly(id)
-      else if (health.acknowledgedEarly(delivery, earlyPerPlace * queue.placesTo(id))) this.reschedule()
+      else if (health.acknowledgedEarly(delivery, earlyPerRequest * queue.concurrencyTo(id))) this.reschedule()
     }
     if (retry_after !== null || (isEarly(delivery) && !isAcknowledged)) this.release(queue.removeOf(id, isEarly))
     this.counter.attempted(outcome)

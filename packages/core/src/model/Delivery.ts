@@ -117,9 +117,9 @@ export const isRetryLane = (lane: Lane): boolean => lane === 1 || lane === 3
 /** Whether a lane holds urgent deliveries. */
 export const isUrgentLane = (lane: Lane): boolean => lane <= 1
 
-/** Returns how many of `places` a lane may use: all if it is urgent, otherwise four fifths, but at least one. */
-export const placesFor = (lane: Lane, places: number): number =>
-  isUrgentLane(lane) ? places : Math.max(1, Math.floor(places * 0.8))
+/** Returns how much of a concurrency a lane may use: all if it is urgent, otherwise four fifths, but at least 1. */
+export const concurrencyFor = (lane: Lane, concurrency: number): number =>
+  isUrgentLane(lane) ? concurrency : Math.max(1, Math.floor(concurrency * 0.8))
 
 /** Returns the lane of a delivery after this many attempts. */
 export const laneOf = ({ urgent }: Pick<ResourceTypeDefinition, "urgent">, attempts: number): Lane => {
