@@ -4,7 +4,7 @@
 // model: data types
 export * as AgreedSettings from "./model/AgreedSettings.ts"
 export * from "./model/Client.ts"
-export * from "./model/CommandFailure.ts"
+export * from "./model/NamedFile.ts"
 export * from "./model/Delivery.ts"
 export * as DurationText from "./model/DurationText.ts"
 export * as DirectoryDocument from "./model/DirectoryDocument.ts"
@@ -91,7 +91,7 @@ export * as Parameters from "./oauth/Parameters.ts"
 export type { Introspection, Principal } from "./oauth/Tokens.ts"
 
 // services
-export { OwnSettings } from "./delivery/Agreement.ts"
+export { OwnSettings } from "./delivery/Membership.ts"
 export * from "./delivery/Deliveries.ts"
 export type { Counted } from "./delivery/DeliveryMetrics.ts"
 export * as DeliveryMetrics from "./delivery/DeliveryMetrics.ts"
@@ -106,9 +106,9 @@ export { makeMinuteCounter, minuteWindow } from "./oauth/MinuteCounter.ts"
 export * from "./delivery/Notifications.ts"
 export { sendDirect } from "./publish/DirectEvent.ts"
 export { ServiceKey, serviceKeyLayer } from "./delivery/ServiceKey.ts"
-export { inTurn } from "./delivery/LoopTurns.ts"
+export { inTurn } from "./delivery/Loops.ts"
 export { makeEventId } from "./publish/EventIds.ts"
-export type { Published } from "./publish/IdempotencyRecords.ts"
+export type { Published } from "./publish/Idempotency.ts"
 export * from "./publish/Publisher.ts"
 
 // integrations
@@ -127,14 +127,14 @@ export * from "./integrations/ScopeReader.ts"
 export * from "./integrations/TestEvents.ts"
 
 // text: output for people
-export { columns } from "./text/Columns.ts"
-export { counted } from "./text/Counted.ts"
-export { FlagGroups } from "./text/FlagGroups.ts"
+export { columns } from "./text/Terminal.ts"
+export { counted } from "./text/Terminal.ts"
+export { FlagGroups } from "./text/Terminal.ts"
 export * as Html from "./text/Html.ts"
 export * as Shell from "./text/Shell.ts"
-export { onOneLine, shownJson, shownText } from "./text/Shown.ts"
-export type { TerminalLine } from "./text/TerminalLine.ts"
-export { terminalLine } from "./text/TerminalLine.ts"
+export { onOneLine, shownJson, shownText } from "./text/Terminal.ts"
+export type { TerminalLine } from "./text/Terminal.ts"
+export { terminalLine } from "./text/Terminal.ts"
 
 // memory: every storage port without a database, and a transport without a network
 export * as AllowAllDirectory from "./memory/AllowAllDirectory.ts"

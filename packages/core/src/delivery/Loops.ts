@@ -1,7 +1,7 @@
 /**
- * Loops that run until their scope closes.
+ * Loops that run until their scope closes, and turns of the event loop.
  */
-import { Effect } from "effect"
+import { Effect, Semaphore } from "effect"
 
 /** Pause of a loop after a defect, in milliseconds. */
 const defaultRest = 1_000
@@ -28,3 +28,14 @@ export const runForever = <R>(
     // Each step waits anyway. An additional yield between steps would delay work that has arrived.
     { disableYield: true }
   )
+
+/** One per process, because a process has one event loop. */
+const turns = Semaphore.makeUnsafe(1)
+
+/**
+ * Begins a piece of work that blocks the event loop for about a millisecond in its own turn. Urgent work then waits for at
+ * most one piece, however many clients request such work at the same time. Other pieces can run while it waits, for example
+ * for a server.
+ */
+export const inTurn = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.andThen(turns.withPermit(Effect.yieldNow), work)

@@ -10,8 +10,7 @@ import type { IntegrationId } from "../model/Ids.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import type { StoreClockShape } from "../ports/StoreClock.ts"
 import { storeClock } from "../ports/StoreClock.ts"
-import { Agreement, OwnSettings } from "./Agreement.ts"
-import { Changes } from "./Changes.ts"
+import { Agreement, OwnSettings } from "./Membership.ts"
 import { CircuitBreaker } from "./CircuitBreaker.ts"
 import { ClaimTimer } from "./ClaimTimer.ts"
 import type { Counter } from "./DeliveryMetrics.ts"
@@ -274,5 +273,39 @@ export class Worker {
   signal(): void {
     this.timer.signal()
     this.reschedule()
+  }
+}
+
+/** Numbered changes to integrations. A change invalidates deliveries held, claimed or published before it. */
+export class Changes {
+  #latest = 0
+  #latestOfAll = 0
+  readonly #byIntegration = new Map<IntegrationId, { readonly change: number; readonly until: number }>()
+
+  /** The number of the latest change. */
+  get latest(): number {
+    return this.#latest
+  }
+
+  /**
+   * Records a change to integrations and remembers it for `lease` milliseconds, because a claim or publication that
+   * read the old state can last that long.
+   */
+  note(ids: Iterable<IntegrationId>, now: number, lease: number): void {
+    this.#latest++
+    for (const [id, { until }] of this.#byIntegration) if (until < now) this.#byIntegration.delete(id)
+    for (const id of ids) this.#byIntegration.set(id, { change: this.#latest, until: now + lease })
+  }
+
+  /** Records that any integration may have changed. */
+  noteAll(): void {
+    this.#latestOfAll = ++this.#latest
+  }
+
+  /** Whether an integration has changed after change number `since`. */
+  isVoid(id: IntegrationId, since: number): boolean {
+    return (
+      this.#latestOfAll > since || (this.#byIntegration.size > 0 && (this.#byIntegration.get(id)?.change ?? 0) > since)
+    )
   }
 }

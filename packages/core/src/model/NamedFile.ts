@@ -3,8 +3,7 @@
  * its result can be written.
  */
 import type { PlatformError } from "effect"
-import { Effect, FileSystem, Option, Path, Predicate } from "effect"
-import { CommandFailure } from "./CommandFailure.ts"
+import { Effect, FileSystem, Option, Path, Predicate, Schema } from "effect"
 
 /** A file, and the flag that named it, as given. */
 export interface NamedFile {
@@ -93,3 +92,18 @@ export const writeNamed = Effect.fnUntraced(function* (said: string, file: strin
     CommandFailure.usage(`${said}: ${file} can't be written: ${fileTrouble(error)}`)
   )
 })
+
+/** A failed command: one line for the terminal, and an exit code. */
+export class CommandFailure extends Schema.TaggedError<CommandFailure>()("CommandFailure", {
+  /** One line with the problem and the accepted input. */
+  message: Schema.String,
+  exitCode: Schema.Int
+}) {
+  /** The exit code for wrong usage. */
+  static readonly usageExitCode = 3
+
+  /** Creates a failure for wrong usage. */
+  static usage(message: string): CommandFailure {
+    return new CommandFailure({ message, exitCode: CommandFailure.usageExitCode })
+  }
+}
