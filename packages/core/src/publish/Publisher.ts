@@ -483,15 +483,19 @@ const makePublisher: Effect.Effect<
     })
   }
 
+  /** Reports a failure of the store before a batch is handed over. */
+  const noted = <A>(read: Effect.Effect<A, StoreError>): Effect.Effect<A, StoreError> =>
+    Effect.tapCause(read, (cause) => Effect.sync(() => dispatcher.handOver().failed("not_stored", refusalOf(cause))))
+
   /** Commits a batch. If the time is uncertain, the store's clock is measured first, because events get their times. */
   const commit = (batch: ReadonlyArray<Call>): Effect.Effect<void, StoreError | IdempotencyConflict> =>
-    clock.isCertain() ? commitNow(batch) : Effect.flatMap(clock.measure, () => commitNow(batch))
+    clock.isCertain() ? commitNow(batch) : Effect.andThen(noted(clock.measure), () => commitNow(batch))
 
   const commitNow = (batch: ReadonlyArray<Call>): Effect.Effect<void, StoreError | IdempotencyConflict> => {
     const requested = batch.flatMap(({ request }) => (request === null ? [] : [request.key]))
     return requested.length === 0
       ? Effect.asVoid(carryOut(batch))
-      : Effect.flatMap(keys.find(requested, now()), (remembered) => carryOutKeyed(batch, remembered))
+      : Effect.flatMap(noted(keys.find(requested, now())), (remembered) => carryOutKeyed(batch, remembered))
   }
 
   /** Repetitions of calls whose keys another process was using. */
