@@ -132,7 +132,7 @@ export { counted } from "./text/Counted.ts"
 export { FlagGroups } from "./text/FlagGroups.ts"
 export * as Html from "./text/Html.ts"
 export * as Shell from "./text/Shell.ts"
-export { onOneLine, shownJson, shownText } from "./text/Shown.ts"
+export { escapedJson, onOneLine, shownJson, shownText } from "./text/Shown.ts"
 export type { TerminalLine } from "./text/TerminalLine.ts"
 export { terminalLine } from "./text/TerminalLine.ts"
 
