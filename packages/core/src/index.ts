@@ -127,14 +127,9 @@ export * from "./integrations/ScopeReader.ts"
 export * from "./integrations/TestEvents.ts"
 
 // text: output for people
-export { columns } from "./text/Terminal.ts"
-export { counted } from "./text/Terminal.ts"
-export { FlagGroups } from "./text/Terminal.ts"
 export * as Html from "./text/Html.ts"
 export * as Shell from "./text/Shell.ts"
-export { onOneLine, shownJson, shownText } from "./text/Terminal.ts"
-export type { TerminalLine } from "./text/Terminal.ts"
-export { terminalLine } from "./text/Terminal.ts"
+export * from "./text/Terminal.ts"
 
 // memory: every storage port without a database, and a transport without a network
 export * as AllowAllDirectory from "./memory/AllowAllDirectory.ts"

@@ -85,7 +85,17 @@ export class Controls extends Context.Service<
     /** Effect that name lookups wait for. */
     lookup: Effect.Effect<void>
     /** Fault that the store, the directory or the publisher simulates. */
-    fault: "none" | "store" | "unreadable" | "lost_answer" | "read_only" | "silence" | "directory" | "defect" | "busy"
+    fault:
+      | "none"
+      | "store"
+      | "disk_full"
+      | "unreadable"
+      | "lost_answer"
+      | "read_only"
+      | "silence"
+      | "directory"
+      | "defect"
+      | "busy"
     /** Completed when the store is called under the fault `silence`. That call never returns. */
     readonly asked: Deferred.Deferred<void>
     status: DispatcherStatus
@@ -172,6 +182,8 @@ const FaultyIntegrationStore = Layer.effect(
         switch (controls.fault) {
           case "store":
             return new StoreError({ operation, cause })
+          case "disk_full":
+            return new StoreError({ operation, cause, reason: "disk_full" })
           case "unreadable":
             return new StoreError({ operation, cause, advice: "see what has changed it." })
           case "lost_answer":

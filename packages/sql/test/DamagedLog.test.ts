@@ -5,7 +5,7 @@
 import type { SqliteClient } from "@doorhook/sql"
 import { SqliteDatabase } from "@doorhook/sql"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Random, Scope } from "effect"
+import { Context, Effect, Exit, Layer, Logger, Random, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { copyFileSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
@@ -76,10 +76,16 @@ describe("a damaged log", () => {
       assert.include(refusal, `--accept-lost-frames ${lost}`)
       for (const acceptLostFrames of [lost - 1, lost + 1])
         assert.include(String(yield* opened({ filename: copy, acceptLostFrames })), `not ${acceptLostFrames}`)
-      const found = yield* opened({ filename: copy, acceptLostFrames: lost })
+      const lines: Array<string> = []
+      const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
+      const accepting = opened({ filename: copy, acceptLostFrames: lost }).pipe(Effect.provide(logger))
+      const found = yield* accepting
+      assert.deepEqual(lines, [])
       assert.isTrue(typeof found === "number" && found > 0 && found < 20)
       assert.lengthOf(readFileSync(`${copy}-wal.damaged`), log.length)
       assert.strictEqual(yield* opened({ filename: copy }), found)
+      assert.strictEqual(yield* accepting, found)
+      assert.match(lines.join(), /^--accept-lost-frames \d+ .* has no effect/)
     })
   )
 

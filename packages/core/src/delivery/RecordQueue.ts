@@ -134,8 +134,11 @@ export class RecordQueue {
     batch.outcomes = batch.outcomes.filter(({ delivery }) => !held.has(delivery.id))
     batch.releases = batch.releases.filter(({ delivery_id }) => !held.has(delivery_id))
     const same = this.#aside.find(
-      ({ batch: { isRefused, outcomes: waiting, worker } }) =>
-        !isRefused && worker === batch.worker && waiting.length + outcomes.length <= mostOutcomes
+      ({ batch: aside }) =>
+        !aside.isRefused &&
+        aside.worker === batch.worker &&
+        aside.outcomes.length + outcomes.length <= mostOutcomes &&
+        aside.releases.length + releases.length <= mostReleases
     )
     if (same === undefined) {
       const tries = batch.tries + 1

@@ -417,10 +417,12 @@ const candidates = (
 const sliceAfter = (list: ReadonlyArray<StoredDelivery>, after: DeliveryId | 0): ReadonlyArray<StoredDelivery> =>
   list.slice(countWhile(list, ({ id }) => id <= after))
 
+const encoder = new TextEncoder()
+
 /** Returns how many of the items a part has that ends with the item whose data reaches a number of bytes. */
 const countUpToBytes = <A>(items: ReadonlyArray<A>, most = Number.MAX_SAFE_INTEGER, eventOf: (item: A) => Event) => {
   let bytes = 0
-  const last = items.findIndex((item) => (bytes += eventOf(item).data.length) >= most)
+  const last = items.findIndex((item) => (bytes += encoder.encode(eventOf(item).data).length) >= most)
   return last === -1 ? items.length : last + 1
 }
 

@@ -187,8 +187,12 @@ export const sentences = {
     "Stored data for this request can't be read. Nothing was changed, and trying again does not help. The service's log says what is damaged and what to do.",
   error_directory:
     "The directory of users returned an answer that the service can't use. Nothing was changed, and trying again does not help. The service's log says what is wrong with the answer.",
-  error_unavailable:
-    "The service cannot reach its storage or the directory of users. Nothing was changed. Try again in a moment."
+  error_directory_unavailable:
+    "The service cannot reach the directory of users. Nothing was changed. Try again in a moment.",
+  error_disk_full:
+    "The disk of the service's storage is full. Nothing was changed. Try again when operators have made room.",
+  error_read_only: "The service's storage accepts no changes now. Nothing was changed. Try again in a moment.",
+  error_storage: "The service's storage does not work now. Nothing was changed. Try again in a moment."
 } as const satisfies Readonly<Record<string, string>>
 
 export type SentenceKey = keyof typeof sentences

@@ -486,8 +486,17 @@ class GroupCommitPublisher {
     const commit = (): Effect.Effect<void, StoreError | IdempotencyConflict> =>
       requested.length === 0
         ? Effect.asVoid(this.#carryOut(batch))
-        : Effect.flatMap(this.#keys.find(requested, this.#clock.now()), (known) => this.#carryOutKeyed(batch, known))
-    return this.#clock.isCertain() ? commit() : Effect.flatMap(this.#clock.measure, commit)
+        : Effect.flatMap(this.#noted(this.#keys.find(requested, this.#clock.now())), (known) =>
+            this.#carryOutKeyed(batch, known)
+          )
+    return this.#clock.isCertain() ? commit() : Effect.flatMap(this.#noted(this.#clock.measure), commit)
+  }
+
+  /** Reports a failure of the store before a batch is handed over. */
+  #noted<A>(read: Effect.Effect<A, StoreError>): Effect.Effect<A, StoreError> {
+    return Effect.tapCause(read, (cause) =>
+      Effect.sync(() => this.#dispatcher.handOver().failed("not_stored", refusalOf(cause)))
+    )
   }
 
   /** Carries out a batch in which some calls have idempotency keys. */

@@ -83,11 +83,11 @@ export const shownText = (text: string, length: number): string => {
 const escapeOf = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
 
 /**
- * Returns a value as JSON on several lines. Characters that control a terminal are escaped, which does not change the
- * value.
+ * Escapes the characters of a JSON text that control a terminal, which does not change its value. White space between
+ * tokens stays.
  */
-export const shownJson = (value: unknown): string =>
-  JSON.stringify(value, null, 2)
-    .split("\n")
-    .map((line) => line.replaceAll(steering, (found) => found.split("").map(escapeOf).join("")))
-    .join("\n")
+export const escapedJson = (json: string): string =>
+  json.replaceAll(/(?![\t\n\r])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (found) => found.split("").map(escapeOf).join(""))
+
+/** Returns a value as JSON on several lines, escaped. */
+export const shownJson = (value: unknown): string => escapedJson(JSON.stringify(value, null, 2))

@@ -56,6 +56,19 @@ describe("RecordQueue", () => {
     )
   })
 
+  it("sets results aside in limited batches", () => {
+    const queue = new RecordQueue()
+    for (const first of [1, 1_001]) {
+      const ids = Array.from({ length: 1_000 }, (_, at) => makeLeased(first + at).id)
+      for (const delivery_id of ids) queue.release("a", { delivery_id, due_at: 0 })
+      queue.take()
+      queue.postpone(new Set(ids), 0)
+      queue.over(0)
+    }
+    queue.resume(1_000)
+    assert.deepEqual([queue.take()?.releases.length, queue.take()?.releases.length], [1_000, 1_000])
+  })
+
   it("reports since when outcomes wait without progress", () => {
     const queue = new RecordQueue()
     const record = (id: number, worker: string, now: number) => {

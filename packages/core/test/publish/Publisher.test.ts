@@ -3,7 +3,7 @@
  * urgent event joins the next transaction, however many others are queued.
  */
 import type { NewEvent } from "@doorhook/core"
-import { BuildingId, DeliveryStore, Publisher, StoreError } from "@doorhook/core"
+import { BuildingId, DeliveryStore, Dispatcher, Publisher, StoreClock, StoreError } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Latch, Layer, Result, Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -55,6 +55,28 @@ const eventsStored = Effect.map(
   DeliveryStore.use((store) => store.summary(0)),
   ({ events }) => events
 )
+
+describe("a publication that fails before its events are stored", () => {
+  it.effect("counts as a failure of the store", () =>
+    Effect.gen(function* () {
+      const refused = new StoreError({ operation: "StoreClock.read", cause: "gone", reason: "unreachable" })
+      const clock = {
+        now: () => 0,
+        isCertain: () => false,
+        hasJumped: () => false,
+        measure: Effect.fail(refused),
+        offset: () => null
+      }
+      const layer = publisherOver((enqueue) => enqueue).pipe(Layer.provide(Layer.succeed(StoreClock, clock)))
+      yield* Effect.gen(function* () {
+        const error = yield* Effect.flip(Publisher.use(({ publish }) => publish([event(1)])))
+        assert.strictEqual(error, refused)
+        const { store_failure } = yield* Dispatcher.use(({ status }) => status)
+        assert.strictEqual(store_failure?.reason, "unreachable")
+      }).pipe(Effect.provide(layer))
+    })
+  )
+})
 
 describe("calls that share a transaction", () => {
   for (const type of ["access_log", "call"] as const) {

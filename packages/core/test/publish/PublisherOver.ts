@@ -47,12 +47,8 @@ export const publisherOver = (
         Effect.map(IntegrationStore, (store) => ({ ...store, findByScopes: findByScopes(store.findByScopes) }))
       )
     ),
-    Layer.provide([
-      Dispatcher.layerNone,
-      WakeSignal.layerLocal,
-      Crypto.layerWebCrypto,
-      Layer.orDie(DeliverySettings.layer(settings))
-    ]),
+    Layer.provideMerge(Dispatcher.layerNone),
+    Layer.provide([WakeSignal.layerLocal, Crypto.layerWebCrypto, Layer.orDie(DeliverySettings.layer(settings))]),
     Layer.provide(MemoryStore.layer),
     Layer.fresh
   )

@@ -2,7 +2,7 @@
  * Untrusted texts are shown without characters that control a terminal.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { onOneLine, shownJson, shownText } from "@doorhook/core"
+import { escapedJson, onOneLine, shownJson, shownText } from "@doorhook/core"
 
 /**
  * Characters that control a terminal: inside and outside ASCII, line ends, a change of direction, and one with two
@@ -31,6 +31,7 @@ describe("a shown text", () => {
   it("has the same value as JSON, on several lines", () => {
     const value = { name: steering.join(""), list: [1, null, "Tür 🚪\n"] }
     assert.deepStrictEqual(JSON.parse(shownJson(value)), value)
+    assert.strictEqual(escapedJson('{\r\n\t"a":"\u202e"}'), '{\r\n\t"a":"\\u202e"}')
     assert.strictEqual(shownJson({ a: ["b"] }), JSON.stringify({ a: ["b"] }, null, 2))
   })
 })

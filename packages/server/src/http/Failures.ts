@@ -202,12 +202,14 @@ export const stopped = sayFailure(503, { code: "unavailable", title: "Temporaril
 
 /** Chooses the sentence for the caller. The database's or the host's own messages go only to the log. */
 const unavailableSaid = (error: StoreError | DirectoryError): Sentence => {
-  const outcome = error._tag === "StoreError" ? error.outcome : undefined
-  if (outcome === "unknown") return say("error_answer_lost")
-  if (outcome === "begun") return say("error_carried_out_in_part")
-  if (error._tag === "StoreError" && error.advice !== undefined) return say("error_unreadable")
-  if (error._tag === "DirectoryError" && error.flaw !== undefined) return say("error_directory")
-  return say("error_unavailable")
+  if (error._tag === "DirectoryError") {
+    return say(error.flaw === undefined ? "error_directory_unavailable" : "error_directory")
+  }
+  if (error.outcome === "unknown") return say("error_answer_lost")
+  if (error.outcome === "begun") return say("error_carried_out_in_part")
+  if (error.advice !== undefined) return say("error_unreadable")
+  if (error.reason === "disk_full" || error.reason === "read_only") return say(`error_${error.reason}`)
+  return say("error_storage")
 }
 
 const unavailable = (error: StoreError | DirectoryError): RequestFailure => {

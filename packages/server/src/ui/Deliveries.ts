@@ -5,6 +5,7 @@
  */
 import {
   bodyOf,
+  escapedJson,
   Deliveries,
   DeliveryNotFound,
   DeliveryRequest,
@@ -420,7 +421,7 @@ ${
 <h3>${t("headers")}</h3>
 ${headerRows(language, delivery, integration, signing)}
 <h3 id="payload">${t("body")}</h3>
-<pre tabindex="0" aria-labelledby="payload">${bodyOf(event)}</pre>`
+<pre tabindex="0" aria-labelledby="payload">${escapedJson(bodyOf(event))}</pre>`
       )
 }`
   }

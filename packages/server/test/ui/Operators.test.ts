@@ -2,7 +2,7 @@ import { DeliveryStore, IntegrationId, IntegrationStore } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { attempt, published } from "../operator/Attempts.ts"
+import { accessLog, attempt, published } from "../operator/Attempts.ts"
 import { call, document, operatorKey, testServer } from "../TestServer.ts"
 import { alertIn, Browser, operatorSignedIn, tokenIn, valueIn } from "./Browser.ts"
 
@@ -321,6 +321,19 @@ describe("an operator's pages", () => {
       const sent = yield* browser.post(page, "/console/deliveries/resend", { delivery: "dlv_1" })
       assert.strictEqual(sent.headers.get("location"), "/console/deliveries/dlv_1?done=sent")
       assert.include((yield* browser.follow(sent)).text, "The delivery is being sent.")
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("show a payload's characters that hide or reverse text escaped", () =>
+    Effect.gen(function* () {
+      yield* published(1)
+      const data = { ...accessLog.data, note: "a\u202eb\u009bc" }
+      const body = [{ ...accessLog, data }]
+      assert.strictEqual((yield* call("POST", "/operator/events", { as: operatorKey, body })).status, 202)
+      const { browser } = yield* operatorSignedIn
+      const { text } = yield* browser.get("/console/deliveries/dlv_2")
+      assert.include(text, String.raw`a\u202eb\u009bc`)
+      assert.notMatch(text, /[\u202e\u009b]/)
     }).pipe(Effect.provide(testServer()))
   )
 

@@ -186,23 +186,42 @@ const askServer = (link: Link) =>
     )
   ).pipe(Effect.flatMap(([state]) => (state === undefined ? Effect.die(new Error("no row")) : Effect.succeed(state))))
 
-/** Waits until the server accepts changes. During a failover, the address may lead to a standby for a while. */
+/**
+ * Waits until the server accepts changes. During a failover, the address may lead to a standby for a while, or to no
+ * server at all.
+ */
 const awaitWritable = Effect.fnUntraced(function* (link: Link, database: string) {
-  let state = yield* askServer(link)
+  const state = yield* askServer(link)
   if (!state.readOnly) return state
+  const unusable = (why: "refused" | "unreachable", explanation: string) =>
+    new DatabaseUnusable({ database, why, explanation })
+  const standby = unusable(
+    "refused",
+    "it is a standby or a read-only server. Give the address of the primary, or make the server accept changes (default_transaction_read_only)."
+  )
+  let problem = standby
   yield* Effect.logWarning(
     `${database} is a standby or a read-only server. Waiting up to ${readOnlyPatience / 1_000} s until it accepts changes or the address leads to the primary.`
   )
-  for (const since = performance.now(); state.readOnly;) {
-    if (performance.now() - since > readOnlyPatience) {
-      const explanation =
-        "it is a standby or a read-only server. Give the address of the primary, or make the server accept changes (default_transaction_read_only)."
-      return yield* new DatabaseUnusable({ database, why: "refused", explanation })
-    }
-    yield* Effect.sleep("1 second")
-    state = yield* askServer(link)
-  }
-  return state
+  return yield* Effect.sleep("1 second").pipe(
+    Effect.andThen(Effect.mapError(askServer(link), (error) => explain(database, error))),
+    Effect.timeoutOrElse({
+      duration: 1_000 + checkPatience,
+      orElse: () =>
+        Effect.fail(unusable("unreachable", `the server does not answer within ${checkPatience / 1_000} s.`))
+    }),
+    Effect.filterOrFail(
+      ({ readOnly }) => !readOnly,
+      () => standby
+    ),
+    Effect.tapError((found) => {
+      const isKnown = found.message === problem.message
+      problem = found
+      return isKnown ? Effect.void : Effect.logWarning(`Still waiting. ${found.message}`)
+    }),
+    Effect.eventually,
+    Effect.timeoutOrElse({ duration: readOnlyPatience, orElse: () => Effect.fail(problem) })
+  )
 })
 
 /**

@@ -7,12 +7,16 @@
  */
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { IntegrationId, runForever, parsePositiveInt, rootMessage, WakeSignal } from "@doorhook/core"
-import { Effect, Layer, Option, Queue, Schedule } from "effect"
+import { Duration, Effect, Layer, Option, Queue, Schedule } from "effect"
 import { WakeSource } from "./PostgresDatabase.ts"
 import { channel } from "./PostgresDialect.ts"
 
-/** Time between two looks for changes where LISTEN is impossible. */
+/** Shortest time between two looks for changes where LISTEN is impossible. */
 export const pollEvery = "1 second"
+
+/** Returns the pause after a look at all integrations. With a million of them, such a scan takes seconds. */
+export const pauseAfterLook = (took: Duration.Duration): Duration.Duration =>
+  Duration.max(Duration.fromInputUnsafe(pollEvery), Duration.times(took, 10))
 
 /** Advice for a pooler that forwards no wake signals. */
 export const listenAdvice =
@@ -60,17 +64,18 @@ const make = Effect.gen(function* () {
 
   let lastSeen: string | null | undefined
 
-  const poll = Effect.gen(function* () {
-    const [found] = yield* sql.unsafe<{ readonly seen: string | null }>(integrationsSeen)
-    if (found?.seen !== lastSeen) {
+  const poll = Effect.andThen(wakeHere, Effect.sleep(pollEvery))
+
+  const look = sql.unsafe<{ readonly seen: string | null }>(integrationsSeen).pipe(
+    Effect.flatMap(([found]) => {
+      if (found?.seen === lastSeen) return Effect.void
       lastSeen = found?.seen
       changed = null
-      yield* Queue.offer(changeSignals, undefined)
-    }
-    yield* wakeHere
-  }).pipe(
+      return Queue.offer(changeSignals, undefined)
+    }),
     Effect.catchTag("SqlError", (error) => Effect.logDebug(`Can't look for changes: ${rootMessage(error)}`)),
-    Effect.andThen(Effect.sleep(pollEvery))
+    Effect.timed,
+    Effect.flatMap(([took]) => Effect.sleep(pauseAfterLook(took)))
   )
 
   const untilItBreaks = Effect.suspend(() => {
@@ -85,6 +90,7 @@ const make = Effect.gen(function* () {
   if (isPolling)
     yield* Effect.logInfo(`No wake signals through this pooler: polling every ${pollEvery}. ${listenAdvice}`)
   yield* Effect.forkScoped(runForever("Listening for wake signals", isPolling ? poll : untilItBreaks))
+  if (isPolling) yield* Effect.forkScoped(runForever("Looking for changed integrations", look))
 
   return WakeSignal.of({
     // `sql.notify` uses another connection, so its signal would arrive before the transaction commits.

@@ -271,7 +271,7 @@ class ServerConnection extends Duplex implements WatchedConnection {
       }
     } catch (error) {
       socket.destroy()
-      if (this.untried.length === 0) throw error
+      if (this.destroyed || this.untried.length === 0) throw error
       this.failure = Predicate.isError(error) ? error : null
       return await this.open()
     }

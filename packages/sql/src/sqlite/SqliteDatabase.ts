@@ -43,8 +43,10 @@ const checkLog = ({ acceptLostFrames, filename }: SqliteClientConfig): Effect.Ef
     if (filename === ":memory:") return Effect.void
     const explanation = flawOfLog(filename) ?? lossOfLog(filename, acceptLostFrames)
     if (explanation !== null) return new DatabaseUnusable({ database: filename, why: "failed", explanation })
-    if (acceptLostFrames !== undefined) dropLostFrames(filename)
-    return Effect.void
+    if (acceptLostFrames === undefined || dropLostFrames(filename)) return Effect.void
+    return Effect.logWarning(
+      `--accept-lost-frames ${acceptLostFrames} (setting acceptLostFrames) has no effect: the log of ${filename} has lost no frames. Remove it, so that it can't accept a later loss.`
+    )
   })
 
 /** Creates a missing file, readable only by its owner because it will contain signing secrets. */

@@ -91,16 +91,20 @@ export const lossOfLog = (database: string, accepted?: number): string | null =>
 const lostEndOf = (log: string): LogFrames.LostEnd | null =>
   existsSync(log) ? onFile(log, "r", LogFrames.lostEnd) : null
 
-/** Removes the unreadable end of a database's log, and keeps a copy of the log. Only for the owner of the file. */
-export const dropLostFrames = (database: string): void => {
+/**
+ * Removes the unreadable end of a database's log, and keeps a copy of the log. Returns whether the log had one. Only for
+ * the owner of the file.
+ */
+export const dropLostFrames = (database: string): boolean => {
   const log = logOf(database)
   const lost = lostEndOf(log)
-  if (lost === null) return
+  if (lost === null) return false
   copyFileSync(log, `${log}.damaged`)
   onFile(log, "r+", (descriptor) => {
     ftruncateSync(descriptor, lost.from)
     fsyncSync(descriptor)
   })
+  return true
 }
 
 /**

@@ -4,10 +4,15 @@
 import { DeliveryStore } from "@doorhook/core"
 import { PostgresStore } from "@doorhook/sql/postgres"
 import { assert, it } from "@effect/vitest"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Fiber, Layer, Logger, Option, Queue, Redacted, Result } from "effect"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import type { Socket } from "node:net"
+import { connect, createServer } from "node:net"
 import { PostgresMigrations } from "../../src/postgres/migrations/index.ts"
+import { listen } from "@doorhook/testkit/ListeningServer"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
+import { nextTurn } from "@doorhook/testkit/Turn"
 
 const open = (url: string) =>
   DeliveryStore.use((store) => store.summary(0)).pipe(
@@ -83,6 +88,57 @@ await describeOnPostgres("opening a database", (server) => {
       assert.match(message, /^Can't use postgres:\/\/127\.0\.0\.1:1\/doors: can't connect/)
       assert.notMatch(message, /hidden|somebody/)
     })
+  )
+
+  it.effect(
+    "a start that waits for a read-only server also waits while it can't be reached, and names the last cause",
+    () =>
+      Effect.gen(function* () {
+        const name = yield* newDatabase(server)
+        const setReadOnly = (value: string) =>
+          Effect.promise(() => server.administer(`ALTER DATABASE ${name} SET default_transaction_read_only = ${value}`))
+        yield* setReadOnly("on")
+        const url = new URL(server.url(name))
+        const target = { host: url.hostname, port: Number(url.port) }
+        const forward = (socket: Socket) => {
+          const onward = connect(target)
+          socket.on("error", () => undefined).pipe(onward)
+          onward.on("error", () => undefined).pipe(socket)
+        }
+        const link = yield* Effect.promise(() => listen(createServer(forward)))
+        url.hostname = "127.0.0.1"
+        url.port = String(link.port)
+        const lines = yield* Queue.unbounded<string>()
+        const logger = Logger.layer([Logger.make(({ message }) => void Queue.offerUnsafe(lines, String(message)))])
+        /** Lets the time pass until a matching line is logged. */
+        const logged = (line: RegExp) =>
+          Queue.take(lines).pipe(
+            Effect.repeat({ until: (found) => line.test(found) }),
+            Effect.raceFirst(Effect.forever(Effect.andThen(TestClock.adjust("1 second"), nextTurn)))
+          )
+        const start = Effect.forkChild(Effect.result(Effect.provide(open(url.href), logger)))
+
+        const first = yield* start
+        yield* Queue.take(lines)
+        yield* Effect.promise(link.close)
+        yield* logged(/^Still waiting\. .*ECONNREFUSED/)
+        yield* setReadOnly("off")
+        const again = yield* Effect.acquireRelease(
+          Effect.promise(() => listen(createServer(forward), link.port)),
+          ({ close }) => Effect.promise(close)
+        )
+        yield* TestClock.adjust("1 second")
+        assert.isTrue(Result.isSuccess(yield* Fiber.join(first)))
+
+        yield* setReadOnly("on")
+        const second = yield* start
+        yield* Queue.take(lines)
+        yield* Effect.promise(again.close)
+        yield* logged(/^Still waiting\. .*ECONNREFUSED/)
+        yield* TestClock.adjust("1 minute")
+        const failed = Result.getFailure(yield* Fiber.join(second))
+        assert.match(String(Option.getOrUndefined(failed)), /can't connect: nothing listens .*ECONNREFUSED/)
+      })
   )
 
   it.live("a wrong password, a missing database and an invalid URL each have their own message", () =>

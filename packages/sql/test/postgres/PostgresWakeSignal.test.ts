@@ -6,11 +6,17 @@ import { provideEach, StoreFixtures, WakeSignalSuite } from "@doorhook/core/test
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { PostgresDatabase, PostgresStore, PostgresWakeSignal } from "@doorhook/sql/postgres"
 import { assert, it } from "@effect/vitest"
-import { Context, Effect, Fiber, Layer, Redacted } from "effect"
+import { Context, Duration, Effect, Fiber, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import { pauseAfterLook } from "../../src/postgres/PostgresWakeSignal.ts"
 import { describeOnPostgres, pooledDatabase } from "@doorhook/testkit/postgres/TestServer"
 
 const { claimOne, createIntegration, enqueue, records, settle, settlement, start } = StoreFixtures
+
+it("polling spends at most a tenth of the time on scans of the integrations", () => {
+  const pauses = [20, 100, 400].map((took) => pauseAfterLook(Duration.millis(took)))
+  assert.deepEqual(pauses.map(Duration.toMillis), [1_000, 1_000, 4_000])
+})
 
 await describeOnPostgres("wake signals", (server) => {
   /** Simulates a process: a pool and a listener that is already connected. */

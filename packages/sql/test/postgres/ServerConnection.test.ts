@@ -1,12 +1,13 @@
 /**
  * The timeout for an answer starts with the request, however long the connection was idle before.
  */
+import { listening } from "@doorhook/testkit/ListeningServer"
 import { nextTurn } from "@doorhook/testkit/Turn"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Result } from "effect"
+import { Effect, Fiber, Result } from "effect"
 import { once } from "node:events"
 import type { Socket } from "node:net"
-import { createServer } from "node:net"
+import { connect, createServer } from "node:net"
 import { vi } from "vitest"
 import * as PostgresUrl from "../../src/postgres/PostgresUrl.ts"
 import { connectServer } from "../../src/postgres/ServerConnection.ts"
@@ -84,6 +85,34 @@ describe("a watched connection", () => {
       vi.advanceTimersByTime(1_000)
       yield* connection.closed
       assert.lengthOf(connection.errors, 1)
+    })
+  )
+
+  it.live("that is destroyed during the request for TLS does not connect again", () =>
+    Effect.gen(function* () {
+      const server = createServer((socket) => void socket.on("error", () => undefined).resume())
+      const { port } = yield* listening(server)
+      const url = Result.getOrThrow(PostgresUrl.parse(`postgres://127.0.0.1:${port}?sslmode=prefer`))
+      const accept = () =>
+        Effect.promise(async () => {
+          const [socket]: Array<Socket> = await once(server, "connection")
+          return socket
+        })
+      const first = yield* Effect.forkChild(accept(), { startImmediately: true })
+      const connection = connectServer({ url, patience: { millis: null }, watch: new ServerWatch(), last: null })
+      const upstream = yield* Fiber.join(first)
+      if (upstream !== undefined) yield* Effect.promise(() => once(upstream, "data"))
+      let others = 0
+      server.on("connection", () => void others++)
+      connection.destroy()
+      // A connection made now is accepted after any that the destroyed one has begun.
+      yield* nextTurn
+      yield* nextTurn
+      const second = yield* Effect.forkChild(accept(), { startImmediately: true })
+      const probe = connect(port, "127.0.0.1")
+      yield* Fiber.join(second)
+      probe.destroy()
+      assert.strictEqual(others, 1)
     })
   )
 })

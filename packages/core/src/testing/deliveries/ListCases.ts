@@ -310,7 +310,8 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
     name: "a part of a page ends with the event whose data reaches the limit of bytes",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
-      const data = JsonText.make(`{"id":"${"x".repeat(91)}"}`)
+      // 100 bytes in fewer characters.
+      const data = JsonText.make(`{"id":"${"é".repeat(45)}x"}`)
       const integration = yield* createIntegration()
       yield* enqueue(...Array.from({ length: 10 }, (_, at) => record(newEvent(at + 1, { data }), integration)))
       for (const [maxBytes, length] of [

@@ -183,6 +183,12 @@ export const deSentences: Readonly<Record<SentenceKey, string>> = {
     "Etwas Gespeichertes ist nicht lesbar. Nichts wurde geändert, und ein neuer Versuch hilft nicht: Das Protokoll des Dienstes nennt es und sagt, was zu tun ist.",
   error_directory:
     "Das Benutzerverzeichnis hat eine Antwort gegeben, die der Dienst nicht verwenden kann. Nichts wurde geändert, und ein neuer Versuch hilft nicht: Das Protokoll des Dienstes sagt, was an der Antwort falsch ist.",
-  error_unavailable:
-    "Der Dienst erreicht seinen Speicher oder das Benutzerverzeichnis nicht. Nichts wurde geändert. Versuchen Sie es gleich noch einmal."
+  error_directory_unavailable:
+    "Der Dienst erreicht das Benutzerverzeichnis nicht. Nichts wurde geändert. Versuchen Sie es gleich noch einmal.",
+  error_disk_full:
+    "Der Datenträger für den Speicher des Dienstes ist voll. Nichts wurde geändert. Versuchen Sie es noch einmal, wenn Betreiber Platz geschaffen haben.",
+  error_read_only:
+    "Der Speicher des Dienstes nimmt gerade keine Änderungen an. Nichts wurde geändert. Versuchen Sie es gleich noch einmal.",
+  error_storage:
+    "Der Speicher des Dienstes funktioniert gerade nicht. Nichts wurde geändert. Versuchen Sie es gleich noch einmal."
 }
