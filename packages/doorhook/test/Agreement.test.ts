@@ -162,6 +162,12 @@ await describeOnPostgres("processes on one database", (server) => {
           shown.stdout,
           /^directory +file\nothers +the default\n[0-9a-f]{8} was proposed at .*directory: functions instead of file\n$/
         )
+        const doctor = yield* runDoorhook(["doctor", "--database", url, "--directory", directory])
+        assert.match(doctor.stdout, /^ok +agreement +.*; no process delivers from the database now$/m)
+        assert.match(
+          doctor.stdout,
+          /^warn +agreement +no process delivers now\. .* differed: directory: functions instead of file\. .*accept [0-9a-f]{8}$/m
+        )
         const unnamed = yield* runDoorhook(["settings", "accept", "--database", url])
         assert.strictEqual(unnamed.code, 3)
         const accepted = yield* runDoorhook(["settings", "accept", message.slice(-8), "--database", url])

@@ -47,7 +47,9 @@ const settingIn = (database: DatabaseSync, name: string): string | null => {
 }
 
 /** Reads the versions and a few encrypted secrets, and checks the file's pages for damage. */
-const look = (filename: string): Pick<Inspection, "engine" | "version" | "sealed" | "agreed" | "proposed"> => {
+const look = (
+  filename: string
+): Pick<Inspection, "engine" | "version" | "sealed" | "agreed" | "proposed" | "workers"> => {
   const flaw = flawOfLog(filename)
   if (flaw !== null) throw new Error(flaw)
   const database = openDatabase(filename, { readOnly: true })
@@ -62,7 +64,8 @@ const look = (filename: string): Pick<Inspection, "engine" | "version" | "sealed
       version,
       sealed: isKnown ? sealedIn(database) : [],
       agreed: isKnown ? settingIn(database, AgreedSettings.agreedName) : null,
-      proposed: isKnown ? settingIn(database, AgreedSettings.proposedName) : null
+      proposed: isKnown ? settingIn(database, AgreedSettings.proposedName) : null,
+      workers: null
     }
   } finally {
     database.close()
@@ -108,5 +111,6 @@ const nothingMore = {
   pooler: null,
   sealed: [],
   agreed: null,
-  proposed: null
+  proposed: null,
+  workers: null
 }
