@@ -156,13 +156,21 @@ await describeOnPostgres("processes on one database", (server) => {
         const options = { database: url, directory: functions, logger: false } as const
         const { code, message } = yield* codeOf(createDoorhook(options))
         assert.strictEqual(code, "database_unusable")
-        assert.match(message, /belong to a service with a directory file.*doorhook settings accept/)
+        assert.match(message, /belong to a service with a directory file.*doorhook settings accept [0-9a-f]{8}$/)
         const shown = yield* runDoorhook(["settings", "show", "--database", url])
         assert.match(
           shown.stdout,
           /^directory +file\nothers +the default\n[0-9a-f]{8} was proposed at .*directory: functions instead of file\n$/
         )
-        const accepted = yield* runDoorhook(["settings", "accept", "--database", url])
+        const doctor = yield* runDoorhook(["doctor", "--database", url, "--directory", directory])
+        assert.match(doctor.stdout, /^ok +agreement +.*; no process delivers from the database now$/m)
+        assert.match(
+          doctor.stdout,
+          /^warn +agreement +no process delivers now\. .* differed: directory: functions instead of file\. .*accept [0-9a-f]{8}$/m
+        )
+        const unnamed = yield* runDoorhook(["settings", "accept", "--database", url])
+        assert.strictEqual(unnamed.code, 3)
+        const accepted = yield* runDoorhook(["settings", "accept", message.slice(-8), "--database", url])
         assert.match(accepted.stdout, /accepted: directory: functions instead of file/)
         yield* start(options)
         assert.strictEqual((yield* runDoorhook(["serve", "--database", url, "--directory", directory])).code, 3)
@@ -245,15 +253,19 @@ await describeOnPostgres("processes on one database", (server) => {
         const old = yield* startApp({ database: url, ackTimeout: "1m" })
         yield* integrate((yield* mount(old.doorhook)).url, receiver.url)
         const next = yield* startApp({ database: url, ackTimeout: "1m", retry: { access_log: ["1s"] } })
-        yield* next.logs(/doorhook settings accept [0-9a-f]{8}/)
+        const log = yield* next.logs(/doorhook settings accept [0-9a-f]{8}/)
+        const [, id = ""] = /settings accept ([0-9a-f]{8})/.exec(log) ?? []
         yield* Effect.promise(() => old.doorhook.publish(event))
         yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
         const wrong = yield* runDoorhook(["settings", "accept", "00000000", "--database", url])
         assert.strictEqual(wrong.code, 1)
-        const accepted = yield* runDoorhook(["settings", "accept", "--database", url])
+        const accepted = yield* runDoorhook(["settings", "accept", id, "--database", url])
         assert.match(accepted.stdout, /^[0-9a-f]{8} accepted: retry: /)
         yield* next.logs(/settings agree/)
         yield* old.logs(/Settings differ/)
+        // The old process has proposed its own by now.
+        const again = yield* runDoorhook(["settings", "accept", id, "--database", url])
+        assert.strictEqual(again.stdout, `${id} is in use already\n`)
         yield* Effect.promise(() => old.doorhook.publish(event))
         yield* Effect.promise(() => receiver.until(({ length }) => length === 2))
         answer()

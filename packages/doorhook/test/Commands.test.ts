@@ -58,11 +58,10 @@ describe("the operator's commands", () => {
     "of settings create no database under a mistyped path",
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "mistyped.db")
-      for (const command of ["show", "accept"]) {
-        yield* runHere(["settings", command, "--database", file])
-        assert.isFalse(existsSync(file), command)
-      }
-      const { code, stderr } = yield* runHere(["settings", "accept", "--database", file])
+      yield* runHere(["settings", "show", "--database", file])
+      assert.isFalse(existsSync(file))
+      const { code, stderr } = yield* runHere(["settings", "accept", "00000000", "--database", file])
+      assert.isFalse(existsSync(file))
       assert.strictEqual(code, 1)
       assert.match(stderr, /No process has proposed settings/)
     })

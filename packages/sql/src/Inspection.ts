@@ -29,4 +29,6 @@ export interface Inspection {
   /** Stored texts of the settings that processes agree on; null without any. */
   readonly agreed: string | null
   readonly proposed: string | null
+  /** Number of processes that deliver from the database now; null if unknown. */
+  readonly workers: number | null
 }

@@ -29,7 +29,9 @@ export const sentences = {
   attempt_405:
     "The receiver answered {status}: it does not accept POST requests at the integration's URL. Check the URL.",
   attempt_413: "The receiver answered {status}: the event is larger than it accepts.",
-  attempt_429: "The receiver answered {status}: it gets too many requests.",
+  attempt_429:
+    "The receiver answered {status}: it gets too many requests. Limit those to this integration with requests-per-second.",
+  attempt_429_owner: "The receiver answered {status}: it gets too many requests.",
   attempt_502: "The receiver answered {status}: a proxy in front of it could not reach it.",
   attempt_503: "The receiver answered {status}: it is unavailable for now.",
   attempt_504: "The receiver answered {status}: a proxy in front of it got no answer from it.",

@@ -47,7 +47,7 @@ const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Parti
   [
     "bad_status",
     { status: 429, detail: "asked to wait 1m (Retry-After)" },
-    "The receiver answered 429: it gets too many requests. It asked to wait 1m (Retry-After)."
+    "The receiver answered 429: it gets too many requests. Limit those to this integration with requests-per-second. It asked to wait 1m (Retry-After)."
   ],
   ["bad_status", { status: 500 }, "The receiver answered 500: something failed inside it. Check its log."],
   ["bad_status", { status: 502 }, "The receiver answered 502: a proxy in front of it could not reach it."],

@@ -17,7 +17,8 @@ const failed = (fields: Partial<Explanation.ExplainedAttempt> = {}): Explanation
 const blocked = failed({ outcome: "blocked_address", status: null, detail: "10.0.0.1" })
 const failedWords = "The receiver answered 500: something failed inside it. Check its log."
 const asked = { status: 429, duration_ms: 2_000, detail: "asked to wait 1m (Retry-After)" }
-const askedWords = "The receiver answered 429: it gets too many requests. It asked to wait 1m (Retry-After)."
+const askedWords =
+  "The receiver answered 429: it gets too many requests. Limit those to this integration with requests-per-second. It asked to wait 1m (Retry-After)."
 
 interface Known {
   readonly reason?: DeliveryReason
@@ -81,7 +82,7 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
   [
     "retrying",
     { last: failed({ status: 429 }), next_attempt_at: due },
-    "The receiver answered 429: it gets too many requests.",
+    "The receiver answered 429: it gets too many requests. Limit those to this integration with requests-per-second.",
     "Attempt 4 is due at 2026-03-02T07:01:02.000Z."
   ],
   [

@@ -1,7 +1,16 @@
 /**
  * `doorhook doctor`: checks whether the service can run here, without changing anything.
  */
-import { AgreedSettings, aheadText, certainOffset, ClockWatch, columns, CommandFailure, counted } from "@doorhook/core"
+import {
+  AgreedSettings,
+  aheadText,
+  certainOffset,
+  ClockWatch,
+  columns,
+  CommandFailure,
+  counted,
+  isoOf
+} from "@doorhook/core"
 import { SecretBox } from "@doorhook/sql"
 import type { DatabaseUnusable, Inspection } from "@doorhook/sql"
 import { Clock, Console, Effect, Result } from "effect"
@@ -97,7 +106,21 @@ const isEmbedded = ({ directory }: ServeConfig, agreed: string | null): boolean 
   directory === undefined && agreed !== null && AgreedSettings.decodeAgreed(agreed)["directory"] === "functions"
 
 /** Compares the directory and the settings with those of the processes that deliver from the database. */
-const agreementFindings = (config: ServeConfig, agreed: string | null): ReadonlyArray<Finding> => {
+/** What a database shows about the settings of its processes. */
+type Agreement = Pick<Inspection, "agreed" | "proposed" | "workers">
+const noAgreement: Agreement = { agreed: null, proposed: null, workers: null }
+
+/** If no process delivers, reports the last one that sent nothing because its settings differed. */
+const proposalFindings = ({ agreed, proposed, workers }: Agreement): ReadonlyArray<Finding> => {
+  const proposal = AgreedSettings.decodeProposed(proposed)
+  if (workers !== 0 || agreed === null || proposal === null) return []
+  const differing = AgreedSettings.differencesText(AgreedSettings.decodeAgreed(agreed), proposal.settings)
+  if (differing === "") return []
+  const what = `no process delivers now. At ${isoOf(proposal.at)}, ${proposal.process} differed: ${differing}`
+  return [warn("agreement", `${what}. To use its settings, run: doorhook settings accept ${proposal.id}`)]
+}
+
+const agreementFindings = (config: ServeConfig, { agreed, workers }: Agreement): ReadonlyArray<Finding> => {
   if (agreed === null || isEmbedded(config, agreed)) return []
   const stored = AgreedSettings.decodeAgreed(agreed)
   const kind = config.directory === undefined ? "none" : "file"
@@ -108,7 +131,14 @@ const agreementFindings = (config: ServeConfig, agreed: string | null): Readonly
     onSuccess: (own) => AgreedSettings.differencesText(stored, own)
   })
   return differing === ""
-    ? [ok("agreement", "the settings are those of the processes that deliver from the database")]
+    ? [
+        ok(
+          "agreement",
+          workers === 0
+            ? "the settings are the stored ones; no process delivers from the database now"
+            : "the settings are those of the processes that deliver from the database"
+        )
+      ]
     : [warn("agreement", `while other processes deliver, this one would send nothing: ${differing}`)]
 }
 
@@ -178,14 +208,15 @@ export const doctorCommand = Command.make(
     const now = yield* Clock.currentTimeMillis
     const inspected = yield* Effect.result(inspect(config.database ?? defaultDatabase))
     const sealed = Result.isSuccess(inspected) ? (inspected.success?.sealed ?? []) : []
-    const agreed = Result.isSuccess(inspected) ? (inspected.success?.agreed ?? null) : null
+    const agreement = (Result.isSuccess(inspected) ? inspected.success : null) ?? noAgreement
     const findings = [
       nodeFinding(),
       ok("settings", "can be used"),
       ...databaseFindings(config, inspected, now),
       ...(yield* fileFindings(config)),
-      ...(yield* directoryFindings(config, isEmbedded(config, agreed))),
-      ...agreementFindings(config, agreed),
+      ...(yield* directoryFindings(config, isEmbedded(config, agreement.agreed))),
+      ...agreementFindings(config, agreement),
+      ...proposalFindings(agreement),
       operatorKeyFinding(config),
       yield* encryptionKeyFinding(config, sealed)
     ]

@@ -2,8 +2,9 @@
  * `doorhook settings`: shows and replaces the settings that the processes on one database agree on.
  */
 import { AgreedSettings, columns, CommandFailure, isoOf, SettingStore } from "@doorhook/core"
-import { Console, Effect, Layer, Option } from "effect"
+import { Console, Effect, Layer } from "effect"
 import { Argument, Command } from "effect/cli"
+import { idOf } from "../config/SharedSettings.ts"
 import * as Database from "../service/Database.ts"
 import { inspect } from "../service/DatabaseInspection.ts"
 import * as FileOwner from "../service/FileOwner.ts"
@@ -40,8 +41,7 @@ const accept = Command.make(
   {
     ...databaseFlags,
     id: Argument.String("id").pipe(
-      Argument.withDescription("Settings to accept, as the log names them (default: the last proposed)"),
-      Argument.optional
+      Argument.withDescription("Settings to accept, as the log and doorhook settings show name them")
     )
   },
   Effect.fnUntraced(function* ({ id, ...given }) {
@@ -49,6 +49,9 @@ const accept = Command.make(
     // Inspected first, because opening the store would create a database under a mistyped path.
     const found = yield* inspect(config.database ?? Database.defaultDatabase)
     if (found === null) return yield* CommandFailure.usage("A database in memory stores no settings.")
+    if (found.agreed !== null && id === idOf(decodeAgreed(found.agreed))) {
+      return yield* Console.log(`${id} is in use already`)
+    }
     const proposed = decodeProposed(found.proposed)
     if (proposed === null) {
       return yield* new CommandFailure({
@@ -56,9 +59,10 @@ const accept = Command.make(
         exitCode: 1
       })
     }
-    if (Option.isSome(id) && id.value !== proposed.id) {
+    // Named, because the last proposal may be another: that of a process started by mistake, or of one that stops sending.
+    if (id !== proposed.id) {
       return yield* new CommandFailure({
-        message: `The last proposed settings are ${proposed.id}, not ${id.value}: restart the process that proposed ${id.value}, and try again.`,
+        message: `The last proposed settings are ${proposed.id}, not ${id}: restart the process that proposed ${id}, and try again.`,
         exitCode: 1
       })
     }
@@ -76,7 +80,7 @@ const accept = Command.make(
   ),
   Command.withExamples([
     {
-      command: "doorhook settings accept --database postgres://doorhook@db.internal/doorhook",
+      command: "doorhook settings accept 13ca4c28 --database postgres://doorhook@db.internal/doorhook",
       description: "After a process has logged that its settings differ"
     }
   ])

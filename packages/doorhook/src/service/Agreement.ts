@@ -13,8 +13,6 @@ import { defaultDatabase, isPostgres } from "./Database.ts"
 const { agreedName, decodeAgreed, differencesOf, differencesText, encodeAgreed, encodeProposed, proposedName } =
   AgreedSettings
 
-const handOver = "To hand the database over, stop the others and run: doorhook settings accept"
-
 /** What to do about a database that a process with another kind of directory delivers from. */
 const remedies = {
   functions: `Its deliveries belong to an application that embeds doorhook: only the application's own processes have the directory that decides who may receive an event. Start workers that call createDoorhook, as docs/embed.md shows under "Workers of your own".`,
@@ -29,7 +27,7 @@ export const ownerProblem = (
   const { directory: owner } = stored
   if (kind === "all" || (owner !== "functions" && owner !== "file") || owner === (kind ?? "functions")) return null
   if (kind === "none") return owner === "functions" ? remedies.functions : null
-  return `${remedies[owner]} ${handOver}`
+  return remedies[owner]
 }
 
 const nameOf = ({ database = defaultDatabase }: EngineConfig): string =>
@@ -59,7 +57,10 @@ export const layer = (config: EngineConfig) =>
       const problem = stored === null ? null : ownerProblem(stored, kind)
       if (problem !== null) {
         if (kind !== "none") yield* propose
-        return yield* new DatabaseUnusable({ database: nameOf(config), why: "other_directory", explanation: problem })
+        const handOver =
+          kind === "none" ? "" : ` To hand the database over, stop the others and run: doorhook settings accept ${id}`
+        const explanation = `${problem}${handOver}`
+        return yield* new DatabaseUnusable({ database: nameOf(config), why: "other_directory", explanation })
       }
       if (settings["directory"] !== undefined) {
         if (stored === null) yield* store.getOrCreate(agreedName, encodeAgreed(settings))

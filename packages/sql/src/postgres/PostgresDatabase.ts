@@ -181,7 +181,7 @@ const askServer = (link: Link) =>
     Effect.flatMap(
       connect(link, 1, { mode: "direct", settings: {} }),
       (sql) =>
-        sql.unsafe<FoundServer>(`SELECT pg_postmaster_start_time()::text AS identity,
+        sql.unsafe<FoundServer>(`SELECT pg_postmaster_start_time() || ' ' || current_database() AS identity,
         pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS "readOnly"`).unprepared
     )
   ).pipe(Effect.flatMap(([state]) => (state === undefined ? Effect.die(new Error("no row")) : Effect.succeed(state))))
@@ -280,19 +280,24 @@ export const wakeSourceOf = ({ url }: Link, { mode }: Route): "server" | "pollin
   mode === "transaction" && url.listen === null ? "polling" : "server"
 
 /**
- * Returns the link to the server that `listen` names, or null without one. Fails if that server can't be reached, or is
- * behind a pooler that forwards no wake signals either.
+ * Returns the link to the server that `listen` names, or null without one. Fails if that server can't be reached, has no
+ * wake signals about this database, or is behind a pooler that forwards none either.
  */
 export const listenerOf = Effect.fnUntraced(function* (link: Link) {
   if (link.url.listen === null) return null
   const other: Link = { ...link, url: link.url.listen, last: null }
   const database = listenName(other)
+  const refuse = (explanation: string) => new DatabaseUnusable({ database, why: "refused", explanation })
   const { mode } = yield* findRoute(other, {}).pipe(
     Effect.catchTag("SqlError", (error) => Effect.fail(explain(database, error)))
   )
-  if (mode !== "transaction") return other
-  const explanation = "a pooler in transaction mode forwards no wake signals. Give the URL of the server itself."
-  return yield* new DatabaseUnusable({ database, why: "refused", explanation })
+  if (mode === "transaction")
+    return yield* refuse("a pooler in transaction mode forwards no wake signals. Give the URL of the server itself.")
+  const [own, others] = yield* Effect.all([askServer(link), askServer(other)], { concurrency: 2 })
+  if (own.identity === others.identity) return other
+  return yield* refuse(
+    "it leads to another server or database than the rest of the URL, so it has no wake signals about this one. Give the URL of the server and database that the pooler leads to."
+  )
 })
 
 const open = Effect.fnUntraced(function* ({ maxConnections, timeout = defaultTimeout, url }: PostgresDatabaseConfig) {

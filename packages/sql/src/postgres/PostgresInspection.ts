@@ -73,6 +73,12 @@ const settingOf = (sql: SqlClient.SqlClient, name: string) =>
     ([row]) => row?.value ?? null
   )
 
+const workersOf = (sql: SqlClient.SqlClient, now: number) =>
+  Effect.map(
+    sql.unsafe<{ readonly count: number }>("SELECT count(*)::int AS count FROM members WHERE until > $1", [now]),
+    ([row]) => row?.count ?? 0
+  )
+
 /** Inspects a database; fails when it can't be reached or refuses this user. */
 export const inspect = (config: PostgresDatabaseConfig): Effect.Effect<Inspection, DatabaseUnusable> =>
   Effect.gen(function* () {
@@ -99,7 +105,8 @@ export const inspect = (config: PostgresDatabaseConfig): Effect.Effect<Inspectio
       pooler: poolerOf(link, route),
       sealed: isKnown ? yield* readSealed(sql, postgres) : [],
       agreed: isKnown ? yield* settingOf(sql, AgreedSettings.agreedName) : null,
-      proposed: isKnown ? yield* settingOf(sql, AgreedSettings.proposedName) : null
+      proposed: isKnown ? yield* settingOf(sql, AgreedSettings.proposedName) : null,
+      workers: isKnown ? yield* workersOf(sql, clock.now()) : null
     }
   }).pipe(
     Effect.scoped,

@@ -53,7 +53,7 @@ const settingIn = (database: DatabaseSync, name: string): string | null => {
 const look = (
   filename: string,
   migrations: Migrations
-): Pick<Inspection, "engine" | "version" | "refusal" | "sealed" | "agreed" | "proposed"> => {
+): Pick<Inspection, "engine" | "version" | "refusal" | "sealed" | "agreed" | "proposed" | "workers"> => {
   const flaw = flawOfLog(filename)
   if (flaw !== null) throw new Error(flaw)
   const database = openDatabase(filename, { readOnly: true })
@@ -71,7 +71,8 @@ const look = (
       refusal,
       sealed: isKnown ? sealedIn(database) : [],
       agreed: isKnown ? settingIn(database, AgreedSettings.agreedName) : null,
-      proposed: isKnown ? settingIn(database, AgreedSettings.proposedName) : null
+      proposed: isKnown ? settingIn(database, AgreedSettings.proposedName) : null,
+      workers: null
     }
   } finally {
     database.close()
@@ -111,5 +112,6 @@ const nothingMore = {
   pooler: null,
   sealed: [],
   agreed: null,
-  proposed: null
+  proposed: null,
+  workers: null
 }

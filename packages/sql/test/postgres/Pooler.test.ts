@@ -198,6 +198,11 @@ await describeOnPgbouncer(
         )
         const nowhere = "postgres://postgres@127.0.0.1:1/postgres"
         assert.match(yield* refusal(`${url}?listen=${encodeURIComponent(nowhere)}`), /listen=.*nothing listens/)
+        const other = server.directUrl("postgres")
+        assert.match(
+          yield* refusal(`${url}?listen=${encodeURIComponent(other)}`),
+          /listen=.*another server or database/
+        )
       })
     )
 

@@ -25,7 +25,9 @@ export const deSentences: Readonly<Record<SentenceKey, string>> = {
   attempt_405:
     "Der Empfänger hat mit {status} geantwortet: Unter der URL der Integration nimmt er keine POST-Anfragen an. Prüfen Sie die URL.",
   attempt_413: "Der Empfänger hat mit {status} geantwortet: Das Ereignis ist größer, als er annimmt.",
-  attempt_429: "Der Empfänger hat mit {status} geantwortet: Er bekommt zu viele Anfragen.",
+  attempt_429:
+    "Der Empfänger hat mit {status} geantwortet: Er bekommt zu viele Anfragen. Begrenzen Sie die Anfragen an diese Integration mit requests-per-second.",
+  attempt_429_owner: "Der Empfänger hat mit {status} geantwortet: Er bekommt zu viele Anfragen.",
   attempt_502: "Der Empfänger hat mit {status} geantwortet: Ein Proxy vor ihm konnte ihn nicht erreichen.",
   attempt_503: "Der Empfänger hat mit {status} geantwortet: Er ist zurzeit nicht verfügbar.",
   attempt_504: "Der Empfänger hat mit {status} geantwortet: Ein Proxy vor ihm bekam keine Antwort von ihm.",
