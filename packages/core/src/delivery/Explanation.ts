@@ -38,6 +38,8 @@ const cancelled = (explained: Explained, reader: Reader): Explanation => {
       }
     case "integration_deleted":
       return { why: [say("delivery_deleted")], ...Remedies.suggestForDeleted(explained) }
+    case "row_unreadable":
+      return { why: [...ending, say("delivery_unreadable")], ...Remedies.suggest(explained, reader) }
     case "right_lost":
       return { why: [say("delivery_right_lost")], ...Remedies.suggestForRightLost(explained, reader) }
     default:
@@ -117,10 +119,7 @@ export const explain = (explained: Explained, reader: Reader = "operator"): Expl
     case "expired":
       return expired(explained, reader)
     case "skipped":
-      return {
-        why: [say(delivery.reason === "integration_unreadable" ? "delivery_unreadable" : "delivery_skipped")],
-        ...Remedies.suggest(explained, reader)
-      }
+      return { why: [say("delivery_skipped")], ...Remedies.suggest(explained, reader) }
     case "cancelled":
       return cancelled(explained, reader)
   }
