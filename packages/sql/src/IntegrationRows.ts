@@ -191,15 +191,6 @@ export const scopeOf = ({
   return type === serviceScope.type && id === serviceScope.id ? serviceScope : null
 }
 
-const explainSubject = Schema.decodeUnknownEffect(
-  Schema.Struct({
-    id: Integration.fields.id,
-    scope: Integration.fields.scope,
-    status: Integration.fields.status,
-    disabled_reason: Integration.fields.disabled_reason
-  })
-)
-
 const explainLocated = Schema.decodeUnknownEffect(
   Schema.Struct({
     id: Integration.fields.id,
@@ -218,12 +209,11 @@ export const locatedFromRow = (row: LocatedRow): Effect.Effect<IntegrationRef, S
     : explainLocated({ id, scope: { type: scope_type, id: scope_id }, created_by, version })
 }
 
-export const subjectFromRow = (row: SubjectRow): Effect.Effect<HealthRules.HealthSubject, Schema.SchemaError> => {
-  const { disabled_reason, id, scope_id, scope_type, status } = row
+/** Returns what the health rules need of a row; null if it can't be read. */
+export const subjectOf = (row: SubjectRow): HealthRules.HealthSubject | null => {
+  const { disabled_reason, id, status } = row
   const scope = scopeOf(row)
-  const read: Effect.Effect<HealthRules.HealthSubject["integration"], Schema.SchemaError> =
-    isId(id) && scope !== null && isStatus(status) && isDisabledReason(disabled_reason)
-      ? Effect.succeed({ id, scope, status, disabled_reason })
-      : explainSubject({ id, scope: { type: scope_type, id: scope_id }, status, disabled_reason })
-  return Effect.mapEager(read, (integration) => ({ integration, failing: failingOf(row) }))
+  return isId(id) && scope !== null && isStatus(status) && isDisabledReason(disabled_reason)
+    ? { integration: { id, scope, status, disabled_reason }, failing: failingOf(row) }
+    : null
 }

@@ -36,6 +36,8 @@ const cancelled = (explained: Explained, reader: Reader): Explanation => {
       }
     case "integration_deleted":
       return { why: [say("delivery_deleted")], ...suggestForDeleted(explained) }
+    case "row_unreadable":
+      return { why: [...ending, say("delivery_unreadable")], ...suggest(explained, reader) }
     case "right_lost":
       return { why: [say("delivery_right_lost")], ...suggestForRightLost(explained, reader) }
     default:
@@ -115,10 +117,7 @@ export const explain = (explained: Explained, reader: Reader = "operator"): Expl
     case "expired":
       return expired(explained, reader)
     case "skipped":
-      return {
-        why: [say(delivery.reason === "integration_unreadable" ? "delivery_unreadable" : "delivery_skipped")],
-        ...suggest(explained, reader)
-      }
+      return { why: [say("delivery_skipped")], ...suggest(explained, reader) }
     case "cancelled":
       return cancelled(explained, reader)
   }

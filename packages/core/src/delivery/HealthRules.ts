@@ -1,13 +1,16 @@
 /**
  * The health rules shared by all stores. For a batch of settlements, they decide whether an integration begins to fail,
- * is disabled or recovers, and which notifications follow.
+ * is disabled or recovers, and which notifications follow. The result is a list of changes that the store applies.
  */
+import type { DeliveryReason } from "../model/Delivery.ts"
+import type { IntegrationId } from "../model/Ids.ts"
 import type { DisabledReason, Integration } from "../model/Integration.ts"
 import type { IntegrationNotification } from "../model/Notification.ts"
-import type { Settlement } from "../ports/DeliveryStore.ts"
+import type { Recovery, Settlement } from "../ports/DeliveryStore.ts"
 import type { FailureState } from "../model/FailureState.ts"
 import { evaluateFailure, laterOf, leastFailedAttempts, nextWarning } from "../model/FailureState.ts"
 import type { QueueEntry } from "./Transitions.ts"
+import { reasonOfDisabled } from "./Transitions.ts"
 
 /** The stored state of an integration that the rules need. */
 export interface HealthSubject {
@@ -22,15 +25,32 @@ export interface AppliedSettlement {
   readonly to: QueueEntry
 }
 
-export interface HealthChange {
-  readonly failing: FailureState | null
-  /** The failure state that an acknowledgement has ended; null otherwise. */
-  readonly recovered: FailureState | null
-  /** Reason to disable the integration and cancel its waiting deliveries; null for none. */
-  readonly disable: Extract<DisabledReason, "gone" | "failing"> | null
-  readonly enable: boolean
+/** A change of an integration that follows from its outcomes or from time. A store applies changes in their order. */
+export type HealthChange = { readonly integration_id: IntegrationId } & (
+  | { readonly type: "set"; readonly failing: FailureState | null }
+  | { readonly type: "disable"; readonly reason: Extract<DisabledReason, "gone" | "failing"> }
+  /** Cancels the integration's active deliveries. */
+  | { readonly type: "cancel"; readonly reason: DeliveryReason }
+  | { readonly type: "enable" }
+  | { readonly type: "recovered"; readonly recovery: Recovery }
+  | { readonly type: "notify"; readonly notification: IntegrationNotification }
+)
+
+/** What the callers of a store learn from changes. */
+export interface HealthReport {
+  /** Integrations that were disabled or enabled. */
+  readonly changed: ReadonlyArray<IntegrationId>
+  readonly recovered: ReadonlyArray<Recovery>
   readonly notifications: ReadonlyArray<IntegrationNotification>
 }
+
+export const reportOf = (changes: ReadonlyArray<HealthChange>): HealthReport => ({
+  changed: changes.flatMap(({ integration_id, type }) =>
+    type === "disable" || type === "enable" ? integration_id : []
+  ),
+  recovered: changes.flatMap((change) => (change.type === "recovered" ? change.recovery : [])),
+  notifications: changes.flatMap((change) => (change.type === "notify" ? change.notification : []))
+})
 
 /**
  * Whether a batch could affect the health of an integration, judged before the batch's deliveries are read. If false,
@@ -72,49 +92,82 @@ const failingNotification = (about: About, failing_since: number, disableAfter: 
   disables_at: failing_since + disableAfter
 })
 
-/** A warning that is due because time has passed, not because of a new attempt. */
-export interface Warning {
-  readonly failing: FailureState
-  readonly notification: IntegrationNotification
-}
-
-/** Returns the warning that is due for a failing integration; null if none is. */
-export const warningOf = (
+/** Returns the changes for a failing integration that are due because time has passed: a warning, if it is due. */
+export const evaluateTime = (
   { failing, integration }: HealthSubject,
   now: number,
   disableAfter: number
-): Warning | null => {
+): ReadonlyArray<HealthChange> => {
   const next = failing === null || integration.status === "disabled" ? null : nextWarning(failing, now, disableAfter)
-  return next === null
-    ? null
-    : { failing: next, notification: failingNotification(aboutOf(integration, now), next.since, disableAfter) }
+  if (next === null) return []
+  const notification = failingNotification(aboutOf(integration, now), next.since, disableAfter)
+  return [
+    { type: "set", integration_id: integration.id, failing: next },
+    { type: "notify", integration_id: integration.id, notification }
+  ]
 }
 
-/**
- * Evaluates a batch at `now`. If `canDisable` is false, the integration stays enabled, and its next failure may disable
- * it.
- */
-export const evaluateHealth = (
+/** Returns the changes of a disabled integration: it is enabled by an acknowledged probe, unless it was disabled by hand. */
+const evaluateProbes = (
   { failing, integration }: HealthSubject,
+  applied: ReadonlyArray<AppliedSettlement>,
+  about: About
+): ReadonlyArray<HealthChange> => {
+  const { disabled_reason, id: integration_id } = integration
+  // Only a probe can be in flight to a disabled integration, because earlier deliveries are cancelled.
+  const probed = applied.some(({ from, settlement }) => from.state === "delivering" && isAcknowledged(settlement))
+  if (!probed || disabled_reason === "manual") return []
+  const failing_since = failing?.since ?? null
+  return [
+    ...setFrom(integration_id, failing, null),
+    { type: "enable", integration_id },
+    ...recoveredFrom(integration_id, failing, failing?.retry_after ?? null),
+    { type: "notify", integration_id, notification: { kind: "recovered", ...about, failing_since } }
+  ]
+}
+
+const setFrom = (
+  integration_id: IntegrationId,
+  before: FailureState | null,
+  failing: FailureState | null
+): ReadonlyArray<HealthChange> =>
+  before?.since === failing?.since &&
+  before?.warnings === failing?.warnings &&
+  before?.attempts === failing?.attempts &&
+  before?.retry_after === failing?.retry_after
+    ? []
+    : [{ type: "set", integration_id, failing }]
+
+const recoveredFrom = (
+  integration_id: IntegrationId,
+  failing: FailureState | null,
+  retry_after: number | null
+): ReadonlyArray<HealthChange> =>
+  failing === null
+    ? []
+    : [
+        {
+          type: "recovered",
+          integration_id,
+          recovery: { integration_id, failing_since: failing.since, retry_after }
+        }
+      ]
+
+/**
+ * Evaluates the batch of one integration at `now`. If `canDisable` is false, the integration stays enabled, and its next
+ * failure may disable it.
+ */
+const evaluateHealth = (
+  subject: HealthSubject,
   applied: ReadonlyArray<AppliedSettlement>,
   now: number,
   disableAfter: number,
   canDisable = true
-): HealthChange => {
+): ReadonlyArray<HealthChange> => {
+  const { failing, integration } = subject
+  const { id: integration_id } = integration
   const about = aboutOf(integration, now)
-  if (integration.status === "disabled") {
-    // Only a probe can be in flight to a disabled integration, because earlier deliveries are cancelled.
-    const probed = applied.some(({ from, settlement }) => from.state === "delivering" && isAcknowledged(settlement))
-    return probed && integration.disabled_reason !== "manual"
-      ? {
-          failing: null,
-          recovered: failing,
-          disable: null,
-          enable: true,
-          notifications: [{ kind: "recovered", ...about, failing_since: failing?.since ?? null }]
-        }
-      : { failing, recovered: null, disable: null, enable: false, notifications: [] }
-  }
+  if (integration.status === "disabled") return evaluateProbes(subject, applied, about)
   const evidence = {
     acknowledged: applied.some(({ settlement }) => isAcknowledged(settlement)),
     failed: applied.filter(({ settlement }) => settlement.attempt !== null && !isAcknowledged(settlement)).length,
@@ -127,19 +180,42 @@ export const evaluateHealth = (
   const decision = judged.disable && !canDisable ? { ...judged, failing, disable: false } : judged
   const gone = canDisable && applied.some(({ from, settlement }) => settlement.gone && from.state === "delivering")
   const disable = gone ? "gone" : decision.disable ? "failing" : null
-  const failing_since = decision.failing?.since ?? now
-  const notifications: Array<IntegrationNotification> = []
+  const changes = [...setFrom(integration_id, failing, decision.failing)]
+  if (disable !== null) {
+    const reason = reasonOfDisabled({ disabled_reason: disable })
+    changes.push({ type: "disable", integration_id, reason: disable }, { type: "cancel", integration_id, reason })
+  } else if (decision.failing === null) {
+    // Another attempt in the batch may have received a Retry-After.
+    const retry_after = laterOf(failing?.retry_after ?? null, evidence.retry_after)
+    changes.push(...recoveredFrom(integration_id, failing, retry_after))
+  }
+  const notify = (notification: IntegrationNotification): void =>
+    void changes.push({ type: "notify", integration_id, notification })
   const deliveries = applied.filter(({ to }) => to.state === "exhausted").length
-  if (deliveries > 0) notifications.push({ kind: "exhausted", ...about, deliveries })
-  if (decision.recovered) notifications.push({ kind: "recovered", ...about, failing_since: failing?.since ?? null })
-  if (disable !== null) notifications.push({ kind: "disabled", ...about, reason: disable })
-  else if (decision.warn) notifications.push(failingNotification(about, failing_since, disableAfter))
-  // Another attempt in the batch may have received a Retry-After.
-  const recovered =
-    failing === null || decision.failing !== null || disable !== null
-      ? null
-      : { ...failing, retry_after: laterOf(failing.retry_after, evidence.retry_after) }
-  return { failing: decision.failing, recovered, disable, enable: false, notifications }
+  if (deliveries > 0) notify({ kind: "exhausted", ...about, deliveries })
+  if (decision.recovered) notify({ kind: "recovered", ...about, failing_since: failing?.since ?? null })
+  if (disable !== null) notify({ kind: "disabled", ...about, reason: disable })
+  else if (decision.warn) notify(failingNotification(about, decision.failing?.since ?? now, disableAfter))
+  return changes
 }
+
+/**
+ * Evaluates a batch of several integrations at `now`, in order of their ids. Stores apply the changes after the
+ * settlements, so that disabling an integration does not cancel deliveries that the same batch acknowledges.
+ * Integrations without a subject, because they were deleted or can't be read, do not change. `busy`: integrations that
+ * can't be disabled now.
+ */
+export const evaluateBatch = (
+  subjects: ReadonlyMap<IntegrationId, HealthSubject>,
+  applied: ReadonlyMap<IntegrationId, ReadonlyArray<AppliedSettlement>>,
+  now: number,
+  disableAfter: number,
+  busy?: ReadonlySet<IntegrationId>
+): ReadonlyArray<HealthChange> =>
+  [...subjects]
+    .toSorted(([a], [b]) => a - b)
+    .flatMap(([id, subject]) =>
+      evaluateHealth(subject, applied.get(id) ?? [], now, disableAfter, busy?.has(id) !== true)
+    )
 
 const isAcknowledged = ({ attempt }: Pick<Settlement, "attempt">): boolean => attempt?.outcome === "acknowledged"

@@ -24,19 +24,17 @@ import type {
   Outcomes,
   Purged,
   PurgeRequest,
-  Recovery,
   RedeliverRequest,
   RedeliverResult,
-  Settled,
-  Settlement
+  Settled
 } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { IdempotencyRecord } from "../ports/IdempotencyStore.ts"
 import { IdempotencyConflict } from "../ports/IdempotencyStore.ts"
 import { StoreError } from "../ports/StoreError.ts"
 import { ClaimAllowance } from "../delivery/ClaimAllowance.ts"
-import type { AppliedSettlement } from "../delivery/HealthRules.ts"
-import { evaluateHealth, mayChangeHealth, warningOf } from "../delivery/HealthRules.ts"
+import type { AppliedSettlement, HealthChange, HealthSubject } from "../delivery/HealthRules.ts"
+import { evaluateBatch, evaluateTime, mayChangeHealth, reportOf } from "../delivery/HealthRules.ts"
 import {
   enqueue,
   claim,
@@ -51,7 +49,7 @@ import {
 } from "../delivery/Transitions.ts"
 import type { DeliveryTable, StoredDelivery } from "./DeliveryTable.ts"
 import { countWhile, toDelivery } from "./DeliveryTable.ts"
-import { MemoryState, switchIntegration, takenKey } from "./MemoryState.ts"
+import { MemoryState, takenKey } from "./MemoryState.ts"
 
 type State = MemoryState["Service"]
 
@@ -236,9 +234,9 @@ const settleAll = (
 ): Settled => {
   const { deliveries, failing, integrations } = state
   const applied = new Set<DeliveryId>()
-  const steps: Array<AppliedSettlement & { readonly settlement: Settlement }> = []
-  /** Integrations whose health may have changed. */
-  const affected = new Set<IntegrationId>()
+  const steps = new Map<IntegrationId, Array<AppliedSettlement>>()
+  /** Integrations whose health may change. */
+  const subjects = new Map<IntegrationId, HealthSubject>()
   let hasDueDeliveries = false
   for (const settlement of settlements) {
     const delivery = deliveries.get(settlement.delivery_id)
@@ -249,10 +247,12 @@ const settleAll = (
     if (settlement.attempt !== null) delivery.history.push(settlement.attempt)
     deliveries.move(delivery, to)
     applied.add(delivery.id)
-    steps.push({ settlement, from, to })
+    const batch = steps.get(integration_id)
+    if (batch === undefined) steps.set(integration_id, [{ settlement, from, to }])
+    else batch.push({ settlement, from, to })
     if (integration !== undefined) {
       const subject = { integration, failing: failing.get(integration_id) ?? null }
-      if (mayChangeHealth(subject, [settlement])) affected.add(integration_id)
+      if (mayChangeHealth(subject, [settlement])) subjects.set(integration_id, subject)
     }
     hasDueDeliveries ||= to.state === "pending"
   }
@@ -260,30 +260,28 @@ const settleAll = (
     const delivery = deliveries.get(delivery_id)
     if (delivery?.standing.worker === worker) deliveries.move(delivery, release(delivery.standing, due_at))
   }
-  const changed: Array<IntegrationId> = []
-  const recovered: Array<Recovery> = []
-  const notifications: Array<Notification<IntegrationNotification>> = []
-  // Health is evaluated last, so that disabling an integration does not cancel deliveries acknowledged in the same
-  // batch.
-  for (const id of [...affected].toSorted((a, b) => a - b)) {
+  const report = applyChanges(state, evaluateBatch(subjects, steps, now, disableAfter), now)
+  return { applied, ...report, hasDueDeliveries, postponed: new Set() }
+}
+
+/** Applies changes of integrations, and stores their notifications. */
+const applyChanges = (state: State, changes: ReadonlyArray<HealthChange>, now: number) => {
+  const { deliveries, failing, integrations } = state
+  const switchTo = (id: IntegrationId, to: Pick<Integration, "status" | "disabled_reason">): void => {
     const integration = integrations.get(id)
-    if (integration === undefined) continue
-    const batch = steps.filter(({ settlement }) => settlement.integration_id === id)
-    const subject = { integration, failing: failing.get(id) ?? null }
-    const follows = evaluateHealth(subject, batch, now, disableAfter)
-    if (follows.failing === null) failing.delete(id)
-    else failing.set(id, follows.failing)
-    if (follows.disable !== null)
-      switchIntegration(state, id, { status: "disabled", disabled_reason: follows.disable }, now)
-    if (follows.enable) switchIntegration(state, id, { status: "enabled", disabled_reason: null }, now)
-    if (follows.enable || follows.disable !== null) changed.push(id)
-    if (follows.recovered !== null) {
-      const { retry_after, since } = follows.recovered
-      recovered.push({ integration_id: id, failing_since: since, retry_after })
-    }
-    for (const notification of follows.notifications) notifications.push(keep(state, notification))
+    if (integration === undefined) return
+    integrations.set(id, { ...integration, ...to, version: integration.version + 1, updated_at: now })
   }
-  return { applied, changed, recovered, notifications, hasDueDeliveries, postponed: new Set() }
+  for (const change of changes) {
+    const { integration_id: id, type } = change
+    if (type === "set" && change.failing === null) failing.delete(id)
+    else if (type === "set" && change.failing !== null) failing.set(id, change.failing)
+    else if (type === "disable") switchTo(id, { status: "disabled", disabled_reason: change.reason })
+    else if (type === "enable") switchTo(id, { status: "enabled", disabled_reason: null })
+    else if (type === "cancel") deliveries.cancelActive(id, change.reason)
+  }
+  const report = reportOf(changes)
+  return { ...report, notifications: report.notifications.map((notification) => keep(state, notification)) }
 }
 
 const beatOf = (
@@ -362,10 +360,9 @@ const warnAll = (
   for (const [id, failing] of [...state.failing].toSorted(([a], [b]) => a - b)) {
     if (notifications.length >= limit) break
     const integration = state.integrations.get(id)
-    const warning = integration === undefined ? null : warningOf({ integration, failing }, now, disableAfter)
-    if (warning === null) continue
-    state.failing.set(id, warning.failing)
-    notifications.push(keep(state, warning.notification))
+    if (integration === undefined) continue
+    const changes = evaluateTime({ integration, failing }, now, disableAfter)
+    notifications.push(...applyChanges(state, changes, now).notifications)
   }
   return notifications
 }

@@ -7,7 +7,8 @@ import type { Integration, Scope } from "../model/Integration.ts"
 import { IdempotencyConflict } from "../ports/IdempotencyStore.ts"
 import type { IntegrationWithHealth, StatusFilter } from "../ports/IntegrationStore.ts"
 import { IntegrationStore, LimitReached } from "../ports/IntegrationStore.ts"
-import { MemoryState, replaceIntegration, takenKey } from "./MemoryState.ts"
+import { reasonOfDisabled } from "../delivery/Transitions.ts"
+import { MemoryState, takenKey } from "./MemoryState.ts"
 
 const make = Effect.gen(function* () {
   const state = yield* MemoryState
@@ -65,7 +66,8 @@ const make = Effect.gen(function* () {
     update: (integration, expectedVersion) =>
       Effect.sync(() => {
         if (integrations.get(integration.id)?.version !== expectedVersion) return false
-        replaceIntegration(state, integration)
+        integrations.set(integration.id, integration)
+        if (integration.status === "disabled") deliveries.cancelActive(integration.id, reasonOfDisabled(integration))
         state.failing.delete(integration.id)
         return true
       }),

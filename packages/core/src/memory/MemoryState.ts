@@ -9,7 +9,6 @@ import type { Integration } from "../model/Integration.ts"
 import type { Notification } from "../model/Notification.ts"
 import type { IdempotencyRecord } from "../ports/IdempotencyStore.ts"
 import type { FailureState } from "../model/FailureState.ts"
-import { reasonOfDisabled } from "../delivery/Transitions.ts"
 import { DeliveryTable } from "./DeliveryTable.ts"
 
 export class MemoryState extends Context.Service<
@@ -33,25 +32,6 @@ export class MemoryState extends Context.Service<
     lastNotification: 0,
     keys: new Map()
   }))
-}
-
-/** Replaces an integration. If it is disabled, its active deliveries are cancelled. */
-export const replaceIntegration = ({ deliveries, integrations }: MemoryState["Service"], next: Integration): void => {
-  integrations.set(next.id, next)
-  if (next.status === "enabled") return
-  deliveries.cancelActive(next.id, reasonOfDisabled(next))
-}
-
-/** Enables or disables an integration. */
-export const switchIntegration = (
-  state: MemoryState["Service"],
-  id: IntegrationId,
-  to: Pick<Integration, "status" | "disabled_reason">,
-  now: number
-): void => {
-  const integration = state.integrations.get(id)
-  if (integration === undefined) return
-  replaceIntegration(state, { ...integration, ...to, version: integration.version + 1, updated_at: now })
 }
 
 /** Returns the first of these keys that is in use. Expired keys are free. */

@@ -46,7 +46,7 @@ export const DeliveryReason = Schema.Literals([
   "integration_disabled",
   "integration_deleted",
   "integration_gone",
-  "integration_unreadable",
+  "row_unreadable",
   "right_lost",
   "schedule_used_up",
   "lifetime_over"

@@ -96,8 +96,7 @@ export const sentences = {
   delivery_lifetime_ends_at: "No attempt is left before its lifetime ends at {time}.",
   delivery_lifetime_over: "Its lifetime ended before an attempt could be made.",
   delivery_lifetime_over_at: "Its lifetime ended at {time}, before an attempt could be made.",
-  delivery_unreadable:
-    "When the event was published, the integration's database row could not be read, so nothing was sent.",
+  delivery_unreadable: "The event or the integration could not be read from the database.",
   delivery_skipped: "The integration was disabled when the event was published, so nothing was sent.",
   delivery_gone: "The receiver answered 410 Gone at {time}, so the integration was disabled.",
   delivery_gone_other: "The receiver answered another delivery with 410 Gone, so the integration was disabled.",

@@ -377,7 +377,7 @@ export class DeliveryStore extends Context.Service<
 
     /**
      * Leases due deliveries to a worker. Within an integration, the most urgent lane goes first, then the earliest due
-     * time. A delivery that can't be read is postponed and logged, and does not block others.
+     * time. A delivery whose event or integration can't be read is cancelled (`row_unreadable`) and logged.
      */
     readonly claim: (request: ClaimRequest) => Effect.Effect<Claimed, StoreError>
 

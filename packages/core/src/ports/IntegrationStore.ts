@@ -27,19 +27,18 @@ export interface IntegrationWithHealth {
   readonly failing: FailureState | null
 }
 
-/** An integration whose row can't be read, because it is damaged or something other than doorhook has changed it. */
-export interface UnreadableIntegration extends Pick<Integration, "id" | "scope"> {
+/**
+ * An integration whose row can't be read, because it is damaged or something other than doorhook has changed it. Events
+ * are stored for it, and their deliveries fail (`DeliveryStore.claim`).
+ */
+export interface UnreadableIntegration extends Pick<Integration, "id" | "scope" | "version"> {
+  /** Null if the bindings can't be read either. Then all events of the scope match. */
+  readonly bindings: Integration["bindings"] | null
   /** What is wrong with the row. */
   readonly unreadable: string
 }
 
-export const isUnreadable = <U extends UnreadableIntegration>(one: object | U): one is U => "unreadable" in one
-
-/** The parts of an unreadable integration that are needed to match events. */
-export interface UnreadableMatch extends UnreadableIntegration, Pick<Integration, "version" | "status"> {
-  /** Null if the bindings can't be read either. */
-  readonly bindings: Integration["bindings"] | null
-}
+export const isUnreadable = (one: object): one is UnreadableIntegration => "unreadable" in one
 
 /** Filters of a list. `unhealthy` includes failing integrations and those that doorhook disabled. */
 export const statusFilters = ["enabled", "disabled", "unhealthy"] as const
@@ -109,7 +108,7 @@ export class IntegrationStore extends Context.Service<
     readonly remove: (found: Pick<Integration, "id" | "version">) => Effect.Effect<boolean, StoreError>
     /**
      * Returns all integrations of these buildings and tenants, including disabled ones, as candidates to match events
-     * against. Unreadable integrations are included with their readable parts.
+     * against. Unreadable integrations are included.
      */
     readonly findByScopes: (scopes: {
       readonly buildings: ReadonlyArray<BuildingId>
@@ -119,7 +118,7 @@ export class IntegrationStore extends Context.Service<
        * to it are current.
        */
       readonly cached?: boolean
-    }) => Effect.Effect<ReadonlyArray<Integration | UnreadableMatch>, StoreError>
+    }) => Effect.Effect<ReadonlyArray<Integration | UnreadableIntegration>, StoreError>
     /**
      * Returns all integrations that match the filter, ordered by id, with their failure states. Unreadable integrations
      * are included.

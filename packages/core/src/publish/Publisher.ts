@@ -22,7 +22,7 @@ import type { Enqueued, NewDelivery, NewEventRecord, StaleMatch } from "../ports
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { IdempotencyConflict, IdempotencyRecord } from "../ports/IdempotencyStore.ts"
 import { IdempotencyStore } from "../ports/IdempotencyStore.ts"
-import type { UnreadableMatch } from "../ports/IntegrationStore.ts"
+import type { UnreadableIntegration } from "../ports/IntegrationStore.ts"
 import { IntegrationStore, isUnreadable } from "../ports/IntegrationStore.ts"
 import type { StoreClockShape } from "../ports/StoreClock.ts"
 import { storeClock } from "../ports/StoreClock.ts"
@@ -108,7 +108,7 @@ interface CarriedOut {
 /** An event with its matching integrations. */
 interface Matched {
   readonly event: Event
-  readonly integrations: ReadonlyArray<Integration | UnreadableMatch>
+  readonly integrations: ReadonlyArray<Integration | UnreadableIntegration>
 }
 
 /**
@@ -133,11 +133,6 @@ const sizeOf = (events: ReadonlyArray<NewEvent>): number =>
 
 const countEvents = (calls: ReadonlyArray<Call>): number => calls.reduce((sum, { events }) => sum + events.length, 0)
 
-/**
- * Whether an unreadable row caused the error and nothing was changed. Calls that don't need the row can still succeed.
- */
-const isRowProblem = ({ advice, outcome }: StoreError): boolean => advice !== undefined && outcome === undefined
-
 /** Whether a change that failed with this cause might have been carried out, at least in part. */
 const mayBeStored = (cause: Cause.Cause<unknown>): boolean => {
   if (Cause.hasInterrupts(cause)) return true
@@ -148,12 +143,6 @@ const mayBeStored = (cause: Cause.Cause<unknown>): boolean => {
 const storeErrorOf = (cause: Cause.Cause<unknown>): StoreError | null => {
   const error = Cause.squash(cause)
   return error instanceof StoreError ? error : null
-}
-
-/** Returns the store's error in a cause if it may concern other publications, too. */
-const refusalOf = (cause: Cause.Cause<unknown>): StoreError | null => {
-  const error = storeErrorOf(cause)
-  return error === null || isRowProblem(error) ? null : error
 }
 
 const busyError = (waitingBytes: number): PublisherBusy => {
@@ -178,15 +167,13 @@ const shareOut = (calls: ReadonlyArray<Call>, matched: ReadonlyArray<Matched>): 
 /** Returns the initial state of a delivery: leased to this process if there is room in memory. */
 const initialOf = (
   event: Event,
-  integration: Integration | UnreadableMatch,
+  integration: Integration | UnreadableIntegration,
   lane: NewDelivery["lane"],
   handover: Handover
 ): NewDelivery["initial"] => {
+  if (isUnreadable(integration)) return { state: "pending" }
   if (integration.status === "disabled") return { state: "skipped", reason: "integration_disabled" }
-  // The bindings are unreadable, so whether they cover this event is unknown. Once the row is repaired, a manual
-  // recovery sends the event.
-  if (integration.bindings === null) return { state: "skipped", reason: "integration_unreadable" }
-  return !isUnreadable(integration) && handover.keep(integration, lane, event.data.length)
+  return handover.keep(integration, lane, event.data.length)
     ? { state: "delivering", worker: handover.worker }
     : { state: "pending" }
 }
@@ -449,19 +436,10 @@ class GroupCommitPublisher {
    */
   #answerAll(batch: ReadonlyArray<Call>): Effect.Effect<void> {
     return Effect.suspend(() => this.#commit(batch)).pipe(
-      Effect.catchTags({
-        IdempotencyConflict: ({ busy = [] }) => {
-          const isBusy = ({ request }: Call): boolean => request !== null && busy.includes(request.key)
-          for (const call of batch.filter(isBusy)) this.#repeatSoon(call)
-          return this.#answerAll(batch.filter((each) => !isBusy(each)))
-        },
-        StoreError: (error) => {
-          if (batch.length === 1 || !isRowProblem(error)) return Effect.fail(error)
-          // The error does not say which calls need the unreadable row. If the batch is halved, most of the other calls
-          // still share a transaction.
-          const half = Math.ceil(batch.length / 2)
-          return Effect.andThen(this.#answerAll(batch.slice(0, half)), this.#answerAll(batch.slice(half)))
-        }
+      Effect.catchTag("IdempotencyConflict", ({ busy = [] }) => {
+        const isBusy = ({ request }: Call): boolean => request !== null && busy.includes(request.key)
+        for (const call of batch.filter(isBusy)) this.#repeatSoon(call)
+        return this.#answerAll(batch.filter((each) => !isBusy(each)))
       }),
       Effect.catchCause((cause) =>
         Effect.sync(() => {
@@ -495,7 +473,7 @@ class GroupCommitPublisher {
   /** Reports a failure of the store before a batch is handed over. */
   #noted<A>(read: Effect.Effect<A, StoreError>): Effect.Effect<A, StoreError> {
     return Effect.tapCause(read, (cause) =>
-      Effect.sync(() => this.#dispatcher.handOver().failed("not_stored", refusalOf(cause)))
+      Effect.sync(() => this.#dispatcher.handOver().failed("not_stored", storeErrorOf(cause)))
     )
   }
 
@@ -556,7 +534,7 @@ class GroupCommitPublisher {
         })
       }),
       Effect.tapCause((cause) =>
-        Effect.sync(() => handover.failed(mayBeStored(cause) ? "unknown" : "not_stored", refusalOf(cause)))
+        Effect.sync(() => handover.failed(mayBeStored(cause) ? "unknown" : "not_stored", storeErrorOf(cause)))
       )
     )
   }
@@ -572,7 +550,7 @@ class GroupCommitPublisher {
 
   #matchAll(
     events: ReadonlyArray<NewEvent>,
-    candidates: ReadonlyArray<Integration | UnreadableMatch>
+    candidates: ReadonlyArray<Integration | UnreadableIntegration>
   ): ReadonlyArray<Matched> {
     const created_at = this.#clock.now()
     const ids = makeEventIds(this.#crypto, created_at, events.length)

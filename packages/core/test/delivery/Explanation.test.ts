@@ -147,9 +147,9 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
     `Nothing is sent. ${askForIt}`
   ],
   [
-    "skipped",
-    { reason: "integration_unreadable", last: null },
-    "When the event was published, the integration's database row could not be read, so nothing was sent.",
+    "cancelled",
+    { reason: "row_unreadable", last: null },
+    "The event or the integration could not be read from the database.",
     `Nothing is sent. ${askForIt}`
   ],
   [

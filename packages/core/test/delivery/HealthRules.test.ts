@@ -5,7 +5,7 @@ import fc from "fast-check"
 import { attemptOf, settlementOf } from "./fixtures.ts"
 
 const { leastFailedAttempts } = FailureState
-const { evaluateHealth, mayDisable, mayChangeHealth, warningOf } = HealthRules
+const { evaluateBatch, evaluateTime, mayDisable, mayChangeHealth } = HealthRules
 
 const now = 1_000_000
 const disableAfter = 1_000
@@ -62,32 +62,79 @@ const gone = settlementOf({
 })
 const unattempted = settlementOf({ attempt: null, state: "expired", reason: "lifetime_over" })
 
+/** The consequences of changes for an integration. */
+interface Consequences {
+  readonly failing: IntegrationFailureState | null
+  readonly recovered: HealthRules.HealthReport["recovered"]
+  readonly disable: "gone" | "failing" | null
+  readonly enable: boolean
+  readonly notifications: ReadonlyArray<IntegrationNotification>
+}
+
+/** Applies changes to an integration, as a store does. Checks that each type of change occurs at most once. */
+const applied = (
+  { failing, integration }: HealthRules.HealthSubject,
+  changes: ReadonlyArray<HealthRules.HealthChange>
+): Consequences => {
+  let result: Consequences = { failing, recovered: [], disable: null, enable: false, notifications: [] }
+  for (const change of changes) {
+    assert.strictEqual(change.integration_id, integration.id)
+    if (change.type === "set") {
+      assert.notDeepEqual(change.failing, result.failing)
+      result = { ...result, failing: change.failing }
+    } else if (change.type === "disable") result = { ...result, disable: change.reason }
+    else if (change.type === "enable") result = { ...result, enable: true }
+    else if (change.type === "cancel") {
+      assert.strictEqual(change.reason, result.disable === "gone" ? "integration_gone" : "integration_disabled")
+      assert.isNotNull(result.disable, "deliveries are cancelled after their integration is disabled")
+    }
+  }
+  const { changed, notifications, recovered } = HealthRules.reportOf(changes)
+  assert.deepEqual(changed, result.disable !== null || result.enable ? [integration.id] : [])
+  assert.strictEqual(changes.filter(({ type }) => type === "cancel").length, result.disable === null ? 0 : 1)
+  return { ...result, notifications, recovered }
+}
+
+const evaluate = (
+  subject: HealthRules.HealthSubject,
+  batch: ReadonlyArray<HealthRules.AppliedSettlement>,
+  canDisable = true
+): Consequences => {
+  const { id } = subject.integration
+  const busy = new Set(canDisable ? [] : [id])
+  return applied(subject, evaluateBatch(new Map([[id, subject]]), new Map([[id, batch]]), now, disableAfter, busy))
+}
+
+const recoveredFrom = ({ retry_after, since }: IntegrationFailureState) => [
+  { integration_id: about.integration_id, failing_since: since, retry_after }
+]
+
 /** Applies the health rules to settlements of deliveries in the state `from`. */
 const after = (
   subject: HealthRules.HealthSubject,
   settlements: ReadonlyArray<Settlement>,
   from: Transitions.QueueEntry = underLease
-): HealthRules.HealthChange =>
-  evaluateHealth(
+): Consequences =>
+  evaluate(
     subject,
     settlements.map((settlement) => ({
       settlement,
       from,
       to: Transitions.settle(from, settlement, now, Transitions.reasonToEnd(subject.integration))
-    })),
-    now,
-    disableAfter
+    }))
   )
 
-const nothing = { failing: null, recovered: null, disable: null, enable: false, notifications: [] } as const
+const nothing: Consequences = { failing: null, recovered: [], disable: null, enable: false, notifications: [] }
 const givenUp = (deliveries: number): IntegrationNotification => ({ kind: "exhausted", ...about, deliveries })
 
 describe("time alone", () => {
   it("causes a warning, with its start and end, for an enabled integration that has failed for a share of its time", () => {
     const since = now - 600
-    assert.deepEqual(warningOf(enabled(failingSince(since, 0)), now, disableAfter), {
+    const subject = enabled(failingSince(since, 0))
+    assert.deepEqual(applied(subject, evaluateTime(subject, now, disableAfter)), {
+      ...nothing,
       failing: failingSince(since, 1),
-      notification: { kind: "failing", ...about, failing_since: since, disables_at: since + disableAfter }
+      notifications: [{ kind: "failing", ...about, failing_since: since, disables_at: since + disableAfter }]
     })
   })
 
@@ -98,7 +145,7 @@ describe("time alone", () => {
       enabled(failingSince(now - 600, 1)),
       disabled("failing", failingSince(now - 600, 0))
     ])
-      assert.isNull(warningOf(subject, now, disableAfter))
+      assert.deepEqual(evaluateTime(subject, now, disableAfter), [])
   })
 })
 
@@ -116,7 +163,7 @@ describe("a batch for an enabled integration", () => {
 
   it("counts as acknowledged if one of several attempts is acknowledged", () => {
     const failing = failingSince(0, 0)
-    const recovers = { ...nothing, recovered: failing }
+    const recovers: Consequences = { ...nothing, recovered: recoveredFrom(failing) }
     assert.deepEqual(after(enabled(failing), [failed, acknowledged, failed]), recovers)
   })
 
@@ -161,11 +208,11 @@ describe("a batch for an enabled integration", () => {
   it("ends the failure by an acknowledgement, and reports that if a warning was reported", () => {
     assert.deepEqual(after(enabled(failingSince(5, 1)), [acknowledged]), {
       ...nothing,
-      recovered: failingSince(5, 1),
+      recovered: recoveredFrom(failingSince(5, 1)),
       notifications: [{ kind: "recovered", ...about, failing_since: 5 }]
     })
     const unnoticed = failingSince(5, 0)
-    assert.deepEqual(after(enabled(unnoticed), [acknowledged]), { ...nothing, recovered: unnoticed })
+    assert.deepEqual(after(enabled(unnoticed), [acknowledged]), { ...nothing, recovered: recoveredFrom(unnoticed) })
   })
 
   it("disables the integration immediately by a 410, whatever else the batch contains", () => {
@@ -176,7 +223,7 @@ describe("a batch for an enabled integration", () => {
     })
     assert.strictEqual(after(enabled(failingSince(0, 3)), [failed, gone]).disable, "gone")
     const { disable, recovered } = after(enabled(failingSince(0, 0)), [acknowledged, gone])
-    assert.deepEqual([disable, recovered], ["gone", null], "nothing is left to catch up with")
+    assert.deepEqual([disable, recovered], ["gone", []], "nothing is left to catch up with")
   })
 
   it("counts the late 410 of a delivery that had already ended as a failure, and does not disable the integration", () => {
@@ -207,7 +254,7 @@ describe("a batch for a disabled integration", () => {
       })
       assert.deepEqual(after(disabled(reason, failingSince(5, 3)), [acknowledged, failed]), {
         ...enables,
-        recovered: failingSince(5, 3),
+        recovered: recoveredFrom(failingSince(5, 3)),
         notifications: [{ kind: "recovered", ...about, failing_since: 5 }]
       })
     }
@@ -267,11 +314,11 @@ describe("a batch without consequences", () => {
   it("has no consequences, whatever the states of its deliveries", () => {
     let harmless = 0
     fc.assert(
-      fc.property(batches, (applied) => {
-        const all = applied.map(({ settlement }) => settlement)
+      fc.property(batches, (batch) => {
+        const all = batch.map(({ settlement }) => settlement)
         if (mayChangeHealth(enabled(), all)) return
         harmless++
-        assert.deepEqual(evaluateHealth(enabled(), applied, now, disableAfter), nothing)
+        assert.deepEqual(evaluate(enabled(), batch), nothing)
       }),
       { numRuns: 300 }
     )
@@ -298,10 +345,10 @@ describe("a batch that may disable an integration", () => {
   it("is recognized before its deliveries are read", () => {
     let disables = 0
     fc.assert(
-      fc.property(subjects, batches, (subject, applied) => {
-        if (evaluateHealth(subject, applied, now, disableAfter).disable === null) return
+      fc.property(subjects, batches, (subject, batch) => {
+        if (evaluate(subject, batch).disable === null) return
         disables++
-        const all = applied.map(({ settlement }) => settlement)
+        const all = batch.map(({ settlement }) => settlement)
         assert.isTrue(mayDisable(subject, all, now, disableAfter))
       }),
       { numRuns: 500 }
@@ -323,11 +370,11 @@ describe("a batch that may disable an integration", () => {
 
   it("disables nothing if its store can't disable now, and has all other consequences", () => {
     fc.assert(
-      fc.property(subjects, batches, (subject, applied) => {
+      fc.property(subjects, batches, (subject, batch) => {
         const at = [now, disableAfter] as const
-        const all = applied.map(({ settlement }) => settlement)
-        const atOnce = evaluateHealth(subject, applied, ...at)
-        const later = evaluateHealth(subject, applied, ...at, false)
+        const all = batch.map(({ settlement }) => settlement)
+        const atOnce = evaluate(subject, batch)
+        const later = evaluate(subject, batch, false)
         assert.isNull(later.disable)
         // The start of the failure is kept, so the next failure disables the integration.
         if (mayDisable(subject, all, ...at)) assert.strictEqual(later.failing?.since, atOnce.failing?.since)

@@ -1,17 +1,7 @@
 /**
  * Claims deliveries lane by lane. Each round within a lane takes one delivery per integration, the earliest due first.
  */
-import type {
-  Claimed,
-  ClaimRequest,
-  DeliveryId,
-  DeliveryReason,
-  Event,
-  Integration,
-  IntegrationId,
-  Lane,
-  LeasedDelivery
-} from "@doorhook/core"
+import type { Claimed, ClaimRequest, Integration, IntegrationId, Lane, LeasedDelivery } from "@doorhook/core"
 import { ClaimAllowance, lanes, RecentMap, Transitions } from "@doorhook/core"
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
@@ -20,9 +10,9 @@ import { decodeEvents } from "../DeliveryRows.ts"
 import type { IntegrationReader } from "../IntegrationReader.ts"
 import type { IntegrationRow } from "../IntegrationRows.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
-import type { UnreadableRow } from "../stores/LogThrottle.ts"
-import { explain, makeLogThrottle, logCooldown } from "../stores/LogThrottle.ts"
-import type { Sql } from "./Moves.ts"
+import type { Unsendable } from "../UnreadableRows.ts"
+import { logUnsendable } from "../UnreadableRows.ts"
+import type { Move, Sql, Tally } from "./Moves.ts"
 import { move, writeTally } from "./Moves.ts"
 import { int8s, postgres, texts } from "./PostgresDialect.ts"
 import * as Statements from "./statements/ClaimStatements.ts"
@@ -31,14 +21,8 @@ import { keepWorkers, pause } from "./statements/DeliveryStatements.ts"
 /** Maximum number of retries while other claims have locked all due deliveries. */
 const claimTries = 3
 
-/** Maximum number of times that a claim chooses other deliveries in place of unreadable ones. */
+/** Maximum number of times that a claim chooses other deliveries in place of those that it ends. */
 const refills = 3
-
-/** Delay before an unreadable delivery is read and logged again, in milliseconds. */
-const putOffFor = logCooldown
-
-/** Maximum number of deliveries named in one log line. */
-const maxNamed = 5
 
 /** Maximum number of cached integrations. */
 const maxRemembered = 10_000
@@ -117,12 +101,8 @@ const inRounds = (due: ReadonlyArray<Chosen>, roomOf: (delivery: Chosen) => numb
 const nextOf = (heads: ReadonlyArray<Head>): number | null =>
   heads.reduce<number | null>((next, { due_at }) => (next === null || due_at < next ? due_at : next), null)
 
-const idsIn = (ids: ReadonlyArray<DeliveryId>): string =>
-  ids.length > maxNamed ? `${ids.slice(0, maxNamed).join(", ")} and ${ids.length - maxNamed} more` : ids.join(", ")
-
 /** Makes `DeliveryStore.claim`. */
 export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
-  const isTimeToTell = makeLogThrottle()
   const { byIds } = integrationStatements(postgres)
   const remembered = new RecentMap<IntegrationId, { readonly integration: Integration; readonly version: number }>(
     maxRemembered
@@ -201,51 +181,15 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
     return { found, faults: read.faults }
   })
 
-  /** Postpones leased deliveries that can't be sent. Logs each unreadable row at most once per cooldown. */
-  const defer = Effect.fnUntraced(function* (
-    unsendable: ReadonlyArray<{ readonly row: StandingRow; readonly fault: UnreadableRow }>,
-    now: number
-  ) {
-    const tally = new Map()
-    const moves = unsendable.map(({ row }) => ({ from: row, to: Transitions.release(row, now + putOffFor) }))
-    yield* move(sql, tally, moves)
-    yield* writeTally(sql, tally)
-    for (const group of Map.groupBy(unsendable, ({ fault }) => fault.name).values()) {
-      const [first] = group
-      if (first === undefined || !isTimeToTell(first.fault, now)) continue
-      yield* Effect.logError(
-        `Deliveries wait because their event or integration can't be read; retrying in ${putOffFor / 1_000} s ` +
-          `(${idsIn(group.map(({ row }) => row.id))}). ${explain(first.fault)}`
-      )
-    }
-  })
-
   /**
-   * Ends leased deliveries that were published while their integration was being disabled or deleted, so that the
-   * cancellation does not cover them.
-   */
-  const cancelStray = Effect.fnUntraced(function* (
-    stray: ReadonlyArray<{ readonly row: StandingRow; readonly reason: DeliveryReason }>
-  ) {
-    const tally = new Map()
-    const moves = stray.map(({ reason, row }) => ({
-      from: row,
-      to: Transitions.cancel({ ...row, worker: null }, reason)
-    }))
-    yield* move(sql, tally, moves)
-    yield* writeTally(sql, tally)
-  })
-
-  /**
-   * Leases chosen deliveries. Postpones deliveries that can't be read, and ends stray ones. Both no longer count in the
-   * claim.
+   * Leases chosen deliveries. Ends those that can't be read, and those that were published while their integration was
+   * being disabled or deleted, so that the cancellation does not cover them. They do not count in the claim.
    */
   const lease = Effect.fnUntraced(function* (
     chosen: ReadonlyArray<Chosen>,
-    request: ClaimRequest,
+    { early, worker }: ClaimRequest,
     allowance: ClaimAllowance
   ) {
-    const { early, now, worker } = request
     const ids = chosen.map(({ id }) => id).toSorted((a, b) => a - b)
     const eventRows: Array<EventRow> = []
     const versions = new Map<IntegrationId, number>()
@@ -256,49 +200,41 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
     const events = yield* readable(eventRows, decodeEvents)
     const integrations = yield* integrationsOf(versions)
     const sendable: Array<LeasedDelivery> = []
-    const unsendable: Array<{ readonly row: StandingRow; readonly fault: UnreadableRow }> = []
-    const stray: Array<{ readonly row: StandingRow; readonly reason: DeliveryReason }> = []
+    const unsendable: Array<Unsendable> = []
+    const moves: Array<Move> = []
     for (const delivery of chosen) {
-      const event: Event | undefined = events.found.get(delivery.event_id)
-      const integration = integrations.found.get(delivery.integration_id)
-      const isReadable = !integrations.faults.has(delivery.integration_id)
+      const { attempts, event_id, id, integration_id, lane, resend } = delivery
+      const event = events.found.get(event_id)
+      const integration = integrations.found.get(integration_id)
+      const isReadable = !integrations.faults.has(integration_id)
       // The only deliveries to a disabled integration are probes, which are resends.
-      const mayEnd = isReadable && (integration === undefined || delivery.resend === 0)
+      const mayEnd = isReadable && (integration === undefined || resend === 0)
       const reason = mayEnd ? Transitions.reasonToEnd(integration) : null
       if (event !== undefined && integration !== undefined && reason === null) {
-        const { attempts, due_at, early: early_attempts, id, lane, resend } = delivery
-        const early_due_at = early === undefined ? null : due_at
-        sendable.push({
-          id,
-          lane,
-          attempts,
-          early: early_attempts,
-          early_due_at,
-          resend: resend > 0,
-          event,
-          integration
-        })
+        const early_due_at = early === undefined ? null : delivery.due_at
+        const isResend = resend > 0
+        sendable.push({ id, lane, attempts, early: delivery.early, early_due_at, resend: isResend, event, integration })
         continue
       }
-      allowance.giveBack(delivery.integration_id)
-      if (integration === undefined || reason !== null) allowance.exclude(delivery.integration_id)
-      const row = {
-        ...delivery,
-        ...Transitions.claim({ ...delivery, state: "pending", reason: null, worker: null }, worker)
-      }
-      if (reason !== null) {
-        stray.push({ row, reason })
-        continue
-      }
-      const fault =
-        event === undefined
-          ? { name: `event ${delivery.event_id}`, cause: events.faults.get(delivery.event_id) }
-          : { name: `integration ${delivery.integration_id}`, cause: integrations.faults.get(delivery.integration_id) }
-      unsendable.push({ row, fault })
+      allowance.giveBack(integration_id)
+      if (integration === undefined || reason !== null) allowance.exclude(integration_id)
+      const from = Transitions.claim({ ...delivery, state: "pending", reason: null, worker: null }, worker)
+      const to = Transitions.cancel({ ...from, worker: null }, reason ?? "row_unreadable")
+      moves.push({ from: { ...delivery, ...from }, to })
+      if (reason !== null) continue
+      unsendable.push(
+        isReadable
+          ? { id, row: `event ${event_id}`, cause: events.faults.get(event_id) }
+          : { id, row: `integration ${integration_id}`, cause: integrations.faults.get(integration_id) }
+      )
     }
-    if (unsendable.length > 0) yield* defer(unsendable, now)
-    if (stray.length > 0) yield* cancelStray(stray)
-    return { sendable, isComplete: unsendable.length + stray.length === 0 }
+    if (moves.length > 0) {
+      const tally: Tally = new Map()
+      yield* move(sql, tally, moves)
+      yield* writeTally(sql, tally)
+      yield* logUnsendable(unsendable)
+    }
+    return { sendable, isComplete: moves.length === 0 }
   })
 
   /** Claims due deliveries. Runs in a transaction, and locks more deliveries than it claims. */

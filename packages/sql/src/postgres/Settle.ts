@@ -12,25 +12,22 @@
 import type {
   DeliveryId,
   IntegrationId,
-  IntegrationNotification,
   NewNotification,
   Notification,
   NotificationId,
   Outcomes,
-  Recovery,
   Release,
   Settled,
   Settlement
 } from "@doorhook/core"
 import { BuildingId, HealthRules, FailureState, Settlements, Transitions } from "@doorhook/core"
-import { Effect, Result } from "effect"
+import { Effect } from "effect"
 import type { SubjectRow } from "../IntegrationRows.ts"
-import { failingOf, failingValues, subjectFromRow } from "../IntegrationRows.ts"
+import { failingOf, failingValues, subjectOf } from "../IntegrationRows.ts"
 import { toRow } from "../NotificationRows.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { recordStatements } from "../statements/RecordStatements.ts"
 import type { Cancellations } from "../stores/Cancellations.ts"
-import { explain, makeLogThrottle } from "../stores/LogThrottle.ts"
 import { attemptColumns } from "./Columns.ts"
 import type { Sql, Tally } from "./Moves.ts"
 import { freeEntries, idsOf, move, writeTally } from "./Moves.ts"
@@ -115,13 +112,6 @@ const outlineOf = (id: IntegrationId, row: Outline): HealthRules.HealthSubject =
   failing: failingOf(row)
 })
 
-/** Whether two failure states are equal. */
-const isSame = (one: FailureState.FailureState | null, other: FailureState.FailureState | null): boolean =>
-  one?.since === other?.since &&
-  one?.warnings === other?.warnings &&
-  one?.attempts === other?.attempts &&
-  one?.retry_after === other?.retry_after
-
 /** Columns of an integration that settlements read, and whether this transaction has locked its row. */
 interface LockedRow extends SubjectRow {
   readonly locked: boolean
@@ -130,6 +120,15 @@ interface LockedRow extends SubjectRow {
 /** Reads integrations, and locks `suspects` and all integrations that are failing or disabled, if they are free. */
 const lockSubjects = (sql: Sql, ids: ReadonlyArray<IntegrationId>, suspects: ReadonlyArray<IntegrationId>) =>
   sql.unsafe<LockedRow>(Statements.lockSubjects, [int8s(ids), int8s(suspects)])
+
+/** Returns the integrations that can be read. */
+const subjectsOf = (rows: ReadonlyArray<SubjectRow>): ReadonlyMap<IntegrationId, HealthRules.HealthSubject> =>
+  new Map(
+    rows.flatMap((row) => {
+      const subject = subjectOf(row)
+      return subject === null ? [] : [[row.id, subject] as const]
+    })
+  )
 
 /** Stores notifications. Runs in a transaction. */
 export const writeNotifications = Effect.fnUntraced(function* <Kind extends NewNotification>(
@@ -149,29 +148,6 @@ export const writeNotifications = Effect.fnUntraced(function* <Kind extends NewN
 
 /** Makes `DeliveryStore.settle` and `DeliveryStore.warn`. */
 export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
-  const isTimeToTell = makeLogThrottle()
-
-  /** Decodes integrations. Settlements have no consequences for an unreadable integration until its row is repaired. */
-  const subjectsOf = Effect.fnUntraced(function* (rows: ReadonlyArray<SubjectRow>, now: number) {
-    const subjects = new Map<IntegrationId, HealthRules.HealthSubject>()
-    const unreadable = new Set<IntegrationId>()
-    for (const row of rows) {
-      const read = yield* Effect.result(subjectFromRow(row))
-      if (Result.isSuccess(read)) {
-        subjects.set(row.id, read.success)
-        continue
-      }
-      unreadable.add(row.id)
-      const fault = { name: `integration ${row.id}`, cause: read.failure }
-      if (!isTimeToTell(fault, now)) continue
-      yield* Effect.logError(
-        "Outcomes of deliveries are recorded, but they neither disable nor enable an integration that can't be read, and " +
-          `cause no notification. ${explain(fault)}`
-      )
-    }
-    return { subjects, unreadable }
-  })
-
   /**
    * Locks the affected integrations of a batch, before any delivery. Integrations that may be disabled are also locked
    * for change, unless a host is publishing to them in an open transaction.
@@ -189,30 +165,27 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     const held = rows.filter((row) => !row.locked && mayFollow(row))
     const seen = new Set(rows.map(({ id }) => id))
     const affectedRows = rows.filter((row) => row.locked && mayFollow(row))
-    const { subjects: locked, unreadable } = yield* subjectsOf(affectedRows, now)
+    const affected = subjectsOf(affectedRows)
     const wanted: Array<IntegrationId> = []
-    for (const [id, subject] of locked)
+    for (const [id, subject] of affected)
       if (HealthRules.mayDisable(subject, settlements.get(id) ?? [], now, disableAfter)) wanted.push(id)
     const free = new Set(
       wanted.length === 0
         ? []
         : yield* idsOf(sql.unsafe<{ readonly id: IntegrationId }>(Statements.lockFreeForChange, [int8s(wanted)]))
     )
-    const isAffected = new Set(affectedRows.map(({ id }) => id))
     return {
-      affected: locked,
+      affected,
       /** Affected integrations that another transaction has locked. Their settlements are postponed. */
       held: new Set(held.map(({ id }) => id)),
-      /** Integrations that can't be disabled now: a host is publishing to them, or they can't be read. */
-      busy: new Set([...wanted.filter((id) => !free.has(id)), ...unreadable]),
+      /** Integrations that can't be disabled now, because a host is publishing to them. */
+      busy: new Set(wanted.filter((id) => !free.has(id))),
       /**
        * Why deliveries to an integration end; null if they continue. Unaffected integrations are enabled, so their
-       * deliveries continue.
+       * deliveries continue. Those of an unreadable integration end at their next claim.
        */
       toEnd: (id: IntegrationId) =>
-        (seen.has(id) && !isAffected.has(id)) || unreadable.has(id)
-          ? null
-          : Transitions.reasonToEnd(locked.get(id)?.integration)
+        seen.has(id) && !affected.has(id) ? null : Transitions.reasonToEnd(affected.get(id)?.integration)
     }
   })
 
@@ -264,38 +237,17 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     )
   })
 
-  /**
-   * Applies the consequences of a batch to its integrations. Runs after the deliveries are settled, so that disabling
-   * an integration does not cancel its acknowledged deliveries. Returns notifications that are not stored yet.
-   */
-  const conclude = Effect.fnUntraced(function* (
-    affected: ReadonlyMap<IntegrationId, HealthRules.HealthSubject>,
-    applied: ReadonlyMap<IntegrationId, ReadonlyArray<HealthRules.AppliedSettlement>>,
-    busy: ReadonlySet<IntegrationId>,
-    now: number,
-    disableAfter: number
-  ) {
-    const changed: Array<IntegrationId> = []
-    const recovered: Array<Recovery> = []
-    const notifications: Array<IntegrationNotification> = []
-    for (const [id, subject] of [...affected].toSorted(([a], [b]) => a - b)) {
-      const batch = applied.get(id)
-      if (batch === undefined) continue
-      const follows = HealthRules.evaluateHealth(subject, batch, now, disableAfter, !busy.has(id))
-      if (!isSame(follows.failing, subject.failing))
-        yield* sql.unsafe(setFailing, [...failingValues(follows.failing), id])
-      if (follows.recovered !== null) {
-        const { retry_after, since } = follows.recovered
-        recovered.push({ integration_id: id, failing_since: since, retry_after })
-      }
-      if (follows.disable !== null && (yield* sql.unsafe(disable, [follows.disable, now, id])).length > 0) {
-        changed.push(id)
-        yield* endings.begin(id, Transitions.reasonOfDisabled({ disabled_reason: follows.disable }))
-      }
-      if (follows.enable && (yield* sql.unsafe(enable, [now, id])).length > 0) changed.push(id)
-      notifications.push(...follows.notifications)
+  /** Applies changes of integrations, and stores their notifications. */
+  const applyAll = Effect.fnUntraced(function* (changes: ReadonlyArray<HealthRules.HealthChange>, now: number) {
+    for (const change of changes) {
+      const { integration_id: id, type } = change
+      if (type === "set") yield* sql.unsafe(setFailing, [...failingValues(change.failing), id])
+      else if (type === "disable") yield* sql.unsafe(disable, [change.reason, now, id])
+      else if (type === "enable") yield* sql.unsafe(enable, [now, id])
+      else if (type === "cancel") yield* endings.begin(id, change.reason)
     }
-    return { changed, recovered, notifications }
+    const report = HealthRules.reportOf(changes)
+    return { ...report, notifications: yield* writeNotifications(sql, report.notifications) }
   })
 
   /** Runs in a transaction. */
@@ -335,14 +287,13 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
       return [{ settlement, from, to: Transitions.settle(from, settlement, now, null), integration_id }]
     })
     const applied = Map.groupBy([...moves, ...recorded], ({ integration_id }): IntegrationId => integration_id)
-    const followed = yield* conclude(affected, applied, busy, now, disableAfter)
     yield* writeTally(sql, tally)
+    const report = yield* applyAll(HealthRules.evaluateBatch(affected, applied, now, disableAfter, busy), now)
     const unreleased = yield* release(worker, releases)
     const heldIds = all.filter(({ integration_id }) => held.has(integration_id)).map(({ delivery_id }) => delivery_id)
     return {
       applied: new Set([...ended, ...moves.map(({ from }) => from.id)]),
-      ...followed,
-      notifications: yield* writeNotifications(sql, followed.notifications),
+      ...report,
       hasDueDeliveries: busy.size > 0 || moves.some(({ to }) => to.state === "pending"),
       postponed: new Set([...heldIds, ...missed, ...unreleased])
     } satisfies Settled
@@ -387,18 +338,9 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     )
     if (due.length === 0) return []
     const rows = yield* lockSubjects(sql, due, due)
-    const { subjects } = yield* subjectsOf(
-      rows.filter(({ locked }) => locked),
-      now
-    )
-    const notifications: Array<IntegrationNotification> = []
-    for (const [id, subject] of subjects) {
-      const warning = HealthRules.warningOf(subject, now, disableAfter)
-      if (warning === null) continue
-      yield* sql.unsafe(setFailing, [...failingValues(warning.failing), id])
-      notifications.push(warning.notification)
-    }
-    return yield* writeNotifications(sql, notifications)
+    const subjects = subjectsOf(rows.filter(({ locked }) => locked))
+    const changes = [...subjects.values()].flatMap((subject) => HealthRules.evaluateTime(subject, now, disableAfter))
+    return (yield* applyAll(changes, now)).notifications
   })
 
   const warn = (now: number, disableAfter: number, limit: number) =>

@@ -7,18 +7,17 @@ import { Cause, Effect, Exit, Schema } from "effect"
 import * as SchemaJITCompiler from "effect/schema/SchemaJITCompiler"
 import type { SqlError } from "effect/sql"
 import { failAs } from "../StoreFailure.ts"
-import type { UnreadableRow } from "../stores/LogThrottle.ts"
-import { explain, makeLogThrottle, logCooldown } from "../stores/LogThrottle.ts"
+import type { Unsendable } from "../UnreadableRows.ts"
+import { logUnsendable } from "../UnreadableRows.ts"
 import { deliveryId, eventFrom, eventIdOf, integrationId, laneOf } from "./Columns.ts"
 import * as Sql from "./DeliverySql.ts"
+import { codes } from "./DeliverySql.ts"
 import type { Owner } from "./Owner.ts"
 import type { Head, Lease } from "./OwnerState.ts"
+import { isOpen } from "./OwnerState.ts"
 
 /** Maximum number of times that a claim chooses other deliveries in place of unreadable ones. */
 const refills = 3
-
-/** Maximum number of deliveries named in one log line. */
-const maxNamed = 5
 
 const Events = Schema.Array(Event)
 // Compiled for speed, because this schema decodes every claimed delivery. Schemas with transformations can't be
@@ -32,8 +31,8 @@ interface Chosen {
   readonly due: number
 }
 
-/** A delivery that can't be sent because its event or its integration can't be read. */
-interface Unsendable extends UnreadableRow {
+/** A leased delivery that can't be sent. */
+interface Unreadable extends Unsendable {
   readonly lease: Lease
   readonly isIntegration: boolean
 }
@@ -44,14 +43,14 @@ export interface Claim {
   readonly nextDue: () => number | null
 }
 
-export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim => {
+export const makeClaim = ({ known, read, state, turns }: Owner): Claim => {
   const { cancellations, leases } = state
-  const isTimeToTell = makeLogThrottle()
   const q = {
     heads: turns.prepare(Sql.heads),
     dueAfter: turns.prepare(Sql.dueAfter),
     retries: turns.prepare(Sql.retries),
-    claimed: turns.prepare(Sql.claimed)
+    claimed: turns.prepare(Sql.claimed),
+    cancelOne: turns.prepare(Sql.cancelOne)
   }
 
   const loadHeads = () => {
@@ -161,7 +160,7 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
     const all = decodeEvents(sent.map(({ row }) => eventFrom(row, 7)))
     const each = Exit.isSuccess(all) ? null : sent.map(({ row }) => decodeEvents([eventFrom(row, 7)]))
     const sendable: Array<LeasedDelivery> = []
-    const unsendable: Array<Unsendable> = []
+    const unsendable: Array<Unreadable> = []
     let at = 0
     for (const { id, row } of rows) {
       const lease: Lease = {
@@ -186,10 +185,10 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
       if (event === undefined) {
         const name = `event ${row[7] === null ? eventIdOf(row[14]) : String(row[7])}`
         const cause = read !== null && Exit.isFailure(read) ? Cause.squash(read.cause) : undefined
-        unsendable.push({ lease, name, cause, isIntegration: false })
+        unsendable.push({ id, lease, row: name, cause, isIntegration: false })
       } else if (integration === undefined || Exit.isFailure(integration)) {
         const cause = integration === undefined ? undefined : Cause.squash(integration.cause)
-        unsendable.push({ lease, name: `integration ${lease.integration}`, cause, isIntegration: true })
+        unsendable.push({ id, lease, row: `integration ${lease.integration}`, cause, isIntegration: true })
       } else {
         sendable.push({
           id,
@@ -208,7 +207,7 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
 
   const claimNow = (request: ClaimRequest) => {
     const sendable: Array<LeasedDelivery> = []
-    const unsendable: Array<Unsendable> = []
+    const unsendable: Array<Unreadable> = []
     const allowance = new ClaimAllowance(request)
     // Replaces unreadable deliveries by others, because a caller that gets fewer than its limit assumes that nothing
     // else is due.
@@ -228,39 +227,32 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
     return { claimed: { deliveries: sendable, next_due: nextDue() }, unsendable }
   }
 
-  /** Postpones claimed deliveries that can't be sent. Logs each unreadable row at most once per cooldown. */
-  const defer = Effect.fnUntraced(function* (unsendable: ReadonlyArray<Unsendable>, now: number) {
+  /** Ends leased deliveries that can't be sent. */
+  const cancel = (unsendable: ReadonlyArray<Unreadable>) => {
+    const held = unsendable.flatMap(({ lease }) => (leases.get(lease.id) === lease ? [lease] : []))
     const run = () => {
-      const held = unsendable.flatMap(({ lease }) => (leases.get(lease.id) === lease ? [lease] : []))
-      release(held, now + logCooldown)
+      state.unlease(held)
+      for (const lease of held) {
+        if (!isOpen(lease.state)) continue
+        q.cancelOne.run("row_unreadable", lease.id)
+        state.move(lease.state, codes.cancelled)
+      }
     }
-    yield* turns.change({ run, isDurable: false, rows: unsendable.length })
-    for (const faults of Map.groupBy(unsendable, ({ name }) => name).values()) {
-      const [first] = faults
-      if (first === undefined || !isTimeToTell(first, now)) continue
-      yield* Effect.logError(
-        `Deliveries wait because their event or integration can't be read; retrying in ${logCooldown / 1_000} s ` +
-          `(${idsIn(faults.map(({ lease }) => lease.id))}). ${explain(first)}`
-      )
-    }
-  })
+    return Effect.andThen(turns.change({ run, isDurable: false, rows: unsendable.length }), logUnsendable(unsendable))
+  }
 
   return {
     claim: (request) =>
       read(() => claimNow(request), Math.max(request.limit, request.urgent?.limit ?? 0) > 0).pipe(
         Effect.flatMap(({ claimed, unsendable }): Effect.Effect<Claimed, SqlError.SqlError> => {
           if (unsendable.length === 0) return Effect.succeed(claimed)
-          const again = read(() => ({ deliveries: claimed.deliveries, next_due: nextDue() }))
-          return Effect.andThen(defer(unsendable, request.now), again)
+          return Effect.as(cancel(unsendable), claimed)
         }),
         failAs("DeliveryStore.claim")
       ),
     nextDue
   }
 }
-
-const idsIn = (ids: ReadonlyArray<DeliveryId>): string =>
-  ids.length > maxNamed ? `${ids.slice(0, maxNamed).join(", ")} and ${ids.length - maxNamed} more` : ids.join(", ")
 
 /** Merges lists by rounds. Each list is in order of due time. */
 const inRounds = (

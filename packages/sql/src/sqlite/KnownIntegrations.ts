@@ -2,14 +2,14 @@
  * A cache of integrations in the process that owns the file, for publications, claims and settlements. A change by this
  * process drops the integration's entry; a change of the file by another connection drops all entries.
  */
-import type { HealthRules, Integration, IntegrationId, Scope, UnreadableMatch } from "@doorhook/core"
+import type { HealthRules, Integration, IntegrationId, Scope, UnreadableIntegration } from "@doorhook/core"
 import { IntegrationStore, isUnreadable, RecentMap } from "@doorhook/core"
-import type { Exit, Schema } from "effect"
+import type { Exit } from "effect"
 import { Context, Effect, Layer } from "effect"
 import { sqlite } from "../Dialect.ts"
 import type { IntegrationReader, IntegrationUnreadable } from "../IntegrationReader.ts"
 import type { IntegrationRow } from "../IntegrationRows.ts"
-import { subjectFromRow } from "../IntegrationRows.ts"
+import { subjectOf } from "../IntegrationRows.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { failAs } from "../StoreFailure.ts"
 import * as Sql from "./DeliverySql.ts"
@@ -18,13 +18,13 @@ import { SqliteTurns } from "./SqliteTurns.ts"
 /** Maximum number of cached integrations, and of cached scopes. */
 const maxRemembered = 10_000
 
-type Match = Integration | UnreadableMatch
+type Match = Integration | UnreadableIntegration
 
 /** An integration's row and its decoded forms. */
 interface Known {
   readonly row: IntegrationRow
-  /** The part that settlements need. */
-  readonly subject: Exit.Exit<HealthRules.HealthSubject, Schema.SchemaError>
+  /** The part that settlements need; null if it can't be read. */
+  readonly subject: HealthRules.HealthSubject | null
   readonly integration: Exit.Exit<Integration, IntegrationUnreadable>
 }
 
@@ -78,10 +78,10 @@ const make = (turns: SqliteTurns["Service"], reader: IntegrationReader) => {
       created_at: Number(column("created_at")),
       updated_at: Number(column("updated_at"))
     }
-    // Decoding is synchronous.
     const known = {
       row,
-      subject: Effect.runSyncExit(subjectFromRow(row)),
+      subject: subjectOf(row),
+      // Decoding is synchronous.
       integration: Effect.runSyncExit(reader.read(row))
     }
     integrations.set(id, known)

@@ -7,22 +7,19 @@ import type {
   DeliveryReason,
   DeliveryStore,
   IntegrationId,
-  IntegrationNotification,
   NewNotification,
   Notification,
   Outcomes,
-  Recovery,
   Settled,
   Settlement
 } from "@doorhook/core"
-import { HealthRules, FailureState, NotificationId, Settlements, Transitions } from "@doorhook/core"
-import { Cause, Effect, Exit } from "effect"
+import { HealthRules, FailureState, NotificationId, Transitions } from "@doorhook/core"
+import { Effect } from "effect"
 import { sqlite } from "../Dialect.ts"
 import { failingValues } from "../IntegrationRows.ts"
 import { toRow } from "../NotificationRows.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { failAs } from "../StoreFailure.ts"
-import { explain, makeLogThrottle } from "../stores/LogThrottle.ts"
 import type { SqliteCancellations } from "./Cancellations.ts"
 import { integrationId } from "./Columns.ts"
 import * as Sql from "./DeliverySql.ts"
@@ -48,7 +45,6 @@ export const makeSettle = (
   { cancelNow, resume }: SqliteCancellations
 ): Pick<Service, "settle" | "warn" | "addNotification"> => {
   const { leases } = state
-  const isTimeToTell = makeLogThrottle()
   const integrations = integrationStatements(sqlite)
   const q = {
     end: turns.prepare(Sql.end),
@@ -116,20 +112,6 @@ export const makeSettle = (
 
   // ---- Consequences
 
-  const subjectOf = (
-    id: IntegrationId,
-    now: number,
-    logs: Array<string>,
-    why: string
-  ): HealthRules.HealthSubject | null => {
-    const subject = known.get(id)?.subject
-    if (subject === undefined) return null
-    if (Exit.isSuccess(subject)) return subject.value
-    const fault = { name: `integration ${id}`, cause: Cause.squash(subject.cause) }
-    if (isTimeToTell(fault, now)) logs.push(`${why} ${explain(fault)}`)
-    return null
-  }
-
   const writeNotification = <Kind extends NewNotification>(notification: Kind): Notification<Kind> => {
     const { at, details, integration_id, kind, scope_id, scope_type } = toRow(notification)
     const id = q.insertNotification.get(kind, integration_id, scope_type, scope_id, at, details)?.[0]
@@ -141,41 +123,49 @@ export const makeSettle = (
     known.forgetFailing(id)
   }
 
-  const settle = ({ releases, settlements, worker }: Outcomes, now: number, disableAfter: number) => {
-    const logs: Array<string> = []
-    /** The affected integrations; null for one that can't be read. */
-    const affected = new Map<IntegrationId, HealthRules.HealthSubject | null>()
+  const apply = (change: HealthRules.HealthChange, now: number): void => {
+    const { integration_id: id, type } = change
+    if (type === "set") setFailing(id, change.failing)
+    else if (type === "disable") q.disable.get(change.reason, now, id)
+    else if (type === "enable") q.enable.get(now, id)
+    else if (type === "cancel") cancelNow(id, change.reason)
+  }
+
+  /** Applies changes of integrations, and stores their notifications. */
+  const applyAll = (changes: ReadonlyArray<HealthRules.HealthChange>, now: number) => {
+    for (const change of changes) apply(change, now)
+    const report = HealthRules.reportOf(changes)
+    for (const id of report.changed) known.forget(id)
+    return { ...report, notifications: report.notifications.map(writeNotification) }
+  }
+
+  const settle = ({ releases, settlements, worker }: Outcomes, now: number, disableAfter: number): Settled => {
+    /** Integrations whose health may change. */
+    const subjects = new Map<IntegrationId, HealthRules.HealthSubject>()
     const ends = new Map<IntegrationId, DeliveryReason | null>()
-    const unreadable =
-      "Outcomes of deliveries are recorded, but they neither disable nor enable an integration that can't be read, and cause no notification."
     for (const [id, batch] of Map.groupBy(settlements, ({ integration_id }) => integration_id)) {
       const found = known.get(id)
-      const subject = found?.subject
       if (found === undefined) ends.set(id, "integration_deleted")
-      else if (subject !== undefined && Exit.isSuccess(subject)) {
-        ends.set(id, Transitions.reasonToEnd(subject.value.integration))
-        if (HealthRules.mayChangeHealth(subject.value, batch)) affected.set(id, subject.value)
-      } else if (
-        batch.some(({ attempt, gone, state: to }) => gone || to === "exhausted" || attempt?.outcome !== "acknowledged")
-      )
-        affected.set(id, subjectOf(id, now, logs, unreadable))
+      else if (found.subject !== null) {
+        ends.set(id, Transitions.reasonToEnd(found.subject.integration))
+        if (HealthRules.mayChangeHealth(found.subject, batch)) subjects.set(id, found.subject)
+      }
     }
     const applied = new Set<DeliveryId>()
     const ended: Array<Lease> = []
     state.undo(() => ended.forEach(state.lease))
     const batches = new Map<IntegrationId, Array<HealthRules.AppliedSettlement>>()
     let hasDueDeliveries = false
-    for (const item of settlements) {
-      const lease = leases.get(item.delivery_id)
-      if (lease === undefined || !Transitions.isCurrent(lease, item, worker)) continue
+    for (const settlement of settlements) {
+      const lease = leases.get(settlement.delivery_id)
+      if (lease === undefined || !Transitions.isCurrent(lease, settlement, worker)) continue
       const { integration } = lease
-      const settlement = affected.get(integration) === null ? Settlements.retryAfterGone(item, now) : item
       const { from, to } = settleOne(lease, settlement, now, ends.get(integration) ?? null)
       leases.delete(lease.id)
       ended.push(lease)
       applied.add(lease.id)
-      hasDueDeliveries ||= to.state === "pending" || settlement !== item
-      if (!affected.has(integration)) continue
+      hasDueDeliveries ||= to.state === "pending"
+      if (!subjects.has(integration)) continue
       const batch = batches.get(integration)
       if (batch === undefined) batches.set(integration, [{ settlement, from, to }])
       else batch.push({ settlement, from, to })
@@ -184,49 +174,17 @@ export const makeSettle = (
       const lease = leases.get(delivery_id)
       if (lease?.worker === worker) release([lease], due_at)
     }
-    const changed: Array<IntegrationId> = []
-    const recovered: Array<Recovery> = []
-    const notifications: Array<Notification<IntegrationNotification>> = []
-    // Runs after the deliveries are settled, so that disabling an integration does not cancel its acknowledged
-    // deliveries.
-    for (const id of [...batches.keys()].toSorted((a, b) => a - b)) {
-      const [subject, batch] = [affected.get(id), batches.get(id)]
-      if (subject === undefined || subject === null || batch === undefined) continue
-      const follows = HealthRules.evaluateHealth(subject, batch, now, disableAfter)
-      if (!isSameFailing(follows.failing, subject.failing)) setFailing(id, follows.failing)
-      if (follows.disable !== null && q.disable.get(follows.disable, now, id) !== undefined) {
-        changed.push(id)
-        cancelNow(id, Transitions.reasonOfDisabled({ disabled_reason: follows.disable }))
-      }
-      if (follows.enable && q.enable.get(now, id) !== undefined) changed.push(id)
-      if (follows.recovered !== null) {
-        const { retry_after, since } = follows.recovered
-        recovered.push({ integration_id: id, failing_since: since, retry_after })
-      }
-      notifications.push(...follows.notifications.map(writeNotification))
-    }
-    for (const id of changed) known.forget(id)
-    const settled: Settled = { applied, changed, recovered, notifications, hasDueDeliveries, postponed: new Set() }
-    return { settled, logs }
+    const report = applyAll(HealthRules.evaluateBatch(subjects, batches, now, disableAfter), now)
+    return { applied, ...report, hasDueDeliveries, postponed: new Set() }
   }
 
   const warn = (now: number, disableAfter: number, limit: number) => {
-    const logs: Array<string> = []
-    const notifications: Array<IntegrationNotification> = []
-    for (const row of q.dueWarnings.all(...FailureState.warningCutoffs(now, disableAfter), limit)) {
-      const id = integrationId(row[0])
-      const subject = subjectOf(
-        id,
-        now,
-        logs,
-        "An integration that can't be read is failing, and no warning can be sent."
-      )
-      const warning = subject === null ? null : HealthRules.warningOf(subject, now, disableAfter)
-      if (warning === null) continue
-      setFailing(id, warning.failing)
-      notifications.push(warning.notification)
-    }
-    return { notifications: notifications.map(writeNotification), logs }
+    const due = q.dueWarnings.all(...FailureState.warningCutoffs(now, disableAfter), limit)
+    const changes = due.flatMap((row) => {
+      const subject = known.get(integrationId(row[0]))?.subject ?? null
+      return subject === null ? [] : HealthRules.evaluateTime(subject, now, disableAfter)
+    })
+    return applyAll(changes, now).notifications
   }
 
   return {
@@ -234,31 +192,16 @@ export const makeSettle = (
       turns
         .change({
           run: () => settle(outcomes, now, disableAfter),
-          isDurable: ({ settled: { changed, notifications } }) => changed.length > 0 || notifications.length > 0,
+          isDurable: ({ changed, notifications }) => changed.length > 0 || notifications.length > 0,
           rows: outcomes.settlements.length + outcomes.releases.length
         })
         .pipe(
-          Effect.flatMap(({ logs, settled }) => {
-            if (settled.changed.length === 0 && logs.length === 0) return Effect.succeed(settled)
-            return Effect.as(Effect.andThen(logAll(logs), resume), settled)
-          }),
+          Effect.tap(({ changed }) => (changed.length === 0 ? Effect.void : resume)),
           failAs("DeliveryStore.settle")
         ),
 
-    warn: (now, disableAfter, limit) =>
-      Effect.flatMap(
-        change("warn", () => warn(now, disableAfter, limit)),
-        ({ logs, notifications }) => Effect.as(logAll(logs), notifications)
-      ),
+    warn: (now, disableAfter, limit) => change("warn", () => warn(now, disableAfter, limit)),
 
     addNotification: (notification) => change("addNotification", () => writeNotification(notification))
   }
 }
-
-const logAll = (logs: ReadonlyArray<string>) => Effect.forEach(logs, (line) => Effect.logError(line), { discard: true })
-
-const isSameFailing = (one: FailureState.FailureState | null, other: FailureState.FailureState | null): boolean =>
-  one?.since === other?.since &&
-  one?.warnings === other?.warnings &&
-  one?.attempts === other?.attempts &&
-  one?.retry_after === other?.retry_after

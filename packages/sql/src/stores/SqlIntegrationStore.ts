@@ -1,7 +1,7 @@
 /**
  * Integrations in a SQL database.
  */
-import type { BuildingId, ClientId, Integration, Scope, TenantId, UnreadableMatch } from "@doorhook/core"
+import type { BuildingId, ClientId, Integration, Scope, TenantId } from "@doorhook/core"
 import {
   IntegrationId,
   IntegrationStore,
@@ -10,7 +10,7 @@ import {
   RecentMap,
   Transitions
 } from "@doorhook/core"
-import { Clock, Effect, Layer, Result } from "effect"
+import { Effect, Layer, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Dialect } from "../Dialect.ts"
 import type { IntegrationReader, IntegrationUnreadable } from "../IntegrationReader.ts"
@@ -23,7 +23,6 @@ import { failAs, storeErrorOf } from "../StoreFailure.ts"
 import { Cancellations } from "./Cancellations.ts"
 import { IntegrationLocks } from "./IntegrationLocks.ts"
 import { makeTakeKeys } from "./Keys.ts"
-import { explain, makeLogThrottle } from "./LogThrottle.ts"
 
 /** Maximum number of cached scopes. */
 const maxRemembered = 10_000
@@ -67,33 +66,20 @@ const make = Effect.fnUntraced(function* (
   const surveyed = (row: IntegrationRow) =>
     Effect.map(reader.read(row), (integration) => ({ integration, failing: failingOf(row) }))
 
+  const unreadable = (row: IntegrationRow, { why }: IntegrationUnreadable) =>
+    Effect.map(locatedFromRow(row), ({ id, scope, version }) => ({
+      id,
+      scope,
+      version,
+      bindings: bindingsOf(row),
+      unreadable: why
+    }))
+
   const surveyedIfReadable = (row: IntegrationRow) =>
-    Effect.catchTag(surveyed(row), "IntegrationUnreadable", ({ why }) =>
-      Effect.map(locatedFromRow(row), ({ id, scope }) => ({ id, scope, unreadable: why }))
-    )
-
-  const isTimeToTell = makeLogThrottle()
-
-  /**
-   * Returns the readable part of an unreadable integration, for matching events. Logs unreadable bindings, because
-   * events are then stored as skipped.
-   */
-  const matchOf = Effect.fnUntraced(function* (row: IntegrationRow, cause: IntegrationUnreadable) {
-    const { id, scope, version } = yield* locatedFromRow(row)
-    const bindings = bindingsOf(row)
-    const fault = { name: `integration ${row.id}`, cause }
-    if (bindings === null && isTimeToTell(fault, yield* Clock.currentTimeMillis)) {
-      yield* Effect.logError(
-        "Events of an integration whose bindings can't be read are stored as skipped. " +
-          `After you repair its row, recover its deliveries since the time of this message. ${explain(fault)}`
-      )
-    }
-    const status = row.status === "disabled" ? "disabled" : "enabled"
-    return { id, scope, version, status, bindings, unreadable: cause.why } satisfies UnreadableMatch
-  })
+    Effect.catchTag(surveyed(row), "IntegrationUnreadable", (cause) => unreadable(row, cause))
 
   const matchable = (row: IntegrationRow) =>
-    Effect.catchTag(reader.read(row), "IntegrationUnreadable", (cause) => matchOf(row, cause))
+    Effect.catchTag(reader.read(row), "IntegrationUnreadable", (cause) => unreadable(row, cause))
 
   const remembered = new RecentMap<string, Remembered>(maxRemembered)
 

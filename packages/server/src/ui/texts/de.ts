@@ -173,7 +173,7 @@ export const de: Texts = {
   reason_integration_disabled: "Integration ausgeschaltet",
   reason_integration_deleted: "Integration gelöscht",
   reason_integration_gone: "Empfänger weg",
-  reason_integration_unreadable: "Integration unlesbar",
+  reason_row_unreadable: "unlesbar",
   reason_right_lost: "Recht verloren",
   reason_schedule_used_up: "keine Versuche mehr",
   reason_lifetime_over: "zu alt",

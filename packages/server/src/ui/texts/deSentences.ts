@@ -93,8 +93,7 @@ export const deSentences: Readonly<Record<SentenceKey, string>> = {
   delivery_lifetime_ends_at: "Vor dem Ende ihrer Lebensdauer ({time}) ist kein Versuch mehr möglich.",
   delivery_lifetime_over: "Ihre Lebensdauer endete, bevor ein Versuch möglich war.",
   delivery_lifetime_over_at: "Ihre Lebensdauer endete am {time}, bevor ein Versuch möglich war.",
-  delivery_unreadable:
-    "Als das Ereignis kam, war aus der Datenbank nicht zu lesen, welche Ereignisse die Integration bekommt. Deshalb wurde nichts gesendet.",
+  delivery_unreadable: "Das Ereignis oder die Integration war aus der Datenbank nicht zu lesen.",
   delivery_skipped: "Als das Ereignis kam, war die Integration ausgeschaltet. Deshalb wurde nichts gesendet.",
   delivery_gone: "Der Empfänger hat am {time} mit 410 Gone geantwortet: Die Integration wurde ausgeschaltet.",
   delivery_gone_other:

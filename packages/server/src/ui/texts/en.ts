@@ -176,7 +176,7 @@ export const en = {
   reason_integration_disabled: "integration disabled",
   reason_integration_deleted: "integration deleted",
   reason_integration_gone: "receiver gone",
-  reason_integration_unreadable: "integration unreadable",
+  reason_row_unreadable: "unreadable",
   reason_right_lost: "right lost",
   reason_schedule_used_up: "schedule used up",
   reason_lifetime_over: "lifetime over",

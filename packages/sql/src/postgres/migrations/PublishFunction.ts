@@ -34,8 +34,8 @@ const nowInMillis = `floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
  * is changing, until the caller's transaction ends. A delivery for another is stored for the integration as it was
  * before the change; if the change ends the delivery, the next claim cancels it.
  */
-const matched = `SELECT m.id, coalesce(free.status, m.status) AS status, m.is_bound FROM (
-        SELECT i.id, i.status, bound.is_bound FROM integrations AS i
+const matched = `SELECT m.id, coalesce(free.status, m.status) AS status FROM (
+        SELECT i.id, i.status FROM integrations AS i
         CROSS JOIN LATERAL (SELECT binds(i.bindings, type, action) AS is_bound OFFSET 0) AS bound
         WHERE ((i.scope_type = 'building' AND i.scope_id = building)
             OR (i.scope_type = 'tenant' AND i.scope_id = ANY(tenants)))
@@ -129,8 +129,7 @@ LANGUAGE plpgsql VOLATILE ${settings} AS $$
     ),
     numbered AS MATERIALIZED (
       SELECT nextval('delivery_ids') AS id, m.id AS integration_id,
-        CASE WHEN m.status = 'disabled' THEN 'integration_disabled'
-          WHEN m.is_bound IS NULL THEN 'integration_unreadable' END AS reason
+        CASE WHEN m.status = 'disabled' THEN 'integration_disabled' END AS reason
       FROM matched AS m
     ),
     queued AS (
