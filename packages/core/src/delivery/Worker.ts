@@ -277,7 +277,7 @@ export class Worker {
 }
 
 /** Numbered changes to integrations. A change invalidates deliveries held, claimed or published before it. */
-export class Changes {
+class Changes {
   #latest = 0
   #latestOfAll = 0
   readonly #byIntegration = new Map<IntegrationId, { readonly change: number; readonly until: number }>()
