@@ -98,11 +98,10 @@ describe("publishing with an idempotency key", () => {
       ...later
     ]
     return publisherOver(
-      (enqueue) =>
-        (records, keys) => {
-          const stored = enqueue(records, keys)
-          return answers.shift()?.(stored) ?? stored
-        },
+      (enqueue) => (records, keys) => {
+        const stored = enqueue(records, keys)
+        return answers.shift()?.(stored) ?? stored
+      },
       (real) => real,
       { waitingBytes }
     )
