@@ -272,30 +272,6 @@ describe("effects are counted", () => {
     })
   )
 
-  it.live("at a sink that the receiver calls", () =>
-    Effect.gen(function* () {
-      const port = yield* deadPort
-      const seen = new Set<string>()
-      const target = yield* receiver(({ headers, method }, response) => {
-        const id = String(headers["webhook-id"])
-        if (method !== "POST" || seen.has(id)) return answer(response, 200)
-        seen.add(id)
-        void fetch(`http://127.0.0.1:${port}/unlock?event=${id}`).then(() => answer(response, 200))
-      })
-      const { exitCode, output } = yield* conformance(
-        "run",
-        "--url",
-        target.url,
-        ...only,
-        "--probe",
-        `sink:${port}`,
-        "--max-time",
-        "4m"
-      )
-      assert.strictEqual(exitCode, 0, output)
-    })
-  )
-
   it.live("in a log for each of many events", () =>
     Effect.gen(function* () {
       const file = join(folder, "many.log")

@@ -77,7 +77,7 @@ export const readReading = (
 }
 
 /** How effects are counted. */
-export const probeKinds = ["http", "exec", "log", "sink"] as const
+export const probeKinds = ["http", "exec", "log"] as const
 type ProbeKind = (typeof probeKinds)[number]
 
 export interface Probe {

@@ -64,7 +64,7 @@ const attemptBlock = (
   }
 }
 
-/** Maximum number of attempts shown per step. The JSON report and the HTTP archive contain more. */
+/** Maximum number of attempts shown per step. The JSON report contains more. */
 const mostAttempts = 6
 
 const stepBlocks = (requirement: ReportedRequirement): ReadonlyArray<StepBlock> => {

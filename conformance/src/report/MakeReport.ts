@@ -49,7 +49,7 @@ const reportRequirement = (
   { files }: StoredFiles
 ): ReportedRequirement => {
   const { cases, confirmed, cutShort, decisive, observed, requirement, verdict } = outcome
-  const { options, startedAt, terms } = evidence
+  const { options, terms } = evidence
   const file = files.get(requirement.id) ?? null
   const follows = causesOf(outcome, all)
   return {
@@ -67,7 +67,6 @@ const reportRequirement = (
       ? { history: [], effects: [], decidedBy: null, curl: null }
       : {
           history: stepsOf(decisive, follows.length > 0),
-          historyStartedAt: new Date(Date.parse(startedAt) + decisive.trace.began).toISOString(),
           effects: effectsOf(decisive),
           decidedBy: decidedBy(decisive),
           curl: curlCommand(decisive)

@@ -52,8 +52,7 @@ const reportAttempt = (attempt: Attempt): ReportedAttempt => {
           ended: exchange.ending,
           bytes: exchange.bytes,
           excerpt: exchange.excerpt.slice(0, longestExcerpt),
-          error: exchange.detail,
-          responseHeaders: exchange.headers
+          error: exchange.detail
         }
       : {
           status: null,
@@ -61,8 +60,7 @@ const reportAttempt = (attempt: Attempt): ReportedAttempt => {
           ended: exchange.outcome,
           bytes: 0,
           excerpt: "",
-          error: exchange.detail,
-          responseHeaders: {}
+          error: exchange.detail
         })
   }
 }

@@ -27,7 +27,7 @@ export interface Reader {
 }
 
 /** Maximum size of the sample of a trace's bulk events, by kind of probe; unlimited if a reading costs nothing. */
-const mostBulk: Readonly<Record<Probe["kind"], number>> = { log: Infinity, sink: Infinity, http: 300, exec: 300 }
+const mostBulk: Readonly<Record<Probe["kind"], number>> = { log: Infinity, http: 300, exec: 300 }
 /**
  * Size of the minimum sample, which is read however long that takes. The rest of the sample is read for at most
  * `bulkTime` milliseconds.

@@ -33,7 +33,6 @@ const attempt = (over: Partial<ReportedAttempt>): ReportedAttempt => ({
     body: '{"event":{"resource_type":"call","action":"create","data":{"id":7,"name":"Zoë 🔑"}}}',
     bodyBytes: 88
   },
-  responseHeaders: { "content-type": "text/plain", "set-cookie": "sid=hush" },
   ...over
 })
 
