@@ -1,7 +1,7 @@
 /**
  * The `conformance` command. Each subcommand's code is loaded only when it is called, so that the others start fast.
  */
-import { DurationText, FlagGroups } from "@doorhook/core"
+import { FlagGroups } from "@doorhook/core"
 import { Effect, Struct } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { program } from "../Program.ts"
@@ -107,52 +107,8 @@ const explain = Command.make(
     )
 ).pipe(Command.withDescription("Explains a requirement: what it asks for, why, and what the suite sends to test it"))
 
-const duration = (name: string, description: string, milliseconds: number) =>
-  Flag.String(name).pipe(
-    Flag.withDescription(`${description}; ${DurationText.format(milliseconds)} by default`),
-    Flag.withMetavar("DURATION"),
-    Flag.withSchema(DurationText.DurationText),
-    Flag.withDefault(milliseconds)
-  )
-
-const mutants = Command.make(
-  "mutants",
-  {
-    only: Flag.String("only").pipe(
-      Flag.withDescription(
-        "Names of receivers, ids of the requirements that they break, or patterns like R-DUP-*, separated by commas"
-      ),
-      Flag.withMetavar("NAMES"),
-      Flag.atLeast(0)
-    ),
-    narrow: Flag.Boolean("narrow").pipe(
-      Flag.withDescription("Tests each receiver only for the requirement that it breaks, which is fast"),
-      Flag.withDefault(false)
-    ),
-    jobs: Flag.Int("jobs").pipe(
-      Flag.withDescription("Number of receivers tested at the same time; 1 by default"),
-      Flag.withDefault(1)
-    ),
-    seed: Flag.Int("seed").pipe(Flag.withDescription("The seed of random histories"), Flag.withDefault(1)),
-    list: Flag.Boolean("list").pipe(
-      Flag.withDescription("Lists the receivers without testing them"),
-      Flag.withDefault(false)
-    ),
-    maxTime: duration("max-time", "Longest time for each receiver", 120_000)
-  },
-  (flags) =>
-    load(
-      () => import("./MutantsCommand.ts"),
-      ({ listMutants, runMutants }) => (flags.list ? listMutants : runMutants(flags))
-    )
-).pipe(
-  Command.withDescription(
-    "Tests the suite itself: runs it against receivers with known faults. Exits with 1 if a receiver does not fail the requirement that it breaks, or if a requirement detects no faulty receiver."
-  )
-)
-
 /** The `conformance` command. Fails with a `CommandFailure` that carries the exit code. */
 export const conformanceCommand = Command.make(program.name).pipe(
   Command.withDescription("Proves that a webhook receiver handles events correctly"),
-  Command.withSubcommands([run, doctor, replay, check, list, explain, mutants])
+  Command.withSubcommands([run, doctor, replay, check, list, explain])
 )

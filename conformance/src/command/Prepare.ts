@@ -30,7 +30,7 @@ const stop = (): void => void process.kill(process.pid, "SIGTERM")
  * Makes SIGHUP stop the process like SIGTERM until the scope is closed. By default, Node.js exits immediately when its
  * terminal closes, and the processes that a run has started would keep running.
  */
-export const stopOnHangup: Effect.Effect<void, never, Scope.Scope> = Effect.asVoid(
+const stopOnHangup: Effect.Effect<void, never, Scope.Scope> = Effect.asVoid(
   Effect.acquireRelease(
     Effect.sync(() => process.on("SIGHUP", stop)),
     () => Effect.sync(() => process.off("SIGHUP", stop))

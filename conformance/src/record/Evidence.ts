@@ -11,11 +11,8 @@ import { Terms } from "../judgement/Terms.ts"
 import { probeKinds } from "../probes/Probe.ts"
 import { Options } from "./Options.ts"
 
-/** Version of the package, for reports. */
-export const version = "0.1.0"
-
-/** The `suite` member of a report. */
-export const suite = `doorhook-conformance/${version}`
+/** Name and version of the suite, in reports. */
+export const suite = "doorhook-conformance/0.1.0"
 
 /** A case that was executed. */
 export const CaseRun = Schema.Struct({
