@@ -1,7 +1,7 @@
 /**
  * The probe of a log file, which counts the effects of all events.
  */
-import { CommandFailure, eventIdsIn, fileTroubleOf } from "@doorhook/core"
+import { CommandFailure, fileTroubleOf } from "@doorhook/core"
 import { Effect, Result } from "effect"
 import { existsSync } from "node:fs"
 import { open } from "node:fs/promises"
@@ -98,10 +98,6 @@ class Tail {
     }
   }
 
-  ids(): ReadonlyArray<string> {
-    return [...this.#counts.keys()].flatMap(eventIdsIn)
-  }
-
   countOf(...ids: ReadonlyArray<string>): number {
     return Math.max(...ids.map((id) => this.#counts.get(id) ?? 0))
   }
@@ -159,7 +155,6 @@ export const logProbe = (file: string, pattern: RegExp): Probe => {
         effects: tail.countOf(subject.webhookId, subject.dataId),
         digest: null,
         data: null
-      })),
-    seen: Effect.map(readOn, () => tail.ids())
+      }))
   }
 }

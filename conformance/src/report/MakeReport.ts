@@ -6,7 +6,7 @@ import { keyOf } from "../history/History.ts"
 import { endsReceiver, isPlain } from "../history/Operations.ts"
 import type { Symptom } from "../judgement/Verdict.ts"
 import { probeKinds } from "../probes/Probe.ts"
-import { countsPastOne, memoryInWords, memoryOf, strangersInWords, suite } from "../record/Evidence.ts"
+import { countsPastOne, memoryInWords, memoryOf, suite } from "../record/Evidence.ts"
 import type { CaseRun, Evidence } from "../record/Evidence.ts"
 import { repeatCommand, secretVariable } from "../record/Options.ts"
 import type { Options } from "../record/Options.ts"
@@ -383,7 +383,7 @@ const notesOf = (
   outcomes: ReadonlyArray<Outcome>,
   problem: string | null
 ): ReadonlyArray<string> => {
-  const { calibration, options, strangers } = evidence
+  const { calibration, options } = evidence
   return [
     ...(problem === null ? [] : [problem]),
     ...onSecret(evidence),
@@ -397,10 +397,6 @@ const notesOf = (
     ...unless(
       !hidesQuery(options),
       `URL queries may hold secrets and are left out. Before you run a command, replace ${UrlPolicy.hiddenQuery} with the query.`
-    ),
-    ...unless(
-      strangers.length === 0,
-      `During the run, ${strangersInWords(strangers)}. Another sender uses this receiver.`
     ),
     ...unless(
       evidence.suite === suite,

@@ -173,7 +173,7 @@ const withReading = (one: Watched, before: Effects | null): Effects | null =>
   one.reading === null ? before : effectsOf(one.reading, Math.max(one.most, before?.most ?? 0))
 
 /** Reads the effects of traces. Returns the traces with their effects, and whether no effect is missing. */
-export const settle = Effect.fnUntraced(function* (
+export const awaitEffects = Effect.fnUntraced(function* (
   given: ReadonlyArray<Trace>,
   reader: Reader,
   patience: number
@@ -229,7 +229,7 @@ const byWorth = (a: Watched, b: Watched): number =>
  * count that has dropped: a receiver stopped in the meantime may have lost effects that were only in memory. Other
  * requirements test for that loss.
  */
-export const readAgain = Effect.fnUntraced(function* (
+export const rereadEffects = Effect.fnUntraced(function* (
   traces: ReadonlyArray<Trace>,
   reader: Reader,
   limit: number
