@@ -21,16 +21,10 @@ const ReportedAttempt = Schema.Struct({
   startedMs: Schema.Finite,
   connection: Schema.Literals(["new", "reused"]),
   status: Schema.NullOr(Schema.Int),
-  /** Time until the answer's headers arrived; null without an answer. */
-  headersMs: Schema.NullOr(Schema.Finite),
   /** Time until the exchange ended. */
   elapsedMs: Schema.Finite,
-  /** How the exchange ended: `complete`, or the failure. */
-  ended: Schema.String,
-  /** Length of the answer's body. */
-  bytes: Schema.Int,
+  /** Start of the answer's body. */
   excerpt: Schema.String,
-  error: Schema.NullOr(Schema.String),
   /** The request, without its signature. */
   request: Schema.Struct({
     method: Schema.String,
@@ -150,9 +144,7 @@ const TimingLane = Schema.Struct({
   p50Ms: Schema.Finite,
   p90Ms: Schema.Finite,
   p99Ms: Schema.Finite,
-  maxMs: Schema.Finite,
-  /** Attempts by duration. Each entry counts the attempts above the previous entry's `upToMs`, up to its own. */
-  histogram: Schema.Array(Schema.Struct({ upToMs: Schema.Finite, count: Schema.Int }))
+  maxMs: Schema.Finite
 })
 export type TimingLane = typeof TimingLane.Type
 
