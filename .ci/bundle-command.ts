@@ -79,29 +79,10 @@ const licences: Plugin = {
 
 const suite = join(root, "conformance/dist")
 
-/**
- * The two programs in the suite's single file. The command starts the bundled receivers as processes from that file.
- */
-const programs = {
-  command: join(root, "packages/doorhook/dist/command/conformance.js"),
-  receiver: join(suite, "mutants/main.js")
-}
-
-/** Builds the suite as a single file. The file runs without `node:sqlite`, which only the bundled receivers need. */
+/** Builds the suite as a single file, which is called by another name than the command. */
 const oneFile: Plugin = {
   name: "one-file",
-  resolveId: (id) => {
-    if (id === "one-file" || id === "node:sqlite") return `\0${id}`
-    return Object.values(programs).includes(id) ? { id, moduleSideEffects: true } : null
-  },
-  load: (id) => {
-    if (id === join(suite, "Program.js")) return readFileSync(join(suite, "OneFile.js"), "utf8")
-    if (id === "\0node:sqlite") return `export const { DatabaseSync } = process.getBuiltinModule?.("node:sqlite") ?? {}`
-    return id === "\0one-file"
-      ? `if (process.argv.includes("--bundled-receiver")) import("${programs.receiver}")
-         else import("${programs.command}")`
-      : null
-  }
+  load: (id) => (id === join(suite, "Program.js") ? readFileSync(join(suite, "OneFile.js"), "utf8") : null)
 }
 
 const output = { dir: folder, format: "es", chunkFileNames: "[name]-[hash].js", comments: false } as const
@@ -127,7 +108,7 @@ await build({
 
 await build({
   cwd: root,
-  input: { "doorhook-conformance": "one-file" },
+  input: { "doorhook-conformance": "packages/doorhook/dist/command/conformance.js" },
   platform: "node",
   plugins: [oneFile],
   transform: {

@@ -21,7 +21,7 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   "packages/server": ["@doorhook/core"],
   "packages/receiver": [],
   simulator: ["@doorhook/core"],
-  conformance: ["@doorhook/core", "@doorhook/receiver"],
+  conformance: ["@doorhook/core"],
   "packages/testkit": ["@doorhook/core"],
   "packages/bench": [
     "@doorhook/core",

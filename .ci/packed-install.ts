@@ -73,7 +73,7 @@ const programs: Readonly<Record<string, string>> = {
     createDoorhook(${options}).then((doorhook) => doorhook.close())`
 }
 
-/** The receiver that the single-file suite starts and tests. */
+/** The receiver that the suite starts and tests. */
 const started: Readonly<Record<string, string>> = {
   "acknowledges.cjs": `require("node:http")
     .createServer((request, response) => request.resume().on("end", () => response.end()))
@@ -168,18 +168,8 @@ const serves = async (node: ReadonlyArray<string>, folder: string): Promise<void
   if (status !== 200) throw new Error(`GET /console/live.js was answered with ${status}`)
 }
 
-/**
- * Checks that the installed suite can start a faulty receiver of `@doorhook/conformance` as its own process, and detects
- * the fault.
- */
-const findsOut = (node: ReadonlyArray<string>, folder: string): void => {
-  const [command, ...args] = [...node, join(folder, program)]
-  run(command, [...args, "conformance", "mutants", "--only", "buffer-in-memory", "--narrow"], folder)
-}
-
-/** Checks the single-file suite, the only part that runs on older versions of Node.js. */
-const standsAlone = ([command = "", ...args]: ReadonlyArray<string>, folder: string): void => {
-  const file = join(folder, "node_modules/@doorhook/conformance/dist/doorhook-conformance.cjs")
+/** Checks that the suite can start a receiver and test it. `suite` is the command line of its program. */
+const testsReceiver = ([command = "", ...args]: ReadonlyArray<string>, folder: string): void => {
   const spawned = [
     "--spawn",
     `'${process.execPath}' acknowledges.cjs`,
@@ -188,8 +178,11 @@ const standsAlone = ([command = "", ...args]: ReadonlyArray<string>, folder: str
     "--url",
     "http://127.0.0.1:0/"
   ]
-  run(command, [...args, file, "run", ...spawned, "--only", "R-ACK-*", "--max-time", "60s"], folder)
+  run(command, [...args, "run", ...spawned, "--only", "R-ACK-*", "--max-time", "60s"], folder)
 }
+
+/** The single-file suite, the only part that runs on older versions of Node.js. */
+const singleFile = "node_modules/@doorhook/conformance/dist/doorhook-conformance.cjs"
 
 // The workspace's TypeScript has no API, so this uses the TypeScript that the documentation uses.
 const ts: typeof TypeScript = createRequire(new URL("../docs/package.json", import.meta.url))("typescript")
@@ -311,14 +304,14 @@ try {
     const version = run(command, [...args, "--version"], folder)
       .trim()
       .slice(1)
-    if (!linked) standsAlone(node, folder)
+    if (!linked) testsReceiver([...node, join(folder, singleFile)], folder)
     if (version.localeCompare(oldest, "en", { numeric: true }) < 0) {
       say(`Node.js ${version}: ok, tested only the single-file suite`)
       continue
     }
     for (const name of Object.keys(programs)) run(command, [...args, name], folder)
     await serves(node, folder)
-    findsOut(node, folder)
+    testsReceiver([...node, join(folder, program), "conformance"], folder)
     say(`Node.js ${version}: ok`)
   }
 } finally {

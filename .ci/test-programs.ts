@@ -15,7 +15,7 @@ export const setup = async (): Promise<void> => {
       doorhook: "packages/doorhook/src/command/main.ts",
       demo: "packages/doorhook/src/demo/main.ts",
       conformance: "conformance/test/support/main.ts",
-      "mutants/main": "conformance/src/mutants/main.ts"
+      receiver: "conformance/test/mutants/main.ts"
     },
     platform: "node",
     resolve: { conditionNames: ["source", "node", "import", "default"] },

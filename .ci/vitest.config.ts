@@ -9,24 +9,20 @@ export const longMatrices = "**/*.long.test.ts"
 /** The longest test files, the longest first. */
 const long: ReadonlyArray<string> = [
   "packages/doorhook/test/packaging/Packages.test.ts",
+  "conformance/test/mutants.test.ts",
   "conformance/test/means.test.ts",
   "packages/doorhook/test/browser/Operators.test.ts",
   "packages/doorhook/test/browser/Owners.test.ts",
   "packages/doorhook/test/Backup.test.ts",
   "packages/simulation/test/simulation.test.ts",
   "conformance/test/engine.test.ts",
-  "conformance/test/right.test.ts",
   "conformance/test/languages.test.ts",
   "simulator/test/validate/command.test.ts",
-  "conformance/test/mutants.test.ts",
   "packages/simulation/test/sqlite.test.ts",
   "conformance/test/receivers.test.ts",
   "conformance/test/vitest/entry.test.ts",
   "packages/doorhook/test/browser/LoginPage.test.ts",
   "packages/node/test/HostileReceivers.test.ts",
-  "conformance/test/clock.test.ts",
-  "conformance/test/warm.test.ts",
-  "conformance/test/options.test.ts",
   "packages/doorhook/test/faults/Killed.test.ts",
   "packages/bench/test/Benchmarks.test.ts"
 ]

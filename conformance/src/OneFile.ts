@@ -19,6 +19,5 @@ const called = (): string => {
 
 export const program: Program = {
   name: "doorhook-conformance",
-  called: called(),
-  receiver: [file, "--bundled-receiver"]
+  called: called()
 }

@@ -4,6 +4,7 @@
  */
 import { freePort, listen } from "@doorhook/testkit/ListeningServer"
 import { temporaryFolder } from "@doorhook/testkit/Process"
+import { receiverProgram } from "@doorhook/testkit/Programs"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
@@ -19,8 +20,6 @@ import { exitCodeOf } from "../src/report/Explanation.ts"
 import { run as runSuite } from "./support/run.ts"
 import { executeIn, settingOf, terms } from "./support/setting.ts"
 import { saidAgain } from "./support/stored.ts"
-
-const main = new URL("../src/mutants/main.ts", import.meta.url).pathname
 
 /**
  * Restarts a receiver that first becomes ready at start number `startsAt`. Returns the outcome and the number of
@@ -200,7 +199,7 @@ const run = Effect.fnUntraced(function* (command: string, only: ReadonlyArray<st
 })
 
 const bundled = (fault: string): string =>
-  `exec env FAULT=${fault} ${process.execPath} --conditions=source --no-warnings ${main}`
+  `exec env FAULT=${fault} ${process.execPath} --no-warnings ${receiverProgram}`
 
 describe("a spawned receiver that does not start again after it was killed", () => {
   it.live("fails the requirements of that history with its last words, and ends the run", () =>

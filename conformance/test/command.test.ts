@@ -147,7 +147,6 @@ describe("the command refuses with exit code 3 and one line", () => {
         ] as const
     ),
     ["an empty command to spawn", ["--url", "http://127.0.0.1:9/", "--spawn", ""], /^--spawn: the command is missing$/],
-    ["a sink without a port", ["--url", "http://127.0.0.1:9/", "--level", "2", "--probe", "sink:x"], /sink:PORT/],
     ["an unknown profile", ["--url", "http://127.0.0.1:9/", "--profile", "fast"], /no such profile; use signed/],
     ["signed without a secret", ["--url", "http://127.0.0.1:9/", "--profile", "signed"], /needs the receiver's secret/],
     ["load without a rate", ["--url", "http://127.0.0.1:9/", "--profile", "load"], /needs --peak-rate/],

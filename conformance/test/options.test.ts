@@ -43,10 +43,10 @@ const cases: ReadonlyArray<readonly [what: string, Partial<Settings>]> = [
   ["times", { settle: 300, maxTime: 90_000 }],
   [
     "hooks",
-    { level: 3, probe: "sink:9", restartCmd: "./restart it's", killCmd: "kill", pauseCmd: "p", resumeCmd: "r" }
+    { level: 3, probe: "exec:count", restartCmd: "./restart it's", killCmd: "kill", pauseCmd: "p", resumeCmd: "r" }
   ],
-  ["a spawned receiver", { level: 3, probe: "sink:9", spawn: "node server.js", portEnv: "PORT" }],
-  ["two URLs", { url: [url, "http://127.0.0.1:9000/other"], level: 2, probe: "sink:9", profile: ["tenant"] }],
+  ["a spawned receiver", { level: 3, probe: "exec:count", spawn: "node server.js", portEnv: "PORT" }],
+  ["two URLs", { url: [url, "http://127.0.0.1:9000/other"], level: 2, probe: "exec:count", profile: ["tenant"] }],
   ["an owned target", { owned: true, readyUrl: "http://127.0.0.1:9000/ready", controlUrl: "http://127.0.0.1:9/c" }]
 ]
 

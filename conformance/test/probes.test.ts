@@ -1,14 +1,13 @@
 /**
  * Probes on awkward receivers and logs: wrong answers, long files, and unrelated text.
  */
-import { freePort } from "@doorhook/testkit/ListeningServer"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { unlinkSync, writeFileSync } from "node:fs"
 import type { Socket } from "node:net"
-import { logProbe, parseLog, sinkProbe } from "../src/probes/CountingProbes.ts"
+import { logProbe, parseLog } from "../src/probes/LogProbe.ts"
 import { execProbe, httpProbe, ProbeUnusable, readReading } from "../src/probes/Probe.ts"
 import { answer, receiver } from "./support/receiver.ts"
 
@@ -193,55 +192,6 @@ describe("a command", () => {
       assert.match(yield* said("echo 7; kill -9 $$"), /did not exit normally and printed "7"/)
       assert.match(yield* said("echo many"), /^The probe command printed "many": echo many\. It gets EVENT_ID/)
     })
-  )
-})
-
-describe("a sink", () => {
-  it.live("counts requests that mention an event, and survives all others", () =>
-    Effect.gen(function* () {
-      const port = yield* Effect.promise(freePort)
-      const probe = yield* sinkProbe(port)
-      const call = (path: string, init: RequestInit = {}) =>
-        Effect.promise(() => fetch(`http://127.0.0.1:${port}${path}`, init).then((answer) => answer.text()))
-      const effects = Effect.map(probe.read(subject), (reading) => reading.effects)
-      yield* call("/%&")
-      yield* call(`/${webhookId}0?of=9${subject.dataId}`)
-      yield* call("/", { method: "POST", body: `${webhookId}-2 and x${webhookId}`.repeat(10) })
-      assert.strictEqual(yield* effects, 0)
-      yield* call(`/%&/unlock?door=7%26event%3D${webhookId}`)
-      yield* call("/", { headers: { "x-event": webhookId } })
-      yield* call("/", { method: "POST", body: `{"event":"${webhookId}","again":"${webhookId}","id":123456789}` })
-      yield* call("/unlock?event=123456789")
-      assert.strictEqual(yield* effects, 4)
-      // Another event with the same data.id.
-      yield* call("/", { method: "POST", body: `{"event":"evt_another","id":${subject.dataId}}` })
-      assert.strictEqual(yield* effects, 4)
-      assert.sameMembers([...(yield* probe.seen ?? Effect.succeed([]))], [webhookId, `${webhookId}0`])
-    }).pipe(Effect.scoped)
-  )
-})
-
-describe("a sink that is called again", () => {
-  it.live("counts one effect for all requests with one Idempotency-Key, and one for each request without", () =>
-    Effect.gen(function* () {
-      const port = yield* Effect.promise(freePort)
-      const probe = yield* sinkProbe(port)
-      const call = (id: string, headers: Record<string, string> = {}) =>
-        Effect.promise(() =>
-          fetch(`http://127.0.0.1:${port}/unlock?event=${id}`, { headers }).then((answer) => answer.text())
-        )
-      const effectsOf = (id: string) =>
-        Effect.map(probe.read({ ...subject, webhookId: id }), (reading) => reading.effects)
-      for (let calls = 0; calls < 3; calls++) yield* call(webhookId, { "idempotency-key": webhookId })
-      assert.strictEqual(yield* effectsOf(webhookId), 1)
-      yield* call(webhookId, { "idempotency-key": `${webhookId}-again` })
-      assert.strictEqual(yield* effectsOf(webhookId), 2)
-      // A peer that has acted on an idempotency key ignores later requests with it, even for another event.
-      yield* call(`${webhookId}0`, { "idempotency-key": webhookId })
-      assert.strictEqual(yield* effectsOf(`${webhookId}0`), 0)
-      for (let calls = 0; calls < 2; calls++) yield* call(`${webhookId}1`, { "idempotency-key": "" })
-      assert.strictEqual(yield* effectsOf(`${webhookId}1`), 2)
-    }).pipe(Effect.scoped)
   )
 })
 

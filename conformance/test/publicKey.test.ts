@@ -5,8 +5,8 @@ import { Crypto, Signature } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { createHmac } from "node:crypto"
-import type { Change } from "../src/mutants/Base.ts"
-import { inProcess } from "../src/mutants/Faults.ts"
+import type { Change } from "./mutants/Base.ts"
+import { inProcess } from "./mutants/Faults.ts"
 import { httpProbe } from "../src/probes/Probe.ts"
 import { run as runSuite } from "./support/run.ts"
 
@@ -20,9 +20,9 @@ const tried = Effect.fnUntraced(function* (change: Change) {
     secret: privateKey,
     level: 2,
     profile: ["signed"],
-    only: ["R-SIG-*"],
+    only: ["R-SIG-02", "R-SIG-04", "R-SIG-05"],
     settle: 1_000,
-    maxTime: 240_000,
+    maxTime: 30_000,
     pace: 0.05,
     seed: 1
   })

@@ -8,7 +8,8 @@ import { defaults } from "../src/record/Options.ts"
 import { plansOf } from "../src/record/Outcome.ts"
 import { needs } from "../src/requirements/Requirement.ts"
 import type { Need } from "../src/requirements/Requirement.ts"
-import { fitting, lastUntil, longestFirst, reserveOf, scheduleOf, timeOfAll, until } from "../src/run/Schedule.ts"
+import { fitting, lastUntil, longestFirst, reserveOf, scheduleOf, timeOfAll } from "../src/run/Schedule.ts"
+import { timeShares } from "../src/run/TimeShares.ts"
 
 const options = { ...defaults, url: ["http://127.0.0.1/"], seed: 1, level: 3 } as const
 const sight = new Set<Need>(["effects", "digest", "stop", "kill", "pause"])
@@ -67,7 +68,7 @@ describe("the schedule of a run", () => {
     let time = 0
     const given = batches.filter(({ lane, step }) => step === "given" && !apart.has(lane))
     for (const [place, batch] of given.entries()) {
-      const left = 120_000 * until.given - time - reserveOf(given.slice(place + 1), "given", 300, 1)
+      const left = 120_000 * timeShares.until.given - time - reserveOf(given.slice(place + 1), "given", 300, 1)
       const cases = fitting(batch, left, 300, 1)
       assert.strictEqual(cases.length, batch.cases.length, `${batch.lane}: ${time} ms were spent before it`)
       time += timeOfAll(batch.lane, cases, 300, 1)

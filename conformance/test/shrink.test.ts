@@ -1,22 +1,21 @@
 /**
- * How a failing history is shortened, and how an interruption ends the shortening.
+ * How a failing history is repeated and shortened.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber } from "effect"
+import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import * as fc from "fast-check"
 import { TargetUnusable } from "../src/execution/Send.ts"
 import { accessLog, bodyOf, call, noted, withMember, withUnknown } from "../src/history/Events.ts"
 import type { EventTemplate } from "../src/history/Events.ts"
-import { again, makeCase, newEvent, raceNew } from "../src/history/History.ts"
+import { again, newEvent, raceNew } from "../src/history/History.ts"
 import type { History } from "../src/history/History.ts"
 import { escapedString, string } from "../src/history/Json.ts"
 import type { Operation } from "../src/history/Operations.ts"
-import { draw, everyPlane, odd, ordinary, randomHistories } from "../src/history/Samples.ts"
+import { everyPlane, odd, ordinary } from "../src/history/Samples.ts"
 import { retry } from "../src/history/Variations.ts"
-import { dropEach, refine, shrinkDrawn, simplerEvent, simplify, withConditions } from "../src/run/Refine.ts"
-import type { RefineLimits } from "../src/run/Refine.ts"
 import { services } from "../src/run/Setup.ts"
+import { dropEach, reproduce, simplerEvent, simplify, withConditions } from "../src/run/Shrink.ts"
 import { attemptOf, traceOf } from "./support/traces.ts"
 
 const pause: Operation = { k: "idle", ms: 100 }
@@ -84,45 +83,6 @@ describe("a failing history", () => {
       assert.strictEqual(yield* simplify(history, fails, 5_000), history)
       assert.strictEqual(tries, 5)
       assert.isBelow(made, 100)
-    })
-  )
-
-  it.live("is shrunk by its path if it was drawn from a seed", () =>
-    Effect.gen(function* () {
-      const fails = ({ ops }: History) =>
-        ops.some((one) => (one.k === "race_new" || one.k === "race_again") && one.copies > 3)
-      const seed = 7
-      const drawn = draw(randomHistories, seed).find(({ history }) => fails(history))
-      if (drawn === undefined) return assert.fail("no such history")
-      const shrunk = yield* shrinkDrawn(
-        randomHistories,
-        { seed, path: drawn.path },
-        (one) => one,
-        (history) => Effect.sync(() => fails(history)),
-        Date.now() + 60_000
-      )
-      if (shrunk === null) return assert.fail("it was not found again")
-      assert.isBelow(shrunk.ops.length, drawn.history.ops.length)
-      const { result } = yield* shortened(shrunk, fails)
-      assert.strictEqual(result.ops.length, 1)
-    })
-  )
-
-  it.effect("is not tried again after an interruption", () =>
-    Effect.gen(function* () {
-      const begun = yield* Deferred.make<void>()
-      const ended = yield* Deferred.make<void>()
-      const fails = () =>
-        Deferred.succeed(begun, undefined).pipe(
-          Effect.andThen(Effect.never),
-          Effect.onInterrupt(() => Deferred.succeed(ended, undefined))
-        )
-      const samples = { arbitrary: fc.constant(makeCase("state", "one", ...long.ops)), runs: 1 }
-      const drawn = { seed: 1, path: "0" }
-      const shrinking = yield* Effect.forkScoped(shrinkDrawn(samples, drawn, (one) => one, fails, 60_000))
-      yield* Deferred.await(begun)
-      yield* Fiber.interrupt(shrinking)
-      yield* Deferred.await(ended)
     })
   )
 })
@@ -205,17 +165,16 @@ describe("an event that fails", () => {
 describe("a failure that is repeated and shortened", () => {
   const history: History = { v: 1, ops: [newEvent(accessLog), again(0, retry)] }
 
-  /** Refines a history whose execution takes a second. `fails` gets its length and the number of earlier executions. */
-  const refined = (
+  /** Reproduces a history whose execution takes a second. `fails` gets its length and the number of earlier executions. */
+  const repeated = (
     fails: (length: number, tries: number) => boolean,
-    limits: RefineLimits = { shrink: Infinity, confirm: Infinity }
+    limits = { shrink: Infinity, confirm: Infinity }
   ) => {
     const tries = new Map<number, number>()
-    return refine(
+    return reproduce(
       {
         requirement: "R-DUP-02",
         trace: traceOf([attemptOf()], { history }),
-        drawn: null,
         bindings: null,
         fails: ({ history: { ops } }) => {
           const before = tries.get(ops.length) ?? 0
@@ -226,7 +185,7 @@ describe("a failure that is repeated and shortened", () => {
       (one) => Effect.as(TestClock.adjust("1 second"), traceOf([attemptOf()], { history: one })),
       limits
     ).pipe(
-      Effect.map(({ confirmed, reproduced }) => ({ confirmed, length: reproduced?.history.ops.length })),
+      Effect.map(({ confirmed, trace }) => ({ confirmed, length: trace?.history.ops.length })),
       Effect.provide(services)
     )
   }
@@ -234,25 +193,25 @@ describe("a failure that is repeated and shortened", () => {
   it.effect("is stored with how often the shortened history failed, not the original one", () =>
     Effect.gen(function* () {
       const always = { tried: 5, failed: 5 }
-      assert.deepStrictEqual(yield* refined(() => true), { confirmed: always, length: 1 })
-      const rarely = yield* refined((length, tries) => (length === 2 ? tries === 0 : tries < 4))
+      assert.deepStrictEqual(yield* repeated(() => true), { confirmed: always, length: 1 })
+      const rarely = yield* repeated((length, tries) => (length === 2 ? tries === 0 : tries < 4))
       assert.deepStrictEqual(rarely, { confirmed: { tried: 5, failed: 3 }, length: 1 })
     })
   )
 
   it.effect("is stored as it was if the shortened history fails less often", () =>
     Effect.gen(function* () {
-      const found = yield* refined((length, tries) => length === 2 || tries % 3 === 0)
+      const found = yield* repeated((length, tries) => length === 2 || tries % 3 === 0)
       assert.deepStrictEqual(found, { confirmed: { tried: 5, failed: 5 }, length: 2 })
     })
   )
 
   it.effect("is stored with the repeats for which there was time", () =>
     Effect.gen(function* () {
-      const twice = yield* refined(() => true, { shrink: 6_000, confirm: 8_000 })
+      const twice = yield* repeated(() => true, { shrink: 6_000, confirm: 8_000 })
       assert.deepStrictEqual(twice, { confirmed: { tried: 2, failed: 2 }, length: 1 })
       yield* TestClock.setTime(0)
-      const never = yield* refined(() => true, { shrink: 6_000, confirm: 6_000 })
+      const never = yield* repeated(() => true, { shrink: 6_000, confirm: 6_000 })
       assert.deepStrictEqual(never, { confirmed: { tried: 5, failed: 5 }, length: 2 })
     })
   )
@@ -263,8 +222,8 @@ describe("a failure whose receiver can't be used any more", () => {
     Effect.gen(function* () {
       const trace = traceOf([attemptOf()], { ops: [newEvent(accessLog)] })
       let tries = 0
-      const { confirmed, reproduced } = yield* refine(
-        { requirement: "R-DUP-02", trace, drawn: null, bindings: null, fails: () => true },
+      const { confirmed, trace: seen } = yield* reproduce(
+        { requirement: "R-DUP-02", trace, bindings: null, fails: () => true },
         (history) =>
           Effect.suspend(() =>
             tries++ < 2
@@ -274,7 +233,7 @@ describe("a failure whose receiver can't be used any more", () => {
         { shrink: Infinity, confirm: Infinity }
       ).pipe(Effect.provide(services))
       assert.deepStrictEqual(confirmed, { tried: 2, failed: 2 })
-      assert.isNotNull(reproduced)
+      assert.isNotNull(seen)
     })
   )
 })
@@ -285,11 +244,10 @@ describe("a failure that needs the actions of other cases", () => {
       const killed = { op: null, what: "killed", by: "another case", from: 4_000, until: 5_000 } as const
       const bound = traceOf([attemptOf()], { ops: [newEvent(call), again(0, retry)], interventions: [killed] })
       const tried: Array<Operation> = []
-      const { reproduced } = yield* refine(
+      const { trace } = yield* reproduce(
         {
           requirement: "R-DUP-02",
           trace: bound,
-          drawn: null,
           bindings: ["call:create"],
           fails: ({ history: { ops } }) => ops.some(({ k }) => k === "kill_amid")
         },
@@ -302,7 +260,7 @@ describe("a failure that needs the actions of other cases", () => {
       ).pipe(Effect.provide(services))
       const types = tried.flatMap((op) => ("event" in op ? [op.event.resource_type] : []))
       assert.deepStrictEqual([...new Set(types)], ["call"])
-      assert.deepStrictEqual(reproduced?.history.ops, [{ k: "kill_amid", event: call, workers: 2, after: 20 }])
+      assert.deepStrictEqual(trace?.history.ops, [{ k: "kill_amid", event: call, workers: 2, after: 20 }])
     })
   )
 })

@@ -14,8 +14,8 @@ import type { Strength } from "../src/history/Variations.ts"
 import { defaultTerms } from "../src/judgement/Terms.ts"
 import { fail, inconclusive, nothing, pass } from "../src/judgement/Verdict.ts"
 import type { Finding, Symptom } from "../src/judgement/Verdict.ts"
-import { countsPastOne, memoryOf, nextRepeated, strangersAmong } from "../src/record/Evidence.ts"
-import type { CaseRun, Ended, Evidence, Refinement } from "../src/record/Evidence.ts"
+import { countsPastOne, memoryOf, nextRepeated } from "../src/record/Evidence.ts"
+import type { CaseRun, Ended, Evidence, Reproduction } from "../src/record/Evidence.ts"
 import { defaults } from "../src/record/Options.ts"
 import type { Options } from "../src/record/Options.ts"
 import { assess, judge, outcomesOf, plansOf } from "../src/record/Outcome.ts"
@@ -64,7 +64,7 @@ const planned = (
     }),
     given: [first, second],
     further: [],
-    sampled: [{ ...third, path: "0" }],
+    sampled: [third],
     strengths: new Map([first, second, third].map(({ history }) => [keyOf(history), strength])),
     missing: null,
     unproven: null,
@@ -83,8 +83,7 @@ const knownOf = (runs: ReadonlyArray<CaseRun>, more: Partial<Known> = {}): Known
   runs,
   terms: defaultTerms,
   calibration: null,
-  refinements: [],
-  strangers: [],
+  reproductions: [],
   repeatable: true,
   ...more
 })
@@ -132,7 +131,6 @@ const lateAgain = planned([
   [two.trace, late],
   [repeat, late]
 ])
-const strangers = { strangers: ["evt_x"] }
 
 const stalled = runOf(second, {
   trace: traced(second, { attempts: [attemptOf({ exchange: { ...answered(200, 5_100), stalled: 400 } })] })
@@ -193,8 +191,6 @@ const rows: ReadonlyArray<readonly [what: string, says: RegExp, ...given: Parame
   ["a connection broke as the receiver died", /INCONCLUSIVE/, broke(gone), [one, gone], "stayed_down"],
   ["a trace held nothing to judge", /PASS/, found(nothing("nothing")), both],
   ["no trace held anything to judge", /INCONCLUSIVE/, foundTwice(nothing("nothing")), both],
-  ["it is broken while other senders sent events", /INCONCLUSIVE/, broken, both, "complete", strangers],
-  ["all passes while other senders sent events", /PASS/, fine, both, "complete", strangers],
   ["there is no probe", /NOT_OBSERVABLE not seen: a probe \(--probe\)/, unseen, []],
   ["there is no probe in a test", /OBSERVABLE not seen: a `probe` that/, unseen, [], "complete", { repeatable: false }],
   ["there is no digest", /NOT_OBSERVABLE/, { ...fine, unproven: "digest" }, both],
@@ -256,7 +252,7 @@ describe("a verdict", () => {
       requirement: "R-ACK-99",
       history: race.history,
       confirmed: { tried: 5, failed: 5 },
-      reproduced: raceRun.trace
+      trace: raceRun.trace
     }
     const decisiveOf = (finding: Finding) => {
       const plan = planned([
@@ -264,7 +260,7 @@ describe("a verdict", () => {
         [raceRun.trace, fail(0, "broken")]
       ])
       const asked = withStrength(withStrength(plan, plain, "MUST"), race, "MUST")
-      return outcomeOf(asked, [plainRun, raceRun], "complete", { refinements: [always] }).decisive
+      return outcomeOf(asked, [plainRun, raceRun], "complete", { reproductions: [always] }).decisive
     }
     assert.deepInclude(decisiveOf(fail(0, "broken")), { run: raceRun, isOrdinary: true })
     assert.deepInclude(decisiveOf(weak), { run: raceRun, isOrdinary: false })
@@ -277,8 +273,8 @@ describe("a verdict", () => {
       [reproduced, fail(0, "short")]
     ])
     const confirmed = { tried: 5, failed: 5 }
-    const refinements = [{ requirement: "R-ACK-99", history: two.trace.history, confirmed, reproduced }]
-    const outcome = outcomeOf(plan, [one, two], "complete", { refinements })
+    const reproductions = [{ requirement: "R-ACK-99", history: two.trace.history, confirmed, trace: reproduced }]
+    const outcome = outcomeOf(plan, [one, two], "complete", { reproductions })
     assert.strictEqual(outcome.observed, "short")
     assert.strictEqual(outcome.decisive?.trace, reproduced)
     assert.deepStrictEqual(outcome.confirmed, confirmed)
@@ -289,35 +285,35 @@ describe("a verdict", () => {
       [one.trace, fail(0, "raced")],
       [two.trace, fail(0, "always")]
     ])
-    const about = { requirement: "R-ACK-99", confirmed: { tried: 5, failed: 0 }, reproduced: null }
+    const about = { requirement: "R-ACK-99", confirmed: { tried: 5, failed: 0 }, trace: null }
     const never = { ...about, history: one.trace.history }
     const always = {
       ...about,
       history: two.trace.history,
       confirmed: { tried: 5, failed: 5 },
-      reproduced: two.trace
+      trace: two.trace
     }
-    const outcome = outcomeOf(plan, [one, two], "complete", { refinements: [never, always] })
+    const outcome = outcomeOf(plan, [one, two], "complete", { reproductions: [never, always] })
     assert.strictEqual(outcome.decisive?.run, two)
     assert.deepStrictEqual(outcome.confirmed, always.confirmed)
-    const rarely = { ...never, confirmed: { tried: 5, failed: 4 }, reproduced: one.trace }
-    const reliable = outcomeOf(plan, [one, two], "complete", { refinements: [rarely, always] })
+    const rarely = { ...never, confirmed: { tried: 5, failed: 4 }, trace: one.trace }
+    const reliable = outcomeOf(plan, [one, two], "complete", { reproductions: [rarely, always] })
     assert.strictEqual(reliable.decisive?.run, two, "the one that recurs more often")
     const neither = [never, { ...never, history: two.trace.history }]
-    const open = outcomeOf(plan, [one, two], "complete", { refinements: neither })
+    const open = outcomeOf(plan, [one, two], "complete", { reproductions: neither })
     assert.strictEqual(open.decisive?.run, one)
     assert.deepStrictEqual(open.confirmed, never.confirmed)
-    const untried = outcomeOf(plan, [one, two], "complete", { refinements: [never] })
+    const untried = outcomeOf(plan, [one, two], "complete", { reproductions: [never] })
     assert.strictEqual(untried.decisive?.run, two, "one that was never repeated may still recur")
   })
 
   it("repeats a requirement's failures until one that still stands recurs every time", () => {
-    const repeated = (run: CaseRun, failed: number, requirement = "R-ACK-99"): Refinement => {
+    const repeated = (run: CaseRun, failed: number, requirement = "R-ACK-99"): Reproduction => {
       const { history } = run.trace
-      return { requirement, history, confirmed: { tried: 5, failed }, reproduced: failed > 0 ? run.trace : null }
+      return { requirement, history, confirmed: { tried: 5, failed }, trace: failed > 0 ? run.trace : null }
     }
-    const nextAfter = (failures: ReadonlyArray<CaseRun>, ...refinements: ReadonlyArray<Refinement>) =>
-      nextRepeated(failures, refinements, "R-ACK-99")
+    const nextAfter = (failures: ReadonlyArray<CaseRun>, ...reproductions: ReadonlyArray<Reproduction>) =>
+      nextRepeated(failures, reproductions, "R-ACK-99")
     assert.strictEqual(nextAfter([one, two]), one)
     assert.strictEqual(nextAfter([one, two], repeated(one, 4)), two, "the first recurred, but not every time")
     assert.isUndefined(nextAfter([one, two], repeated(one, 5)))
@@ -356,8 +352,6 @@ describe("plans", () => {
       assert.deepStrictEqual([...new Set(types(plan))], ["access_log"], id)
     }
     assert.deepStrictEqual(planOf("R-FWD-02", { binding: ["visit:create"] }).unsent, null, "its bulk is of any kind")
-    const drawn = planOf("R-DUP-02", { binding: ["access_log:create"] }).sampled
-    assert.isTrue(drawn.every(({ path }) => /^\d+$/.test(path)))
   })
 
   it("contain each history once, with its strength", () => {
@@ -383,8 +377,7 @@ const evidenceOf = (over: Partial<Evidence>): Evidence => ({
   ended: { how: "complete", message: "" },
   runs: [],
   interventions: [],
-  refinements: [],
-  strangers: [],
+  reproductions: [],
   ...over
 })
 
@@ -508,10 +501,4 @@ describe("the cause of a failure", () => {
       [[], []]
     )
   })
-})
-
-it("strangers are ids that are not derived from the run's own", () => {
-  const own = "evt_01jdm2c3c4d5e6f7g8h9jkmnpq"
-  assert.isEmpty(strangersAmong([own, own.toUpperCase(), own.slice(0, 24), own.slice(-20)], [own]))
-  assert.deepStrictEqual(strangersAmong(["evt_other"], [own]), ["evt_other"])
 })

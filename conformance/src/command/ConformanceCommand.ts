@@ -1,11 +1,10 @@
 /**
  * The `conformance` command. Each subcommand's code is loaded only when it is called, so that the others start fast.
  */
-import { DurationText, FlagGroups } from "@doorhook/core"
-import { Config, Effect, Struct } from "effect"
+import { FlagGroups } from "@doorhook/core"
+import { Effect, Struct } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { program } from "../Program.ts"
-import { secretVariable } from "../record/Options.ts"
 import { flagGroups, runFlags, targetFlags } from "./Flags.ts"
 
 /** Loads a module and runs one of its effects. */
@@ -91,16 +90,6 @@ const check = Command.make(
   )
 )
 
-const badge = Command.make(
-  "badge",
-  { file: Argument.String("report").pipe(Argument.withDescription("A report that --report json=FILE wrote")) },
-  ({ file }) =>
-    load(
-      () => import("./OfflineCommands.ts"),
-      ({ printBadge }) => printBadge(file)
-    )
-).pipe(Command.withDescription("Prints a badge for shields.io from a report"))
-
 const list = Command.make("list", {}, () =>
   load(
     () => import("./OfflineCommands.ts"),
@@ -118,88 +107,8 @@ const explain = Command.make(
     )
 ).pipe(Command.withDescription("Explains a requirement: what it asks for, why, and what the suite sends to test it"))
 
-const duration = (name: string, description: string, milliseconds: number) =>
-  Flag.String(name).pipe(
-    Flag.withDescription(`${description}; ${DurationText.format(milliseconds)} by default`),
-    Flag.withMetavar("DURATION"),
-    Flag.withSchema(DurationText.DurationText),
-    Flag.withDefault(milliseconds)
-  )
-
-const mutants = Command.make(
-  "mutants",
-  {
-    only: Flag.String("only").pipe(
-      Flag.withDescription(
-        "Names of receivers, ids of the requirements that they break, or patterns like R-DUP-*, separated by commas"
-      ),
-      Flag.withMetavar("NAMES"),
-      Flag.atLeast(0)
-    ),
-    narrow: Flag.Boolean("narrow").pipe(
-      Flag.withDescription("Tests each receiver only for the requirement that it breaks, which is fast"),
-      Flag.withDefault(false)
-    ),
-    jobs: Flag.Int("jobs").pipe(
-      Flag.withDescription("Number of receivers tested at the same time; 1 by default"),
-      Flag.withDefault(1)
-    ),
-    seed: Flag.Int("seed").pipe(Flag.withDescription("The seed of random histories"), Flag.withDefault(1)),
-    list: Flag.Boolean("list").pipe(
-      Flag.withDescription("Lists the receivers without testing them"),
-      Flag.withDefault(false)
-    ),
-    maxTime: duration("max-time", "Longest time for each receiver", 120_000)
-  },
-  (flags) =>
-    load(
-      () => import("./MutantsCommand.ts"),
-      ({ listMutants, runMutants }) => (flags.list ? listMutants : runMutants(flags))
-    )
-).pipe(
-  Command.withDescription(
-    "Tests the suite itself: runs it against receivers with known faults. Exits with 1 if a receiver does not fail the requirement that it breaks, or if a requirement detects no faulty receiver."
-  )
-)
-
-const sender = Command.make(
-  "sender",
-  {
-    host: Flag.String("host").pipe(
-      Flag.withDescription("The address to listen on; 127.0.0.1 by default"),
-      Flag.withDefault("127.0.0.1")
-    ),
-    port: Flag.Int("port").pipe(
-      Flag.withDescription("The port to listen on; 0, the default, takes a free one"),
-      Flag.withDefault(0)
-    ),
-    secret: Flag.Redacted("secret").pipe(
-      Flag.withDescription(`The whsec_ secret that the sender signs with. It is safer to set ${secretVariable}`),
-      Flag.withFallbackConfig(Config.Redacted(secretVariable)),
-      Flag.optional
-    ),
-    report: Flag.String("report").pipe(
-      Flag.withDescription("Writes a report to a file: json=FILE"),
-      Flag.withMetavar("KIND=FILE"),
-      Flag.optional
-    ),
-    deadline: duration("deadline", "How long the sender must wait for an answer", 5_000),
-    quiet: duration("quiet", "How long the sender must stay silent after the last acknowledgement", 15_000),
-    maxTime: duration("max-time", "Longest wait before the sender is judged", 600_000)
-  },
-  (flags) =>
-    load(
-      () => import("../sender/SenderCommand.ts"),
-      ({ runSenderCommand }) => runSenderCommand(flags)
-    )
-).pipe(
-  Command.withDescription(
-    "Tests a sender: runs a receiver that refuses, redirects, hangs and hangs up as planned, and reports whether ids, signatures, deadlines and retries are correct. Exit codes: 0 passed, 1 failed, 2 undecided."
-  )
-)
-
 /** The `conformance` command. Fails with a `CommandFailure` that carries the exit code. */
 export const conformanceCommand = Command.make(program.name).pipe(
   Command.withDescription("Proves that a webhook receiver handles events correctly"),
-  Command.withSubcommands([run, doctor, replay, check, list, explain, mutants, sender, badge])
+  Command.withSubcommands([run, doctor, replay, check, list, explain])
 )

@@ -87,7 +87,7 @@ export const runFlags = {
   settle: duration("settle", defaults.settle),
   tolerance: duration("tolerance", defaults.tolerance),
   report: Flag.String("report").pipe(
-    Flag.withDescription("Writes reports to files: json=FILE,html=FILE,...; also junit, md, har and badge"),
+    Flag.withDescription("Writes reports to files: json=FILE,html=FILE,...; also junit and md"),
     Flag.withMetavar("KIND=FILE"),
     Flag.atLeast(0)
   ),
@@ -146,7 +146,7 @@ const readLevel = ({ controlUrl, killCmd, level: asked, probe, restartCmd, spawn
   const level = levels.find((one) => one === asked)
   if (level === undefined) return refuse(`--level ${asked}: no such level; use 1, 2 or 3`)
   if (level >= 2 && probe === null) {
-    return refuse(`--level ${level} needs a probe: --probe http:URL, exec:CMD, log:FILE:REGEX or sink:PORT`)
+    return refuse(`--level ${level} needs a probe: --probe http:URL, exec:CMD or log:FILE:REGEX`)
   }
   return level === 3 && !hasHook && controlUrl === null
     ? refuse("--level 3 needs a way to stop the receiver: --restart-cmd, --kill-cmd or --spawn")

@@ -1,17 +1,16 @@
 /**
- * The commands that send nothing: `conformance list` and `explain` describe requirements; `check` and `badge` read what a run wrote.
+ * The commands that send nothing: `conformance list` and `explain` describe requirements, and `check` judges the evidence
+ * that a run wrote.
  */
 import { columns, CommandFailure, fileTrouble } from "@doorhook/core"
 import { Console, Effect, FileSystem, Schema } from "effect"
 import { program } from "../Program.ts"
 import { inWords, strengthOf } from "../history/Operations.ts"
 import { defaultTerms } from "../judgement/Terms.ts"
-import { Evidence } from "../record/Evidence.ts"
+import { EvidenceLine } from "../record/Evidence.ts"
 import { outcomesOf } from "../record/Outcome.ts"
 import { makeReport } from "../report/MakeReport.ts"
-import { Report } from "../report/Report.ts"
 import * as Reports from "../report/Reports.ts"
-import { toBadge } from "../report/Reports.ts"
 import { opening, render } from "../report/Text.ts"
 import { find, ids, requirements } from "../requirements/Catalogue.ts"
 import { everyCaseOf, needs } from "../requirements/Requirement.ts"
@@ -58,16 +57,18 @@ export const explainRequirement = Effect.fnUntraced(function* (id: string) {
   yield* Console.log(explanationOf(requirement))
 })
 
-/** Reads a JSON file by a schema. `what` names the expected content in the error message. */
-const read = Effect.fnUntraced(function* <A>(command: string, file: string, schema: Schema.Decoder<A>, what: string) {
+/** Reads the evidence of an earlier run. */
+const readEvidence = Effect.fnUntraced(function* (file: string) {
   const fs = yield* FileSystem.FileSystem
   const text = yield* fs
     .readFileString(file)
-    .pipe(
-      Effect.mapError((error) => CommandFailure.usage(`${command} ${file}: it can't be read: ${fileTrouble(error)}`))
+    .pipe(Effect.mapError((error) => CommandFailure.usage(`check ${file}: it can't be read: ${fileTrouble(error)}`)))
+  return yield* Schema.decodeEffect(EvidenceLine)(text).pipe(
+    Effect.mapError(() =>
+      CommandFailure.usage(
+        `check ${file}: it is no evidence of this version; write it with \`${program.called} run --trace ${file}\``
+      )
     )
-  return yield* Schema.decodeEffect(Schema.fromJsonString(schema))(text).pipe(
-    Effect.mapError(() => CommandFailure.usage(`${command} ${file}: it is no ${what}`))
   )
 })
 
@@ -79,17 +80,10 @@ export const runCheck = Effect.fnUntraced(function* (flags: {
   const { file } = flags
   const requests = yield* Effect.fromResult(Reports.parse(flags.report))
   yield* Reports.check(requests, [], [{ said: `EVIDENCE ${file}`, file }])
-  const how = `evidence of this version; write it with \`${program.called} run --trace ${file}\``
-  const evidence = yield* read("check", file, Evidence, how)
+  const evidence = yield* readEvidence(file)
   const report = makeReport(evidence, outcomesOf(evidence), { files: new Map(), problem: null })
   yield* Console.log(opening(report))
   yield* Console.log(render(report))
   yield* Reports.write(requests, report)
   yield* failUnlessPassed(report)
-})
-
-/** Prints the badge of a report as JSON for a shields.io endpoint. */
-export const printBadge = Effect.fnUntraced(function* (file: string) {
-  const report = yield* read("badge", file, Report, `report of this version; write one with --report json=${file}`)
-  yield* Console.log(toBadge(report).trimEnd())
 })

@@ -8,7 +8,7 @@ import { commandHooks, withControl } from "../hooks/Commands.ts"
 import type { Hooks } from "../hooks/Hooks.ts"
 import { freePort, spawned } from "../hooks/Spawned.ts"
 import { portOf } from "../http/Ask.ts"
-import { logProbe, parseLog, sinkProbe } from "../probes/CountingProbes.ts"
+import { logProbe, parseLog } from "../probes/LogProbe.ts"
 import { execProbe, httpProbe } from "../probes/Probe.ts"
 import type { Probe } from "../probes/Probe.ts"
 import { noMeans } from "../record/Options.ts"
@@ -30,7 +30,7 @@ const stop = (): void => void process.kill(process.pid, "SIGTERM")
  * Makes SIGHUP stop the process like SIGTERM until the scope is closed. By default, Node.js exits immediately when its
  * terminal closes, and the processes that a run has started would keep running.
  */
-export const stopOnHangup: Effect.Effect<void, never, Scope.Scope> = Effect.asVoid(
+const stopOnHangup: Effect.Effect<void, never, Scope.Scope> = Effect.asVoid(
   Effect.acquireRelease(
     Effect.sync(() => process.on("SIGHUP", stop)),
     () => Effect.sync(() => process.off("SIGHUP", stop))
@@ -44,12 +44,12 @@ const atPort = (url: URL, port: number): URL => {
   return moved
 }
 
-/** Starts a probe, once the receiver's port is known. */
-type StartProbe = (port: number) => Effect.Effect<Probe | null, CommandFailure, Scope.Scope>
+/** Makes a probe, once the receiver's port is known. */
+type MakeProbe = (port: number) => Probe | null
 
-/** Reads `--probe`. Starts nothing yet. */
-const readProbe = (text: string | null): Result.Result<StartProbe, CommandFailure> => {
-  if (text === null) return Result.succeed(() => Effect.succeed(null))
+/** Reads `--probe`. */
+const readProbe = (text: string | null): Result.Result<MakeProbe, CommandFailure> => {
+  if (text === null) return Result.succeed(() => null)
   const split = text.indexOf(":")
   const kind = text.slice(0, Math.max(split, 0))
   const rest = text.slice(split + 1)
@@ -60,25 +60,21 @@ const readProbe = (text: string | null): Result.Result<StartProbe, CommandFailur
       // Accepts both `http:URL` and a plain URL.
       return Target.parse(rest.startsWith("//") ? text : rest).pipe(
         Result.mapError(({ message }) => CommandFailure.usage(message.replace(/^--url:?/, `--probe ${kind}:`))),
-        Result.map((url) => (port) => Effect.succeed(httpProbe(atPort(url, port))))
+        Result.map((url) => (port) => httpProbe(atPort(url, port)))
       )
     case "exec":
       return rest.trim() === ""
         ? wrong("exec: the command is missing; write exec:CMD")
-        : Result.succeed(() => Effect.succeed(execProbe(rest)))
+        : Result.succeed(() => execProbe(rest))
     case "log":
       return Result.map(
         parseLog(rest),
         ({ file, pattern }) =>
           () =>
-            Effect.sync(() => logProbe(file, pattern))
+            logProbe(file, pattern)
       )
-    case "sink":
-      return /^\d{1,5}$/.test(rest) && Number(rest) > 0 && Number(rest) < 65_536
-        ? Result.succeed(() => Effect.mapError(sinkProbe(Number(rest)), unusable))
-        : wrong("sink: write sink:PORT with a free port")
     default:
-      return wrong(`${text}: there is no such probe; write http:URL, exec:CMD, log:FILE:REGEX or sink:PORT`)
+      return wrong(`${text}: there is no such probe; write http:URL, exec:CMD or log:FILE:REGEX`)
   }
 }
 
@@ -127,14 +123,14 @@ const makeHooks = Effect.fnUntraced(function* ({
 /** Checks the flags, and whether the suite may send to the target. Sends and starts nothing. */
 export const checkTarget = Effect.fnUntraced(function* (flags: TargetFlags) {
   const checked = yield* checkFlags(flags)
-  const startProbe = yield* Effect.fromResult(readProbe(checked.options.probe))
+  const makeProbe = yield* Effect.fromResult(readProbe(checked.options.probe))
   for (const url of checked.urls) {
     yield* Target.authorize(url, flags.owned).pipe(
       Effect.catchTag("TargetUnusable", (error) => Effect.fail(unusable(error))),
       Effect.provide(Target.systemNames)
     )
   }
-  return { ...checked, startProbe }
+  return { ...checked, makeProbe }
 })
 
 /** The means of a run, and its settings except for the selection of requirements. */
@@ -165,7 +161,7 @@ export const prepare = Effect.fnUntraced(function* (
   if (profile.includes("clock") && hooks.advance === null) {
     return yield* CommandFailure.usage("--profile clock needs --advance-cmd: the control URL does not offer advance")
   }
-  const probe = yield* checked.startProbe(port)
+  const probe = checked.makeProbe(port)
   return {
     given: { ...checked.options, url: urls.map(({ href }) => href) },
     means: { ...noMeans, urls, probe, hooks, secret: checked.secret }

@@ -83,11 +83,7 @@ const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Opt
   const { acknowledges, calibration, terms, tryOut } = yield* Effect.mapError(prepareReceiver(options, means), unusable)
   const plan = planFor(one, violates, options, sightOf({ given, calibration })) ?? able
   const judged = (...runs: ReadonlyArray<CaseRun>) =>
-    judge(
-      plan,
-      { runs, terms, calibration, refinements: [], strangers: [], repeatable: true },
-      { how: "complete", message: "" }
-    )
+    judge(plan, { runs, terms, calibration, reproductions: [], repeatable: true }, { how: "complete", message: "" })
   // A requirement that presumes acknowledgement can't be judged if the receiver acknowledges nothing.
   if (plan.requirement.presumesAcknowledgement && !acknowledges) return open(judged().observed)
 

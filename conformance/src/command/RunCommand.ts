@@ -23,7 +23,7 @@ import { checkTarget, prepare } from "./Prepare.ts"
 import type { Prepared } from "./Prepare.ts"
 
 /** Shows the progress on one line of the terminal. Does nothing without a terminal. */
-export const makeProgress = Effect.map(terminalLine, (line) => ({
+const makeProgress = Effect.map(terminalLine, (line) => ({
   show: (what: string): Effect.Effect<void> => line?.draw(`testing: ${what}`) ?? Effect.void,
   clear: line?.clear ?? Effect.void
 }))

@@ -173,8 +173,6 @@ export class EventFactory extends Context.Service<
     /** A fresh `data.id`. */
     readonly dataId: Effect.Effect<number>
     readonly guid: Effect.Effect<string>
-    /** All `webhook-id`s made so far. */
-    readonly handedOut: Effect.Effect<ReadonlySet<string>>
   }
 >()("@doorhook/conformance/history/EventFactory") {
   /** Counts `data.id` up from a random number, like a database. */
@@ -186,17 +184,11 @@ export class EventFactory extends Context.Service<
       let counter = firstDataId + (random % (lastDataId - firstDataId))
       const dataId = Effect.sync(() => ++counter)
       const guid = Effect.sync(() => randomUUID())
-      const known = new Set<string>()
-      const remember = (id: string): string => {
-        known.add(id)
-        return id
-      }
-      const webhookId = Effect.map(Clock.currentTimeMillis, (now) => remember(makeEventId(crypto, now)))
+      const webhookId = Effect.map(Clock.currentTimeMillis, (now) => makeEventId(crypto, now))
       return EventFactory.of({
         webhookId,
         dataId,
         guid,
-        handedOut: Effect.succeed(known),
         create: Effect.fnUntraced(function* (template, given = {}) {
           const id = given.dataId ?? String(yield* dataId)
           const values: Readonly<Record<string, string>> = {
@@ -213,7 +205,7 @@ export class EventFactory extends Context.Service<
           return {
             template,
             filled,
-            webhook_id: given.webhookId === undefined ? yield* webhookId : remember(given.webhookId),
+            webhook_id: given.webhookId ?? (yield* webhookId),
             data_id: filled.data.find(([name]) => name === "id")?.[1] ?? "",
             body: bodyOf(filled),
             digest: digestOf(data),

@@ -1,7 +1,6 @@
 /**
  * JSON as text, to keep numbers that doubles would round. This module also has the canonical form of JSON (RFC 8785): a
- * probe returns the digest of this form for stored data. Doesn't import Effect, because the bundled receivers load this
- * module at each start.
+ * probe returns the digest of this form for stored data.
  */
 import { createHash } from "node:crypto"
 

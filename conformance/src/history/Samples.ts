@@ -1,7 +1,6 @@
 /**
  * Random events and cases, drawn from a seed to find faults that the hand-written cases miss. The same seed gives the
- * same cases for any selection of requirements. fast-check replays a failing case by its path and shrinks both
- * operations and values.
+ * same cases for any selection of requirements. `run/Shrink.ts` shortens those that fail.
  *
  * Numbers are generated as text. A receiver may have good reasons to refuse control characters and lone surrogates in
  * texts, numbers beyond the range of a double, and members called `__proto__`, so these never occur.
@@ -217,14 +216,9 @@ export interface Samples {
 
 export const noSamples: Samples = { arbitrary: fc.constant(makeCase("state", "nothing")), runs: 0 }
 
-/** A case drawn from a seed. `fc.check` generates it again from its `path`. */
-export interface Drawn extends Case {
-  readonly path: string
-}
-
 /** Draws the cases of a seed. */
-export const draw = ({ arbitrary, runs }: Samples, seed: number): ReadonlyArray<Drawn> =>
-  runs === 0 ? [] : fc.sample(arbitrary, { seed, numRuns: runs }).map((one, index) => ({ ...one, path: String(index) }))
+export const draw = ({ arbitrary, runs }: Samples, seed: number): ReadonlyArray<Case> =>
+  runs === 0 ? [] : fc.sample(arbitrary, { seed, numRuns: runs })
 
 /** Makes cases of one or two of these events, each sent once. */
 export const single = (lane: Lane, title: string, events: fc.Arbitrary<EventTemplate>, runs: number): Samples => ({

@@ -77,7 +77,7 @@ export const readReading = (
 }
 
 /** How effects are counted. */
-export const probeKinds = ["http", "exec", "log", "sink"] as const
+export const probeKinds = ["http", "exec", "log"] as const
 type ProbeKind = (typeof probeKinds)[number]
 
 export interface Probe {
@@ -87,10 +87,6 @@ export interface Probe {
   /** Maximum number of readings at the same time. */
   readonly concurrency: number
   readonly read: (subject: Subject) => Effect.Effect<ProbeReading, ProbeUnusable>
-  /**
-   * Reads the ids of all events with effects, from any sender; missing if the probe can only read one event at a time.
-   */
-  readonly seen?: Effect.Effect<ReadonlyArray<string>, ProbeUnusable>
 }
 
 /** Time limit for the command, in milliseconds. */

@@ -2,7 +2,7 @@
  * The evidence of a run: everything that happened, as plain data. Pure functions make verdicts and reports from it.
  * `--trace FILE` writes it as one line of JSON by this schema.
  */
-import { eventIdPrefix, Signature, UrlPolicy } from "@doorhook/core"
+import { Signature, UrlPolicy } from "@doorhook/core"
 import { Schema } from "effect"
 import { Intervention, Trace } from "../evidence/Trace.ts"
 import { History, keyOf, lanes } from "../history/History.ts"
@@ -11,11 +11,8 @@ import { Terms } from "../judgement/Terms.ts"
 import { probeKinds } from "../probes/Probe.ts"
 import { Options } from "./Options.ts"
 
-/** Version of the package, for reports. */
-export const version = "0.1.0"
-
-/** The `suite` member of a report. */
-export const suite = `doorhook-conformance/${version}`
+/** Name and version of the suite, in reports. */
+export const suite = "doorhook-conformance/0.1.0"
 
 /** A case that was executed. */
 export const CaseRun = Schema.Struct({
@@ -66,28 +63,28 @@ export type Confirmed = typeof Confirmed.Type
 export const failureRate = ({ failed, tried }: Confirmed): number => (failed + 1) / (tried + 2)
 
 /** The result of repeating and shortening a failure. */
-export const Refinement = Schema.Struct({
+export const Reproduction = Schema.Struct({
   requirement: Schema.String,
   /** The history of the run that failed. */
   history: History,
-  /** How often the history of `reproduced` failed. If that is null, how often the history of the run was repeated. */
+  /** How often the history of `trace` failed. If that is null, how often the history of the run was repeated. */
   confirmed: Confirmed,
   /**
    * Trace of the shortest history that still failed, which represents the failure. If the failure needs actions of
    * other histories on the receiver, the trace includes them as operations. Null if no history failed again when it ran
    * alone.
    */
-  reproduced: Schema.NullOr(Trace)
+  trace: Schema.NullOr(Trace)
 })
-export type Refinement = typeof Refinement.Type
+export type Reproduction = typeof Reproduction.Type
 
-/** Returns the refinement of a requirement's failure with this history. */
-export const refinementOf = (
-  refinements: ReadonlyArray<Refinement>,
+/** Returns the reproduction of a requirement's failure with this history. */
+export const reproductionOf = (
+  reproductions: ReadonlyArray<Reproduction>,
   requirement: string,
   history: History
-): Refinement | undefined =>
-  refinements.find((one) => one.requirement === requirement && keyOf(one.history) === keyOf(history))
+): Reproduction | undefined =>
+  reproductions.find((one) => one.requirement === requirement && keyOf(one.history) === keyOf(history))
 
 /**
  * Returns which of a requirement's failures is repeated next, undefined if none is. A failure may be a race, which
@@ -95,12 +92,12 @@ export const refinementOf = (
  */
 export const nextRepeated = <Failure extends { readonly trace: Trace }>(
   failures: ReadonlyArray<Failure>,
-  refinements: ReadonlyArray<Refinement>,
+  reproductions: ReadonlyArray<Reproduction>,
   requirement: string
 ): Failure | undefined => {
-  const refined = failures.map(({ trace }) => refinementOf(refinements, requirement, trace.history))
-  const isSettled = refined.some((one) => one !== undefined && one.confirmed.failed === one.confirmed.tried)
-  return isSettled ? undefined : failures[refined.indexOf(undefined)]
+  const repeated = failures.map(({ trace }) => reproductionOf(reproductions, requirement, trace.history))
+  const recurs = repeated.some((one) => one !== undefined && one.confirmed.failed === one.confirmed.tried)
+  return recurs ? undefined : failures[repeated.indexOf(undefined)]
 }
 
 /** How the run ended. */
@@ -132,9 +129,7 @@ export const Evidence = Schema.Struct({
   runs: Schema.Array(CaseRun),
   /** All actions on the receiver, in order. */
   interventions: Schema.Array(Intervention),
-  refinements: Schema.Array(Refinement),
-  /** Ids of events from other senders that took effect during the run. */
-  strangers: Schema.Array(Schema.String)
+  reproductions: Schema.Array(Reproduction)
 })
 export type Evidence = typeof Evidence.Type
 
@@ -178,9 +173,9 @@ export const shownEvidence = (evidence: Evidence): Evidence => {
   return {
     ...evidence,
     runs: evidence.runs.map((run) => ({ ...run, trace: shownTrace(run.trace), repeats: run.repeats.map(shownTrace) })),
-    refinements: evidence.refinements.map((one) => ({
+    reproductions: evidence.reproductions.map((one) => ({
       ...one,
-      reproduced: one.reproduced === null ? null : shownTrace(one.reproduced)
+      trace: one.trace === null ? null : shownTrace(one.trace)
     }))
   }
 }
@@ -226,38 +221,3 @@ export const memoryOf = ({ runs, terms }: Pick<Evidence, "runs" | "terms">): Mem
 /** Describes how long the receiver has remembered ids. */
 export const memoryInWords = ({ ids, seconds }: Memory): string =>
   `ids were remembered for ${seconds} s and ${ids.toLocaleString("en-US")} other events`
-
-/**
- * Number of characters at either end of an id that identify it: they encode a time and a random number. A receiver may
- * wrongly change the case of ids or truncate them. Such ids are not a sign of another sender.
- */
-const identifying = 16
-
-const beginning = (id: string): string => id.slice(0, eventIdPrefix.length + identifying).toLowerCase()
-const end = (id: string): string => id.slice(-identifying).toLowerCase()
-
-/**
- * Returns the ids of events from other senders. Leaves out the run's own ids, truncated or changed ones included.
- * Another sender may cause restarts, full memory or late answers, which are not the receiver's fault.
- */
-export const strangersAmong = (seen: Iterable<string>, own: Iterable<string>): ReadonlyArray<string> => {
-  const beginnings = new Set<string>()
-  const ends = new Set<string>()
-  for (const id of own) {
-    beginnings.add(beginning(id))
-    ends.add(end(id))
-  }
-  return [...new Set(seen)].filter((id) => !beginnings.has(beginning(id)) && !ends.has(end(id)))
-}
-
-/** Maximum number of ids in a message. */
-const mostNamed = 3
-
-/** Describes events from other senders. */
-export const strangersInWords = (strangers: ReadonlyArray<string>): string => {
-  const named = strangers.slice(0, mostNamed).join(", ")
-  const more = strangers.length > mostNamed ? ` and ${strangers.length - mostNamed} more` : ""
-  return strangers.length === 1
-    ? `an event that this run did not send took effect during it (${named})`
-    : `events that this run did not send took effect during it (${named}${more})`
-}

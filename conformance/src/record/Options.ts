@@ -91,7 +91,7 @@ export const rows = {
   resumeCmd: text("resume-cmd", "CMD", "Resumes the receiver (SIGCONT)"),
   advanceCmd: text("advance-cmd", "CMD", "Moves the receiver's clock by ADVANCE_SECONDS, for --profile clock"),
   controlUrl: text("control-url", "URL", "POST URL/double?id=... makes the receiver record one more effect"),
-  probe: text("probe", "PROBE", "How effects are counted: http:URL, exec:CMD, log:FILE:REGEX or sink:PORT"),
+  probe: text("probe", "PROBE", "How effects are counted: http:URL, exec:CMD or log:FILE:REGEX"),
   settle: duration("settle", defaultSettle, "How long to wait for effects after an acknowledgement; 10s by default"),
   level: setting(
     "level",

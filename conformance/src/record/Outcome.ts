@@ -7,7 +7,6 @@ import { forBindings, keyOf } from "../history/History.ts"
 import type { Case, History } from "../history/History.ts"
 import { isPlain, isRace, strengthOf } from "../history/Operations.ts"
 import { draw } from "../history/Samples.ts"
-import type { Drawn } from "../history/Samples.ts"
 import type { Strength } from "../history/Variations.ts"
 import type { Judge } from "../judgement/Judge.ts"
 import { millis, classify } from "../judgement/Terms.ts"
@@ -17,15 +16,15 @@ import type { Finding, Symptom, Verdict } from "../judgement/Verdict.ts"
 import { select } from "../requirements/Catalogue.ts"
 import { allNeeds, casesOf, needs } from "../requirements/Requirement.ts"
 import type { Need, Requirement } from "../requirements/Requirement.ts"
-import { failureRate, memoryInWords, memoryOf, refinementOf, strangersInWords } from "./Evidence.ts"
-import type { CaseRun, Confirmed, Ended, Evidence, Refinement } from "./Evidence.ts"
+import { failureRate, memoryInWords, memoryOf, reproductionOf } from "./Evidence.ts"
+import type { CaseRun, Confirmed, Ended, Evidence, Reproduction } from "./Evidence.ts"
 import type { Options } from "./Options.ts"
 
 export interface Plan {
   readonly requirement: Requirement
   readonly given: ReadonlyArray<Case>
   readonly further: ReadonlyArray<Case>
-  readonly sampled: ReadonlyArray<Drawn>
+  readonly sampled: ReadonlyArray<Case>
   /** Strengths of the cases, by the keys of their histories. */
   readonly strengths: ReadonlyMap<string, Strength>
   /** A need that the requirement can't be tested without and the run does not meet; null if there is none. */
@@ -49,7 +48,7 @@ const planOf = (
   // A requirement whose profile was not requested lacks that profile's need, even if hooks could meet it.
   const missing = (isListed ? requirement.needs.at(-1) : requirement.needs.find((need) => !sight.has(need))) ?? null
   /** Adapts the cases to the bindings and drops those whose history occurs twice or in `others`. */
-  const adapt = <One extends Case>(cases: ReadonlyArray<One>, ...others: ReadonlyArray<Case>): ReadonlyArray<One> => {
+  const adapt = (cases: ReadonlyArray<Case>, ...others: ReadonlyArray<Case>): ReadonlyArray<Case> => {
     const known = keysOf(others)
     const own = cases.flatMap((one) => {
       const adapted = forBindings(one, binding)
@@ -357,12 +356,12 @@ const effectful: ReadonlySet<Need> = new Set<Need>(["effects", "digest"])
 const isDone = ({ settled, whole }: CaseRun, { requirement: { needs: needed, provenBy } }: Plan): boolean =>
   whole && (settled || ![...needed, ...provenBy].some((need) => effectful.has(need)))
 
-type Known = Pick<Evidence, "runs" | "terms" | "calibration" | "refinements" | "strangers" | "repeatable">
+type Known = Pick<Evidence, "runs" | "terms" | "calibration" | "reproductions" | "repeatable">
 
 /** Judges one requirement by all evidence so far. */
 export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   const { further, given, requirement, sampled } = plan
-  const { refinements, repeatable, runs, strangers, terms } = known
+  const { repeatable, reproductions, runs, terms } = known
   const concerned = runs.filter((run) => concerns(plan, run))
   const done = new Set(concerned.filter((run) => isDone(run, plan)).map(({ trace }) => keyOf(trace.history)))
   const doneOf = (cases: ReadonlyArray<Case>): number => cases.filter(({ history }) => done.has(keyOf(history))).length
@@ -395,10 +394,10 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   const isWeak = ({ finding }: Assessed): boolean =>
     finding.verdict === "FAIL" && finding.strength === "SHOULD" && requirement.strength === "MUST"
 
-  const refinementFor = ({ run }: Assessed): Refinement | undefined =>
-    refinementOf(refinements, requirement.id, run.trace.history)
+  const reproductionFor = ({ run }: Assessed): Reproduction | undefined =>
+    reproductionOf(reproductions, requirement.id, run.trace.history)
   /** Returns how likely a failure is to recur when it runs alone. */
-  const rateOf = (one: Assessed): number => failureRate(refinementFor(one)?.confirmed ?? { tried: 0, failed: 0 })
+  const rateOf = (one: Assessed): number => failureRate(reproductionFor(one)?.confirmed ?? { tried: 0, failed: 0 })
   /** Returns the failure that represents the verdict: the one most likely to recur; of equally likely ones the easiest. */
   const mostTelling = (failures: ReadonlyArray<Assessed>): Assessed | undefined =>
     easiestFirst(failures).toSorted((a, b) => rateOf(b) - rateOf(a))[0]
@@ -406,10 +405,10 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   const decided = (one: Assessed, verdict: Verdict): Outcome => {
     const { run, suspect } = one
     const isProven = isFailed(one) && !suspect
-    const refined = isProven ? refinementFor(one) : undefined
+    const reproduction = isProven ? reproductionFor(one) : undefined
     const alike = isProven ? proven.filter((each) => isWeak(each) === isWeak(one)) : [one]
     // If the failure recurred when it ran alone, its shortened history represents it.
-    const reproduced = refined?.reproduced ?? null
+    const reproduced = reproduction?.trace ?? null
     const again = reproduced === null ? null : judged(requirement, reproduced, terms)
     const [trace, finding] =
       reproduced !== null && again?.verdict === "FAIL" ? [reproduced, again] : [one.trace, one.finding]
@@ -418,7 +417,7 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
     const observed = finding.verdict === "PASS" ? "" : finding.observed
     const symptom = finding.verdict === "FAIL" ? finding.symptom : null
     return outcome(verdict, suspect ? `${observed}; not confirmed by a repeat` : observed, {
-      confirmed: refined?.confirmed ?? null,
+      confirmed: reproduction?.confirmed ?? null,
       decisive: {
         run,
         trace,
@@ -431,16 +430,9 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
       }
     })
   }
-  const broken = (one: Assessed, verdict: Verdict): Outcome => {
-    const found = decided(one, verdict)
-    if (strangers.length === 0) return found
-    const others = `${strangersInWords(strangers)}: make sure that no other sender uses the receiver during a run`
-    return { ...found, verdict: "INCONCLUSIVE", observed: `${found.observed}; but ${others}` }
-  }
-
   const proven = assessed.filter((one) => isFailed(one) && !one.suspect)
   const strong = mostTelling(proven.filter((one) => !isWeak(one)))
-  if (strong !== undefined) return broken(strong, requirement.strength === "MUST" ? "FAIL" : "WARN")
+  if (strong !== undefined) return decided(strong, requirement.strength === "MUST" ? "FAIL" : "WARN")
   const thrownAt = assessed.find(({ finding }) => finding.verdict === "ERROR")
   if (thrownAt !== undefined) return decided(thrownAt, "ERROR")
   // An undecided case that is weaker than the requirement does not leave the requirement undecided.
@@ -456,7 +448,7 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
     return outcome("INCONCLUSIVE", observed, { lacksTime })
   }
   const weak = mostTelling(proven)
-  if (weak !== undefined) return broken(weak, "WARN")
+  if (weak !== undefined) return decided(weak, "WARN")
   const memory = requirement.id === "R-DUP-05" ? memoryOf(known) : null
   const passed = [
     passedInWords(plan, assessed),

@@ -1,6 +1,6 @@
 /**
- * Explains one requirement in blocks. The console, HTML, Markdown and JUnit reports only lay the blocks out, so their
- * wording is the same.
+ * Explains one requirement in blocks of text. The console, HTML, Markdown and JUnit reports only lay the blocks out, so
+ * their wording is the same.
  */
 import { shownText } from "@doorhook/core"
 import { Predicate } from "effect"
@@ -10,79 +10,44 @@ import { safeText } from "./Report.ts"
 import type { ReportedAttempt, ReportedEffects, ReportedRequirement } from "./Report.ts"
 import { listed, longestCurl, times } from "./Steps.ts"
 
-/** A labelled part of an explanation. */
-export type Block =
-  | { readonly kind: "line"; readonly label: string; readonly text: string; readonly important: boolean }
-  /** Preformatted: a command to paste, or aligned lines. */
-  | { readonly kind: "code"; readonly label: string; readonly text: string }
-  | { readonly kind: "list"; readonly label: string; readonly lines: ReadonlyArray<string> }
-  | { readonly kind: "steps"; readonly label: string; readonly steps: ReadonlyArray<StepBlock> }
-
-/** An operation of the history with its attempts. */
-export interface StepBlock {
-  readonly number: number
-  readonly did: string
-  readonly attempts: ReadonlyArray<{
-    readonly sent: string
-    readonly got: string
-    /** Whether this attempt decided the verdict. */
-    readonly decides: boolean
-    readonly attempt: ReportedAttempt
-  }>
-  /** Says how many attempts are left out; empty if none are. */
-  readonly more: string
+/** A labelled part of an explanation: one line, or several preformatted lines. */
+export interface Block {
+  readonly label: string
+  readonly lines: ReadonlyArray<string>
+  /** Whether reports emphasise the block, and show it even of a folded failure. */
+  readonly isImportant: boolean
 }
 
 /** Returns a text on one line, shortened and without secrets, because it may quote the receiver. */
 export const oneLine = (text: string, most = 400): string => shownText(safeText(text), most)
 
-const line = (label: string, text: string): Block => ({ kind: "line", label, text, important: false })
+const block = (label: string, ...lines: ReadonlyArray<string>): Block => ({ label, lines, isImportant: false })
 
-export const observedBlock = (text: string): Block => ({
-  kind: "line",
-  label: "Observed",
-  text: oneLine(text),
-  important: true
-})
+export const observedBlock = (text: string): Block => ({ label: "Observed", lines: [oneLine(text)], isImportant: true })
 
-const milliseconds = (value: number): string => `${Math.round(value).toLocaleString("en-US")} ms`
-
-const attemptBlock = (
-  attempt: ReportedAttempt,
-  decides: boolean,
-  { effects }: ReportedRequirement
-): StepBlock["attempts"][number] => {
-  const { connection, excerpt, got, number, request, startedMs, webhookId } = attempt
+/** Describes the answer to an attempt. Names its event if the history has several. */
+const answerLine = ({ excerpt, got, webhookId }: ReportedAttempt, { effects }: ReportedRequirement): string => {
   const body = oneLine(excerpt, 80)
   const event = effects.find((one) => one.webhookId === webhookId)?.event
   const about = event === undefined || effects.length === 1 ? "" : `event ${event}: `
-  return {
-    sent: `${request.method} ${webhookId}, attempt ${number}, ${connection} connection, at ${milliseconds(startedMs)}`,
-    got: `${about}${oneLine(got, 300)}${body === "" ? "" : `: ${body}`}`,
-    decides,
-    attempt
-  }
+  return `   got   ${about}${oneLine(got, 300)}${body === "" ? "" : `: ${body}`}`
 }
 
-/** Maximum number of attempts shown per step. The JSON report and the HTTP archive contain more. */
+/** Maximum number of attempts shown per step. The JSON report contains more. */
 const mostAttempts = 6
 
-const stepBlocks = (requirement: ReportedRequirement): ReadonlyArray<StepBlock> => {
+/** Returns the history line by line. Marks the attempt that decided the verdict. */
+const historyLines = (requirement: ReportedRequirement): ReadonlyArray<string> => {
   const { decidedBy, history } = requirement
-  const decisive = history[decidedBy?.step ?? -1]?.attempts[decidedBy?.attempt ?? -1]?.webhookId
-  return history.map(({ attempts, did, moreAttempts }, step) => {
-    const shown = attempts
-      .map((attempt, index) =>
-        attemptBlock(attempt, decidedBy?.step === step && decidedBy.attempt === index, requirement)
-      )
-      .filter(({ attempt, decides }, index) => index < mostAttempts || decides || attempt.webhookId === decisive)
+  const decisive = history[decidedBy?.step ?? -1]?.attempts[decidedBy?.attempt ?? -1]
+  return history.flatMap(({ attempts, did, moreAttempts }, step) => {
+    const shown = attempts.filter((attempt, index) => index < mostAttempts || attempt.webhookId === decisive?.webhookId)
     const more = attempts.length - shown.length + moreAttempts
-    return {
-      number: step + 1,
-      did: oneLine(did),
-      attempts: shown,
-      more: more === 0 ? "" : `and ${more.toLocaleString("en-US")} more attempts`
-    }
+    return [
+      `${step + 1}. ${attempts.length === 0 ? "then" : "sent"}  ${oneLine(did)}`,
+      ...shown.map((one) => `${answerLine(one, requirement)}${one === decisive ? "   <- here" : ""}`),
+      ...(more === 0 ? [] : [`   and ${more.toLocaleString("en-US")} more attempts`])
+    ]
   })
 }
 
@@ -129,22 +94,18 @@ const effectBlocks = (requirement: ReportedRequirement): ReadonlyArray<Block> =>
   const members = differencesIn(requirement)
   const isHidden = effects.some(({ digestMatches, stored }) => digestMatches === false && stored === undefined)
   return [
-    {
-      kind: "list",
-      label: "Probe",
-      lines: [
-        ...notableEffects(requirement),
-        ...(isHidden ? ["return `data` beside `digest` in the probe's answer to see which member differs"] : [])
-      ]
-    },
+    block(
+      "Probe",
+      ...notableEffects(requirement),
+      ...(isHidden ? ["return `data` beside `digest` in the probe's answer to see which member differs"] : [])
+    ),
     ...(members.length === 0
       ? []
       : [
-          {
-            kind: "code",
-            label: "Stored data",
-            text: members.map(({ path, sent, stored }) => `${path}\n  sent    ${sent}\n  stored  ${stored}`).join("\n")
-          } as const
+          block(
+            "Stored data",
+            ...members.flatMap(({ path, sent, stored }) => [path, `  sent    ${sent}`, `  stored  ${stored}`])
+          )
         ])
   ]
 }
@@ -167,38 +128,38 @@ export const isOpen = ({ verdict }: Pick<ReportedRequirement, "verdict">): boole
 
 const curlBlock = (curl: string): Block =>
   curl.length > longestCurl
-    ? line("By hand", "the request is long: see `curl` in the JSON report (--report json=FILE)")
-    : { kind: "code", label: "By hand", text: safeText(curl) }
+    ? block("By hand", "the request is long: see `curl` in the JSON report (--report json=FILE)")
+    : block("By hand", ...safeText(curl).split("\n"))
 
 /** Returns the blocks about a requirement, in display order. */
 export const blocksOf = (requirement: ReportedRequirement): ReadonlyArray<Block> => {
   const { because, confirmed, curl, cutShort, expected, follows = [], history, known } = requirement
   const { observed, replay, source, strength, verdict } = requirement
-  const again: Block = { kind: "code", label: "Again", text: safeText(replay) }
+  const again = block("Again", safeText(replay))
   const seen = observed === "" ? [] : [observedBlock(observed)]
   if (!isBroken(verdict) && history.length === 0) {
-    const short = cutShort.map((one) => line("Cut short", oneLine(one)))
+    const short = cutShort.map((one) => block("Cut short", oneLine(one)))
     return [...seen, ...short, ...(isOpen(requirement) && verdict !== "NOT_OBSERVABLE" ? [again] : [])]
   }
   return [
-    ...(known ? [line("Known", "it is in the baseline")] : []),
-    line("Expected", expected),
+    ...(known ? [block("Known", "it is in the baseline")] : []),
+    block("Expected", expected),
     ...seen,
     ...(verdict === "WARN" && strength === "MUST"
-      ? [line("Only WARN", "this part of the requirement is a SHOULD and does not change the exit code")]
+      ? [block("Only WARN", "this part of the requirement is a SHOULD and does not change the exit code")]
       : []),
-    ...(follows.length === 0 ? [] : [line("Follows", `probably from ${listed(follows)}: correct that first`)]),
-    ...(history.length === 0 ? [] : [{ kind: "steps", label: "History", steps: stepBlocks(requirement) } as const]),
+    ...(follows.length === 0 ? [] : [block("Follows", `probably from ${listed(follows)}: correct that first`)]),
+    ...(history.length === 0 ? [] : [block("History", ...historyLines(requirement))]),
     ...effectBlocks(requirement),
-    ...(confirmed === null ? [] : [line("Repeated", confirmedInWords(confirmed))]),
-    ...(isBroken(verdict) ? [line("Because", because)] : []),
-    line("Source", source),
+    ...(confirmed === null ? [] : [block("Repeated", confirmedInWords(confirmed))]),
+    ...(isBroken(verdict) ? [block("Because", because)] : []),
+    block("Source", source),
     ...(curl === null ? [] : [curlBlock(curl)]),
     again
   ]
 }
 
-export interface Difference {
+interface Difference {
   readonly path: string
   readonly sent: string
   readonly stored: string

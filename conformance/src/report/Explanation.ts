@@ -15,11 +15,7 @@ import type { Report, ReportedRequirement } from "./Report.ts"
 
 export const exitCodes = { passed: 0, failed: 1, inconclusive: 2, unusable: 4 } as const
 
-export const exitCodeByVerdict = {
-  pass: exitCodes.passed,
-  fail: exitCodes.failed,
-  inconclusive: exitCodes.inconclusive
-} as const
+const exitCodeByVerdict = { pass: 0, fail: 1, inconclusive: 2 } as const
 
 const isUnusable = ({ ended }: Pick<Report, "ended">): boolean =>
   ended === "target_unusable" || ended === "probe_unusable"
@@ -105,7 +101,7 @@ const levels: Readonly<Record<Report["level"], string>> = { 1: "L1 acknowledges"
 /**
  * Counts the gaps of a pass, in words: untested requirements of its level, and known failures. Empty if there are none.
  */
-export const gapsOf = ({ level, profiles, requirements }: Report): string => {
+const gapsOf = ({ level, profiles, requirements }: Report): string => {
   const whole = new Set<string>(select({ level, profile: profiles, only: [], skip: [] }).selected.map(({ id }) => id))
   const tested = requirements.filter(({ id, verdict }) => whole.has(id) && verdict !== "SKIPPED").length
   const known = requirements.filter((one) => one.known && one.verdict === "FAIL").length
@@ -116,7 +112,7 @@ export const gapsOf = ({ level, profiles, requirements }: Report): string => {
 }
 
 /** Says what a pass claims: the level, the profiles and the bindings, with the gaps. */
-export const claimOf = (report: Report): string => {
+const claimOf = (report: Report): string => {
   const { bindings, level, profiles } = report
   const gaps = gapsOf(report)
   return `${[levels[level], ...profiles].join(" + ")}${bindings === undefined ? "" : ` for ${bindings.join(" and ")}`}${gaps === "" ? "" : ` (${gaps})`}`

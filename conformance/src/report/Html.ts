@@ -5,7 +5,7 @@
 import { Html } from "@doorhook/core"
 import { verdicts } from "../judgement/Verdict.ts"
 import type { Verdict } from "../judgement/Verdict.ts"
-import type { Block, StepBlock } from "./Blocks.ts"
+import type { Block } from "./Blocks.ts"
 import { countsOf, explanationOf } from "./Explanation.ts"
 import type { Explained, Explanation, Summary } from "./Explanation.ts"
 import { deadlineInWords, safeText } from "./Report.ts"
@@ -60,27 +60,9 @@ dl.line { display: grid; grid-template-columns: 6.5rem 1fr; gap: .3rem .75rem; m
 dl.line dt { color: var(--soft) } dl.line dd { margin: 0; min-width: 0 }
 .followers { margin: 1rem 0 0 } .followers > summary { color: var(--soft) }
 pre { background: var(--code); border-radius: .4rem; padding: .6rem .75rem; margin: .3rem 0; white-space: pre-wrap; font: .85rem/1.45 ui-monospace, monospace }
-.sequence { list-style: none; margin: .5rem 1.5rem; padding: .25rem 0; border-inline: 2px solid var(--line) }
-.ends { display: flex; justify-content: space-between; font-size: .85rem; color: var(--soft) }
-.sequence details { margin: 0 } .sequence summary { padding: 0 }
-.step { padding: .45rem .75rem .35rem; font-weight: 600 }
-.aside { margin: .35rem .75rem; padding: .25rem .6rem; background: var(--code); border-radius: .3rem }
-.arrow { position: relative; padding: .1rem .75rem .35rem; border-bottom: 2px solid var(--soft); margin-bottom: .45rem; font-size: .9rem }
-.arrow::after { content: ""; position: absolute; bottom: -6px; border: 5px solid transparent }
-.arrow.to::after { right: 0; border-left-color: var(--soft); border-right-width: 0; border-left-width: 9px }
-.arrow.from { border-bottom-style: dashed; text-align: right }
-.arrow.from::after { left: 0; border-right-color: var(--soft); border-left-width: 0; border-right-width: 9px }
-.arrow.none { border: 0; text-align: right; color: var(--soft) } .arrow.none::after { display: none }
-.arrow.here { border-color: var(--FAIL); color: var(--FAIL); font-weight: 600 }
-.arrow.here.from::after { border-right-color: var(--FAIL) }
-.bars { font-variant-numeric: tabular-nums } .bars td { padding: .12rem .5rem; border: 0 }
-.bars td:first-child { width: 6rem; text-align: right; color: var(--soft); white-space: nowrap }
-.bars .bar { display: inline-block; height: .8rem; background: var(--link); border-radius: .15rem; min-width: 2px; vertical-align: middle }
-.bars .late .bar { background: var(--FAIL) }
-.bars .deadline td { border-top: 2px dashed var(--FAIL); color: var(--FAIL); text-align: left; font-size: .85rem }
 @media (max-width: 34rem) {
   body { font-size: 15px } dl.line { grid-template-columns: 1fr } dl.line dt { margin-top: .35rem }
-  .sequence { margin-inline: .4rem } .facts { grid-template-columns: 1fr 1fr } td.v { width: 6.5rem; font-size: .85rem; white-space: normal }
+  .facts { grid-template-columns: 1fr 1fr } td.v { width: 6.5rem; font-size: .85rem; white-space: normal }
 }
 @media print { fieldset { display: none } details { break-inside: avoid } body { background: none } }
 `
@@ -108,10 +90,18 @@ const colours: Readonly<Record<Report["verdict"], Verdict>> = {
   inconclusive: "INCONCLUSIVE"
 }
 
+const inUnits = (milliseconds: number): string =>
+  milliseconds >= 1_000 ? `${Number((milliseconds / 1_000).toFixed(2))} s` : `${Number(milliseconds.toFixed(1))} ms`
+
 const headOf = (report: Report, { claim, counts, ending, headline, notes }: Explanation): Html.Html => {
+  const { timing } = report
   const facts = {
     receiver: report.target,
     acknowledgement: `${report.ack === "200" ? "status 200" : "a 2xx status"} within ${deadlineInWords(report)}`,
+    "answer times":
+      timing.attempts === 0
+        ? "not measured"
+        : `half within ${inUnits(timing.p50Ms)}, 99 % within ${inUnits(timing.p99Ms)}`,
     "timing accuracy": `${report.guardMs} ms`,
     attempts: String(report.attempts),
     started: report.startedAt.replace("T", " ").replace(/(\.\d+)?Z$/, " UTC"),
@@ -132,56 +122,14 @@ const headOf = (report: Report, { claim, counts, ending, headline, notes }: Expl
     ${[...(ending === "" ? [] : [ending]), ...notes].map((note) => html`<p class="note">${note}</p>`)}`
 }
 
-/** Maximum number of characters of a body to show. */
-const longestBody = 600
-
-const attemptOf = ({ attempt, decides, got, sent }: StepBlock["attempts"][number]): Html.Html => {
-  const { body, bodyBytes } = attempt.request
-  const request =
-    body === ""
-      ? html`${sent}`
-      : html`<details>
-          <summary>${sent}</summary>
-          <pre>${body.slice(0, longestBody)}${body.length > longestBody ? "..." : ""}</pre>
-          <span class="soft">${bodyBytes} bytes</span>
-        </details>`
-  return html`<li>
-    <div class="arrow to">${request}</div>
-    <div class="arrow ${attempt.status === null ? "none" : "from"}${decides ? " here" : ""}">
-      ${got}${decides ? " ← here" : ""}
-    </div>
-  </li>`
-}
-
-const stepOf = ({ attempts, did, more, number }: StepBlock): Html.Html =>
-  html`<li class="${attempts.length === 0 ? "aside" : "step"}">${number}. ${did}</li>
-    ${attempts.map(attemptOf)}${when(more !== "", () => html`<li class="aside">${more}</li>`)}`
-
-const contentOf = (block: Exclude<Block, { kind: "line" }>): Html.Html => {
-  switch (block.kind) {
-    case "code":
-      return html`<pre>${block.text}</pre>`
-    case "list":
-      return html`<ul>
-        ${block.lines.map((one) => html`<li>${one}</li>`)}
-      </ul>`
-    case "steps":
-      // A sequence diagram as a list: it works with screen readers and on narrow screens.
-      return html`<div class="ends" aria-hidden="true"><span>the suite</span><span>the receiver</span></div>
-        <ol class="sequence">
-          ${block.steps.map(stepOf)}
-        </ol>`
-  }
-}
-
-const blockOf = (block: Block): Html.Html =>
-  block.kind === "line"
+const blockOf = ({ isImportant, label, lines: [line = "", ...others] }: Block): Html.Html =>
+  others.length === 0
     ? html`<dl class="line">
-        <dt>${block.label}</dt>
-        <dd>${block.important ? html`<b>${block.text}</b>` : block.text}</dd>
+        <dt>${label}</dt>
+        <dd>${isImportant ? html`<b>${line}</b>` : line}</dd>
       </dl>`
-    : html`<h3>${block.label}</h3>
-        ${contentOf(block)}`
+    : html`<h3>${label}</h3>
+        <pre>${[line, ...others].join("\n")}</pre>`
 
 const cardOf = ({ blocks, followers, headline, ids, verdict }: Explained, isFolded: boolean): Html.Html => {
   const isOpen = !isFolded && (verdict === "FAIL" || verdict === "WARN" || verdict === "ERROR")
@@ -244,58 +192,6 @@ const requirementsOf = (report: Report, { explained, summary }: Explanation): Ht
     </table>`
 }
 
-const inUnits = (milliseconds: number): string =>
-  milliseconds >= 1_000 ? `${Number((milliseconds / 1_000).toFixed(2))} s` : `${Number(milliseconds.toFixed(1))} ms`
-
-/** A histogram of answer times, with a line at the deadline. */
-const timesOf = (report: Report): Html.Html => {
-  const { deadlineMs, timing } = report
-  const shown = timing.histogram.filter(({ count }) => count > 0)
-  if (shown.length === 0) return Html.nothing
-  const most = Math.max(...shown.map(({ count }) => count))
-  const row = ({ count, upToMs }: (typeof shown)[number]): Html.Html =>
-    html`<tr class="${upToMs > deadlineMs ? "late" : ""}">
-      <td>≤ ${inUnits(upToMs)}</td>
-      <td><span class="bar" style="width:${Math.round((count / most) * 75)}%"></span> ${count}</td>
-    </tr>`
-  return html`<h2 id="times">Answer times</h2>
-    <div class="card">
-      <p>
-        ${timing.attempts} answers to single requests: half within ${inUnits(timing.p50Ms)}, 90 % within
-        ${inUnits(timing.p90Ms)}, 99 % within ${inUnits(timing.p99Ms)}, the longest ${inUnits(timing.maxMs)}.
-      </p>
-      <table class="bars">
-        <tbody>
-          ${shown.filter(({ upToMs }) => upToMs <= deadlineMs).map(row)}
-          <tr class="deadline">
-            <td colspan="2">${deadlineInWords(report)}: the deadline</td>
-          </tr>
-          ${shown.filter(({ upToMs }) => upToMs > deadlineMs).map(row)}
-        </tbody>
-      </table>
-    </div>`
-}
-
-const abilitiesOf = ({ observability }: Report): Html.Html =>
-  when(
-    observability.length > 0,
-    () =>
-      html`<h2 id="visibility">What the suite could see and do</h2>
-        <table>
-          <tbody>
-            ${observability.map(
-              ({ available, how, what }) =>
-                html`<tr>
-                  <td class="v" style="${colour(available ? "PASS" : "NOT_OBSERVABLE")}">
-                    ${available ? "yes" : "no"}
-                  </td>
-                  <td>${what}<br /><span class="soft">${how}</span></td>
-                </tr>`
-            )}
-          </tbody>
-        </table>`
-  )
-
 export const toHtml = (report: Report): string => {
   const explanation = explanationOf(report)
   const { explained, headline } = explanation
@@ -316,7 +212,7 @@ export const toHtml = (report: Report): string => {
           html`<h2 id="open">What did not pass</h2>
             ${explained.map((one) => cardOf(one, false))}`
       )}
-      ${requirementsOf(report, explanation)} ${timesOf(report)} ${abilitiesOf(report)}
+      ${requirementsOf(report, explanation)}
       <p class="soft">Times in a history count from its start. Signatures and other secrets are left out.</p>
     </main>`
   }).toString()

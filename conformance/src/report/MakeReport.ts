@@ -6,7 +6,7 @@ import { keyOf } from "../history/History.ts"
 import { endsReceiver, isPlain } from "../history/Operations.ts"
 import type { Symptom } from "../judgement/Verdict.ts"
 import { probeKinds } from "../probes/Probe.ts"
-import { countsPastOne, memoryInWords, memoryOf, strangersInWords, suite } from "../record/Evidence.ts"
+import { countsPastOne, memoryInWords, memoryOf, suite } from "../record/Evidence.ts"
 import type { CaseRun, Evidence } from "../record/Evidence.ts"
 import { repeatCommand, secretVariable } from "../record/Options.ts"
 import type { Options } from "../record/Options.ts"
@@ -49,7 +49,7 @@ const reportRequirement = (
   { files }: StoredFiles
 ): ReportedRequirement => {
   const { cases, confirmed, cutShort, decisive, observed, requirement, verdict } = outcome
-  const { options, startedAt, terms } = evidence
+  const { options, terms } = evidence
   const file = files.get(requirement.id) ?? null
   const follows = causesOf(outcome, all)
   return {
@@ -67,7 +67,6 @@ const reportRequirement = (
       ? { history: [], effects: [], decidedBy: null, curl: null }
       : {
           history: stepsOf(decisive, follows.length > 0),
-          historyStartedAt: new Date(Date.parse(startedAt) + decisive.trace.began).toISOString(),
           effects: effectsOf(decisive),
           decidedBy: decidedBy(decisive),
           curl: curlCommand(decisive)
@@ -167,7 +166,7 @@ export const makeReport = (evidence: Evidence, outcomes: ReadonlyArray<Outcome>,
       probe: probeOf(evidence)
     },
     observability: observabilityOf(evidence),
-    timing: timingOf(runs, terms.deadline),
+    timing: timingOf(runs),
     ...(memory !== null && { memory }),
     baseline: options.baseline === null ? null : { known: options.baseline, stale },
     notes: notesOf(evidence, outcomes, stored.problem),
@@ -275,18 +274,8 @@ export const causesOf = (outcome: Outcome, all: ReadonlyArray<Outcome>): Readonl
   return causes.map(({ requirement: { id } }) => id)
 }
 
-const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 10_000, 30_000, 60_000]
-
-/**
- * Returns the upper bounds of a histogram. The deadline is one of the bounds, so each entry counts only answers in time
- * or only late ones.
- */
-const endsFor = (deadline: number, longest: number): ReadonlyArray<number> => {
-  const ends = [...new Set([...steps, deadline])].toSorted((a, b) => a - b)
-  return longest > (ends.at(-1) ?? 0) ? [...ends, Math.ceil(longest)] : ends
-}
-
-const timingOf = (runs: ReadonlyArray<CaseRun>, deadline: number): TimingLane => {
+/** Measures the answers to single requests while nothing else ran. */
+const timingOf = (runs: ReadonlyArray<CaseRun>): TimingLane => {
   const times = runs
     .filter(({ alone, lane }) => alone && lane === "timing")
     .flatMap(({ repeats, trace }) => [trace, ...repeats])
@@ -294,15 +283,8 @@ const timingOf = (runs: ReadonlyArray<CaseRun>, deadline: number): TimingLane =>
     .filter(({ exchange, kind }) => kind === "delivery" && exchange._tag === "Answered")
     .map(({ exchange }) => exchange.elapsed)
     .toSorted((a, b) => a - b)
-  const longest = times.at(-1) ?? 0
   const at = (share: number): number => round(times[Math.max(0, Math.ceil(times.length * share) - 1)] ?? 0)
-  const histogram = endsFor(deadline, longest)
-    .map((upToMs, index, ends) => {
-      const above = ends[index - 1] ?? -1
-      return { upToMs, count: times.filter((time) => time > above && time <= upToMs).length }
-    })
-    .filter(({ count }) => count > 0)
-  return { attempts: times.length, p50Ms: at(0.5), p90Ms: at(0.9), p99Ms: at(0.99), maxMs: round(longest), histogram }
+  return { attempts: times.length, p50Ms: at(0.5), p90Ms: at(0.9), p99Ms: at(0.99), maxMs: at(1) }
 }
 
 const unless = (condition: boolean, note: string): ReadonlyArray<string> => (condition ? [] : [note])
@@ -384,7 +366,7 @@ const notesOf = (
   outcomes: ReadonlyArray<Outcome>,
   problem: string | null
 ): ReadonlyArray<string> => {
-  const { calibration, options, strangers } = evidence
+  const { calibration, options } = evidence
   return [
     ...(problem === null ? [] : [problem]),
     ...onSecret(evidence),
@@ -398,10 +380,6 @@ const notesOf = (
     ...unless(
       !hidesQuery(options),
       `URL queries may hold secrets and are left out. Before you run a command, replace ${UrlPolicy.hiddenQuery} with the query.`
-    ),
-    ...unless(
-      strangers.length === 0,
-      `During the run, ${strangersInWords(strangers)}. Another sender uses this receiver.`
     ),
     ...unless(
       evidence.suite === suite,

@@ -1,7 +1,7 @@
 /**
  * The report of a run as data. This is the JSON report, and all other forms are made from it.
  */
-import { DurationText, UrlPolicy } from "@doorhook/core"
+import { DurationText } from "@doorhook/core"
 import { Schema, Struct } from "effect"
 import { Operation } from "../history/Operations.ts"
 import { DedupKey, Terms } from "../judgement/Terms.ts"
@@ -21,16 +21,10 @@ const ReportedAttempt = Schema.Struct({
   startedMs: Schema.Finite,
   connection: Schema.Literals(["new", "reused"]),
   status: Schema.NullOr(Schema.Int),
-  /** Time until the answer's headers arrived; null without an answer. */
-  headersMs: Schema.NullOr(Schema.Finite),
   /** Time until the exchange ended. */
   elapsedMs: Schema.Finite,
-  /** How the exchange ended: `complete`, or the failure. */
-  ended: Schema.String,
-  /** Length of the answer's body. */
-  bytes: Schema.Int,
+  /** Start of the answer's body. */
   excerpt: Schema.String,
-  error: Schema.NullOr(Schema.String),
   /** The request, without its signature. */
   request: Schema.Struct({
     method: Schema.String,
@@ -39,8 +33,7 @@ const ReportedAttempt = Schema.Struct({
     /** The beginning of the body. */
     body: Schema.String,
     bodyBytes: Schema.Int
-  }),
-  responseHeaders: Schema.Record(Schema.String, Schema.String)
+  })
 })
 export type ReportedAttempt = typeof ReportedAttempt.Type
 
@@ -87,8 +80,6 @@ const ReportedRequirement = Schema.Struct({
   observed: Schema.String,
   /** The steps of the history that decided the verdict; empty if the requirement passed. */
   history: Schema.Array(Step),
-  /** When the history began, ISO 8601, UTC; missing without a history. */
-  historyStartedAt: Schema.optionalKey(Schema.String),
   /** Effects of the events of the history; empty without a probe, or if the requirement passed. */
   effects: Schema.Array(ReportedEffects),
   /** How often the history was repeated to confirm the failure, and how often it failed again; null if not repeated. */
@@ -153,9 +144,7 @@ const TimingLane = Schema.Struct({
   p50Ms: Schema.Finite,
   p90Ms: Schema.Finite,
   p99Ms: Schema.Finite,
-  maxMs: Schema.Finite,
-  /** Attempts by duration. Each entry counts the attempts above the previous entry's `upToMs`, up to its own. */
-  histogram: Schema.Array(Schema.Struct({ upToMs: Schema.Finite, count: Schema.Int }))
+  maxMs: Schema.Finite
 })
 export type TimingLane = typeof TimingLane.Type
 
@@ -207,17 +196,8 @@ export const deadlineInWords = ({ deadlineMs }: Report): string => DurationText.
 
 const redacted = "(left out)"
 
-const secretName = /signature|authorization|cookie|secret|token|api-?key|password/i
-
-/** Returns headers with placeholders for values that may be secrets. */
-export const safeHeaders = (headers: Readonly<Record<string, string>>): ReadonlyArray<readonly [string, string]> =>
-  Object.entries(headers).map(([name, value]) => [name, secretName.test(name) ? redacted : value])
-
 /** Returns a text with placeholders for signing secrets and signatures. */
 export const safeText = (text: string): string =>
   text
     .replaceAll(/(whs(?:ec|k)_)[A-Za-z0-9+/=]{8,}/g, `$1${redacted}`)
     .replaceAll(/\b(v1a?,)[A-Za-z0-9+/]{40,}={0,2}/g, `$1${redacted}`)
-
-/** Returns a URL without user information and query values. */
-export const safeUrl = (text: string): string => (URL.canParse(text) ? UrlPolicy.shownUrl(new URL(text)) : text)

@@ -1,107 +1,20 @@
 /**
- * The report forms that `--report` can write to a file, and the code of two small ones: the HTTP archive and the badge.
+ * The forms of reports that `--report` can write to a file.
  */
 import { checkDifferent, checkWritable, CommandFailure, writeNamed } from "@doorhook/core"
 import type { NamedFile } from "@doorhook/core"
 import { Effect, Result } from "effect"
-import { version } from "../record/Evidence.ts"
-import { claimOf, gapsOf, isFailure } from "./Explanation.ts"
 import { toHtml } from "./Html.ts"
 import { toJUnit } from "./JUnit.ts"
-import { safeHeaders, safeText, safeUrl, toJson } from "./Report.ts"
-import type { Report, ReportedAttempt, ReportedRequirement } from "./Report.ts"
+import { toJson } from "./Report.ts"
+import type { Report } from "./Report.ts"
 import { toMarkdown } from "./Text.ts"
-
-export const toBadge = (report: Report): string => {
-  const failed = report.requirements.filter(isFailure).length
-  const states = {
-    pass: { message: claimOf(report), color: gapsOf(report) === "" ? "brightgreen" : "yellow" },
-    fail: { message: failed === 0 ? "baseline stale" : `${failed} failed`, color: "red" },
-    inconclusive: { message: "inconclusive", color: "lightgrey" }
-  } as const
-  return `${JSON.stringify({ schemaVersion: 1, label: "webhook receiver", ...states[report.verdict] }, null, 2)}\n`
-}
-
-const headersOf = (headers: Readonly<Record<string, string>>) =>
-  safeHeaders(headers).map(([name, value]) => ({ name, value }))
-
-const valueOf = (headers: Readonly<Record<string, string>>, name: string): string =>
-  Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1] ?? ""
-
-/** HAR's value for an unknown size or time. */
-const notKnown = -1
-
-const entryOf = (attempt: ReportedAttempt, startedAt: number, comment: string) => {
-  const { bytes, elapsedMs, error, excerpt, headersMs, request, responseHeaders, startedMs, status } = attempt
-  return {
-    startedDateTime: new Date(startedAt + startedMs).toISOString(),
-    time: elapsedMs,
-    request: {
-      method: request.method,
-      url: safeUrl(request.url),
-      httpVersion: "HTTP/1.1",
-      cookies: [],
-      headers: headersOf(request.headers),
-      queryString: [],
-      ...(request.bodyBytes === 0
-        ? {}
-        : { postData: { mimeType: valueOf(request.headers, "content-type"), text: safeText(request.body) } }),
-      headersSize: notKnown,
-      bodySize: request.bodyBytes
-    },
-    response: {
-      // In HAR, status 0 means that no answer arrived.
-      status: status ?? 0,
-      statusText: status === null ? (error ?? "") : "",
-      httpVersion: "HTTP/1.1",
-      cookies: [],
-      headers: headersOf(responseHeaders),
-      content: { size: bytes, mimeType: valueOf(responseHeaders, "content-type"), text: safeText(excerpt) },
-      redirectURL: valueOf(responseHeaders, "location"),
-      headersSize: notKnown,
-      bodySize: bytes
-    },
-    cache: {},
-    timings: {
-      blocked: notKnown,
-      dns: notKnown,
-      connect: notKnown,
-      send: 0,
-      wait: headersMs ?? elapsedMs,
-      receive: headersMs === null ? 0 : Math.max(0, elapsedMs - headersMs),
-      ssl: notKnown
-    },
-    comment
-  }
-}
-
-const entriesOf = ({ history, historyStartedAt, id, verdict }: ReportedRequirement, report: Report) => {
-  const startedAt = Date.parse(historyStartedAt ?? report.startedAt)
-  return history.flatMap(({ attempts, did }) =>
-    attempts.map((attempt) => entryOf(attempt, startedAt, `${verdict} ${id}: ${did}: ${attempt.got}`))
-  )
-}
-
-export const toHar = (report: Report): string => {
-  const entries = report.requirements
-    .filter(({ verdict }) => verdict === "FAIL" || verdict === "WARN" || verdict === "ERROR")
-    .flatMap((requirement) => entriesOf(requirement, report))
-  const log = {
-    version: "1.2",
-    creator: { name: "doorhook-conformance", version },
-    entries,
-    comment: `${report.target}, seed ${report.seed}. Signatures are left out.`
-  }
-  return `${JSON.stringify({ log }, null, 2)}\n`
-}
 
 const kinds = {
   json: toJson,
   junit: toJUnit,
   html: toHtml,
-  md: toMarkdown,
-  har: toHar,
-  badge: toBadge
+  md: toMarkdown
 } as const satisfies Record<string, (report: Report) => string>
 type Kind = keyof typeof kinds
 

@@ -46,24 +46,8 @@ const reportAttempt = (attempt: Attempt): ReportedAttempt => {
       bodyBytes: Buffer.byteLength(request.body)
     },
     ...(exchange._tag === "Answered"
-      ? {
-          status: exchange.status,
-          headersMs: round(exchange.headers_elapsed),
-          ended: exchange.ending,
-          bytes: exchange.bytes,
-          excerpt: exchange.excerpt.slice(0, longestExcerpt),
-          error: exchange.detail,
-          responseHeaders: exchange.headers
-        }
-      : {
-          status: null,
-          headersMs: null,
-          ended: exchange.outcome,
-          bytes: 0,
-          excerpt: "",
-          error: exchange.detail,
-          responseHeaders: {}
-        })
+      ? { status: exchange.status, excerpt: exchange.excerpt.slice(0, longestExcerpt) }
+      : { status: null, excerpt: "" })
   }
 }
 

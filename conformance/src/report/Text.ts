@@ -3,7 +3,7 @@
  */
 import { columns } from "@doorhook/core"
 import { program } from "../Program.ts"
-import type { Block, StepBlock } from "./Blocks.ts"
+import type { Block } from "./Blocks.ts"
 import { explanationOf, neverBegan } from "./Explanation.ts"
 import type { Explained } from "./Explanation.ts"
 import { deadlineInWords } from "./Report.ts"
@@ -11,37 +11,14 @@ import type { Report } from "./Report.ts"
 
 const labelled = (label: string, text: string): string => `  ${label.padEnd(11)}${text}`
 
-const stepLines = ({ attempts, did, more, number }: StepBlock): ReadonlyArray<string> => [
-  `    ${number}. ${attempts.length === 0 ? "then" : "sent"}  ${did}`,
-  ...attempts.map(({ decides, got }) => `       got   ${got}${decides ? "   <- here" : ""}`),
-  ...(more === "" ? [] : [`       ${more}`])
-]
-
-const under = (label: string, lines: ReadonlyArray<string>): ReadonlyArray<string> => [
-  `  ${label}`,
-  ...lines.map((one) => `    ${one}`)
-]
-
-const blockLines = (block: Block): ReadonlyArray<string> => {
-  switch (block.kind) {
-    case "line":
-      return [labelled(block.label, block.text)]
-    case "code":
-      return block.text.includes("\n")
-        ? under(block.label, block.text.split("\n"))
-        : [labelled(block.label, block.text)]
-    case "list":
-      return under(block.label, block.lines)
-    case "steps":
-      return [`  ${block.label}`, ...block.steps.flatMap(stepLines)]
-  }
-}
+const blockLines = ({ label, lines }: Block): ReadonlyArray<string> =>
+  lines.length === 1 ? lines.map((line) => labelled(label, line)) : [`  ${label}`, ...lines.map((one) => `    ${one}`)]
 
 /** Briefly describes a failure that is listed under its cause: what was observed, and how to repeat it. */
 const followerLines = ({ blocks, followers, headline, ids, verdict }: Explained): ReadonlyArray<string> => [
   `    ${verdict}  ${ids.join(", ")}: ${headline}`,
   ...blocks
-    .filter((block) => (block.kind === "line" && block.important) || block.label === "Again")
+    .filter(({ isImportant, label }) => isImportant || label === "Again")
     .flatMap(blockLines)
     .map((one) => `    ${one}`),
   ...followers.flatMap(followerLines)
@@ -100,42 +77,22 @@ const plain = (text: string): string =>
     .replaceAll("\\&", "&amp;")
     .replaceAll("\\@", "&#64;")
 
-/** Puts a text into a code block, with fences longer than any in the text. */
-const fenced = (text: string): string => {
+/** Puts lines into a code block, with fences longer than any in the lines. */
+const fenced = (lines: ReadonlyArray<string>): string => {
+  const text = lines.join("\n")
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(({ length }) => length))
   const fence = "`".repeat(longest + 1)
-  return `${fence}sh\n${text}\n${fence}`
+  return `${fence}text\n${text}\n${fence}`
 }
 
 const marks: Readonly<Record<Report["verdict"], string>> = { pass: "✅", fail: "❌", inconclusive: "⚠️" }
-
-const step = ({ attempts, did, more, number }: StepBlock): string =>
-  [
-    `${number}. ${plain(did)}`,
-    ...attempts.map(({ decides, got }) => `   - ${decides ? `**${plain(got)}** ← here` : plain(got)}`),
-    ...(more === "" ? [] : [`   - ${more}`])
-  ].join("\n")
-
-const blockText = (block: Block): string => {
-  const under = (text: string): string => `**${block.label}**\n\n${text}`
-  switch (block.kind) {
-    case "line":
-      return `**${block.label}** ${plain(block.text)}`
-    case "code":
-      return under(fenced(block.text))
-    case "list":
-      return under(block.lines.map((one) => `- ${plain(one)}`).join("\n"))
-    case "steps":
-      return under(block.steps.map(step).join("\n"))
-  }
-}
 
 const folded = (summary: string, content: ReadonlyArray<string>): ReadonlyArray<string> =>
   content.length === 0 ? [] : [`<details><summary>${summary}</summary>`, ...content, "</details>"]
 
 const explain = ({ blocks, followers, headline, ids, verdict }: Explained): ReadonlyArray<string> => [
   `#### ${verdict} ${ids.join(", ")}: ${plain(headline)}`,
-  ...blocks.map(blockText),
+  fenced(blocks.flatMap(blockLines)),
   ...folded(`Probably caused by this: ${followers.flatMap((one) => one.ids).join(", ")}`, followers.flatMap(explain))
 ]
 

@@ -12,7 +12,7 @@ import { outcomesOf } from "../record/Outcome.ts"
 import { makeReport } from "../report/MakeReport.ts"
 import type { Report } from "../report/Report.ts"
 import { select, whyNothing } from "../requirements/Catalogue.ts"
-import { makeSession } from "./Session.ts"
+import { Session } from "./Session.ts"
 import { measureGuard, services } from "./Setup.ts"
 import { storeCases } from "./StoredCase.ts"
 
@@ -47,12 +47,12 @@ export const prepareSuite = Effect.fnUntraced(function* (given: Given, means: Me
   const seed = given.seed ?? (yield* Random.nextIntBetween(0, seedLimit))
   const options: Options = { ...defaults, ...given, seed }
   const guard = yield* measureGuard
-  const session = yield* makeSession(options, means, { ...guard, startedAt })
+  const session = yield* Session.make(options, means, { ...guard, startedAt })
 
   const reportOf = Effect.fnUntraced(function* (ended: Ended) {
     const evidence = session.evidence(ended, (yield* Clock.currentTimeMillis) - startedAt)
     const outcomes = outcomesOf(evidence)
-    const stored = yield* storeCases(options.cases, seed, outcomes, evidence.refinements)
+    const stored = yield* storeCases(options.cases, seed, outcomes, evidence.reproductions)
     const unwritten = options.trace === null ? null : yield* writeEvidence(options.trace, evidence)
     return makeReport(evidence, outcomes, { ...stored, problem: stored.problem ?? unwritten })
   })

@@ -10,32 +10,17 @@ import { keyOf, lanes } from "../history/History.ts"
 import type { Case, Lane } from "../history/History.ts"
 import { costOf, endsReceiver, movesClock } from "../history/Operations.ts"
 import type { Plan } from "../record/Outcome.ts"
+import { leastTimes, timeShares } from "./TimeShares.ts"
 
 /** Steps of a run: required cases first, then cases for which there is time. */
 const steps = ["given", "further", "sampled"] as const
-export type Step = (typeof steps)[number]
-
-/** Usual time for the lane `last`, in milliseconds and as a share of the run's time. The longer of the two applies. */
-const lastUsual = 12_000
-const lastShare = 0.1
-/** Minimum share of the run's time for the lane `last`, even if everything else took too long. */
-const lastLeast = 0.035
-
-/** Share of the run's time after which no more cases of a step begin. */
-export const until: Readonly<Record<Step | "last" | "beforeClock" | "end", number>> = {
-  given: 0.84,
-  further: 0.6,
-  sampled: 0.6,
-  last: 0.88,
-  beforeClock: 0.85,
-  end: 0.95
-}
+type Step = (typeof steps)[number]
 
 /** Returns when the lane `last` ends if it begins at `now`. Both times are in milliseconds since the run began. */
 export const lastUntil = (now: number, maxTime: number): number =>
   Math.max(
-    Math.min(maxTime * until.last, now + Math.max(lastUsual, maxTime * lastShare)),
-    Math.min(maxTime * until.end, now + maxTime * lastLeast)
+    Math.min(maxTime * timeShares.until.last, now + Math.max(leastTimes.last, maxTime * timeShares.last)),
+    Math.min(maxTime * timeShares.until.end, now + maxTime * timeShares.leastLast)
   )
 
 /** Number of concurrent histories by lane. Most have one request in flight, and `Slots` allows ten requests in all. */
@@ -49,6 +34,19 @@ export const widths: Readonly<Record<Lane, number>> = {
   last: 1,
   quiet: 1,
   aged: 8
+}
+
+/** Lanes with the same number share a wait for effects. */
+export const waitGroups: Readonly<Record<Lane, number>> = {
+  timing: 0,
+  state: 0,
+  disturbed: 1,
+  blocking: 1,
+  load: 1,
+  operated: 2,
+  last: 3,
+  quiet: 3,
+  aged: 4
 }
 
 /** Cases that run together and whose effects are read together. */

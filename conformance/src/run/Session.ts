@@ -4,37 +4,34 @@
  * `record/Outcome.ts` judges it.
  *
  * Cases that wait for all other cases begin first and end last. Consecutive batches share one wait for effects. Effects
- * are read before a batch that may end the receiver, and before a batch with another `settling` number or step.
+ * are read before a batch that may end the receiver, and before a batch of another group or step.
  */
 import { isoOf } from "@doorhook/core"
 import type { Crypto } from "@doorhook/core"
 import { Clock, Deferred, Effect, Fiber, Latch, Option } from "effect"
 import { leastElapsed } from "../evidence/Exchange.ts"
 import type { Trace } from "../evidence/Trace.ts"
-import type { CaseContext, Slots } from "../execution/Execution.ts"
+import type { CaseContext, Setting, Slots } from "../execution/Execution.ts"
 import { execute } from "../execution/Perform.ts"
 import type { TargetUnusable } from "../execution/Send.ts"
-import { EventFactory } from "../history/Events.ts"
-import { keyOf } from "../history/History.ts"
-import type { Case, Lane } from "../history/History.ts"
+import type { EventFactory } from "../history/Events.ts"
+import type { Case } from "../history/History.ts"
 import type { ProbeUnusable } from "../probes/Probe.ts"
-import { nextRepeated, strangersAmong, suite } from "../record/Evidence.ts"
-import type { CaseRun, Ended, Evidence, ProbeCalibration, Refinement } from "../record/Evidence.ts"
+import { nextRepeated, suite } from "../record/Evidence.ts"
+import type { CaseRun, Ended, Evidence, ProbeCalibration, Reproduction } from "../record/Evidence.ts"
 import { shown } from "../record/Options.ts"
 import type { Means, Options } from "../record/Options.ts"
-import { assess, concerns, easiestFirst, maxRepeats, plansOf } from "../record/Outcome.ts"
-import type { Plan } from "../record/Outcome.ts"
+import { assess, easiestFirst, maxRepeats, plansOf } from "../record/Outcome.ts"
+import type { Assessment, Plan } from "../record/Outcome.ts"
 import type { Need } from "../requirements/Requirement.ts"
-import { makeLedger } from "./Ledger.ts"
-import { refine } from "./Refine.ts"
-import { fitting, lanesApart, lastUntil, longestFirst, reserveOf, scheduleOf, until, widths } from "./Schedule.ts"
+import { CaseLog } from "./CaseLog.ts"
+import { awaitEffects, lacksEffects, rereadEffects } from "./EffectReading.ts"
+import type { Reader } from "./EffectReading.ts"
+import { fitting, lanesApart, lastUntil, longestFirst, reserveOf, scheduleOf, waitGroups, widths } from "./Schedule.ts"
 import type { Batch } from "./Schedule.ts"
-import { lacksEffects, readAgain, settle } from "./Settle.ts"
 import {
   calibrateProbe,
   controlsOf,
-  fillerShare,
-  fillerShareAlone,
   givenBy,
   paceOf,
   readerOf,
@@ -44,17 +41,12 @@ import {
   upToNow
 } from "./Setup.ts"
 import type { Guard } from "./Setup.ts"
+import { reproduce } from "./Shrink.ts"
 import { reach } from "./Target.ts"
-
-export interface Session {
-  /** Executes until everything is decided, the time is up or the receiver is gone. */
-  readonly run: Effect.Effect<Ended, never, EventFactory | Crypto | Slots>
-  /** Returns the evidence gathered so far. `ended` says how the run ended. */
-  readonly evidence: (ended: Ended, durationMs: number) => Evidence
-}
+import { leastTimes, timeShares } from "./TimeShares.ts"
 
 /** The guard for late answers (see `Setup.ts`), and the start of the run in milliseconds since the epoch. */
-export interface Measured extends Guard {
+interface Measured extends Guard {
   readonly startedAt: number
 }
 
@@ -63,369 +55,76 @@ type Done<A = void> = Effect.Effect<A, TargetUnusable | ProbeUnusable, EventFact
 /** Number of late answers to concurrent histories after which histories run one by one. */
 const lateUntilAlone = 3
 
-/**
- * If effects are missing after a full settling time, later waits last only this share of that time, but at least
- * `leastSettle` milliseconds.
- */
-const impatience = 0.3
-const leastSettle = 2_000
-
-/** Maximum shares of the run's time for waiting for late effects, for reading them, and for refining failures. */
-const lateShare = 0.1
-const rereadShare = 0.04
-const refineShare = 0.2
-/**
- * Shares of the time left for refining after which a failure is no longer shrunk, and its shortest history no longer
- * repeated. The rest is left for other failures.
- */
-const shrinkShare = 0.5
-const confirmShare = 0.75
-
-/** Lanes with the same number share a wait for effects. */
-const settling: Readonly<Record<Lane, number>> = {
-  timing: 0,
-  state: 0,
-  disturbed: 1,
-  blocking: 1,
-  load: 1,
-  operated: 2,
-  last: 3,
-  quiet: 3,
-  aged: 4
-}
-
 /** Maximum number of failures of a requirement that are repeated at a time, until one recurs every time. */
 const mostRefined = 3
+
+const { until } = timeShares
 
 /** Returns the traces of a case: of its first execution and of its repeats. */
 const tracesOf = ({ repeats, trace }: CaseRun): ReadonlyArray<Trace> => [trace, ...repeats]
 
-export const makeSession = Effect.fnUntraced(function* (
-  options: Options,
-  means: Means,
-  measured: Measured
-): Effect.fn.Return<Session> {
-  const { maxTime } = options
-  const probe = options.level >= 2 ? means.probe : null
-  const own: Means = { ...means, probe }
-  const terms = termsOf(options, measured)
-  const given = givenBy(options, own)
-  const ledger = makeLedger(terms)
-  const setting = yield* settingOf(options, own, terms, {
-    pace: means.pace ?? paceOf(maxTime),
-    typical: ledger.typical
-  })
-  const { pace } = setting
-  let calibration: ProbeCalibration | null = null
-  let settleTime = options.settle
-  let late = 0
-  /** The ids of events that had effects before the run. */
-  let earlier: ReadonlySet<string> = new Set()
-  let strangers: ReadonlyArray<string> = []
-  const refinements: Array<Refinement> = []
+/** A proven failure of a requirement. */
+interface Failure extends Pick<Assessment, "finding" | "trace"> {
+  readonly run: CaseRun
+}
 
-  const plan = (): void => {
-    const sight = new Set<Need>([...given, ...(calibration?.digest === true ? (["digest"] as const) : [])])
-    ledger.plan(plansOf(options, sight))
-  }
-  plan()
-  const controls = controlsOf(options)
-  const begun = measured.startedAt
-  const at = (share: number): number => begun + maxTime * share
-  const left = (share: number) => Effect.map(Clock.currentTimeMillis, (now) => Math.max(0, at(share) - now))
-  const occasionOf = (
-    title: string,
-    allElseDone: Effect.Effect<void> = Effect.void,
-    fillerTime = maxTime * fillerShare
-  ): CaseContext => ({ title, allElseDone, fillerTime })
+/** When a batch ends in milliseconds since the epoch, and how much of that time is reserved for later batches. */
+interface BatchTime {
+  readonly end: number
+  readonly reserved: number
+}
 
-  const reader = () => readerOf(options, own, terms, calibration)
+export class Session {
+  readonly #options: Options
+  readonly #means: Means
+  readonly #measured: Measured
+  readonly #setting: Setting
+  readonly #given: ReadonlyArray<Need>
+  readonly #log: CaseLog
+  /** The simplest cases. They run even if no requirement needs them, until one is acknowledged. */
+  readonly #controls: ReadonlyArray<Case>
+  readonly #reproductions: Array<Reproduction> = []
+  #calibration: ProbeCalibration | null = null
+  /** Current wait for effects, in milliseconds. */
+  #patience: number
+  /** Number of late answers to concurrent histories. */
+  #late = 0
 
-  const observe = Effect.fnUntraced(function* (
-    traces: ReadonlyArray<Trace>
-  ): Effect.fn.Return<ReadonlyArray<Trace>, ProbeUnusable> {
-    const reading = reader()
-    if (reading === null || traces.length === 0) return traces
-    const seen = yield* settle(traces, reading, Math.min(settleTime, options.settle))
-    if (!seen.complete) settleTime = Math.min(settleTime, Math.max(leastSettle, options.settle * impatience))
-    return seen.traces.map((trace) => upToNow(trace, setting))
-  })
-
-  const lookForStrangers = Effect.fnUntraced(function* () {
-    if (probe?.seen === undefined) return
-    const factory = yield* EventFactory
-    const now = (yield* probe.seen).filter((id) => !earlier.has(id))
-    strangers = strangersAmong(now, yield* factory.handedOut)
-  })
-
-  /** Replaces traces by the same traces with effects. */
-  const keep = (meant: ReadonlyArray<Trace>, seen: ReadonlyArray<Trace>): void => {
-    const readOf = new Map(meant.map((trace, index) => [trace, seen[index] ?? trace]))
-    for (const [place, run] of ledger.runs().entries()) {
-      if (!tracesOf(run).some((one) => readOf.has(one))) continue
-      const [trace = run.trace, ...repeats] = tracesOf(run).map((one) => readOf.get(one) ?? one)
-      ledger.replace(place, { ...run, trace, repeats, settled: true })
-    }
+  private constructor(options: Options, means: Means, measured: Measured, setting: Setting, log: CaseLog) {
+    this.#options = options
+    this.#means = means
+    this.#measured = measured
+    this.#setting = setting
+    this.#given = givenBy(options, means)
+    this.#log = log
+    this.#controls = controlsOf(options)
+    this.#patience = options.settle
+    this.#plan()
   }
 
-  const observeRuns = Effect.fnUntraced(function* (isMeant: (run: CaseRun, trace: Trace) => boolean) {
-    if (calibration === null) return
-    const meant = ledger.runs().flatMap((run) => tracesOf(run).filter((trace) => isMeant(run, trace)))
-    keep(meant, yield* observe(meant))
-  })
-
-  const settleAll = Effect.fnUntraced(function* () {
-    yield* observeRuns(({ settled }) => !settled)
-    yield* lookForStrangers()
-  })
-
-  /** Reads missing effects once more, because they may just have been late. */
-  const lookAgain = () => observeRuns(({ settled }, trace) => settled && lacksEffects(trace, terms))
-
-  /**
-   * Looks once for late second effects at the end of the run, when the settling time has passed since the last given
-   * case. Other cases usually fill that time.
-   */
-  const lookForLate = Effect.fnUntraced(function* (since: number, end: number) {
-    const reading = reader()
-    if (reading === null) return
-    if (!ledger.plans().some(({ requirement }) => requirement.needs.includes("effects"))) return
-    yield* means.progress("late effects")
-    const due = Math.min(since + Math.min(options.settle, maxTime * lateShare), at(end))
-    yield* Effect.sleep(Math.max(0, due - (yield* Clock.currentTimeMillis)))
-    const meant = ledger.runs().flatMap((run) => (run.settled ? tracesOf(run) : []))
-    const seen = yield* Effect.timeoutOption(readAgain(meant, reading, maxTime * rereadShare), yield* left(end))
-    if (Option.isNone(seen)) return
-    const changed = meant.flatMap((trace, place) => {
-      const now = seen.value[place]
-      return now === undefined || now === trace ? [] : [[trace, upToNow(now, setting)] as const]
+  static readonly make = Effect.fnUntraced(function* (
+    options: Options,
+    given: Means,
+    measured: Measured
+  ): Effect.fn.Return<Session> {
+    const means: Means = { ...given, probe: options.level >= 2 ? given.probe : null }
+    const terms = termsOf(options, measured)
+    const log = new CaseLog(terms)
+    const setting = yield* settingOf(options, means, terms, {
+      pace: means.pace ?? paceOf(options.maxTime),
+      typical: () => log.typical
     })
-    keep(
-      changed.map(([before]) => before),
-      changed.map(([, now]) => now)
-    )
+    return new Session(options, means, measured, setting, log)
   })
 
-  const isNeededControl = (one: Case): boolean =>
-    controls.includes(one) &&
-    !ledger.acknowledges() &&
-    ledger.plans().some(({ requirement }) => requirement.presumesAcknowledgement)
-
-  const runCase = Effect.fnUntraced(function* (one: Case, alone: boolean, where = occasionOf(one.title)) {
-    if (ledger.has(one) || (!isNeededControl(one) && !ledger.isAskedFor(one))) return
-    yield* means.progress(one.title)
-    const { broke, trace } = yield* execute(one.history, setting, where)
-    const { lane, title } = one
-    ledger.add({ title, lane, alone, trace, whole: broke === null, settled: probe === null, repeats: [] })
-    if (!alone) {
-      late += trace.attempts.filter(
-        ({ exchange, kind }) => kind === "delivery" && leastElapsed(exchange) > terms.deadline
-      ).length
-    }
-    if (broke !== null) return yield* broke
-  })
-
-  const confirm = Effect.fnUntraced(function* (place: number) {
-    for (let tries = 0; tries < maxRepeats; tries++) {
-      const run = ledger.runs()[place]
-      if (run === undefined || !ledger.isWorthRepeating(place)) return
-      yield* means.progress(`${run.title}, again`)
-      const { broke, trace } = yield* execute(run.trace.history, setting, occasionOf(run.title))
-      const [seen = trace] = run.settled && probe !== null ? yield* observe([trace]) : [trace]
-      ledger.replace(place, { ...run, repeats: [...run.repeats, seen] })
-      if (broke !== null) return yield* broke
-    }
-  })
-
-  const runOnce = Effect.fnUntraced(function* (
-    batch: Batch,
-    cases: ReadonlyArray<Case>,
-    { end, reserved }: { readonly end: number; readonly reserved: number }
-  ) {
-    const first = ledger.runs().length
-    const firsts = new Set(batch.cases.slice(0, batch.firsts))
-    const width = widths[batch.lane]
-    const queue = [...cases]
-    // Workers take one case at a time, so late answers can reduce a lane's concurrency while it runs.
-    const worker = (index: number): Done =>
-      Effect.gen(function* () {
-        while (queue.length > 0) {
-          const now = yield* Clock.currentTimeMillis
-          if (now > end || (index > 0 && late >= lateUntilAlone)) return
-          const one = queue.shift()
-          // A requirement's second case must leave time for the first cases of other requirements.
-          if (one !== undefined && !firsts.has(one) && now > end - reserved) continue
-          const fillerTime =
-            batch.lane === "last" ? Math.max(0, end - now) : maxTime * (width === 1 ? fillerShareAlone : fillerShare)
-          if (one !== undefined) yield* runCase(one, width === 1, occasionOf(one.title, Effect.void, fillerTime))
-        }
-      })
-    yield* Effect.forEach(
-      Array.from({ length: width }, (_, index) => index),
-      worker,
-      { concurrency: "unbounded", discard: true }
-    )
-    for (let place = first; place < ledger.runs().length; place++) yield* confirm(place)
-    return ledger.runs().length > first
-  })
-
-  const calibrate = Effect.fnUntraced(function* () {
-    if (probe === null || calibration !== null || !ledger.acknowledges()) return
-    yield* means.progress("the probe")
-    calibration = yield* calibrateProbe(probe, setting, occasionOf("the probe"), {
-      bindings: options.binding,
-      settle: options.settle
-    })
-    plan()
-  })
-
-  const isOpen = (one: Case): boolean => !ledger.has(one) && ledger.isAskedFor(one)
-  const lacksFirst = ({ cases, firsts }: Batch): boolean => cases.slice(0, firsts).some(isOpen)
-
-  /**
-   * Executes a batch. Repeats it for cases that were skipped while an unconfirmed failure seemed to decide their
-   * requirement.
-   */
-  const runBatch = Effect.fnUntraced(function* (batch: Batch, later: ReadonlyArray<Batch>) {
-    const { lane, movesClock, step } = batch
-    // If the receiver acknowledges nothing, more cases show nothing, and each may take a deadline.
-    if (step !== "given" && !ledger.acknowledges()) return
-    const now = yield* Clock.currentTimeMillis
-    const isLast = lane === "last"
-    const apart = movesClock || isLast
-    const end = isLast
-      ? begun + lastUntil(now - begun, maxTime)
-      : at(movesClock || lane === "quiet" ? until.end : until[step])
-    const reserved = apart ? 0 : reserveOf(later.filter(lacksFirst), step, ledger.typical(), pace)
-    const asked = batch.cases.filter(isOpen)
-    const time = end - reserved - now
-    const fitted = apart ? asked : fitting({ ...batch, cases: asked }, time, ledger.typical(), pace)
-    const cases = longestFirst(lane, fitted)
-    let more = true
-    while (more) more = yield* runOnce(batch, cases, { end, reserved })
-  })
-
-  /** Begins the cases of the lane `aged`, which end last. */
-  const beginAged = Effect.fnUntraced(function* (aged: ReadonlyArray<Case>, done: Deferred.Deferred<void>) {
-    const waiting = yield* Latch.make()
-    const busy = new Set(aged)
-    // Called when a case waits and when it ends. A case that is not needed, or fails early, ends without a wait.
-    const waitsOrEnded = (one: Case) =>
-      Effect.suspend(() => {
-        busy.delete(one)
-        return busy.size === 0 ? waiting.open : Effect.void
-      })
-    const run = (one: Case) =>
-      runCase(one, true, occasionOf(one.title, Effect.andThen(waitsOrEnded(one), Deferred.await(done)))).pipe(
-        Effect.ensuring(waitsOrEnded(one))
-      )
-    const fiber = yield* Effect.forkChild(Effect.forEach(aged, run, { concurrency: "unbounded", discard: true }))
-    yield* Effect.race(waiting.await, Fiber.await(fiber))
-    return fiber
-  })
-
-  /**
-   * Returns the proven failures of a requirement, the easiest to explain first. Ignores failures that depend on a
-   * measured time.
-   */
-  const failuresOf = (one: Plan) => {
-    const concerned = ledger.runs().filter((run) => concerns(one, run))
-    const broken = concerned
-      .filter(({ lane }) => lane !== "load" && lane !== "last" && lane !== "blocking")
-      .flatMap((run) => {
-        const { finding, suspect, trace } = assess(one, run, concerned, terms)
-        return finding.verdict === "FAIL" && !suspect && !finding.timing ? [{ finding, run, trace }] : []
-      })
-    const strong = broken.filter(({ finding }) => finding.strength === one.requirement.strength)
-    return easiestFirst(strong.length > 0 ? strong : broken)
-  }
-
-  const refineAll = Effect.fnUntraced(function* (share: number) {
-    const end = Math.min((yield* Clock.currentTimeMillis) + maxTime * refineShare, at(share))
-    const patience = Math.max(1_000, 5 * (calibration?.lag ?? 0))
-    const tryOut = tryOutWith(setting, occasionOf("a failure, again"), reader, patience)
-    /** Returns false if no more failures can be repeated: the time is up, or the receiver can't be used. */
-    const refineNext = Effect.fnUntraced(function* (one: Plan, { run, trace }: ReturnType<typeof failuresOf>[number]) {
-      const now = yield* Clock.currentTimeMillis
-      if (now >= end) return false
-      yield* means.progress(`${run.title}, again`)
-      const path = one.sampled.find(({ history }) => keyOf(history) === keyOf(trace.history))?.path
-      const refined = yield* refine(
-        {
-          requirement: one.requirement.id,
-          trace,
-          drawn: path === undefined ? null : { samples: one.requirement.sampled, seed: options.seed, path },
-          bindings: options.binding,
-          fails: (again) => assess(one, { ...run, trace: again, repeats: [] }, [], terms).finding.verdict === "FAIL"
-        },
-        tryOut,
-        { shrink: now + (end - now) * shrinkShare, confirm: now + (end - now) * confirmShare }
-      ).pipe(Effect.timeoutOption(end - now))
-      if (Option.isNone(refined) || refined.value.confirmed.tried === 0) return false
-      refinements.push(refined.value)
-      return true
-    })
-    const broken = ledger.plans().map((one) => ({ one, failures: failuresOf(one) }))
-    for (let round = 0; round < mostRefined; round++) {
-      for (const { failures, one } of broken) {
-        const next = nextRepeated(failures, refinements, one.requirement.id)
-        if (next !== undefined && !(yield* refineNext(one, next))) return
-      }
-    }
-  })
-
-  const runAll: Done = Effect.gen(function* () {
-    if (probe?.seen !== undefined) earlier = new Set(yield* probe.seen)
-    yield* Effect.forEach(controls, (one) => runCase(one, true), { discard: true })
-    yield* calibrate()
-    const batches = scheduleOf(ledger.plans())
-    const once = batches.filter(({ lane }) => lane !== "aged")
-    // Given batches run twice: the second time for cases that had to leave time for others.
-    const directed = once.filter(
-      ({ lane, movesClock, step }) => step === "given" && !lanesApart.has(lane) && !movesClock
-    )
-    const others = [...directed, ...once]
-    const allElseDone = yield* Deferred.make<void>()
-    const fiber = yield* beginAged(
-      batches.flatMap(({ cases, lane }) => (lane === "aged" ? cases : [])),
-      allElseDone
-    )
-    let givenDone = yield* Clock.currentTimeMillis
-    let before: Batch | null = null
-    const clock = others.filter(({ movesClock }) => movesClock)
-    for (const [place, batch] of others.entries()) {
-      yield* calibrate()
-      if (batch.movesClock || !batch.cases.some(isOpen)) continue
-      const isOther = before !== null && (settling[before.lane] !== settling[batch.lane] || before.step !== batch.step)
-      if (isOther || batch.endsReceiver) yield* settleAll()
-      // The last lanes take long, so failures are refined before them.
-      if (lanesApart.has(batch.lane) && before !== null && !lanesApart.has(before.lane)) yield* refineAll(until.given)
-      if (batch.step === "given" && !lanesApart.has(batch.lane) && !batch.endsReceiver)
-        givenDone = yield* Clock.currentTimeMillis
-      yield* runBatch(batch, others.slice(place + 1))
-      before = batch
-    }
-    yield* settleAll()
-    // The `aged` cases are still waiting, and cases that move the clock also need time.
-    yield* lookForLate(givenDone, clock.length > 0 ? until.beforeClock : until.end)
-    yield* Deferred.succeed(allElseDone, undefined)
-    yield* Fiber.join(fiber)
-    for (const [place] of ledger.runs().entries()) yield* confirm(place)
-    yield* settleAll()
-    for (const batch of clock) yield* runBatch(batch, [])
-    yield* settleAll()
-    yield* lookAgain()
-    yield* refineAll(until.end)
-  })
-
-  const ended = (how: Ended["how"], message = ""): Ended => ({ how, message })
-
-  return {
-    run: reach(means.urls[0], options.deadline).pipe(
-      Effect.andThen(runAll),
+  /** Executes until everything is decided, the time is up or the receiver is gone. */
+  get run(): Effect.Effect<Ended, never, EventFactory | Crypto | Slots> {
+    const ended = (how: Ended["how"], message = ""): Ended => ({ how, message })
+    return reach(this.#means.urls[0], this.#options.deadline).pipe(
+      Effect.andThen(this.#runAll()),
       Effect.as(ended("complete")),
       Effect.timeoutOrElse({
-        duration: Math.max(1, at(1) - begun),
+        duration: Math.max(1, this.#options.maxTime),
         orElse: () => Effect.succeed(ended("time_up"))
       }),
       Effect.catchTags({
@@ -433,23 +132,369 @@ export const makeSession = Effect.fnUntraced(function* (
         TargetUnusable: ({ message, stayedDown }) =>
           Effect.succeed(ended(stayedDown === true ? "stayed_down" : "target_unusable", message))
       })
-    ),
-    evidence: (how, durationMs) => ({
+    )
+  }
+
+  /** Returns the evidence gathered so far. `ended` says how the run ended. */
+  evidence(ended: Ended, durationMs: number): Evidence {
+    return {
       suite,
-      options: shown(options),
-      terms,
-      given,
-      hooks: means.hooks.names,
-      repeatable: means.repeatable,
-      echo: measured.echo,
-      startedAt: isoOf(measured.startedAt),
+      options: shown(this.#options),
+      terms: this.#setting.terms,
+      given: this.#given,
+      hooks: this.#means.hooks.names,
+      repeatable: this.#means.repeatable,
+      echo: this.#measured.echo,
+      startedAt: isoOf(this.#measured.startedAt),
       durationMs,
-      calibration,
-      ended: how,
-      runs: ledger.runs(),
-      interventions: setting.interventions,
-      refinements,
-      strangers
+      calibration: this.#calibration,
+      ended,
+      runs: this.#log.runs,
+      interventions: this.#setting.interventions,
+      reproductions: this.#reproductions
+    }
+  }
+
+  #runAll(): Done {
+    return Effect.gen({ self: this }, function* () {
+      yield* Effect.forEach(this.#controls, (one) => this.#runCase(one, true), { discard: true })
+      yield* this.#calibrate()
+      const batches = scheduleOf(this.#log.plans)
+      const aged = batches.flatMap(({ cases, lane }) => (lane === "aged" ? cases : []))
+      const once = batches.filter(({ lane }) => lane !== "aged")
+      const clock = once.filter(({ movesClock }) => movesClock)
+      // Given batches run twice: the second time for cases that had to leave time for others.
+      const directed = once.filter(
+        ({ lane, movesClock, step }) => step === "given" && !lanesApart.has(lane) && !movesClock
+      )
+      const allElseDone = yield* Deferred.make<void>()
+      const fiber = yield* this.#beginAged(aged, allElseDone)
+      const givenDone = yield* this.#runBatches([...directed, ...once])
+      yield* this.#readAll()
+      // The `aged` cases are still waiting, and cases that move the clock also need time.
+      yield* this.#readLate(givenDone, clock.length > 0 ? until.beforeClock : until.end)
+      yield* Deferred.succeed(allElseDone, undefined)
+      yield* Fiber.join(fiber)
+      for (const [place] of this.#log.runs.entries()) yield* this.#confirm(place)
+      yield* this.#readAll()
+      for (const batch of clock) yield* this.#runBatch(batch, [])
+      yield* this.#readAll()
+      yield* this.#readMissing()
+      yield* this.#reproduceAll(until.end)
     })
   }
-})
+
+  /** Executes the batches that don't move the clock. Returns when the last given case ended. */
+  #runBatches(batches: ReadonlyArray<Batch>): Done<number> {
+    return Effect.gen({ self: this }, function* () {
+      let givenDone = yield* Clock.currentTimeMillis
+      let before: Batch | null = null
+      for (const [place, batch] of batches.entries()) {
+        yield* this.#calibrate()
+        if (batch.movesClock || !batch.cases.some((one) => this.#isOpen(one))) continue
+        const isOther =
+          before !== null && (waitGroups[before.lane] !== waitGroups[batch.lane] || before.step !== batch.step)
+        if (isOther || batch.endsReceiver) yield* this.#readAll()
+        const isApart = lanesApart.has(batch.lane)
+        // The last lanes take long, so failures are reproduced before them.
+        if (isApart && before !== null && !lanesApart.has(before.lane)) yield* this.#reproduceAll(until.given)
+        if (batch.step === "given" && !isApart && !batch.endsReceiver) givenDone = yield* Clock.currentTimeMillis
+        yield* this.#runBatch(batch, batches.slice(place + 1))
+        before = batch
+      }
+      return givenDone
+    })
+  }
+
+  /**
+   * Executes a batch. Repeats it for cases that were skipped while an unconfirmed failure seemed to decide their
+   * requirement.
+   */
+  #runBatch(batch: Batch, later: ReadonlyArray<Batch>): Done {
+    return Effect.gen({ self: this }, function* () {
+      const { lane, movesClock, step } = batch
+      // If the receiver acknowledges nothing, more cases show nothing, and each may take a deadline.
+      if (step !== "given" && !this.#log.acknowledges) return
+      const now = yield* Clock.currentTimeMillis
+      const isLast = lane === "last"
+      const end = isLast
+        ? this.#measured.startedAt + lastUntil(now - this.#measured.startedAt, this.#options.maxTime)
+        : this.#at(movesClock || lane === "quiet" ? until.end : until[step])
+      const asked = batch.cases.filter((one) => this.#isOpen(one))
+      const { typical } = this.#log
+      const { pace } = this.#setting
+      const lacksFirst = ({ cases, firsts }: Batch): boolean => cases.slice(0, firsts).some((one) => this.#isOpen(one))
+      const isApart = movesClock || isLast
+      const reserved = isApart ? 0 : reserveOf(later.filter(lacksFirst), step, typical, pace)
+      const fitted = isApart ? asked : fitting({ ...batch, cases: asked }, end - reserved - now, typical, pace)
+      const cases = longestFirst(lane, fitted)
+      let more = true
+      while (more) more = yield* this.#runOnce(batch, cases, { end, reserved })
+    })
+  }
+
+  /** Executes the cases of a batch that are still needed. Returns whether there were any. */
+  #runOnce(batch: Batch, cases: ReadonlyArray<Case>, time: BatchTime): Done<boolean> {
+    return Effect.gen({ self: this }, function* () {
+      const first = this.#log.runs.length
+      const queue = [...cases]
+      yield* Effect.forEach(
+        Array.from({ length: widths[batch.lane] }, (_, index) => index),
+        (index) => this.#work(batch, queue, time, index > 0),
+        { concurrency: "unbounded", discard: true }
+      )
+      for (let place = first; place < this.#log.runs.length; place++) yield* this.#confirm(place)
+      return this.#log.runs.length > first
+    })
+  }
+
+  /**
+   * Takes cases from a queue and executes them, one at a time. An additional worker stops when late answers show that
+   * the receiver can't keep up.
+   */
+  #work({ cases, firsts, lane }: Batch, queue: Array<Case>, { end, reserved }: BatchTime, isAdditional: boolean): Done {
+    return Effect.gen({ self: this }, function* () {
+      const first = new Set(cases.slice(0, firsts))
+      const isAlone = widths[lane] === 1
+      for (let one = queue[0]; one !== undefined; one = queue[0]) {
+        const now = yield* Clock.currentTimeMillis
+        if (now > end || (isAdditional && this.#late >= lateUntilAlone)) return
+        queue.shift()
+        // A requirement's second case must leave time for the first cases of other requirements.
+        if (!first.has(one) && now > end - reserved) continue
+        const fillerTime =
+          lane === "last"
+            ? Math.max(0, end - now)
+            : this.#options.maxTime * (isAlone ? timeShares.fillerAlone : timeShares.filler)
+        yield* this.#runCase(one, isAlone, this.#contextOf(one.title, { fillerTime }))
+      }
+    })
+  }
+
+  #runCase(one: Case, alone: boolean, context = this.#contextOf(one.title)): Done {
+    return Effect.gen({ self: this }, function* () {
+      if (this.#log.has(one) || (!this.#isNeededControl(one) && !this.#log.needs(one))) return
+      yield* this.#means.progress(one.title)
+      const { broke, trace } = yield* execute(one.history, this.#setting, context)
+      const { lane, title } = one
+      const settled = this.#means.probe === null
+      this.#log.add({ title, lane, alone, trace, whole: broke === null, settled, repeats: [] })
+      if (!alone) {
+        this.#late += trace.attempts.filter(
+          ({ exchange, kind }) => kind === "delivery" && leastElapsed(exchange) > this.#setting.terms.deadline
+        ).length
+      }
+      if (broke !== null) return yield* broke
+    })
+  }
+
+  /** Begins the cases of the lane `aged`, which end last. */
+  #beginAged(aged: ReadonlyArray<Case>, done: Deferred.Deferred<void>) {
+    return Effect.gen({ self: this }, function* () {
+      const waiting = yield* Latch.make()
+      const busy = new Set(aged)
+      // Called when a case waits and when it ends. A case that is not needed, or fails early, ends without a wait.
+      const waitsOrEnded = (one: Case) =>
+        Effect.suspend(() => {
+          busy.delete(one)
+          return busy.size === 0 ? waiting.open : Effect.void
+        })
+      const run = (one: Case) => {
+        const allElseDone = Effect.andThen(waitsOrEnded(one), Deferred.await(done))
+        const context = this.#contextOf(one.title, { allElseDone })
+        return Effect.ensuring(this.#runCase(one, true, context), waitsOrEnded(one))
+      }
+      const fiber = yield* Effect.forkChild(Effect.forEach(aged, run, { concurrency: "unbounded", discard: true }))
+      yield* Effect.race(waiting.await, Fiber.await(fiber))
+      return fiber
+    })
+  }
+
+  /** Repeats the case of a failure that may be an accident. */
+  #confirm(place: number): Done {
+    return Effect.gen({ self: this }, function* () {
+      for (let tries = 0; tries < maxRepeats; tries++) {
+        const run = this.#log.runs[place]
+        if (run === undefined || !this.#log.isWorthRepeating(place)) return
+        yield* this.#means.progress(`${run.title}, again`)
+        const { broke, trace } = yield* execute(run.trace.history, this.#setting, this.#contextOf(run.title))
+        const [seen = trace] = run.settled && this.#means.probe !== null ? yield* this.#observe([trace]) : [trace]
+        this.#log.replace(place, { ...run, repeats: [...run.repeats, seen] })
+        if (broke !== null) return yield* broke
+      }
+    })
+  }
+
+  /** Calibrates the probe once the receiver has acknowledged an event. */
+  #calibrate(): Done {
+    return Effect.gen({ self: this }, function* () {
+      const { probe, progress } = this.#means
+      if (probe === null || this.#calibration !== null || !this.#log.acknowledges) return
+      yield* progress("the probe")
+      this.#calibration = yield* calibrateProbe(probe, this.#setting, this.#contextOf("the probe"), {
+        bindings: this.#options.binding,
+        settle: this.#options.settle
+      })
+      this.#plan()
+    })
+  }
+
+  /** Waits for the effects of all cases whose effects were not read yet. */
+  #readAll(): Effect.Effect<void, ProbeUnusable> {
+    return this.#readRuns(({ settled }) => !settled)
+  }
+
+  /** Reads missing effects once more, because they may just have been late. */
+  #readMissing(): Effect.Effect<void, ProbeUnusable> {
+    return this.#readRuns(({ settled }, trace) => settled && lacksEffects(trace, this.#setting.terms))
+  }
+
+  #readRuns(isMeant: (run: CaseRun, trace: Trace) => boolean): Effect.Effect<void, ProbeUnusable> {
+    return Effect.gen({ self: this }, function* () {
+      if (this.#calibration === null) return
+      const meant = this.#log.runs.flatMap((run) => tracesOf(run).filter((trace) => isMeant(run, trace)))
+      this.#keep(meant, yield* this.#observe(meant))
+    })
+  }
+
+  /**
+   * Reads all effects once more at the end of the run, to find late second effects, when the settling time has passed
+   * since the last given case. Other cases usually fill that time.
+   */
+  #readLate(since: number, end: number): Effect.Effect<void, ProbeUnusable> {
+    return Effect.gen({ self: this }, function* () {
+      const reader = this.#reader()
+      const { maxTime, settle } = this.#options
+      if (reader === null) return
+      if (!this.#log.plans.some(({ requirement }) => requirement.needs.includes("effects"))) return
+      yield* this.#means.progress("late effects")
+      const due = Math.min(since + Math.min(settle, maxTime * timeShares.lateEffects), this.#at(end))
+      yield* Effect.sleep(Math.max(0, due - (yield* Clock.currentTimeMillis)))
+      const meant = this.#log.runs.flatMap((run) => (run.settled ? tracesOf(run) : []))
+      const left = Math.max(0, this.#at(end) - (yield* Clock.currentTimeMillis))
+      const reading = rereadEffects(meant, reader, maxTime * timeShares.rereading)
+      const seen = Option.getOrElse(yield* Effect.timeoutOption(reading, left), () => meant)
+      this.#keep(
+        meant,
+        seen.map((trace, place) => (trace === meant[place] ? trace : upToNow(trace, this.#setting)))
+      )
+    })
+  }
+
+  /** Waits for the effects of traces. Later waits are shorter once effects were missing after a full wait. */
+  #observe(traces: ReadonlyArray<Trace>): Effect.Effect<ReadonlyArray<Trace>, ProbeUnusable> {
+    return Effect.gen({ self: this }, function* () {
+      const reader = this.#reader()
+      if (reader === null || traces.length === 0) return traces
+      const seen = yield* awaitEffects(traces, reader, this.#patience)
+      if (!seen.complete) {
+        const shorter = Math.max(leastTimes.settle, this.#options.settle * timeShares.impatience)
+        this.#patience = Math.min(this.#patience, shorter)
+      }
+      return seen.traces.map((trace) => upToNow(trace, this.#setting))
+    })
+  }
+
+  /** Replaces traces by the same traces with effects. */
+  #keep(meant: ReadonlyArray<Trace>, seen: ReadonlyArray<Trace>): void {
+    const readOf = new Map(meant.map((trace, index) => [trace, seen[index] ?? trace]))
+    for (const [place, run] of this.#log.runs.entries()) {
+      if (!tracesOf(run).some((one) => readOf.has(one))) continue
+      const [trace = run.trace, ...repeats] = tracesOf(run).map((one) => readOf.get(one) ?? one)
+      this.#log.replace(place, { ...run, trace, repeats, settled: true })
+    }
+  }
+
+  /** Repeats and shortens the failures of all requirements, in turns, until `share` of the run's time. */
+  #reproduceAll(share: number): Done {
+    return Effect.gen({ self: this }, function* () {
+      const now = yield* Clock.currentTimeMillis
+      const end = Math.min(now + this.#options.maxTime * timeShares.refining, this.#at(share))
+      const broken = this.#log.plans.map((plan) => ({ plan, failures: this.#failuresOf(plan) }))
+      for (let round = 0; round < mostRefined; round++) {
+        for (const { failures, plan } of broken) {
+          const next = nextRepeated(failures, this.#reproductions, plan.requirement.id)
+          if (next !== undefined && !(yield* this.#reproduce(plan, next, end))) return
+        }
+      }
+    })
+  }
+
+  /** Returns false if no more failures can be repeated: the time is up, or the receiver can't be used. */
+  #reproduce(plan: Plan, { run, trace }: Failure, end: number): Done<boolean> {
+    return Effect.gen({ self: this }, function* () {
+      const { terms } = this.#setting
+      const now = yield* Clock.currentTimeMillis
+      if (now >= end) return false
+      yield* this.#means.progress(`${run.title}, again`)
+      const patience = Math.max(1_000, 5 * (this.#calibration?.lag ?? 0))
+      const context = this.#contextOf("a failure, again")
+      const tried = yield* reproduce(
+        {
+          requirement: plan.requirement.id,
+          trace,
+          bindings: this.#options.binding,
+          fails: (again) => assess(plan, { ...run, trace: again, repeats: [] }, [], terms).finding.verdict === "FAIL"
+        },
+        tryOutWith(this.#setting, context, () => this.#reader(), patience),
+        {
+          shrink: now + (end - now) * timeShares.shortening,
+          confirm: now + (end - now) * timeShares.confirming
+        }
+      ).pipe(Effect.timeoutOption(end - now))
+      if (Option.isNone(tried) || tried.value.confirmed.tried === 0) return false
+      this.#reproductions.push(tried.value)
+      return true
+    })
+  }
+
+  /**
+   * Returns the proven failures of a requirement, the easiest to explain first. Ignores failures that depend on a
+   * measured time.
+   */
+  #failuresOf(plan: Plan): ReadonlyArray<Failure> {
+    const concerned = this.#log.concerned(plan)
+    const broken = concerned
+      .filter(({ lane }) => lane !== "load" && lane !== "last" && lane !== "blocking")
+      .flatMap((run): ReadonlyArray<Failure> => {
+        const { finding, suspect, trace } = assess(plan, run, concerned, this.#setting.terms)
+        return finding.verdict === "FAIL" && !suspect && !finding.timing ? [{ finding, run, trace }] : []
+      })
+    const strong = broken.filter(
+      ({ finding }) => finding.verdict === "FAIL" && finding.strength === plan.requirement.strength
+    )
+    return easiestFirst(strong.length > 0 ? strong : broken)
+  }
+
+  /** Plans the requirements for what the run can see. */
+  #plan(): void {
+    const digest: ReadonlyArray<Need> = this.#calibration?.digest === true ? ["digest"] : []
+    this.#log.plans = plansOf(this.#options, new Set([...this.#given, ...digest]))
+  }
+
+  #reader(): Reader | null {
+    return readerOf(this.#options, this.#means, this.#setting.terms, this.#calibration)
+  }
+
+  #contextOf(title: string, more: Partial<CaseContext> = {}): CaseContext {
+    const fillerTime = this.#options.maxTime * timeShares.filler
+    return { title, allElseDone: Effect.void, fillerTime, ...more }
+  }
+
+  /** Returns the time after a share of the run, in milliseconds since the epoch. */
+  #at(share: number): number {
+    return this.#measured.startedAt + this.#options.maxTime * share
+  }
+
+  #isOpen(one: Case): boolean {
+    return !this.#log.has(one) && this.#log.needs(one)
+  }
+
+  #isNeededControl(one: Case): boolean {
+    return (
+      this.#controls.includes(one) &&
+      !this.#log.acknowledges &&
+      this.#log.plans.some(({ requirement }) => requirement.presumesAcknowledgement)
+    )
+  }
+}

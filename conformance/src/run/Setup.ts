@@ -26,22 +26,14 @@ import { defaultMaxTime } from "../record/Options.ts"
 import type { Means, Options } from "../record/Options.ts"
 import { simplestCases } from "../requirements/Acknowledgement.ts"
 import type { Need } from "../requirements/Requirement.ts"
-import { makeLedger } from "./Ledger.ts"
-import { settle } from "./Settle.ts"
-import type { Reader } from "./Settle.ts"
+import { CaseLog } from "./CaseLog.ts"
+import { awaitEffects } from "./EffectReading.ts"
+import type { Reader } from "./EffectReading.ts"
 import { reach } from "./Target.ts"
+import { timeShares } from "./TimeShares.ts"
 
 /** The services that histories are executed with. */
 export const services = Layer.mergeAll(EventFactory.layer, Slots.layer).pipe(Layer.provideMerge(Crypto.layerWebCrypto))
-
-/**
- * Maximum share of a run's time for an operation that sends many events. `fillerShareAlone` applies when no other case
- * can run beside it.
- */
-export const fillerShare = 0.07
-export const fillerShareAlone = 0.035
-/** The same share in a replay and in `doctor`. */
-const fillerAlone = 0.25
 
 /** Returns the default factor for waiting times in a run of `maxTime` milliseconds. */
 export const paceOf = (maxTime: number): number => Math.min(1, maxTime / defaultMaxTime)
@@ -137,7 +129,7 @@ export const tryOutWith =
       if (broke !== null) return yield* broke
       const own = reader()
       if (own === null) return trace
-      const [seen = trace] = (yield* settle([trace], own, patience)).traces
+      const [seen = trace] = (yield* awaitEffects([trace], own, patience)).traces
       return upToNow(seen, setting)
     })
 
@@ -163,19 +155,19 @@ export const prepareReceiver = Effect.fnUntraced(function* (
   const guard = yield* measureGuard
   const terms = termsOf(options, guard)
   yield* reach(means.urls[0], options.deadline)
-  const ledger = makeLedger(terms)
-  const setting = yield* settingOf(options, means, terms, { pace: 1, typical: ledger.typical })
+  const log = new CaseLog(terms)
+  const setting = yield* settingOf(options, means, terms, { pace: 1, typical: () => log.typical })
   const context: CaseContext = {
     title: "alone",
     allElseDone: Effect.void,
-    fillerTime: options.maxTime * fillerAlone
+    fillerTime: options.maxTime * timeShares.fillerInReplay
   }
   for (const { history, lane, title } of controlsOf(options)) {
     const { broke, trace } = yield* execute(history, setting, context)
     if (broke !== null) return yield* broke
-    ledger.add({ title, lane, alone: true, trace, whole: true, settled: true, repeats: [] })
+    log.add({ title, lane, alone: true, trace, whole: true, settled: true, repeats: [] })
   }
-  const acknowledges = ledger.acknowledges()
+  const { acknowledges } = log
   const calibration =
     means.probe === null || !acknowledges
       ? null

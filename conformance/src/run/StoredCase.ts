@@ -10,8 +10,8 @@ import { codeOf } from "../evidence/Exchange.ts"
 import { keyOf, lanes } from "../history/History.ts"
 import { hashOf } from "../history/Json.ts"
 import { Operation } from "../history/Operations.ts"
-import { Confirmed, failureRate, refinementOf, suite } from "../record/Evidence.ts"
-import type { CaseRun, Refinement } from "../record/Evidence.ts"
+import { Confirmed, failureRate, reproductionOf, suite } from "../record/Evidence.ts"
+import type { CaseRun, Reproduction } from "../record/Evidence.ts"
 import type { Outcome } from "../record/Outcome.ts"
 
 export const StoredCase = Schema.Struct({
@@ -91,7 +91,7 @@ export const storeCases = Effect.fnUntraced(function* (
   folder: string | null,
   seed: number,
   outcomes: ReadonlyArray<Outcome>,
-  refinements: ReadonlyArray<Refinement>
+  reproductions: ReadonlyArray<Reproduction>
 ): Effect.fn.Return<Stored> {
   const files = new Map<string, string>()
   let problem: string | null = null
@@ -99,7 +99,7 @@ export const storeCases = Effect.fnUntraced(function* (
     if (folder === null || decisive === null || (verdict !== "FAIL" && verdict !== "WARN")) continue
     const { history } = decisive.trace
     const { lane, title, trace } = decisive.run
-    const refinement = refinementOf(refinements, requirement.id, trace.history)
+    const reproduction = reproductionOf(reproductions, requirement.id, trace.history)
     const file = join(folder, `${requirement.id}-${hashOf("sha256", keyOf(history)).slice(0, 8)}.json`)
     const stored: StoredCase = {
       v: 2,
@@ -112,11 +112,11 @@ export const storeCases = Effect.fnUntraced(function* (
       // The ids in the text mean nothing outside of this run.
       observed: observed.replaceAll(mentioned, `${eventIdPrefix}...`),
       reproduced:
-        refinement === undefined
+        reproduction === undefined
           ? byItself(decisive.run)
-          : refinement.reproduced === null || refinement.confirmed.failed === 0
+          : reproduction.trace === null || reproduction.confirmed.failed === 0
             ? null
-            : refinement.confirmed
+            : reproduction.confirmed
     }
     const trouble = yield* Effect.promise(() => write(folder, file, `${encode(stored)}\n`))
     if (trouble === null) files.set(requirement.id, file)

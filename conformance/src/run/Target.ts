@@ -6,8 +6,7 @@
  * `--i-own-this-target` confirms that the receiver is the user's own.
  *
  * To keep runs on one machine apart, each run listens at a local socket that is named after the URL, and answers with
- * its process id. The operating system closes the socket when the process ends. Other senders are detected by their
- * events, if the probe shows them (`strangersAmong`).
+ * its process id. The operating system closes the socket when the process ends.
  */
 import { AddressPolicy, CommandFailure, english, NameResolver, UrlPolicy } from "@doorhook/core"
 import { Clock, Data, Effect, Layer, Option, Result } from "effect"

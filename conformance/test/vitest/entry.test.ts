@@ -11,7 +11,7 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { fileURLToPath } from "node:url"
-import { inProcess } from "../../src/mutants/Faults.ts"
+import { inProcess } from "../mutants/Faults.ts"
 import { httpProbe } from "../../src/probes/Probe.ts"
 import { needs } from "../../src/requirements/Requirement.ts"
 

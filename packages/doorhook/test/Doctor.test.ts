@@ -23,6 +23,15 @@ const sealingKey = "kept-in-another-place-0123456789abcdef"
 const sealSecrets = (database: string, encryptionKey: string) =>
   Effect.promise(async () => (await createDoorhook({ database, directory, encryptionKey })).close())
 
+/** An integration whose bindings are damaged, and a delivery that failed for it. */
+const insertIntegration = `INSERT INTO integrations (scope_type, scope_id, integrator, url, method, bindings, status,
+    created_by_user, created_by_client, signing_secret, previous_secrets, overrides, failing_noticed, failing_attempts,
+    version, created_at, updated_at)
+  VALUES ('building', 1, 'webhook', 'https://receiver.example/', 'post', 'odd', 'enabled', 'u', 'c', 'whsec_bmV3', '[]',
+    '{}', 0, 0, 1, 0, 0)`
+const insertFailedDelivery = `INSERT INTO deliveries (id, event, integration, state, reason, lane, attempts, early, resend)
+  VALUES (1, 1, 1, 5, 'row_unreadable', 2, 0, 0, 0)`
+
 /** Checks that `doctor` refuses a database without its encryption key, with the explanation of a refused start. */
 const isRefusedWithoutItsKey = Effect.fnUntraced(function* (database: string) {
   const others: ReadonlyArray<readonly [Readonly<Record<string, string>>, RegExp]> = [
@@ -108,6 +117,21 @@ describe("doorhook doctor", () => {
       assert.match(stdout, /warn +permissions +other users of this machine can read/)
       const memory = yield* runHere(["migrate", "--database", "memory"])
       assert.deepStrictEqual([memory.code, memory.stdout], [3, ""])
+    })
+  )
+
+  live(
+    "lists integrations that can't be read, and counts the deliveries that failed for them",
+    Effect.gen(function* () {
+      const database = join(yield* temporaryFolder, "doorhook.db")
+      yield* runHere(["migrate", "--database", database])
+      const tables = new DatabaseSync(database)
+      tables.exec(`${insertIntegration}; ${insertFailedDelivery}`)
+      tables.close()
+      const { code, stdout } = yield* runHere(["doctor", "--database", database])
+      assert.strictEqual(code, 0)
+      assert.match(stdout, /^warn +rows +integration 1 of building 1 can't be read: .*bindings.* Repair the row/m)
+      assert.match(stdout, /^warn +rows +1 delivery was cancelled because a row could not be read/m)
     })
   )
 

@@ -26,6 +26,10 @@ export interface Inspection {
   readonly clockOffset: ClockOffset | null
   /** A few encrypted secrets, to check the encryption key. Empty without tables that this doorhook can use. */
   readonly sealed: ReadonlyArray<string>
+  /** What is wrong with the rows of integrations that can't be read. */
+  readonly unreadable: ReadonlyArray<string>
+  /** Number of deliveries among the newest that were cancelled because a row could not be read. */
+  readonly failedReads: number
   /** Stored texts of the settings that processes agree on; null without any. */
   readonly agreed: string | null
   readonly proposed: string | null

@@ -2,7 +2,7 @@
  * The row of an integration. Members that statements query have columns; the others are JSON text. Rows are decoded by
  * hand, and schemas only explain why a row can't be read.
  */
-import type { HealthRules, FailureState, IntegrationId, IntegrationRef, NewIntegration, Scope } from "@doorhook/core"
+import type { HealthRules, FailureState, IntegrationRef, NewIntegration, Scope } from "@doorhook/core"
 import {
   Binding,
   BuildingId,
@@ -10,6 +10,7 @@ import {
   DeliveryOverrides,
   DisabledReason,
   Integration,
+  IntegrationId,
   RecentMap,
   serviceScope,
   TenantId,
@@ -41,6 +42,34 @@ export interface IntegrationRow {
   readonly created_at: number
   readonly updated_at: number
 }
+
+const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null)
+const numberOrNull = (value: unknown): number | null => (value === null ? null : Number(value))
+
+/** Converts the columns of a row to their types. Does not check them. */
+export const rowFrom = (column: (name: keyof IntegrationRow) => unknown): IntegrationRow => ({
+  id: IntegrationId.make(Number(column("id")), { disableChecks: true }),
+  scope_type: String(column("scope_type")),
+  scope_id: Number(column("scope_id")),
+  integrator: String(column("integrator")),
+  url: String(column("url")),
+  method: String(column("method")),
+  bindings: String(column("bindings")),
+  status: String(column("status")),
+  disabled_reason: textOrNull(column("disabled_reason")),
+  created_by_user: String(column("created_by_user")),
+  created_by_client: String(column("created_by_client")),
+  signing_secret: String(column("signing_secret")),
+  previous_secrets: String(column("previous_secrets")),
+  overrides: String(column("overrides")),
+  failing_since: numberOrNull(column("failing_since")),
+  failing_noticed: Number(column("failing_noticed")),
+  failing_attempts: Number(column("failing_attempts")),
+  failing_retry_after: numberOrNull(column("failing_retry_after")),
+  version: Number(column("version")),
+  created_at: Number(column("created_at")),
+  updated_at: Number(column("updated_at"))
+})
 
 type FailingColumn = "failing_since" | "failing_noticed" | "failing_attempts" | "failing_retry_after"
 

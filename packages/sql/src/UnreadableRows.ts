@@ -5,7 +5,9 @@
  */
 import type { DeliveryId } from "@doorhook/core"
 import { rootMessage } from "@doorhook/core"
-import { Effect } from "effect"
+import { Effect, Result, Redacted } from "effect"
+import * as IntegrationReader from "./IntegrationReader.ts"
+import type { IntegrationRow } from "./IntegrationRows.ts"
 import { adviceOn } from "./StoreFailure.ts"
 
 /** Maximum number of deliveries named in one log line. */
@@ -39,3 +41,24 @@ export const logUnsendable = (unsendable: ReadonlyArray<Unsendable>): Effect.Eff
       ),
     { discard: true }
   )
+
+/** Maximum number of integrations and of cancelled deliveries that an inspection reads. */
+export const maxInspected = 100_000
+
+/** Counts the deliveries among the newest cancelled ones that needed an unreadable row. */
+export const failedReads = (cancelled: string): string => `SELECT count(*) AS count
+  FROM (SELECT reason FROM deliveries WHERE ${cancelled} ORDER BY id DESC LIMIT ${maxInspected}) AS d
+  WHERE reason = 'row_unreadable'`
+
+/** Returns what is wrong with the rows that can't be read. Secrets are not decrypted. */
+export const unreadableAmong = (rows: ReadonlyArray<IntegrationRow>): Effect.Effect<ReadonlyArray<string>> => {
+  const reader = IntegrationReader.make({
+    isExposed: () => false,
+    seal: Redacted.value,
+    open: (stored) => Effect.succeed(Redacted.make(stored))
+  })
+  return Effect.map(
+    Effect.forEach(rows, (row) => Effect.result(reader.read(row))),
+    (read) => read.flatMap((each) => (Result.isFailure(each) ? each.failure.message : []))
+  )
+}

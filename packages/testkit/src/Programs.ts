@@ -9,3 +9,6 @@ const bundled = (name: string): string =>
 export const doorhookProgram = bundled("doorhook")
 export const demoProgram = bundled("demo")
 export const conformanceProgram = bundled("conformance")
+
+/** A faulty or correct receiver of the suite's own tests (`conformance/test/mutants`). */
+export const receiverProgram = bundled("receiver")

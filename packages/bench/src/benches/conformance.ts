@@ -15,7 +15,7 @@ const limit = 45
 
 /** The command as users call it. The receivers that it starts share its cache of compiled code. */
 const command = new URL("../../../doorhook/bin/doorhook.js", import.meta.url).pathname
-const receiver = new URL("../../../../conformance/src/mutants/main.ts", import.meta.url).pathname
+const receiver = new URL("../../../../conformance/test/mutants/main.ts", import.meta.url).pathname
 const node = `${process.execPath} --conditions=source --no-warnings`
 
 interface Run {

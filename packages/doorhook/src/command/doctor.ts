@@ -9,7 +9,8 @@ import {
   columns,
   CommandFailure,
   counted,
-  isoOf
+  isoOf,
+  onOneLine
 } from "@doorhook/core"
 import { SecretBox } from "@doorhook/sql"
 import type { DatabaseUnusable, Inspection } from "@doorhook/sql"
@@ -79,6 +80,21 @@ const accessFindings = ({ isReadableByOthers, isWritable }: Inspection, database
     : [])
 ]
 
+/** Rows that another program has damaged, and the deliveries that failed because of such rows. */
+const rowFindings = ({ failedReads, unreadable }: Inspection): ReadonlyArray<Finding> => [
+  ...unreadable.map((what) =>
+    warn("rows", `${onOneLine(what)}. Repair the row, delete the integration, or restore a backup.`)
+  ),
+  ...(failedReads === 0
+    ? []
+    : [
+        warn(
+          "rows",
+          `${counted(failedReads, "delivery was", "deliveries were")} cancelled because a row could not be read. Repair it, then send them with doorhook deliveries recover.`
+        )
+      ])
+]
+
 const encryptionFinding = ({ detail, isExposed }: NonNullable<Inspection["encryption"]>): Finding =>
   isExposed ? warn("encryption", detail) : ok("encryption", detail)
 
@@ -94,6 +110,7 @@ const databaseFindings = (
   return [
     ok("database", exists ? engine : `${engine}: new`),
     tablesFinding(found),
+    ...rowFindings(found),
     ...accessFindings(found, database),
     ...(found.pooler === null ? [] : [ok("pooler", `${found.pooler.mode} mode; ${found.pooler.signals}`)]),
     ...(found.encryption === null ? [] : [encryptionFinding(found.encryption)]),

@@ -7,7 +7,9 @@ import { Reactivity } from "effect/reactivity"
 import type { SqlClient } from "effect/sql"
 import type { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import type { Inspection } from "../Inspection.ts"
+import type { IntegrationRow } from "../IntegrationRows.ts"
 import { readSealed } from "../statements/SealedSecrets.ts"
+import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { settingStatements } from "../statements/SettingStatements.ts"
 import { newestOf, refusalOf, versionOf } from "../Migrations.ts"
 import { PostgresMigrations, startAgain } from "./migrations/index.ts"
@@ -23,6 +25,7 @@ import {
   session,
   wakeSourceOf
 } from "./PostgresDatabase.ts"
+import { failedReads, maxInspected, unreadableAmong } from "../UnreadableRows.ts"
 import { postgres } from "./PostgresDialect.ts"
 import { explain } from "./PostgresFailure.ts"
 import { measureClock } from "./PostgresStore.ts"
@@ -79,6 +82,12 @@ const workersOf = (sql: SqlClient.SqlClient, now: number) =>
     ([row]) => row?.count ?? 0
   )
 
+const damageOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const rows = yield* sql.unsafe<IntegrationRow>(integrationStatements(postgres).survey, [0, maxInspected])
+  const [counted] = yield* sql.unsafe<{ readonly count: number }>(failedReads("state = 'cancelled'"))
+  return { unreadable: yield* unreadableAmong(rows), failedReads: counted?.count ?? 0 }
+})
+
 /** Inspects a database; fails when it can't be reached or refuses this user. */
 export const inspect = (config: PostgresDatabaseConfig): Effect.Effect<Inspection, DatabaseUnusable> =>
   Effect.gen(function* () {
@@ -104,6 +113,7 @@ export const inspect = (config: PostgresDatabaseConfig): Effect.Effect<Inspectio
       clockOffset: clock.offset(),
       pooler: poolerOf(link, route),
       sealed: isKnown ? yield* readSealed(sql, postgres) : [],
+      ...(isKnown ? yield* damageOf(sql) : { unreadable: [], failedReads: 0 }),
       agreed: isKnown ? yield* settingOf(sql, AgreedSettings.agreedName) : null,
       proposed: isKnown ? yield* settingOf(sql, AgreedSettings.proposedName) : null,
       workers: isKnown ? yield* workersOf(sql, clock.now()) : null

@@ -9,7 +9,7 @@ import { Context, Effect, Layer } from "effect"
 import { sqlite } from "../Dialect.ts"
 import type { IntegrationReader, IntegrationUnreadable } from "../IntegrationReader.ts"
 import type { IntegrationRow } from "../IntegrationRows.ts"
-import { subjectOf } from "../IntegrationRows.ts"
+import { rowFrom, subjectOf } from "../IntegrationRows.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { failAs } from "../StoreFailure.ts"
 import * as Sql from "./DeliverySql.ts"
@@ -27,10 +27,6 @@ interface Known {
   readonly subject: HealthRules.HealthSubject | null
   readonly integration: Exit.Exit<Integration, IntegrationUnreadable>
 }
-
-const textOf = (value: unknown): string => String(value)
-const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null)
-const numberOrNull = (value: unknown): number | null => (value === null ? null : Number(value))
 
 const make = (turns: SqliteTurns["Service"], reader: IntegrationReader) => {
   const byId = turns.prepare(integrationStatements(sqlite).byId)
@@ -54,30 +50,7 @@ const make = (turns: SqliteTurns["Service"], reader: IntegrationReader) => {
   const load = (id: IntegrationId): Known | undefined => {
     const values = byId.get(id)
     if (values === undefined) return undefined
-    const column = (name: keyof IntegrationRow) => values[names.indexOf(name)] ?? null
-    const row: IntegrationRow = {
-      id,
-      scope_type: textOf(column("scope_type")),
-      scope_id: Number(column("scope_id")),
-      integrator: textOf(column("integrator")),
-      url: textOf(column("url")),
-      method: textOf(column("method")),
-      bindings: textOf(column("bindings")),
-      status: textOf(column("status")),
-      disabled_reason: textOrNull(column("disabled_reason")),
-      created_by_user: textOf(column("created_by_user")),
-      created_by_client: textOf(column("created_by_client")),
-      signing_secret: textOf(column("signing_secret")),
-      previous_secrets: textOf(column("previous_secrets")),
-      overrides: textOf(column("overrides")),
-      failing_since: numberOrNull(column("failing_since")),
-      failing_noticed: Number(column("failing_noticed")),
-      failing_attempts: Number(column("failing_attempts")),
-      failing_retry_after: numberOrNull(column("failing_retry_after")),
-      version: Number(column("version")),
-      created_at: Number(column("created_at")),
-      updated_at: Number(column("updated_at"))
-    }
+    const row = rowFrom((column) => values[names.indexOf(column)])
     const known = {
       row,
       subject: subjectOf(row),

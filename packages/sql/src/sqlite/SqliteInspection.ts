@@ -9,13 +9,17 @@ import type { DatabaseSync } from "node:sqlite"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import { sqlite } from "../Dialect.ts"
 import type { Inspection } from "../Inspection.ts"
+import { rowFrom } from "../IntegrationRows.ts"
 import { sealedPattern, someSealed } from "../statements/SealedSecrets.ts"
+import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { settingStatements } from "../statements/SettingStatements.ts"
 import type { Applied, Migrations } from "../Migrations.ts"
 import { appliedIn, newestOf, refusalOf, versionOf } from "../Migrations.ts"
 import { SqliteMigrations, startAgain, table } from "./migrations/index.ts"
 import { openDatabase } from "./NodeSqlite.ts"
 import { flawOfLog } from "./SqliteFile.ts"
+import { failedReads, maxInspected, unreadableAmong } from "../UnreadableRows.ts"
+import { codes } from "./DeliverySql.ts"
 
 const mayWrite = (path: string): boolean => {
   try {
@@ -44,6 +48,12 @@ const sealedIn = (database: DatabaseSync): ReadonlyArray<string> =>
       .map(({ sealed }) => String(sealed))
   )
 
+const unreadableIn = (database: DatabaseSync): ReadonlyArray<string> => {
+  const rows = database.prepare(integrationStatements(sqlite).survey).all(0, maxInspected)
+  // Decoding is synchronous.
+  return Effect.runSync(unreadableAmong(rows.map((row) => rowFrom((column) => row[column]))))
+}
+
 const settingIn = (database: DatabaseSync, name: string): string | null => {
   const value = database.prepare(settingStatements(sqlite).byName).get(name)?.["value"]
   return typeof value === "string" ? value : null
@@ -53,7 +63,10 @@ const settingIn = (database: DatabaseSync, name: string): string | null => {
 const look = (
   filename: string,
   migrations: Migrations
-): Pick<Inspection, "engine" | "version" | "refusal" | "sealed" | "agreed" | "proposed" | "workers"> => {
+): Pick<
+  Inspection,
+  "engine" | "version" | "refusal" | "sealed" | "unreadable" | "failedReads" | "agreed" | "proposed" | "workers"
+> => {
   const flaw = flawOfLog(filename)
   if (flaw !== null) throw new Error(flaw)
   const database = openDatabase(filename, { readOnly: true })
@@ -70,6 +83,10 @@ const look = (
       version,
       refusal,
       sealed: isKnown ? sealedIn(database) : [],
+      unreadable: isKnown ? unreadableIn(database) : [],
+      failedReads: isKnown
+        ? Number(database.prepare(failedReads(`state > 1 AND state = ${codes.cancelled}`)).get()?.["count"])
+        : 0,
       agreed: isKnown ? settingIn(database, AgreedSettings.agreedName) : null,
       proposed: isKnown ? settingIn(database, AgreedSettings.proposedName) : null,
       workers: null
@@ -111,6 +128,8 @@ const nothingMore = {
   encryption: null,
   pooler: null,
   sealed: [],
+  unreadable: [],
+  failedReads: 0,
   agreed: null,
   proposed: null,
   workers: null

@@ -4,14 +4,13 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { temporaryFolder } from "@doorhook/testkit/Process"
-import { conformanceProgram } from "@doorhook/testkit/Programs"
+import { conformanceProgram, receiverProgram } from "@doorhook/testkit/Programs"
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
 import { existsSync, writeFileSync } from "node:fs"
 import { conformance, idsWith } from "./support/command.ts"
 
-const receiver = new URL("../src/mutants/main.ts", import.meta.url).pathname
-const node = `${process.execPath} --conditions=source --no-warnings`
+const node = `${process.execPath} --no-warnings`
 
 /** Runs a line of a report in a shell. Returns the exit code and everything that was printed. */
 const paste = (line: string) =>
@@ -34,7 +33,7 @@ describe("a receiver that loads only its latest hundred ids after a restart", ()
         "--url",
         "http://127.0.0.1:0/hook",
         "--spawn",
-        `exec env DATABASE=${folder}/receiver.db FAULT=$(cat ${fault}) ${node} ${receiver}`,
+        `exec env DATABASE=${folder}/receiver.db FAULT=$(cat ${fault}) ${node} ${receiverProgram}`,
         "--port-env",
         "PORT",
         "--probe",

@@ -19,8 +19,8 @@ import { createServer, IncomingMessage } from "node:http"
 import type { ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { DatabaseSync } from "node:sqlite"
-import { canonical } from "../history/Json.ts"
-import type { Level, Profile, Requirement } from "../requirements/Requirement.ts"
+import { canonical } from "../../src/history/Json.ts"
+import type { Level, Profile, Requirement } from "../../src/requirements/Requirement.ts"
 
 /** The sender's deadline, in milliseconds. */
 export const deadline = 5_000
@@ -196,7 +196,7 @@ export const startServer = async ({ change, database, port, secret }: ServerOpti
   }
 }
 
-/** Faulty receivers by name, grouped by the requirement that must fail them. */
+/** Faulty receivers by name, grouped by the requirement that must fail them. The first of a group is the most typical. */
 export interface Rows {
   readonly [requirement: Requirement["id"]]: Readonly<Record<string, Row>>
 }

@@ -4,8 +4,8 @@ import { TestClock } from "effect/testing"
 import type { Trace } from "../src/evidence/Trace.ts"
 import { defaultTerms } from "../src/judgement/Terms.ts"
 import type { Probe, Subject } from "../src/probes/Probe.ts"
-import { drawn, readAgain, settle } from "../src/run/Settle.ts"
-import type { Reader } from "../src/run/Settle.ts"
+import { awaitEffects, drawn, rereadEffects } from "../src/run/EffectReading.ts"
+import type { Reader } from "../src/run/EffectReading.ts"
 import { attemptOf, counted, traceOf } from "./support/traces.ts"
 
 /**
@@ -57,7 +57,7 @@ describe("settling", () => {
   it.live("waits for a late effect, and for a second effect after the first", () =>
     Effect.gen(function* () {
       const { probe } = probeOf("http", (_, reading) => (reading < 3 ? 0 : reading < 4 ? 1 : 2))
-      const { complete, traces } = yield* settle([events(1)], readerOf(probe), 5_000)
+      const { complete, traces } = yield* awaitEffects([events(1)], readerOf(probe), 5_000)
       assert.isTrue(complete)
       assert.deepStrictEqual(traces[0]?.effects, [counted(2)])
       assert.isTrue(traces[0]?.sight.foldsCase)
@@ -67,7 +67,7 @@ describe("settling", () => {
   it.live("gives up when the time is up, and says that an effect is missing", () =>
     Effect.gen(function* () {
       const { probe } = probeOf("http", (id) => (id === "evt_1" ? 1 : 0))
-      const { complete, traces } = yield* settle([events(2)], readerOf(probe), 120)
+      const { complete, traces } = yield* awaitEffects([events(2)], readerOf(probe), 120)
       assert.isFalse(complete)
       assert.deepStrictEqual(traces[0]?.effects, [counted(1), counted(0)])
     })
@@ -76,7 +76,7 @@ describe("settling", () => {
   it.live("keeps the highest count of all readings", () =>
     Effect.gen(function* () {
       const { probe } = probeOf("http", (_, reading) => (reading === 1 ? 2 : 1))
-      const { traces } = yield* settle([events(1)], readerOf(probe), 1_000)
+      const { traces } = yield* awaitEffects([events(1)], readerOf(probe), 1_000)
       assert.deepStrictEqual(traces[0]?.effects, [counted(1, 2)])
     })
   )
@@ -98,7 +98,7 @@ describe("settling", () => {
       const counts: Array<number> = []
       for (const each of [1, 200, 5_000]) {
         const { asked, probe } = slowProbe(each)
-        const { traces } = yield* slowly(settle([inBulk(events(500)), events(20)], readerOf(probe), 1_000))
+        const { traces } = yield* slowly(awaitEffects([inBulk(events(500)), events(20)], readerOf(probe), 1_000))
         assert.strictEqual(traces[1]?.effects.filter((one) => one !== null).length, 20)
         counts.push(traces[0]?.effects.filter((one) => one !== null).length ?? 0)
         assert.isAtLeast(asked.size, 20)
@@ -112,7 +112,7 @@ describe("settling", () => {
       const { asked, probe } = slowProbe(200)
       const again = attemptOf({ event: 49, webhook_id: "evt_50", first: false })
       const trace = { ...events(50), attempts: [...events(50).attempts, again] }
-      yield* slowly(readAgain([trace], readerOf(probe), 500))
+      yield* slowly(rereadEffects([trace], readerOf(probe), 500))
       assert.strictEqual(asked.size, 24)
       assert.isTrue(asked.has("evt_50"))
     })
@@ -131,7 +131,7 @@ describe("settling", () => {
     Effect.gen(function* () {
       const { probe } = probeOf("http", (id) => (id === "evt_1" ? 2 : 0))
       const before = { ...events(2), effects: [counted(1), counted(1)] }
-      const [after] = yield* readAgain([before], readerOf(probe), 1_000)
+      const [after] = yield* rereadEffects([before], readerOf(probe), 1_000)
       assert.deepStrictEqual(after?.effects, [counted(2), counted(1)])
     })
   )

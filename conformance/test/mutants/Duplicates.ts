@@ -4,13 +4,16 @@
 import type { Delivery, ReceivedRequest } from "@doorhook/receiver"
 import { createHash } from "node:crypto"
 import { setImmediate } from "node:timers/promises"
-import { besideItself, checkThenAct, drops, refuses, refusesUnlike, scopeOf, socketOf } from "./Base.ts"
+import { acknowledged, besideItself, checkThenAct, drops, refuses, refusesUnlike, scopeOf, socketOf } from "./Base.ts"
 import type { ReceiverState, Change, Rows } from "./Base.ts"
 
 /** Recognises duplicates by a key other than the id and the URL. */
 const knownBy =
   (key: (delivery: Delivery, request: ReceivedRequest) => string): Change =>
   () => ({ identify: key })
+
+/** Recognises duplicates by the id together with a header. */
+const knownByHeader = (name: string): Change => knownBy(({ id }, { headers }) => `${id}/${headers[name] ?? ""}`)
 
 const minute = 60_000
 const day = 24 * 60 * minute
@@ -21,6 +24,16 @@ const forgetsAfter =
   (correct, { ledger, now }) => ({
     keep: (...given) => {
       ledger.forget("received_at < ?", now() - age)
+      return correct.keep(...given)
+    }
+  })
+
+/** Forgets all ids but the last `count`. */
+const remembers =
+  (count: number): Change =>
+  (correct, { ledger }) => ({
+    keep: (...given) => {
+      ledger.forget(`rowid <= (SELECT max(rowid) - ${count} FROM doorhook_deliveries)`)
       return correct.keep(...given)
     }
   })
@@ -39,6 +52,14 @@ const afterwards =
 const repeated: Rows = {
   "R-DUP-01": {
     "duplicate-409": ["Answers 409 Conflict to a duplicate.", refuses(409, (_, isNew) => !isNew)],
+    "hangs-on-duplicates": [
+      "Never answers a duplicate.",
+      () => ({ acknowledge: (isNew) => (isNew ? acknowledged : new Promise(() => undefined)) })
+    ],
+    "other-bytes-refused": [
+      "Refuses a duplicate whose body is not the same, byte for byte.",
+      refusesUnlike(({ body }) => body, Object.is)
+    ],
     "retries-refused": ["Refuses attempts after the first as replays.", refuses(403, ({ attempt }) => attempt > 1)]
   },
   "R-DUP-02": {
@@ -92,6 +113,17 @@ const repeated: Rows = {
       "Recognises duplicates by a hash of the body's bytes.",
       knownBy(({ body }) => createHash("sha256").update(body).digest("hex"))
     ],
+    "by-length": [
+      "Recognises duplicates by the id and the length of the body.",
+      knownBy(({ body, id }) => `${id}/${body.length}`)
+    ],
+    "by-timestamp": ["Takes the timestamp for a part of the id.", knownByHeader("webhook-timestamp")],
+    "by-minute": [
+      "Takes the minute of the timestamp for a part of the id.",
+      knownBy(({ id }, { headers }) => `${id}/${Math.floor(Number(headers["webhook-timestamp"]) / 60)}`)
+    ],
+    "by-attempt": ["Takes the attempt number for a part of the id.", knownByHeader("doorhook-attempt")],
+    "by-content-type": ["Takes the content type for a part of the id.", knownByHeader("content-type")],
     "by-connection": [
       "Remembers ids only for the connection they were sent over.",
       knownBy(({ id }, request) => `${id}/${socketOf(request).remotePort}`)
@@ -109,15 +141,8 @@ const repeated: Rows = {
     ]
   },
   "R-DUP-05": {
-    "lru-db-5000": [
-      "Remembers only the last 5,000 ids.",
-      (correct, { ledger }) => ({
-        keep: (...given) => {
-          ledger.forget("rowid <= (SELECT max(rowid) - 5000 FROM doorhook_deliveries)")
-          return correct.keep(...given)
-        }
-      })
-    ],
+    "last-30": ["Remembers only the last 30 ids.", remembers(30)],
+    "last-5000": ["Remembers only the last 5,000 ids.", remembers(5_000)],
     "half-a-minute": ["Remembers ids for half a minute.", forgetsAfter(minute / 2)]
   },
   "R-DUP-06": {
@@ -170,6 +195,15 @@ const takenForOne: Rows = {
     "cut-ids": [
       "Keeps only the first 30 characters of an id, because its column is too short.",
       knownBy(({ id }) => id.slice(0, Math.min(30, id.length - 1)))
+    ],
+    "end-of-ids": ["Keeps only the last 20 characters of an id.", knownBy(({ id }) => id.slice(-20))],
+    "hashed-ids": [
+      "Keeps eight digits of a hash instead of the id.",
+      knownBy(({ id }) => createHash("sha256").update(id).digest("hex").slice(0, 8))
+    ],
+    "32-bit-ids": [
+      "Keeps the lower 32 bits of data.id.",
+      knownBy((delivery) => `${delivery.event.resource_type} ${Number(dataId(delivery)) % 2 ** 32}`)
     ],
     "rounded-ids": [
       "Reads data.id as a double, which makes ids beyond 2^53 equal.",

@@ -4,20 +4,17 @@
  *
  * A wrong answer or effect that was seen once is proof: the failure stands even if it never recurs.
  */
-import type { Crypto } from "@doorhook/core"
 import { Clock, Data, Effect, Option } from "effect"
-import * as fc from "fast-check"
 import type { Trace } from "../evidence/Trace.ts"
-import type { Slots } from "../execution/Execution.ts"
+import type { Services } from "../execution/Execution.ts"
 import { accessLog, bindingOf, plainEvents, templates } from "../history/Events.ts"
-import type { EventTemplate, EventFactory } from "../history/Events.ts"
-import { forBindings, keyOf } from "../history/History.ts"
-import type { Case, History } from "../history/History.ts"
+import type { EventTemplate } from "../history/Events.ts"
+import { keyOf } from "../history/History.ts"
+import type { History } from "../history/History.ts"
 import { escapedString, string } from "../history/Json.ts"
 import type { Member } from "../history/Json.ts"
 import type { Operation } from "../history/Operations.ts"
-import type { Samples } from "../history/Samples.ts"
-import type { Refinement } from "../record/Evidence.ts"
+import type { Confirmed, Reproduction } from "../record/Evidence.ts"
 import type { TryOut } from "./Setup.ts"
 import { repeatsFor } from "./StoredCase.ts"
 
@@ -31,8 +28,6 @@ const mostEvents = 2_000
 export interface Failure {
   readonly requirement: string
   readonly trace: Trace
-  /** The values from which fast-check generates the case again; null for a fixed case. */
-  readonly drawn: { readonly samples: Samples; readonly seed: number; readonly path: string } | null
   readonly bindings: ReadonlyArray<string> | null
   readonly fails: (trace: Trace) => boolean
 }
@@ -71,54 +66,49 @@ export const withConditions = (trace: Trace, bindings: ReadonlyArray<string> | n
 }
 
 /** When to stop shrinking a failure, and when to stop repeating the shortest history. Milliseconds since the epoch. */
-export interface RefineLimits {
+interface Limits {
   readonly shrink: number
   readonly confirm: number
 }
 
-type Repeated = Pick<Refinement, "confirmed" | "reproduced">
+type Repeated = Pick<Reproduction, "confirmed" | "trace">
 
 /** Whether a history failed as often as another one. */
-const failsAsOften = ({ confirmed: one }: Repeated, { confirmed: other }: Repeated): boolean =>
+const failsAsOften = (one: Confirmed, other: Confirmed): boolean =>
   one.failed > 0 && one.failed * other.tried >= other.failed * one.tried
+
+/** Executes a history: its trace if it failed, null if it passed. Empty if it could not be executed or read. */
+type FailureOf = (history: History) => Effect.Effect<Option.Option<Trace | null>, never, Services>
+
+/** Repeats a history, up to five times. */
+const repeat = Effect.fnUntraced(function* (
+  history: History,
+  failureOf: FailureOf,
+  until: number
+): Effect.fn.Return<Repeated, never, Services> {
+  let [tried, failed] = [0, 0]
+  let trace: Trace | null = null
+  while (tried < confirmations && (yield* Clock.currentTimeMillis) < until) {
+    const failure = yield* failureOf(history)
+    if (Option.isNone(failure)) break
+    if (failure.value !== null) failed += 1
+    trace ??= failure.value
+    tried += 1
+  }
+  return { confirmed: { tried, failed }, trace }
+})
 
 /**
  * Repeats the history of a failure, and shortens it if it fails again. Returns the shortened history only if it fails
  * as often as the original one: each step of the shortening accepts a history that failed once.
  */
-export const refine = Effect.fnUntraced(function* (
-  { bindings, drawn, fails, requirement, trace }: Failure,
+export const reproduce = Effect.fnUntraced(function* (
+  { bindings, fails, requirement, trace }: Failure,
   tryOut: TryOut,
-  limits: RefineLimits
-): Effect.fn.Return<Refinement, never, EventFactory | Crypto | Slots> {
-  /** Executes a history. Returns its trace if it failed, null if it passed, and none if it could not be executed or read. */
-  const failureOf = (history: History) =>
+  limits: Limits
+): Effect.fn.Return<Reproduction, never, Services> {
+  const failureOf: FailureOf = (history) =>
     Effect.option(Effect.map(tryOut(history), (again) => (fails(again) ? again : null)))
-
-  const repeat = Effect.fnUntraced(function* (
-    history: History,
-    until: number
-  ): Effect.fn.Return<Repeated, never, EventFactory | Crypto | Slots> {
-    let [tried, failed] = [0, 0]
-    let reproduced: Trace | null = null
-    while (tried < confirmations && (yield* Clock.currentTimeMillis) < until) {
-      const failure = yield* failureOf(history)
-      if (Option.isNone(failure)) break
-      if (failure.value !== null) failed += 1
-      reproduced ??= failure.value
-      tried += 1
-    }
-    return { confirmed: { tried, failed }, reproduced }
-  })
-
-  const stillFails = (times: number) =>
-    Effect.fnUntraced(function* (history: History): Effect.fn.Return<boolean, never, EventFactory | Crypto | Slots> {
-      for (let tries = 0; tries < times && (yield* Clock.currentTimeMillis) < limits.shrink; tries++) {
-        if (Option.getOrNull(yield* failureOf(history)) !== null) return true
-      }
-      return false
-    })
-
   const about = { requirement, history: trace.history }
   let history = trace.history
   const conditioned = withConditions(trace, bindings)
@@ -126,54 +116,32 @@ export const refine = Effect.fnUntraced(function* (
   // A history with a wait for all other cases is only tried with their actions in place of the wait.
   const waits = !isAlike && history.ops.some(({ k }) => k === "age")
   let original: Repeated = waits
-    ? { confirmed: { tried: 0, failed: 0 }, reproduced: null }
-    : yield* repeat(history, limits.shrink)
-  if (original.reproduced === null) {
+    ? { confirmed: { tried: 0, failed: 0 }, trace: null }
+    : yield* repeat(history, failureOf, limits.shrink)
+  if (original.trace === null) {
     if (isAlike) return { ...about, ...original }
-    const again = yield* repeat(conditioned, limits.shrink)
-    if (again.reproduced === null) return { ...about, ...(waits ? again : original) }
+    const again = yield* repeat(conditioned, failureOf, limits.shrink)
+    if (again.trace === null) return { ...about, ...(waits ? again : original) }
     history = conditioned
     original = again
   }
   const { failed, tried } = original.confirmed
   // If a history always fails, a shorter one is tried once: one that passes by chance only leaves the history longer.
-  const again = stillFails(failed === tried ? 1 : repeatsFor(original.confirmed))
-  const plain =
-    drawn === null || history !== trace.history
-      ? null
-      : yield* shrinkDrawn(drawn.samples, drawn, (one) => forBindings(one, bindings), again, limits.shrink)
-  const dropped = yield* dropEach(plain ?? history, again, limits.shrink)
-  const shortest = yield* simplify(dropped, again, limits.shrink)
+  const times = failed === tried ? 1 : repeatsFor(original.confirmed)
+  const stillFails = Effect.fnUntraced(function* (one: History): Effect.fn.Return<boolean, never, Services> {
+    for (let tries = 0; tries < times && (yield* Clock.currentTimeMillis) < limits.shrink; tries++) {
+      if (Option.getOrNull(yield* failureOf(one)) !== null) return true
+    }
+    return false
+  })
+  const shortest = yield* simplify(yield* dropEach(history, stillFails, limits.shrink), stillFails, limits.shrink)
   if (keyOf(shortest) === keyOf(history)) return { ...about, ...original }
-  const shortened = yield* repeat(shortest, limits.confirm)
-  return { ...about, ...(failsAsOften(shortened, original) ? shortened : original) }
+  const shortened = yield* repeat(shortest, failureOf, limits.confirm)
+  return { ...about, ...(failsAsOften(shortened.confirmed, original.confirmed) ? shortened : original) }
 })
 
 /** Decides whether a history still fails, with as many repetitions as needed. */
 export type StillFails<R> = (history: History) => Effect.Effect<boolean, never, R>
-
-/** Shrinks the case at `path` with fast-check. Returns the simplest history found that still fails, or null. */
-export const shrinkDrawn = Effect.fnUntraced(function* <R>(
-  { arbitrary }: Samples,
-  { path, seed }: { readonly path: string; readonly seed: number },
-  adapt: (one: Case) => Case | null,
-  fails: StillFails<R>,
-  until: number
-): Effect.fn.Return<History | null, never, R> {
-  const context = yield* Effect.context<R>()
-  const left = until - (yield* Clock.currentTimeMillis)
-  if (left <= 0) return null
-  const property = (signal: AbortSignal) =>
-    fc.asyncProperty(arbitrary, async (one) => {
-      const adapted = adapt(one)
-      return adapted === null || !(await Effect.runPromiseWith(context)(fails(adapted.history), { signal }))
-    })
-  const { counterexample } = yield* Effect.promise((signal) =>
-    Promise.resolve(fc.check(property(signal), { seed, path, numRuns: 1, interruptAfterTimeLimit: left }))
-  )
-  const [found] = counterexample ?? []
-  return found === undefined ? null : (adapt(found)?.history ?? null)
-})
 
 /** Removes the operations that the failure does not need. */
 export const dropEach = Effect.fnUntraced(function* <R>(

@@ -27,7 +27,7 @@ export interface Reader {
 }
 
 /** Maximum size of the sample of a trace's bulk events, by kind of probe; unlimited if a reading costs nothing. */
-const mostBulk: Readonly<Record<Probe["kind"], number>> = { log: Infinity, sink: Infinity, http: 300, exec: 300 }
+const mostBulk: Readonly<Record<Probe["kind"], number>> = { log: Infinity, http: 300, exec: 300 }
 /**
  * Size of the minimum sample, which is read however long that takes. The rest of the sample is read for at most
  * `bulkTime` milliseconds.
@@ -173,7 +173,7 @@ const withReading = (one: Watched, before: Effects | null): Effects | null =>
   one.reading === null ? before : effectsOf(one.reading, Math.max(one.most, before?.most ?? 0))
 
 /** Reads the effects of traces. Returns the traces with their effects, and whether no effect is missing. */
-export const settle = Effect.fnUntraced(function* (
+export const awaitEffects = Effect.fnUntraced(function* (
   given: ReadonlyArray<Trace>,
   reader: Reader,
   patience: number
@@ -229,7 +229,7 @@ const byWorth = (a: Watched, b: Watched): number =>
  * count that has dropped: a receiver stopped in the meantime may have lost effects that were only in memory. Other
  * requirements test for that loss.
  */
-export const readAgain = Effect.fnUntraced(function* (
+export const rereadEffects = Effect.fnUntraced(function* (
   traces: ReadonlyArray<Trace>,
   reader: Reader,
   limit: number

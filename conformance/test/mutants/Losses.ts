@@ -34,6 +34,14 @@ export const lossRows: Rows = {
       "When two requests write at the same time, logs «the database is locked» and answers 200.",
       besideOthers(1, () => false)
     ],
+    "one-in-twenty-lost": [
+      "Loses every twentieth event.",
+      (...given) => {
+        let events = 0
+        return drops(() => ++events % 20 === 0)(...given)
+      }
+    ],
+    "long-bodies-lost": ["Loses events with long bodies.", drops(({ body }) => body.length > 1_500)],
     "mark-stays": [
       "Marks the id before it acts. If the work fails under load, it drops the retry as a duplicate.",
       besideOthers(3, ({ mark }, key) => {
@@ -105,6 +113,18 @@ export const lossRows: Rows = {
         })(...given)
       }
     ],
+    "rising-ids": [
+      "Drops events whose data.id is below that of an earlier event.",
+      (...given) => {
+        let last = 0
+        return drops(({ event }) => {
+          const id = Number(event.data["id"])
+          const isOld = id < last
+          last = Math.max(last, id)
+          return isOld
+        })(...given)
+      }
+    ],
     "too-old": [
       "Drops events whose logged_at is more than a year ago.",
       drops(({ event, receivedAt }) => Date.parse(String(event.data["logged_at"])) < receivedAt - 365 * 86_400_000)
@@ -153,6 +173,9 @@ const storesTexts = (change: (text: string) => unknown): Change =>
     JSON.parse(JSON.stringify(data), (_, value: unknown) => (typeof value === "string" ? change(value) : value))
   )
 
+/** Reads a body with its unknown members. */
+const bodyIn = (body: string): { readonly event: object } => JSON.parse(body)
+
 const depthOf = (value: unknown): number =>
   typeof value === "object" && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0
 
@@ -169,6 +192,20 @@ export const contentRows: Rows = {
     "strict-data": [
       "Refuses unknown members in data, because its schema is closed.",
       refuses(422, ({ event }) => Object.keys(event.data).some((name) => !known.has(name)))
+    ],
+    "strict-event": [
+      "Refuses unknown members beside data.",
+      refuses(400, ({ body }) => Object.keys(bodyIn(body).event).length > 3)
+    ],
+    "strict-envelope": [
+      "Refuses unknown members beside event.",
+      refuses(400, ({ body }) => Object.keys(bodyIn(body)).length > 1)
+    ],
+    "strict-unit": [
+      "Refuses unknown members of a unit.",
+      refuses(400, ({ event: { data } }) =>
+        Object.keys(data["unit"] ?? {}).some((name) => !/^(?:id|label)$/.test(name))
+      )
     ],
     "twenty-levels": [
       "Refuses bodies that are nested more than twenty levels deep.",
@@ -187,6 +224,15 @@ export const contentRows: Rows = {
   },
   "R-FWD-02": {
     "null-image": ["Fails when image_url is null.", refuses(500, ({ event }) => event.data["image_url"] === null)],
+    "no-unit": [
+      "Fails when unit is absent.",
+      refuses(500, (delivery) => isCall(delivery) && !("unit" in delivery.event.data))
+    ],
+    "empty-names": ["Refuses an empty name.", refuses(400, ({ event }) => event.data["name"] === "")],
+    "names-to-200": [
+      "Answers 500 to names of more than 200 characters.",
+      refuses(500, (delivery) => nameOf(delivery).length > 200)
+    ],
     "closed-lists": [
       "Refuses notification types that did not exist when it was written.",
       refuses(

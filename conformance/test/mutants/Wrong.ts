@@ -1,5 +1,5 @@
 /**
- * All faulty receivers of this version.
+ * All faulty receivers.
  */
 import type { Rows } from "./Base.ts"
 import { crashRows } from "./Crashes.ts"

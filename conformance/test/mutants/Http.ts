@@ -199,6 +199,18 @@ export const answerRows: Rows = {
       "Parses times with a pattern that requires milliseconds.",
       refuses(422, ({ event }) => !/\.\d{3}Z$/.test(String(event.data["logged_at"])))
     ],
+    "one-in-twenty": [
+      "Answers 500 to every twentieth event.",
+      () => {
+        let events = 0
+        return { acknowledge: (isNew) => (isNew && ++events % 20 === 0 ? plain(500, "bad luck") : acknowledged) }
+      }
+    ],
+    resets: ["Resets every connection.", () => ({ send: (_, { socket }) => void socket.resetAndDestroy() })],
+    "not-http": [
+      "Answers with something that is not HTTP.",
+      () => ({ send: (_, { socket }) => void socket.end("OK") })
+    ],
     "five-at-once": [
       "Has five connections to its database, and answers 503 to a sixth request in flight.",
       besideOthers(5, () => {
@@ -259,10 +271,6 @@ export const answerRows: Rows = {
     "never-answers": ["Never answers.", () => ({ send: () => undefined })]
   },
   "R-ACK-04": {
-    "endless-body": [
-      "Sends 200 and never ends the body.",
-      () => ({ send: ({ headers, status }, _, response) => void response.writeHead(status, headers).write("ok") })
-    ],
     "short-body": [
       "Sends fewer bytes than it announces, and closes the connection.",
       () => ({
@@ -271,16 +279,22 @@ export const answerRows: Rows = {
           setImmediate(() => socket.end())
         }
       })
+    ],
+    "long-body": [
+      "Sends more bytes than it announces.",
+      () => ({
+        send: ({ headers, status }, { socket }, response) => {
+          response.writeHead(status, { ...headers, "content-length": "2" }).end("ok")
+          socket.write("more")
+        }
+      })
+    ],
+    "endless-body": [
+      "Sends 200 and never ends the body.",
+      () => ({ send: ({ headers, status }, _, response) => void response.writeHead(status, headers).write("ok") })
     ]
   },
   "R-ACK-05": {
-    "one-at-a-time": [
-      "Handles one request at a time, slowly, behind a global lock.",
-      () => {
-        let last = Promise.resolve()
-        return { acknowledge: () => (last = last.then(() => pause(deadline / 50))).then(() => acknowledged) }
-      }
-    ],
     "rate-limited": [
       "Answers 429 to more than 15 requests a second.",
       () => {
@@ -292,6 +306,13 @@ export const answerRows: Rows = {
             return times.push(now) > 15 ? plain(429, "slow down", { "retry-after": "1" }) : acknowledged
           }
         }
+      }
+    ],
+    "one-at-a-time": [
+      "Handles one request at a time, slowly, behind a global lock.",
+      () => {
+        let last = Promise.resolve()
+        return { acknowledge: () => (last = last.then(() => pause(deadline / 50))).then(() => acknowledged) }
       }
     ]
   }

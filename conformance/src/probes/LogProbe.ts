@@ -1,16 +1,12 @@
 /**
- * Probes that count the effects of all events themselves: matches in a log file, or requests to a sink.
+ * The probe of a log file, which counts the effects of all events.
  */
-import { CommandFailure, eventIdPrefix, eventIdsIn, fileTroubleOf } from "@doorhook/core"
+import { CommandFailure, fileTroubleOf } from "@doorhook/core"
 import { Effect, Result } from "effect"
-import type { Scope } from "effect"
 import { existsSync } from "node:fs"
 import { open } from "node:fs/promises"
 import type { FileHandle } from "node:fs/promises"
-import { createServer } from "node:http"
-import type { IncomingMessage, Server } from "node:http"
 import { dirname } from "node:path"
-import { unescape } from "node:querystring"
 import { codeOf } from "../evidence/Exchange.ts"
 import { ProbeUnusable } from "./Probe.ts"
 import type { Probe, ProbeReading, Subject } from "./Probe.ts"
@@ -102,10 +98,6 @@ class Tail {
     }
   }
 
-  ids(): ReadonlyArray<string> {
-    return [...this.#counts.keys()].flatMap(eventIdsIn)
-  }
-
   countOf(...ids: ReadonlyArray<string>): number {
     return Math.max(...ids.map((id) => this.#counts.get(id) ?? 0))
   }
@@ -163,107 +155,6 @@ export const logProbe = (file: string, pattern: RegExp): Probe => {
         effects: tail.countOf(subject.webhookId, subject.dataId),
         digest: null,
         data: null
-      })),
-    seen: Effect.map(readOn, () => tail.ids())
+      }))
   }
 }
-
-const mostBytes = 1_048_576
-
-/**
- * Returns all parts of a request in which a receiver may send the id: path, query, headers and body, leniently decoded.
- */
-const textOf = (request: IncomingMessage, body: string): string =>
-  [
-    unescape(request.url ?? "").replaceAll("+", " "),
-    ...Object.entries(request.headers).flatMap(([, value]) => value ?? []),
-    body
-  ].join("\n")
-
-/** Returns the `Idempotency-Key`, which all requests for one effect share; null if there is none. */
-const keyOf = ({ headers }: IncomingMessage): string | null => {
-  const key = headers["idempotency-key"]
-  return key === undefined || key === "" ? null : String(key)
-}
-
-const isEventId = new RegExp(`^${eventIdPrefix}[0-9A-Za-z]{1,80}$`)
-/** Matches a `data.id`. */
-const isNumber = /^\d{1,20}$/
-
-/** Counts the requests that mention an id. Stores no bodies, because a receiver may send many. */
-class Mentions {
-  readonly #requests = new Map<string, number>()
-  readonly #keys = new Set<string>()
-
-  /**
-   * Adds a request. Each webhook-id in it counts once, as a whole word. Numbers count only in a request without
-   * webhook-ids, because events of two types may have the same number. A request with a key that was seen before does
-   * not count.
-   */
-  add(text: string, key: string | null): void {
-    if (key !== null && this.#keys.has(key)) return
-    if (key !== null) this.#keys.add(key)
-    const words = [...new Set(text.match(/[A-Za-z0-9_-]+/g))]
-    const ids = words.filter((word) => isEventId.test(word))
-    for (const id of ids.length > 0 ? ids : words.filter((word) => isNumber.test(word))) {
-      this.#requests.set(id, (this.#requests.get(id) ?? 0) + 1)
-    }
-  }
-
-  /** Returns the number of requests about an event: those with its webhook-id, and those with only its `data.id`. */
-  countOf(webhookId: string, dataId: string): number {
-    return (this.#requests.get(webhookId) ?? 0) + (this.#requests.get(dataId) ?? 0)
-  }
-
-  ids(): ReadonlyArray<string> {
-    return [...this.#requests.keys()].flatMap(eventIdsIn)
-  }
-}
-
-const listen = (port: number, received: Mentions): Effect.Effect<Server, ProbeUnusable, Scope.Scope> =>
-  Effect.acquireRelease(
-    Effect.callback<Server, ProbeUnusable>((resume) => {
-      const server = createServer((request, response) => {
-        let body = ""
-        request.setEncoding("utf8")
-        request.on("data", (chunk) => {
-          if (body.length < mostBytes) body += chunk
-        })
-        request.on("end", () => {
-          received.add(textOf(request, body), keyOf(request))
-          response.end("{}")
-        })
-      })
-      server.on("error", (error) =>
-        resume(
-          Effect.fail(
-            new ProbeUnusable({
-              message: `The sink can't listen at port ${port} (${error.message}). Choose another: --probe sink:PORT.`
-            })
-          )
-        )
-      )
-      server.listen(port, () => resume(Effect.succeed(server)))
-    }),
-    (server) =>
-      Effect.callback<void>((resume) => {
-        server.close(() => resume(Effect.void))
-        server.closeAllConnections()
-      })
-  )
-
-/**
- * Acts as a service that the receiver calls, until the scope ends. Each request with an event's id is one effect.
- * Requests with the same `Idempotency-Key` count as one, because a receiver that was killed before it recorded its call
- * must call again.
- */
-export const sinkProbe = Effect.fnUntraced(function* (
-  port: number
-): Effect.fn.Return<Probe, ProbeUnusable, Scope.Scope> {
-  const received = new Mentions()
-  yield* listen(port, received)
-  const read = ({ dataId, webhookId }: Subject) =>
-    Effect.sync(() => ({ effects: received.countOf(webhookId, dataId), digest: null, data: null }))
-  const seen = Effect.sync(() => received.ids())
-  return { kind: "sink", name: `http://127.0.0.1:${port}/`, concurrency: 1, read, seen }
-})

@@ -3,8 +3,8 @@
  */
 import { Refusal } from "@doorhook/receiver"
 import type { Delivery } from "@doorhook/receiver"
-import type { Options } from "../record/Options.ts"
-import type { Profile, Requirement } from "../requirements/Requirement.ts"
+import type { Options } from "../../src/record/Options.ts"
+import type { Profile, Requirement } from "../../src/requirements/Requirement.ts"
 import { acknowledged, besideOthers, drops, incoming, isCall, isEvent, pause, scopeOf, unavailable } from "./Base.ts"
 import type { Change } from "./Base.ts"
 import { firstValue } from "./Losses.ts"
@@ -173,6 +173,13 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
     send: ({ body, status }, request) => {
       request.resume()
       request.socket.end(`HTTP/1.0 ${status} Any\r\nContent-Type: text/plain\r\n\r\n${body}`)
+    }
+  })),
+  right("answers-in-chunks", "Answers in chunks, after an early hint.", ["R-ACK-0*", "R-HTTP-0*"], () => ({
+    send: ({ body, status }, _, response) => {
+      response.writeEarlyHints({ link: "</style.css>; rel=preload" })
+      response.writeHead(status).write(body)
+      response.end()
     }
   })),
   right("loud-headers", "Answers with header names in upper case.", ["R-ACK-0*", "R-DUP-01"], ({ send }) => ({

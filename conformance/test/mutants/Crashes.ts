@@ -192,10 +192,10 @@ export const crashRows: Rows = {
     ]
   },
   "R-CRA-04": {
+    "refuses-while-warming": ["Answers 503 to the first event after a start.", first(() => plain(503, "warming up"))],
     "cold-start": [
       "Loads its models during the first request after a start, which takes longer than the deadline.",
       first(() => pause(deadline * 1.4).then(() => acknowledged))
-    ],
-    "refuses-while-warming": ["Answers 503 to the first event after a start.", first(() => plain(503, "warming up"))]
+    ]
   }
 }

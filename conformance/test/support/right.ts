@@ -1,0 +1,27 @@
+/**
+ * What a report on a correct receiver must say.
+ */
+import { assert } from "@effect/vitest"
+import type { Report } from "../../src/report/Report.ts"
+import { render } from "../../src/report/Text.ts"
+
+/** Asserts that nothing failed and something passed. `warned` lists requirements that may end as WARN. */
+export const assertRight = (report: Report, warned: ReadonlyArray<string>): void => {
+  assert.notStrictEqual(report.ended, "target_unusable", render(report))
+  const wrong = report.requirements.filter(
+    ({ id, observed, verdict }) =>
+      verdict === "FAIL" ||
+      verdict === "ERROR" ||
+      // In most languages, digests round numbers that a double can't store exactly. Keeping such numbers is only a
+      // SHOULD.
+      (verdict === "WARN" && !warned.includes(id) && !(id === "R-FWD-02" && /was rounded to a double/.test(observed)))
+  )
+  assert.deepStrictEqual(
+    wrong.map(({ id, observed, verdict }) => `${verdict} ${id}: ${observed}`),
+    []
+  )
+  assert.isTrue(
+    report.requirements.some(({ verdict }) => verdict === "PASS"),
+    render(report)
+  )
+}
