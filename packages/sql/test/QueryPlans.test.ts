@@ -14,12 +14,14 @@ import { storedStates } from "../src/sqlite/DeliverySql.ts"
 import type { StoredState } from "../src/sqlite/DeliverySql.ts"
 import { integrationStatements } from "../src/statements/IntegrationStatements.ts"
 import { keyStatements } from "../src/statements/KeyStatements.ts"
+import { recordStatements } from "../src/statements/RecordStatements.ts"
 import { tokenStatements } from "../src/statements/TokenStatements.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
 const Integrations = integrationStatements(sqlite)
 const Tokens = tokenStatements(sqlite)
 const Keys = keyStatements(sqlite)
+const Records = recordStatements(sqlite)
 
 /** Returns SQLite's plan for a statement, one line per step. */
 const planOf = Effect.fnUntraced(function* (text: string) {
@@ -117,10 +119,10 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   findEvent: [Deliveries.findEvent, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"],
   rangeOfEvent: [Deliveries.rangeOfEvent, "INDEX sqlite_autoindex_events_1 (id=?)"],
   feed: [Deliveries.feed, ...listedOfIntegration, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"],
-  eventBehind: [Deliveries.eventBehind, rangeOfEvents],
+  eventBehind: [Records.eventBehind, rangeOfEvents],
   eventsOf: [Deliveries.eventsOf, rangeOfEvents, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"],
-  countOf: [Deliveries.countOf, rangeOfEvents],
-  oldEvents: [Deliveries.oldEvents, "SEARCH events USING INTEGER PRIMARY KEY (rowid>?)"],
+  countOf: [Records.countOf, rangeOfEvents],
+  oldEvents: [Records.oldEvents, "SEARCH events USING INTEGER PRIMARY KEY (rowid>?)"],
   deliveriesOfEvent: [
     Deliveries.deliveriesOfEvent,
     "SEARCH deliveries USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"
@@ -128,13 +130,13 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   deleteDelivery: [Deliveries.deleteDelivery, deliveryById],
   unlistDelivery: [Deliveries.unlistDelivery, "SEARCH deliveries_of USING PRIMARY KEY (integration=? AND delivery=?)"],
   deleteAttempts: [Deliveries.deleteAttempts, "SEARCH attempts USING PRIMARY KEY (delivery_id=?)"],
-  deleteOfBuildings: [Deliveries.deleteOfBuildings, eventOfList, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"],
-  deleteOfTenants: [Deliveries.deleteOfTenants, eventOfList, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"],
-  deleteEvent: [Deliveries.deleteEvent, "SEARCH events USING INTEGER PRIMARY KEY (rowid=?)"],
-  insertNotification: [Deliveries.insertNotification],
-  notifications: [Deliveries.notifications(false, false), "SEARCH notices USING INTEGER PRIMARY KEY (rowid>?)"],
+  deleteOfBuildings: [Records.deleteOfBuildings, eventOfList, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"],
+  deleteOfTenants: [Records.deleteOfTenants, eventOfList, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"],
+  deleteEvents: [Records.deleteEvents, "SEARCH events USING INTEGER PRIMARY KEY (rowid=?)"],
+  insertNotification: [Records.insertNotification],
+  notifications: [Records.notifications, "SEARCH notices USING INTEGER PRIMARY KEY (rowid>?)"],
   notificationsOfIntegration: [
-    Deliveries.notifications(true, false),
+    Records.notificationsOfIntegration,
     "INDEX notices_by_integration (integration_id=? AND rowid>?)"
   ],
   insertKey: [Keys.insert],
@@ -216,7 +218,7 @@ describe("plans", () => {
     Effect.gen(function* () {
       // This scan is allowed, because it stops at the limit.
       assert.deepEqual(
-        (yield* planOf(Deliveries.deleteNotifications)).filter((step) => /SCAN|SEARCH/.test(step)),
+        (yield* planOf(Records.deleteNotifications)).filter((step) => /SCAN|SEARCH/.test(step)),
         ["SEARCH notices USING INTEGER PRIMARY KEY (rowid=?)", "SCAN notices"]
       )
     }).pipe(Effect.provide(SqliteDatabase.layer({ filename: ":memory:" })))
@@ -271,11 +273,11 @@ describe("a page of events", () => {
         }
       }
       const head = ["building", 1, "call", 0, 10_000, 0] as const
-      assert.deepEqual(run(Deliveries.eventBehind, ...head, 100), { rows: [[7 * 900, 900]], walked: 101 })
+      assert.deepEqual(run(Records.eventBehind, ...head, 100), { rows: [[7 * 900, 900]], walked: 101 })
       assert.strictEqual(run(Deliveries.eventsOf, ...head, 50).walked, 50)
-      assert.deepEqual(run(Deliveries.countOf, ...head, 100), { rows: [[null]], walked: 101 })
+      assert.deepEqual(run(Records.countOf, ...head, 100, ...head), { rows: [[null]], walked: 101 })
       const last = ["building", 1, "call", 0, 7 * 60, 60] as const
-      assert.deepEqual(run(Deliveries.countOf, ...last, 100), { rows: [[60]], walked: 120 })
+      assert.deepEqual(run(Records.countOf, ...last, 100, ...last), { rows: [[60]], walked: 120 })
     })
   )
 })

@@ -41,6 +41,7 @@ export const toDelivery = ({ event, id, integration_id, standing }: StoredDelive
 interface StoredEvent {
   /** Sequence number of the event in storage order. */
   readonly seq: number
+  readonly created_at: number
   readonly event: Event
   readonly deliveries: ReadonlyArray<StoredDelivery>
 }
@@ -113,7 +114,7 @@ export class DeliveryTable {
     standingOf: (delivery: NewDelivery) => QueueEntry
   ): ReadonlyArray<StoredDelivery> {
     const deliveries = wanted.map((delivery) => this.add(event, delivery.integration_id, standingOf(delivery)))
-    this.events.set(event.id, { seq: ++this.lastSeq, event, deliveries })
+    this.events.set(event.id, { seq: ++this.lastSeq, created_at: event.created_at, event, deliveries })
     for (const key of listsOf(event)) {
       const list = this.lists.get(key)
       if (list === undefined) this.lists.set(key, [event])
@@ -127,6 +128,16 @@ export class DeliveryTable {
         )
     }
     return deliveries
+  }
+
+  /** Returns the first events after a sequence number, in storage order. */
+  storedAfter(after: number, limit: number): ReadonlyArray<StoredEvent> {
+    const found: Array<StoredEvent> = []
+    for (const stored of this.events.values()) {
+      if (found.length === limit) break
+      if (stored.seq > after) found.push(stored)
+    }
+    return found
   }
 
   /** Returns the events of a building or tenant, in order of publication. */

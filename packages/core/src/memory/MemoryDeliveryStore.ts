@@ -35,6 +35,7 @@ import { StoreError } from "../ports/StoreError.ts"
 import { ClaimAllowance } from "../delivery/ClaimAllowance.ts"
 import type { AppliedSettlement, HealthChange, HealthSubject } from "../delivery/HealthRules.ts"
 import { evaluateBatch, evaluateTime, mayChangeHealth, reportOf } from "../delivery/HealthRules.ts"
+import { purgePage, redelivered, refused, refusalOf } from "../delivery/StoreRules.ts"
 import {
   enqueue,
   claim,
@@ -314,35 +315,23 @@ const redeliverFrom = (
   request: RedeliverRequest,
   now: number
 ): RedeliverResult => {
-  const redelivered = (count: number, delivery_id: DeliveryId | null): RedeliverResult => ({
-    _tag: "Redelivered",
-    count,
-    delivery_id
-  })
-  const refused = (why: Extract<RedeliverResult, { _tag: "Refused" }>["why"]): RedeliverResult => ({
-    _tag: "Refused",
-    why
-  })
   const resendNow = (delivery: StoredDelivery): void => deliveries.move(delivery, resend(delivery.standing, now))
   if (request.type === "delivery") {
     const delivery = deliveries.get(request.id)
     if (delivery === undefined) return refused("not_found")
-    const integration = integrations.get(delivery.integration_id)
-    if (integration === undefined) return refused("integration_deleted")
-    if (integration.status === "disabled") return refused("integration_disabled")
+    const refusal = refusalOf(request.type, integrations.get(delivery.integration_id))
+    if (refusal !== null) return refused(refusal)
     resendNow(delivery)
     return redelivered(1, delivery.id)
   }
-  const integration: Integration | undefined = integrations.get(request.id)
-  if (integration === undefined) return refused("not_found")
+  const refusal = refusalOf(request.type, integrations.get(request.id))
+  if (refusal !== null) return refused(refusal)
   const all = deliveries.byIntegration.get(request.id) ?? []
   if (request.type === "integration") {
-    if (integration.status === "disabled") return refused("integration_disabled")
     const missed = all.filter(({ event, standing }) => isRecoverable(standing) && event.created_at >= request.since)
     missed.forEach(resendNow)
     return redelivered(missed.length, null)
   }
-  if (integration.status === "enabled" || integration.disabled_reason === "manual") return refused("not_disabled")
   const newest = all.findLast(({ standing }) => standing.worker === null && unacknowledged.has(standing.state))
   if (newest === undefined) return refused("nothing_to_send")
   resendNow(newest)
@@ -459,37 +448,20 @@ const pageOfEvents = (
   }
 }
 
-/**
- * Examines the events in storage order. Does not stop at an event that is too new, because a wrong clock may have dated
- * it.
- */
-const purgeOld = (state: State, { after, before, limit, now }: PurgeRequest): Purged => {
+const purgeOld = (state: State, request: PurgeRequest): Purged => {
   const { deliveries } = state
+  const { after, before, limit } = request
   state.notifications = state.notifications.filter(({ at }) => at >= before)
   const touched = new Set<IntegrationId>()
   const deleted: Array<Event> = []
-  let [purged, looked, old, recent] = [0, 0, 0, 0]
-  let last = after
-  let next: number | null = null
-  for (const [id, stored] of deliveries.events) {
-    if (stored.seq <= after) continue
-    if (looked === limit) {
-      next = old > 0 || recent === 0 ? last : null
-      break
-    }
-    looked++
-    last = stored.seq
-    const { created_at } = stored.event
-    if (created_at >= before) {
-      if (created_at <= now) recent++
-      continue
-    }
-    old++
-    if (stored.deliveries.some(({ standing }) => standing.due_at !== null)) continue
-    deleted.push(stored.event)
-    purged += stored.deliveries.length
-    for (const { integration_id } of stored.deliveries) touched.add(integration_id)
-    deliveries.removeEvent(id)
+  let purged = 0
+  const { next, old } = purgePage(deliveries.storedAfter(after, limit + 1), request)
+  for (const { deliveries: own, event } of old) {
+    if (own.some(({ standing }) => standing.due_at !== null)) continue
+    deleted.push(event)
+    purged += own.length
+    for (const { integration_id } of own) touched.add(integration_id)
+    deliveries.removeEvent(event.id)
   }
   deliveries.forget(deleted, touched)
   return { events: deleted.length, deliveries: purged, next }

@@ -13,11 +13,11 @@
  * meantime are not active.
  */
 import type { activeStates as states, DeliveryId, IntegrationId } from "@doorhook/core"
-import { activeStates, runForever } from "@doorhook/core"
-import { Effect, Layer, Queue } from "effect"
+import { activeStates } from "@doorhook/core"
+import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
-import { CancellationBatch, Cancellations } from "../stores/Cancellations.ts"
+import { CancellationBatch, Cancellations, inBackground } from "../stores/Cancellations.ts"
 import type { Answer } from "./Moves.ts"
 import { cancelLocked, idsOf } from "./Moves.ts"
 import * as Statements from "./statements/CancellationStatements.ts"
@@ -36,7 +36,6 @@ interface Part {
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const batch = yield* CancellationBatch
-  const wanted = yield* Queue.sliding<void>(1)
 
   /** The integrations that have a cancellation. */
   const all = idsOf(sql.unsafe<{ readonly id: IntegrationId }>(Statements.cancellations))
@@ -89,18 +88,11 @@ const make = Effect.gen(function* () {
 
   const has = (id: IntegrationId) => Effect.map(all, (ids) => ids.includes(id))
 
-  const goThroughAll = Effect.gen(function* () {
-    for (const id of yield* all) yield* goThrough(id, takeTurn)
-  })
-
-  const round = goThroughAll.pipe(
-    Effect.catchTag("SqlError", (error) =>
-      // Moving is not needed for correct results, and the next heartbeat retries.
-      Effect.logWarning(`Can't move cancelled deliveries out of the queue, will retry: ${error.message}`)
-    ),
-    Effect.andThen(Queue.take(wanted))
+  const resume = yield* inBackground(
+    Effect.gen(function* () {
+      for (const id of yield* all) yield* goThrough(id, takeTurn)
+    })
   )
-  yield* Effect.forkScoped(runForever("Moving cancelled deliveries out of the queue", round))
 
   return Cancellations.of({
     begin: Effect.fnUntraced(function* (id, reason) {
@@ -120,7 +112,7 @@ const make = Effect.gen(function* () {
       if (ids.length > 0) yield* cancelLocked(sql, ids)
       yield* forget(id)
     }),
-    resume: Effect.asVoid(Queue.offer(wanted, undefined))
+    resume
   })
 })
 

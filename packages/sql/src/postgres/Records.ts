@@ -22,7 +22,7 @@ import type {
   Purged,
   PurgeRequest
 } from "@doorhook/core"
-import { noDeliveries } from "@doorhook/core"
+import { noDeliveries, StoreRules } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Schema } from "effect"
 import type { SqlError } from "effect/sql"
@@ -251,15 +251,12 @@ const deleteEvents = Effect.fnUntraced(function* (sql: Sql, old: ReadonlyArray<O
 })
 
 /** Deletes old events whose deliveries have all ended, and these deliveries. Runs in a transaction. */
-export const purge = Effect.fnUntraced(function* (sql: Sql, { after, before, limit, now }: PurgeRequest) {
+export const purge = Effect.fnUntraced(function* (sql: Sql, request: PurgeRequest) {
+  const { after, before, limit, now } = request
   yield* sql.unsafe(records.deleteNotifications, [now, limit, before])
   // Reads one more than the limit, to learn whether there are further events.
   const found = yield* sql.unsafe<OldEvent>(records.oldEvents, [after, limit + 1])
-  const looked = found.slice(0, limit)
-  // If a clock was wrong, old events may follow younger ones.
-  const old = looked.filter(({ created_at }) => created_at < before)
-  const isDone = old.length === 0 && looked.some(({ created_at }) => created_at <= now)
-  const next = found.length > limit && !isDone ? (looked.at(-1)?.seq ?? null) : null
+  const { next, old } = StoreRules.purgePage(found, request)
   if (old.length === 0) return { events: 0, deliveries: 0, next } satisfies Purged
   // Deliveries that a cancellation covers count as ended.
   const params = [int8s(deliveriesOf(old)), texts(old.map(({ id }) => id))]

@@ -3,7 +3,7 @@
  * integration (probe).
  */
 import type { DeliveryId, IntegrationId, RedeliverRequest, RedeliverResult } from "@doorhook/core"
-import { Transitions } from "@doorhook/core"
+import { StoreRules, Transitions } from "@doorhook/core"
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import type { StandingRow } from "../DeliveryRows.ts"
@@ -18,10 +18,7 @@ import * as Statements from "./statements/DeliveryStatements.ts"
 /** Maximum number of deliveries that one transaction recovers, in about ten milliseconds. */
 const batch = 1_000
 
-type Refusal = Extract<RedeliverResult, { readonly _tag: "Refused" }>["why"]
-
-const refused = (why: Refusal): RedeliverResult => ({ _tag: "Refused", why })
-
+const { redelivered, refused, refusalOf } = StoreRules
 const { subjects } = integrationStatements(postgres)
 
 /**
@@ -60,15 +57,15 @@ const resendOne = Effect.fnUntraced(function* (sql: Sql, id: DeliveryId, now: nu
   const from = (yield* look)[0] ?? (yield* look)[0]
   if (from === undefined) return refused("not_found")
   const target = (yield* targetsOf(sql, [from.integration_id])).get(from.integration_id)
-  if (target === undefined) return refused("integration_deleted")
-  if (target.status === "disabled") return refused("integration_disabled")
+  const refusal = refusalOf("delivery", target)
+  if (refusal !== null) return refused(refusal)
   yield* resend(sql, [from], now)
-  return { _tag: "Redelivered", count: 1, delivery_id: id } satisfies RedeliverResult
+  return redelivered(1, id)
 })
 
 /** The result of one transaction of a recovery. `next` is the id to continue after. */
 type Part =
-  | { readonly why: Refusal }
+  | { readonly why: StoreRules.Refusal }
   | { readonly why: null; readonly count: number; readonly next: DeliveryId | undefined }
 
 /** Recovers a batch of an integration's deliveries after an id. Runs in a transaction. */
@@ -80,8 +77,8 @@ const recoverSome = Effect.fnUntraced(function* (
   after: DeliveryId | 0
 ): Effect.fn.Return<Part, SqlError.SqlError> {
   const target = (yield* targetsOf(sql, [integration])).get(integration)
-  if (target === undefined) return { why: "not_found" }
-  if (target.status === "disabled") return { why: "integration_disabled" }
+  const why = refusalOf("integration", target)
+  if (why !== null) return { why }
   const found = yield* sql.unsafe<{ readonly id: DeliveryId; readonly created_at: number }>(Statements.recoverable, [
     integration,
     after,
@@ -120,7 +117,7 @@ const recoverAll = Effect.fnUntraced(function* (
     // Gives other work a chance to use the connection.
     yield* Effect.yieldNow
   }
-  return { _tag: "Redelivered", count: recovered, delivery_id: null } satisfies RedeliverResult
+  return redelivered(recovered, null)
 })
 
 /** Makes due the newest unacknowledged delivery of a disabled integration. Runs in a transaction. */
@@ -132,15 +129,15 @@ const probeOne = Effect.fnUntraced(function* (
 ) {
   yield* lockIntegration(sql, integration)
   const [subject] = yield* sql.unsafe<SubjectRow>(subjects, [int8s([integration])])
-  if (subject === undefined) return refused("not_found")
-  if (subject.status === "enabled" || subject.disabled_reason === "manual") return refused("not_disabled")
+  const refusal = refusalOf("probe", subject)
+  if (refusal !== null) return refused(refusal)
   yield* endings.finish(integration)
   const [newest] = yield* sql.unsafe<{ readonly id: DeliveryId | null }>(Statements.newestUnacknowledged, [integration])
   const id = newest?.id ?? null
   const [from] = id === null ? [] : yield* entriesOf(sql, [id])
   if (from === undefined) return refused("nothing_to_send")
   yield* resend(sql, [from], now)
-  return { _tag: "Redelivered", count: 1, delivery_id: from.id } satisfies RedeliverResult
+  return redelivered(1, from.id)
 })
 
 /** Carries out `DeliveryStore.redeliver`. Calls `noteBegun` when a part of the request is committed. */

@@ -3,11 +3,11 @@
  * `cancellations` marks them all as cancelled, and their own rows are updated later in batches.
  */
 import type { DeliveryFilter, DeliveryReason, IntegrationId } from "@doorhook/core"
-import { lanes, runForever } from "@doorhook/core"
-import { Effect, Queue } from "effect"
+import { lanes } from "@doorhook/core"
+import { Effect } from "effect"
 import type { Scope } from "effect"
 import type { SqlError } from "effect/sql"
-import { CancellationBatch, Cancellations } from "../stores/Cancellations.ts"
+import { CancellationBatch, Cancellations, inBackground } from "../stores/Cancellations.ts"
 import * as Sql from "./DeliverySql.ts"
 import { codes } from "./DeliverySql.ts"
 import type { Owner } from "./Owner.ts"
@@ -118,17 +118,7 @@ export const makeCancellations = Effect.fnUntraced(function* ({
 
   const finishEach = (ids: ReadonlyArray<IntegrationId>) => Effect.forEach(ids, finish, { discard: true })
 
-  const wanted = yield* Queue.sliding<void>(1)
-  const resume = Effect.asVoid(Queue.offer(wanted, undefined))
-  const round = Effect.suspend(() => finishEach([...cancellations.keys()])).pipe(
-    Effect.catchTag("SqlError", (error) =>
-      Effect.logWarning(
-        `Can't mark all deliveries of disabled and deleted integrations as cancelled, will retry: ${error.message}`
-      )
-    ),
-    Effect.andThen(Queue.take(wanted))
-  )
-  yield* Effect.forkScoped(runForever("Marking deliveries of disabled and deleted integrations as cancelled", round))
+  const resume = yield* inBackground(Effect.suspend(() => finishEach([...cancellations.keys()])))
 
   return {
     cancelNow,

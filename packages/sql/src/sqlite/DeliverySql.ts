@@ -257,44 +257,11 @@ export const feed = `${ofIntegration(
 const readable = `o.scope_type = ?1 AND o.scope_id = ?2 AND o.resource_type = ?3
   AND o.created_at >= ?4 AND (o.created_at, o.event_seq) <= (?5, ?6)`
 const latestFirst = "ORDER BY o.created_at DESC, o.event_seq DESC"
-/** The event at an offset from a position. Cost: `offset` index entries. */
-export const eventBehind = `SELECT o.created_at, o.event_seq FROM events_of AS o WHERE ${readable} ${latestFirst}
-  LIMIT 1 OFFSET ?7`
 /** A page of events that begins at a position, with their positions. Cost: one search by seq per event. */
 export const eventsOf = `SELECT ${event}, o.created_at, o.event_seq FROM events_of AS o JOIN events AS e ON e.seq = o.event_seq
   WHERE ${readable} ${latestFirst} LIMIT ?7`
-/** Number of events from a position on; null if the number exceeds a limit. Reads no further than the limit. */
-export const countOf = `SELECT CASE
-    WHEN (SELECT o.event_seq FROM events_of AS o WHERE ${readable} ${latestFirst} LIMIT 1 OFFSET ?7) IS NULL
-    THEN (SELECT count(*) FROM events_of AS o WHERE ${readable})
-  END`
-
-/** The first events after a position. Cost: one range of the table. */
-export const oldEvents = `SELECT seq, created_at, first_delivery, last_delivery FROM events WHERE seq > ? ORDER BY seq LIMIT ?`
 /** The deliveries of an event, between its first and last delivery id. Cost: one range of the table. */
 export const deliveriesOfEvent = `SELECT id, integration, state FROM deliveries WHERE id BETWEEN ? AND ? AND event = ?`
 export const deleteDelivery = `DELETE FROM deliveries WHERE id = ?`
 export const unlistDelivery = `DELETE FROM deliveries_of WHERE integration = ? AND delivery = ?`
 export const deleteAttempts = `DELETE FROM attempts WHERE delivery_id = ?`
-/** Cost per event: one search by seq and one by the whole key, in key order. */
-export const deleteOfBuildings = `DELETE FROM events_of WHERE (scope_type, scope_id, resource_type, created_at, event_seq) IN (
-  SELECT 'building', e.building_id, e.resource_type, e.created_at, e.seq
-  FROM events AS e WHERE e.seq IN (SELECT value FROM json_each(?)))`
-export const deleteOfTenants = `DELETE FROM events_of WHERE (scope_type, scope_id, resource_type, created_at, event_seq) IN (
-  SELECT 'tenant', t.value, e.resource_type, e.created_at, e.seq
-  FROM events AS e CROSS JOIN json_each(e.tenant_ids) AS t WHERE e.seq IN (SELECT value FROM json_each(?)))`
-export const deleteEvent = `DELETE FROM events WHERE seq = ?`
-
-const notification = "id, kind, integration_id, scope_type, scope_id, at, details"
-export const insertNotification = `INSERT INTO notices (kind, integration_id, scope_type, scope_id, at, details)
-  VALUES (?, ?, ?, ?, ?, ?) RETURNING id`
-/** Cost: one range of the table, or of the index on integrations. */
-export const notifications = (ofIntegration: boolean, newest: boolean): string => `SELECT ${notification} FROM notices
-  WHERE id ${newest ? "<" : ">"} ?1 ${ofIntegration ? "AND integration_id = ?3" : ""}
-  ORDER BY id ${newest ? "DESC" : "ASC"} LIMIT ?2`
-/**
- * Deletes notifications from before a time. Parameters: the current time, a limit, and that time. Examines the oldest
- * notifications, up to the limit. Those that a wrong clock dated after the current time are skipped and don't count.
- */
-export const deleteNotifications = `DELETE FROM notices
-  WHERE id IN (SELECT id FROM notices WHERE at <= ? ORDER BY id LIMIT ?) AND at < ?`

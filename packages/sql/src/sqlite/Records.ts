@@ -17,11 +17,13 @@ import type {
   Purged,
   PurgeRequest
 } from "@doorhook/core"
-import { Attempt, Delivery, Event, inTurn } from "@doorhook/core"
+import { Attempt, Delivery, Event, inTurn, StoreRules } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import type { StatementSync } from "node:sqlite"
 import { fromRows as notificationsFromRows } from "../NotificationRows.ts"
+import { recordStatements } from "../statements/RecordStatements.ts"
+import { sqlite } from "../Dialect.ts"
 import { failAs } from "../StoreFailure.ts"
 import type { SqliteCancellations } from "./Cancellations.ts"
 import type { Claim } from "./Claim.ts"
@@ -32,6 +34,8 @@ import { codes, storedStates } from "./DeliverySql.ts"
 import type { Enqueue } from "./Enqueue.ts"
 import type { Owner } from "./Owner.ts"
 import { isOpen } from "./OwnerState.ts"
+
+const records = recordStatements(sqlite)
 
 const decodeEvents = Schema.decodeUnknownEffect(Schema.Array(Event))
 const { response_excerpt: _, ...withoutExcerpt } = Attempt.fields
@@ -87,18 +91,22 @@ export const makeRecords = (
     findEvent: turns.prepare(Sql.findEvent),
     rangeOfEvent: turns.prepare(Sql.rangeOfEvent),
     feed: turns.prepare(Sql.feed),
-    eventBehind: turns.prepare(Sql.eventBehind),
+    eventBehind: turns.prepare(records.eventBehind),
     eventsOf: turns.prepare(Sql.eventsOf),
-    countOf: turns.prepare(Sql.countOf),
-    oldEvents: turns.prepare(Sql.oldEvents),
+    countOf: turns.prepare(records.countOf),
+    oldEvents: turns.prepare(records.oldEvents),
     deliveriesOfEvent: turns.prepare(Sql.deliveriesOfEvent),
     deleteDelivery: turns.prepare(Sql.deleteDelivery),
     unlistDelivery: turns.prepare(Sql.unlistDelivery),
     deleteAttempts: turns.prepare(Sql.deleteAttempts),
-    deleteOfBuildings: turns.prepare(Sql.deleteOfBuildings),
-    deleteOfTenants: turns.prepare(Sql.deleteOfTenants),
-    deleteEvent: turns.prepare(Sql.deleteEvent),
-    deleteNotifications: turns.prepare(Sql.deleteNotifications)
+    deleteOfBuildings: turns.prepare(records.deleteOfBuildings),
+    deleteOfTenants: turns.prepare(records.deleteOfTenants),
+    deleteEvents: turns.prepare(records.deleteEvents),
+    deleteNotifications: turns.prepare(records.deleteNotifications),
+    notifications: turns.prepare(records.notifications),
+    notificationsOfIntegration: turns.prepare(records.notificationsOfIntegration),
+    newestNotifications: turns.prepare(records.newestNotifications),
+    newestNotificationsOfIntegration: turns.prepare(records.newestNotificationsOfIntegration)
   }
   const lists = new Map<string, StatementSync>()
   const listed = (text: string): StatementSync => {
@@ -233,7 +241,8 @@ export const makeRecords = (
     const { countUpTo, offset, resource_type, scope, since, until } = filter
     const of = [scope.type, scope.id, resource_type, since ?? Number.MIN_SAFE_INTEGER] as const
     const countFrom = (due: number, seq: number, most: number): number | null => {
-      const count = q.countOf.get(...of, due, seq, most)?.[0]
+      const place = [...of, due, seq] as const
+      const count = q.countOf.get(...place, most, ...place)?.[0]
       return count === null || count === undefined ? null : Number(count)
     }
     const page = (created_at: number, seq: number) => eventsFrom({ ...filter, from: { created_at, seq } })
@@ -246,23 +255,23 @@ export const makeRecords = (
     return { ...page(due, seq), total: rest === null ? null : offset + rest }
   }
 
-  const purge = ({ after, before, limit, now }: PurgeRequest): Purged => {
+  const purge = (request: PurgeRequest): Purged => {
+    const { after, before, limit, now } = request
     q.deleteNotifications.run(now, limit, before)
     // Reads one more than the limit, to learn whether there are further events.
-    const found = q.oldEvents.all(after, limit + 1)
-    const looked = found.slice(0, limit)
-    // If a clock was wrong, old events may follow younger ones.
-    const old = looked.filter((row) => Number(row[1]) < before)
-    const isDone = old.length === 0 && looked.some((row) => Number(row[1]) <= now)
-    const next = found.length > limit && !isDone ? Number(looked.at(-1)?.[0]) : null
+    const found = q.oldEvents.all(after, limit + 1).map((row) => ({
+      seq: Number(row[0]),
+      created_at: Number(row[2]),
+      range: row[3] === null ? null : ([Number(row[3]), Number(row[4])] as const)
+    }))
+    const { next, old } = StoreRules.purgePage(found, request)
     if (old.length === 0) return { events: 0, deliveries: 0, next }
     // New events must be in the lists before any of them is deleted.
     listNew()
     const done: Array<number> = []
     let purged = 0
-    for (const row of old) {
-      const seq = Number(row[0])
-      const deliveries = row[2] === null ? [] : q.deliveriesOfEvent.all(Number(row[2]), Number(row[3]), seq)
+    for (const { range, seq } of old) {
+      const deliveries = range === null ? [] : q.deliveriesOfEvent.all(...range, seq)
       const isActive = ([id, integration, code]: ReadonlyArray<unknown>) =>
         isOpen(Number(code)) && !isCancelled(Number(id), integrationId(integration))
       if (deliveries.some((each) => isActive(Object.values(each)))) continue
@@ -281,7 +290,7 @@ export const makeRecords = (
     const seqs = JSON.stringify(done)
     q.deleteOfBuildings.run(seqs)
     q.deleteOfTenants.run(seqs)
-    for (const seq of done) q.deleteEvent.run(seq)
+    q.deleteEvents.run(seqs)
     state.events -= done.length
     state.isChanged = true
     return { events: done.length, deliveries: purged, next }
@@ -314,19 +323,20 @@ export const makeRecords = (
 
   const notifications = ({ after, integration_id, limit, order }: NotificationFilter): ReadonlyArray<object> => {
     const isNewest = order === "newest"
-    const params: Record<string, number> = { "?1": after ?? (isNewest ? Number.MAX_SAFE_INTEGER : 0), "?2": limit }
-    if (integration_id !== undefined) params["?3"] = integration_id
-    return listed(Sql.notifications(integration_id !== undefined, isNewest))
-      .all(params)
-      .map((row) => ({
-        id: row[0],
-        kind: row[1],
-        integration_id: row[2],
-        scope_type: row[3],
-        scope_id: row[4],
-        at: row[5],
-        details: row[6]
-      }))
+    const [ofAll, ofOne] = isNewest
+      ? [q.newestNotifications, q.newestNotificationsOfIntegration]
+      : [q.notifications, q.notificationsOfIntegration]
+    const from = after ?? (isNewest ? Number.MAX_SAFE_INTEGER : 0)
+    const rows = integration_id === undefined ? ofAll.all(from, limit) : ofOne.all(integration_id, from, limit)
+    return rows.map(Object.values).map(([id, kind, integration, scope_type, scope_id, at, details]) => ({
+      id,
+      kind,
+      integration_id: integration,
+      scope_type,
+      scope_id,
+      at,
+      details
+    }))
   }
 
   return {

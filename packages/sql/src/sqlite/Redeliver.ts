@@ -2,6 +2,7 @@
  * Makes deliveries due again at an operator's request.
  */
 import type { DeliveryId, DeliveryStore, IntegrationId, RedeliverResult } from "@doorhook/core"
+import { StoreRules } from "@doorhook/core"
 import { Effect } from "effect"
 import { failAs, failAsBegun } from "../StoreFailure.ts"
 import type { SqliteCancellations } from "./Cancellations.ts"
@@ -13,6 +14,8 @@ import { isOpen } from "./OwnerState.ts"
 
 /** Maximum number of deliveries that one transaction makes due, in about ten milliseconds. */
 const redeliveryBatch = 1_000
+
+const { redelivered, refused, refusalOf } = StoreRules
 
 type Redeliver = DeliveryStore["Service"]["redeliver"]
 
@@ -54,24 +57,22 @@ export const makeRedeliver = (
     return true
   }
 
-  const statusOf = (id: IntegrationId) => known.get(id)?.row.status
-
   const redeliverOne = (id: DeliveryId, now: number): RedeliverResult => {
     const row = q.standing.get(id)
     if (row === undefined) return refused("not_found")
-    const status = statusOf(integrationId(row[0]))
-    if (status === undefined) return refused("integration_deleted")
-    if (status === "disabled") return refused("integration_disabled")
+    const refusal = refusalOf("delivery", known.get(integrationId(row[0]))?.row)
+    if (refusal !== null) return refused(refusal)
     resend(id, now)
-    return { _tag: "Redelivered", count: 1, delivery_id: id }
+    return redelivered(1, id)
   }
 
   /**
    * Makes due a batch of an integration's deliveries that follow an id. Returns their number and the id to continue
-   * after; null if the integration is disabled or deleted.
+   * after, or why it can't.
    */
   const redeliverSome = (id: IntegrationId, since: number, now: number, after: number) => {
-    if (statusOf(id) === undefined || statusOf(id) === "disabled") return null
+    const why = refusalOf("integration", known.get(id)?.row)
+    if (why !== null) return { why, count: 0, next: null }
     const rows = q.recoverable.all(id, after, redeliveryBatch)
     const last = rows.at(-1)
     let count = 0
@@ -81,38 +82,32 @@ export const makeRedeliver = (
       if (Number(row[1] ?? 0) < since || (lease !== undefined && isOpen(lease.state))) continue
       if (resend(delivery, now)) count++
     }
-    return { count, next: rows.length === redeliveryBatch && last !== undefined ? Number(last[0]) : null }
+    return { why, count, next: rows.length === redeliveryBatch && last !== undefined ? Number(last[0]) : null }
   }
 
   const redeliverAll = Effect.fnUntraced(function* (id: IntegrationId, since: number, now: number, note: () => void) {
     let [count, after]: [number, number | null] = [0, 0]
-    let why: "not_found" | "integration_disabled" | null = null
+    let why: StoreRules.Refusal | null = null
     while (after !== null) {
       const from: number = after
       const part: ReturnType<typeof redeliverSome> = yield* turns.change({
-        run: () => {
-          const some = redeliverSome(id, since, now, from)
-          if (some === null) why = statusOf(id) === undefined ? "not_found" : "integration_disabled"
-          return some
-        },
+        run: () => redeliverSome(id, since, now, from),
         isDurable: true,
         rows: redeliveryBatch
       })
-      count += part?.count ?? 0
-      if ((part?.count ?? 0) > 0) note()
-      after = part?.next ?? null
+      why = part.why
+      count += part.count
+      if (part.count > 0) note()
+      after = part.next
       // Gives other work a chance to use the connection.
       yield* Effect.yieldNow
     }
-    return why !== null && count === 0
-      ? refused(why)
-      : ({ _tag: "Redelivered", count, delivery_id: null } satisfies RedeliverResult)
+    return why !== null && count === 0 ? refused(why) : redelivered(count, null)
   })
 
   const probe = (id: IntegrationId, now: number): RedeliverResult => {
-    const row = known.get(id)?.row
-    if (row === undefined) return refused("not_found")
-    if (row.status !== "disabled" || row.disabled_reason === "manual") return refused("not_disabled")
+    const refusal = refusalOf("probe", known.get(id)?.row)
+    if (refusal !== null) return refused(refusal)
     finishNow(id)
     let before = Number.MAX_SAFE_INTEGER
     for (;;) {
@@ -121,7 +116,7 @@ export const makeRedeliver = (
       if (free !== undefined) {
         const delivery = deliveryId(free[0])
         resend(delivery, now)
-        return { _tag: "Redelivered", count: 1, delivery_id: delivery }
+        return redelivered(1, delivery)
       }
       const last = rows.at(-1)
       if (last === undefined) return refused("nothing_to_send")
@@ -152,8 +147,3 @@ export const makeRedeliver = (
     }
   }
 }
-
-const refused = (why: Extract<RedeliverResult, { readonly _tag: "Refused" }>["why"]): RedeliverResult => ({
-  _tag: "Refused",
-  why
-})

@@ -19,6 +19,7 @@ import { sqlite } from "../Dialect.ts"
 import { failingValues } from "../IntegrationRows.ts"
 import { toRow } from "../NotificationRows.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
+import { recordStatements } from "../statements/RecordStatements.ts"
 import { failAs } from "../StoreFailure.ts"
 import type { SqliteCancellations } from "./Cancellations.ts"
 import { integrationId } from "./Columns.ts"
@@ -50,7 +51,7 @@ export const makeSettle = (
     end: turns.prepare(Sql.end),
     amend: turns.prepare(Sql.updateEnded),
     insertAttempt: turns.prepare(Sql.insertAttempt),
-    insertNotification: turns.prepare(Sql.insertNotification),
+    insertNotification: turns.prepare(recordStatements(sqlite).insertNotification),
     disable: turns.prepare(integrations.disable),
     enable: turns.prepare(integrations.enable),
     setFailing: turns.prepare(integrations.setFailing),

@@ -4,8 +4,8 @@
  * The integration store uses this service, which each database implements.
  */
 import type { DeliveryReason, IntegrationId } from "@doorhook/core"
-import type { Effect } from "effect"
-import { Context } from "effect"
+import { runForever } from "@doorhook/core"
+import { Context, Effect, Queue } from "effect"
 import type { SqlError } from "effect/sql"
 
 type Answer<A> = Effect.Effect<A, SqlError.SqlError>
@@ -31,3 +31,21 @@ export class Cancellations extends Context.Service<
     readonly resume: Effect.Effect<void>
   }
 >()("@doorhook/sql/Endings") {}
+
+/**
+ * Runs a step for all cancellations in the background: now, and each time that the result is run. A failed step is
+ * retried with the next one, because moving rows is not needed for correct results.
+ */
+export const inBackground = Effect.fnUntraced(function* (step: Effect.Effect<void, SqlError.SqlError>) {
+  const wanted = yield* Queue.sliding<void>(1)
+  const round = step.pipe(
+    Effect.catchTag("SqlError", (error) =>
+      Effect.logWarning(
+        `Can't mark all deliveries of disabled and deleted integrations as cancelled, will retry: ${error.message}`
+      )
+    ),
+    Effect.andThen(Queue.take(wanted))
+  )
+  yield* Effect.forkScoped(runForever("Marking deliveries of disabled and deleted integrations as cancelled", round))
+  return Effect.asVoid(Queue.offer(wanted, undefined))
+})
