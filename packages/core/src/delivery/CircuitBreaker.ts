@@ -6,20 +6,12 @@
  *
  * If the directory fails for one user only, only that user's deliveries wait. The next delivery of another user shows
  * whether the failure is limited to one user. Trials therefore alternate between users. After each pause, deliveries of
- * a few different users are tried one after another (`maxTries`).
+ * a few different users are tried one after another (`maxTrials`).
  *
  * Plain state without timers or I/O. All times are in milliseconds since the epoch.
  */
 import type { UserId } from "../model/Ids.ts"
-
-/** How long to delay a delivery whose attempt was prevented by something other than its receiver, in milliseconds. */
-export const retryLater = 5_000
-
-/** Extra delay in milliseconds if the directory failed for the user. Other users' deliveries are then claimed first. */
-const afterOthers = 100
-
-/** Maximum number of trials from one pause to the next, each for a different user. */
-const maxTries = 3
+import { afterOthers, maxTrials, retryLater } from "./EngineConstants.ts"
 
 /** The dependencies that can fail. */
 export const breakerCauses = ["directory", "egress"] as const
@@ -94,7 +86,7 @@ export class CircuitBreaker {
    * Whether another user may be tried without a pause. False while outbound connections fail, which affects all users.
    */
   private get mayTryOthers(): boolean {
-    return !this.begun.has("egress") && this.tries < maxTries
+    return !this.begun.has("egress") && this.tries < maxTrials
   }
 
   /**

@@ -8,15 +8,7 @@
  *
  * Plain state without timers or I/O. All times are in milliseconds since the epoch.
  */
-
-/** The shortest time between two small claims, in milliseconds. */
-export const minPollInterval = 20
-
-/**
- * Delay before the next claim if a claim left due deliveries in the store, in milliseconds. They were left because
- * there was no room here, or because another worker leased them.
- */
-export const recheckDelay = 1_000
+import { minPollInterval, recheckDelay } from "./EngineConstants.ts"
 
 export interface ClaimTimerOptions {
   /** Longest time between two claims. */

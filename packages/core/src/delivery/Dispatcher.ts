@@ -46,19 +46,8 @@ import { Notifications } from "./Notifications.ts"
 import type { Batch, Outcome } from "./RecordQueue.ts"
 import { Sender } from "./Sender.ts"
 import { StoreFailures, retryUntilAvailable } from "./StoreFailures.ts"
-import { claimBatch, Worker } from "./Worker.ts"
-
-/** Maximum number of outcomes of an integration that are set aside, as a multiple of its concurrency. */
-const maxPostponed = 4
-
-/** How long an integration with more such outcomes gets no requests, in milliseconds. */
-const postponedPause = 500
-
-/**
- * Time between two heartbeats while the settings differ, in milliseconds. Short, because when the other processes end,
- * nobody sends until the next heartbeat.
- */
-const disagreeingInterval = 1_000
+import { Worker } from "./Worker.ts"
+import { claimBatch, disagreeingBeat, maxPostponed, postponedPause } from "./EngineConstants.ts"
 
 /** Maximum number of failing integrations that the status lists. */
 const worstShown = 20
@@ -308,7 +297,7 @@ class DeliveringDispatcher {
   #beat(): Effect.Effect<void> {
     const { agreement, beatNow, membership } = this.#worker
     return Effect.suspend(() =>
-      Effect.timeoutOption(beatNow.await, agreement.isAgreed ? membership.interval : disagreeingInterval)
+      Effect.timeoutOption(beatNow.await, agreement.isAgreed ? membership.interval : disagreeingBeat)
     ).pipe(
       Effect.flatMap(() => {
         beatNow.closeUnsafe()

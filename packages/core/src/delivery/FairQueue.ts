@@ -12,6 +12,7 @@ import type { Lane, LeasedDelivery } from "../model/Delivery.ts"
 import { isEarly, isRetryLane, isUrgentLane, lanes, concurrencyFor } from "../model/Delivery.ts"
 import type { IntegrationId } from "../model/Ids.ts"
 import type { ClaimLimits, Membership } from "../ports/DeliveryStore.ts"
+import { heldPerRequest, rateSlack } from "./EngineConstants.ts"
 
 export interface FairQueueOptions {
   /** Maximum number of requests in flight. */
@@ -47,15 +48,6 @@ export interface ClaimDemand extends ClaimLimits {
   /** Integrations with more deliveries in the store. */
   readonly behind: ReadonlyArray<IntegrationId>
 }
-
-/** Maximum number of held deliveries for each request that may be in flight, when other workers share the store. */
-const besideOthers = 16
-
-/**
- * A start that is at most this late, in milliseconds, does not delay the next one under a rate limit: timers are not
- * exact.
- */
-const rateSlack = 50
 
 /** Returns how many held deliveries count in an integration's limit. */
 const countedOf = ({ early, held }: Backlog): number => held - early
@@ -205,7 +197,7 @@ export class FairQueue {
    */
   shareWith(share: Share): ReadonlyArray<LeasedDelivery> {
     const concurrency = Math.ceil(this.options.concurrencyPerIntegration / share.workers)
-    const most = share.workers === 1 ? this.depthAlone : Math.max(this.minDepth, besideOthers * concurrency)
+    const most = share.workers === 1 ? this.depthAlone : Math.max(this.minDepth, heldPerRequest * concurrency)
     this.share = share
     this.depth = Math.min(this.depthAlone, most)
     return [...this.backlogs.values()].flatMap((backlog) => {

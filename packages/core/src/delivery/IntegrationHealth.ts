@@ -20,7 +20,7 @@ import { english } from "../model/Sentences.ts"
 import { explainAttempt } from "./Explanation.ts"
 import { isRedirect } from "./Redirect.ts"
 import { shownHost } from "../model/UrlPolicy.ts"
-import { retryLater } from "./CircuitBreaker.ts"
+import { retryLater } from "./EngineConstants.ts"
 
 /** Consecutive failures before the log reports an integration. */
 export const failuresInARow = 3

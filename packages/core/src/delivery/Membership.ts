@@ -15,9 +15,7 @@ import { Context, Effect } from "effect"
 import type { AgreedSettings, Disagreement } from "../model/AgreedSettings.ts"
 import { differencesText } from "../model/AgreedSettings.ts"
 import type { StoreError } from "../ports/StoreError.ts"
-
-/** The longest time between two heartbeats, in milliseconds. */
-const longestInterval = 5_000
+import { longestBeat } from "./EngineConstants.ts"
 
 /** A publication that is being stored. */
 export interface Publication {
@@ -42,7 +40,7 @@ export class Membership {
     this.#worker = worker
     this.#lease = lease
     this.#attempt = ackTimeout + settleBudget
-    this.interval = Math.min(longestInterval, Math.max(1, (lease - this.#attempt) / 2))
+    this.interval = Math.min(longestBeat, Math.max(1, (lease - this.#attempt) / 2))
   }
 
   /** The worker name that deliveries are leased to. */

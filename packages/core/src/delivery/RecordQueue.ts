@@ -8,14 +8,8 @@
 import type { DeliveryId, IntegrationId } from "../model/Ids.ts"
 import type { LeasedDelivery } from "../model/Delivery.ts"
 import type { Release, Settlement } from "../ports/DeliveryStore.ts"
-import { longestPause, pauseAfter } from "./StoreFailures.ts"
-
-/**
- * Maximum number of outcomes and of releases recorded in one transaction. A larger transaction would delay urgent
- * deliveries.
- */
-const mostOutcomes = 150
-const mostReleases = 1_500
+import { pauseAfter } from "./StoreFailures.ts"
+import { longestPause, mostOutcomes, mostReleases } from "./EngineConstants.ts"
 
 /** Returns the pause before results that another transaction holds are repeated, in milliseconds. */
 const heldPause = (tries: number): number => Math.min(25 * 2 ** (tries - 1), 400)

@@ -31,20 +31,10 @@ import { ServiceKey, signsWithServiceKey } from "./ServiceKey.ts"
 import type { AccessAnswer } from "./AccessCheck.ts"
 import { AccessCheck } from "./AccessCheck.ts"
 import type { BreakerCause } from "./CircuitBreaker.ts"
-import { endText, retryLater } from "./CircuitBreaker.ts"
+import { endText } from "./CircuitBreaker.ts"
 import type { LatencyClass } from "./FairQueue.ts"
 import type { Worker } from "./Worker.ts"
-
-/**
- * Number of attempts started in one turn of the event loop. Between turns, other work can run, such as storing a call.
- */
-const slice = 16
-
-/** Duration above which an attempt counts as slow, whatever its outcome, in milliseconds. */
-const slowAttempt = 1_000
-
-/** Shortest time between two warnings that this process is overloaded, in milliseconds. */
-const busyReportEvery = 60_000
+import { attemptsPerTurn, busyReportEvery, retryLater, slowAttempt } from "./EngineConstants.ts"
 
 /** A delivery in flight. */
 interface InFlight {
@@ -219,7 +209,7 @@ export class Sender {
   /** Starts queued deliveries that may be sent. Returns whether there may be more to start. */
   #startSome(which: "urgent" | "all"): boolean {
     const { breaker, queue } = this.#worker
-    for (let started = 0; started < slice; started++) {
+    for (let started = 0; started < attemptsPerTurn; started++) {
       if (!this.#worker.maySend(this.#worker.now())) return false
       if (breaker.isOpen) {
         this.#startTrial()

@@ -3,9 +3,7 @@
  */
 import { Effect } from "effect"
 import type { StoreError, StoreReason } from "../ports/StoreError.ts"
-
-/** The longest pause before a store call is repeated, in milliseconds. */
-export const longestPause = 2_000
+import { longestPause, proofCounts, refusalCounts } from "./EngineConstants.ts"
 
 /** Returns the pause before the next store call after this many failures, in milliseconds. */
 export const pauseAfter = (refusals: number): number => Math.min(100 * 2 ** (refusals - 1), longestPause)
@@ -45,13 +43,6 @@ export interface StoreStatus {
   /** Whether publications show that the store works: some were stored recently, and none was refused recently. */
   readonly store_proven: boolean
 }
-
-/**
- * How long a refused or stored publication counts, in milliseconds. Publications come from outside, so after this time
- * the probe of the store decides. All other operations are repeated until they succeed.
- */
-const refusalCounts = 10_000
-const proofCounts = 5_000
 
 interface Failing extends StoreFailure {
   readonly last: number

@@ -23,18 +23,7 @@ import { Membership } from "./Membership.ts"
 import type { Outcome } from "./RecordQueue.ts"
 import { RecordQueue } from "./RecordQueue.ts"
 import { StoreFailures } from "./StoreFailures.ts"
-
-/** Maximum number of deliveries per claim. A larger claim would delay urgent deliveries. */
-export const claimBatch = 150
-
-/** How long outcomes are collected before they are recorded together, in milliseconds. */
-const recordDelay = 25
-
-/** Maximum number of unrecorded outcomes, as a multiple of `concurrency`. */
-const maxUnsettled = 16
-
-/** Maximum number of early retries per claim, for each request that may be open to the integration. */
-const earlyPerRequest = 4
+import { claimBatch, earlyPerRequest, maxUnsettled, recordDelay } from "./EngineConstants.ts"
 
 interface WorkerParts {
   readonly settings: DeliverySettingsShape

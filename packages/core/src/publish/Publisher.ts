@@ -39,6 +39,13 @@ import type { Published } from "./Idempotency.ts"
 import { Linger } from "./Linger.ts"
 import type { Sentence } from "../model/Sentences.ts"
 import { english, say } from "../model/Sentences.ts"
+import {
+  busyKeyPause,
+  enoughEvents,
+  eventOverhead,
+  publishBatch,
+  publishPatience
+} from "../delivery/EngineConstants.ts"
 
 /** Too many events wait to be stored, and no event of this call was stored. The message names the limit. */
 export class PublisherBusy extends Schema.TaggedError<PublisherBusy>()("PublisherBusy", { message: Schema.String }) {}
@@ -65,23 +72,6 @@ export class Publisher extends Context.Service<Publisher, Pick<GroupCommitPublis
     Effect.suspend(() => GroupCommitPublisher.make)
   )
 }
-
-/**
- * A transaction takes no more calls once it has this many events. A larger transaction would delay the calls behind it.
- */
-const maxBatch = 250
-
-/** A transaction with at least this many events does not linger. */
-const enough = 32
-
-/** Memory used by a waiting event in addition to its data, in bytes. */
-const overhead = 256
-
-/** Pause before a call is repeated whose idempotency key another process uses now, in milliseconds. */
-const busyKeyPause = 100
-
-/** Maximum time that a call waits for room in `waitingBytes`, in milliseconds. */
-const patience = 5_000
 
 type Answer = Effect.Effect<ReadonlyArray<Published>, StoreError | KeyReused | PublisherClosed | PublisherBusy>
 
@@ -129,7 +119,7 @@ const isUrgent = (types: ResourceTypeTable, events: ReadonlyArray<NewEvent>): bo
 const distinct = <A>(items: ReadonlyArray<A>): ReadonlyArray<A> => (items.length < 2 ? items : [...new Set(items)])
 
 const sizeOf = (events: ReadonlyArray<NewEvent>): number =>
-  events.reduce((size, { data }) => size + data.length + overhead, 0)
+  events.reduce((size, { data }) => size + data.length + eventOverhead, 0)
 
 const countEvents = (calls: ReadonlyArray<Call>): number => calls.reduce((sum, { events }) => sum + events.length, 0)
 
@@ -147,7 +137,7 @@ const storeErrorOf = (cause: Cause.Cause<unknown>): StoreError | null => {
 
 const busyError = (waitingBytes: number): PublisherBusy => {
   const limit = `${waitingBytes} bytes of events wait to be stored (setting waitingBytes)`
-  const message = `${limit}, and there was no room within ${DurationText.format(patience)}. None of these events was stored: publish them again later.`
+  const message = `${limit}, and there was no room within ${DurationText.format(publishPatience)}. None of these events was stored: publish them again later.`
   return new PublisherBusy({ message })
 }
 
@@ -309,7 +299,7 @@ class GroupCommitPublisher {
         Effect.map(leave, (hasLeft) => {
           if (hasLeft) call.answer(Effect.fail(busyError(this.#waitingBytes)))
         }),
-        patience
+        publishPatience
       )
     )
     const waiter: Blocked = {
@@ -330,7 +320,7 @@ class GroupCommitPublisher {
       this.#ordinary.push(call)
       this.#arrived++
     }
-    if (isUrgentCall || call.events.length >= enough) this.#flushNow.openUnsafe()
+    if (isUrgentCall || call.events.length >= enoughEvents) this.#flushNow.openUnsafe()
     if (this.#isArriving || !this.#isWaiting) return
     this.#isArriving = true
     this.#turns.scheduleTask(this.#arrive, 0)
@@ -379,7 +369,8 @@ class GroupCommitPublisher {
       () => {
         const first = this.#urgent.length > 0 ? this.#urgent : this.#ordinary
         let count = 0
-        for (let size = 0; count < first.length && size < maxBatch; count++) size += first[count]?.events.length ?? 0
+        for (let size = 0; count < first.length && size < publishBatch; count++)
+          size += first[count]?.events.length ?? 0
         return first.splice(0, count)
       }
     )
@@ -407,7 +398,7 @@ class GroupCommitPublisher {
   }
 
   #mustNotLinger(): boolean {
-    return this.#isClosed || this.#urgent.length > 0 || countEvents(this.#ordinary) >= enough
+    return this.#isClosed || this.#urgent.length > 0 || countEvents(this.#ordinary) >= enoughEvents
   }
 
   #lingerTwice(wait: number): Effect.Effect<void> {

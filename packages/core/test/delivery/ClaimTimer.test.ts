@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import type { ClaimResult } from "../../src/delivery/ClaimTimer.ts"
-import { ClaimTimer, minPollInterval, recheckDelay } from "../../src/delivery/ClaimTimer.ts"
+import { ClaimTimer } from "../../src/delivery/ClaimTimer.ts"
+import { minPollInterval, recheckDelay } from "../../src/delivery/EngineConstants.ts"
 
 const pollInterval = 1_000
 const minBatch = 100
