@@ -2,7 +2,6 @@
  * The `simulate` command, to be mounted under `doorhook`.
  */
 import { Command } from "effect/cli"
-import { fitCommand } from "./FitCommand.ts"
 import { mergeCommand } from "./MergeCommand.ts"
 import { planCommand } from "./PlanCommand.ts"
 import { previewCommand } from "./PreviewCommand.ts"
@@ -11,5 +10,5 @@ import { validateCommand } from "./ValidateCommand.ts"
 
 export const simulateCommand = Command.make("simulate").pipe(
   Command.withDescription("Door and call traffic that looks like days in real buildings"),
-  Command.withSubcommands([planCommand, previewCommand, runCommand, mergeCommand, validateCommand, fitCommand])
+  Command.withSubcommands([planCommand, previewCommand, runCommand, mergeCommand, validateCommand])
 )

@@ -1,5 +1,5 @@
 /** The parts of an event that validation needs, from a plan, a recorded log in NDJSON, or an access log in CSV. */
-import type { LogEntry } from "../fit/AccessLog.ts"
+import type { LogEntry } from "../plan/AccessLog.ts"
 import type { EventRow } from "../plan/EventRow.ts"
 import { plannedEvent } from "../plan/PlannedEvent.ts"
 import type { Recorded } from "../plan/Controllers.ts"
@@ -42,7 +42,7 @@ export const ofEvent = ({ at, event, logged_at }: EventRow): Row => {
 }
 
 /** Returns the row for an entry of an access log. */
-export const ofEntry = ({ door, isCall, isDenied, isDelivery, method, person, time, unit }: LogEntry): Row => ({
+export const ofEntry = ({ door, isCall, isDenied, isDelivery, isFromApp, person, time, unit }: LogEntry): Row => ({
   at: time,
   logged_at: time,
   building: 0,
@@ -51,6 +51,6 @@ export const ofEntry = ({ door, isCall, isDenied, isDelivery, method, person, ti
   door,
   unit,
   person: holder(person, !isDelivery),
-  isFromApp: method === "app",
+  isFromApp,
   isDenied
 })

@@ -1,7 +1,7 @@
 /** Checks events from any source: a plan of a scenario, a recorded log in NDJSON, or an access log in CSV. */
 import { DurationText } from "@doorhook/core"
 import { Effect, Result, Schema, Stream } from "effect"
-import type { AccessLog } from "../fit/AccessLog.ts"
+import type { LogEntry } from "../plan/AccessLog.ts"
 import { longestDuration } from "../plan/Plan.ts"
 import { InvalidLine, readLine } from "../plan/EventRow.ts"
 import { forEachYielding } from "../plan/Plan.ts"
@@ -118,7 +118,7 @@ class SeveralBuildings extends Schema.TaggedError<SeveralBuildings>()("SeveralBu
 }
 
 /** Checks an access log, alone or against a scenario of one building. */
-export const judgeLog = Effect.fnUntraced(function* ({ entries }: AccessLog, judgement: Judgement) {
+export const judgeLog = Effect.fnUntraced(function* (entries: ReadonlyArray<LogEntry>, judgement: Judgement) {
   const { scenario } = judgement
   if (scenario !== null && scenario.buildings.length !== 1)
     return yield* new SeveralBuildings({ count: scenario.buildings.length })

@@ -298,6 +298,22 @@ describe("simulate validate of an absurd office", () => {
       }).pipe(Effect.provide(platform))
   )
 
+  it.live.each([
+    [["--time-zone", "Berlin"], "--time-zone Berlin: expected the IANA name"],
+    [["--columns", "who=Karte"], "expected COLUMN=HEADING"],
+    [["--columns", "time=Wann"], 'column "Wann" is missing'],
+    [["--dates", "dmy"], "--dates dmy: expected month-first or day-first"]
+  ] as const)("refuses %j with a log and says what is accepted", ([args, says]) =>
+    Effect.gen(function* () {
+      const file = join(yield* temporaryFolder, "log.csv")
+      yield* Effect.promise(() => writeFile(file, "time,person\n2026-03-02 08:00,A\n"))
+      const error = yield* Effect.flip(validate(file, ...args))
+      assert.instanceOf(error, CommandFailure)
+      assert.strictEqual(error.exitCode, CommandFailure.usageExitCode)
+      assert.include(error.message, says)
+    }).pipe(Effect.provide(platform))
+  )
+
   it.live("passes if the scenario states that it works at night", () =>
     Effect.gen(function* () {
       const [office] = absurd.buildings
