@@ -9,8 +9,10 @@ import { csvReport, htmlReport } from "../src/report/HtmlReport.ts"
 import { Histogram } from "../src/results/Histogram.ts"
 import type { IntegrationTotals } from "../src/results/Measurements.ts"
 import { Measurements } from "../src/results/Measurements.ts"
-import type { RunResult, RunKind, RunReport } from "../src/results/RunReport.ts"
-import { makeReport, mergedMeasurements, readReport, standingOf } from "../src/results/RunReport.ts"
+import type { RunResult, RunReport } from "../src/results/RunReport.ts"
+import { makeReport, mergedMeasurements, readReport } from "../src/results/RunReport.ts"
+import type { RunKind } from "../src/results/Figures.ts"
+import { figuresOf } from "../src/results/Figures.ts"
 import { outagesText, progressLine, summaryText } from "../src/results/RunText.ts"
 import { Series } from "../src/results/Series.ts"
 import { isMissedAlready, judgeSlo, readSlos, unmeasurable } from "../src/results/Slo.ts"
@@ -175,7 +177,7 @@ describe("objectives", () => {
   it("are missed before the end once they can no longer be met, or after 100 values of an unknown number", () => {
     const isMissed = (slo: string, measure: (measurements: Measurements) => void, mostEvents = Infinity) => {
       const measurements = measured(measure)
-      const standing = standingOf(measurements, "in-process", { lost: 0, broken: 0 })
+      const standing = figuresOf(measurements, "in-process", { lost: 0, broken: 0 })
       return isMissedAlready(
         { ...standing, histograms: measurements.latency, mostEvents },
         slosOf(slo)[0] ?? assert.fail()

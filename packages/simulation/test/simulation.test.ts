@@ -5,7 +5,7 @@ import type { Entry } from "../src/History.ts"
 import { hashOf } from "../src/History.ts"
 import { traceOf } from "../src/checks/Trace.ts"
 import type { Breakage, Outcome } from "../src/Simulation.ts"
-import { simulate } from "../src/Simulation.ts"
+import { simulate } from "../src/Actors.ts"
 import { weekOf } from "../src/world/Scenario.ts"
 import { variants } from "./Variants.ts"
 

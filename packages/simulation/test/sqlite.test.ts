@@ -6,7 +6,7 @@ import { rmSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import { describeFailures, judge } from "../src/checks/Checks.ts"
 import { hashOf } from "../src/History.ts"
-import { simulate } from "../src/Simulation.ts"
+import { simulate } from "../src/Actors.ts"
 import { sqliteFiles } from "../src/world/Storage.ts"
 
 /** Number of seeds in this test; `npm run simulate:seeds -- --store sqlite` runs any number. */

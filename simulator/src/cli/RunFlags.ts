@@ -6,7 +6,7 @@ import type { Redacted } from "effect"
 import { Option } from "effect"
 import { Flag } from "effect/cli"
 import { receiverForms } from "../receivers/ReceiverText.ts"
-import type { RunKind } from "../results/RunReport.ts"
+import type { RunKind } from "../results/Figures.ts"
 import { planFlags, usualPlan } from "./Flags.ts"
 
 /** Environment variable with the operator key, used if no flag gives one. */

@@ -13,13 +13,10 @@ import { latencies, Measurements, noCounts } from "./Measurements.ts"
 import type { Interval } from "./Series.ts"
 import { noNumbers, Series } from "./Series.ts"
 import type { Slo } from "./Slo.ts"
-import { inTime, judgeSlo } from "./Slo.ts"
+import { judgeSlo } from "./Slo.ts"
+import { byLatency, Count, Quantiles, RunKind, figuresOf, Totals } from "./Figures.ts"
 
 const schemaVersion = 2
-
-/** Kinds of runs, by the destination of the events. */
-const RunKind = Schema.Literals(["virtual", "in-process", "receiver", "service"])
-export type RunKind = typeof RunKind.Type
 
 /** Facts known before a run begins. */
 export const RunFacts = Schema.Struct({
@@ -54,48 +51,9 @@ export const RunFacts = Schema.Struct({
 })
 export type RunFacts = typeof RunFacts.Type
 
-const Count = Schema.NullOr(Schema.Finite)
 const HistogramText = Schema.String.check(
   Schema.makeFilter((text) => Histogram.fromText(text) !== null || "must be a histogram of a report")
 )
-
-const Quantiles = Schema.Struct({
-  count: Schema.Finite,
-  mean: Schema.Finite,
-  p50: Schema.Finite,
-  p90: Schema.Finite,
-  p95: Schema.Finite,
-  p99: Schema.Finite,
-  "p99.9": Schema.Finite,
-  max: Schema.Finite
-})
-export type Quantiles = typeof Quantiles.Type
-
-const byLatency = <S extends Schema.Top>(schema: S) =>
-  Schema.Struct({
-    ack: schema,
-    answer: schema,
-    delivery: schema,
-    intended: schema,
-    service: schema,
-    late_start: schema
-  })
-
-const Totals = Schema.Struct({
-  ...Record.map(noCounts, () => Schema.Finite),
-  // Null for kinds of runs that can't measure them.
-  backlog: Count,
-  backlog_at: Count,
-  most_in_flight: Count,
-  peak_requests: Count,
-  duplicates: Count,
-  /** Deliveries of accepted events that are unaccounted for. */
-  lost: Count,
-  /** Number of violations of a delivery rule. */
-  broken: Count,
-  /** Share of events whose sending began within a second of their time. */
-  rate: Count
-})
 
 const IntegrationLine = Schema.Struct({
   id: Schema.Finite,
@@ -207,45 +165,6 @@ export interface RunResult {
   readonly earlier: RunReport | null
 }
 
-const quantilesOf = (histogram: Histogram): Quantiles | null =>
-  histogram.count === 0
-    ? null
-    : {
-        count: histogram.count,
-        mean: Math.round(histogram.mean * 100) / 100,
-        p50: histogram.quantile(0.5),
-        p90: histogram.quantile(0.9),
-        p95: histogram.quantile(0.95),
-        p99: histogram.quantile(0.99),
-        "p99.9": histogram.quantile(0.999),
-        max: histogram.max
-      }
-
-/** Returns the current totals and latencies, for objectives and progress. */
-export const standingOf = (
-  { latency, totals }: Measurements,
-  kind: RunKind,
-  { broken, lost }: { readonly lost: number | null; readonly broken: number }
-): Pick<RunReport, "totals" | "latency"> => {
-  const hasEngine = kind !== "service"
-  const late = latency.late_start
-  const ifEngine = (value: number) => (hasEngine ? value : null)
-  return {
-    latency: Record.map(latency, quantilesOf),
-    totals: {
-      ...totals,
-      duplicates: kind === "virtual" || kind === "in-process" ? totals.duplicates : null,
-      backlog: ifEngine(totals.backlog),
-      backlog_at: ifEngine(totals.backlog_at),
-      most_in_flight: ifEngine(totals.most_in_flight),
-      peak_requests: ifEngine(totals.peak_requests),
-      broken: ifEngine(broken),
-      lost,
-      rate: late.count > 0 && kind !== "virtual" ? late.shareUpTo(inTime) : null
-    }
-  }
-}
-
 const quantile = (histogram: Histogram, share: number): number | null =>
   histogram.count === 0 ? null : histogram.quantile(share)
 
@@ -299,7 +218,7 @@ export const isUnaccounted = ({
 export const makeReport = (result: RunResult): RunReport => {
   const { broken, earlier, facts, failed, interrupted, lost, measurements, slos, stopped_by } = result
   const { kind } = facts
-  const standing = standingOf(measurements, kind, { lost, broken })
+  const standing = figuresOf(measurements, kind, { lost, broken })
   const { totals } = standing
   const known = Object.values(measurements.outcomes).reduce((sum, count) => sum + count, 0)
   const outcomes = {

@@ -1,6 +1,7 @@
 /** Output of a run: the progress line and the summary. */
 import type { Measurements } from "./Measurements.ts"
-import type { ComparedLine, IntegrationLine, Quantiles, RunReport } from "./RunReport.ts"
+import type { ComparedLine, IntegrationLine, RunReport } from "./RunReport.ts"
+import type { Quantiles } from "./Figures.ts"
 import { clockAt, counted, duration, grouped, percent } from "./Format.ts"
 
 export { grouped } from "./Format.ts"

@@ -5,7 +5,6 @@ import type { DeliverySettingsShape, Scope } from "@doorhook/core"
 import { BuildingId, TenantId, UserId, defaultDeliverySettings, settleBudget } from "@doorhook/core"
 import type { Substream } from "@doorhook/simulator/testing"
 import { Rng, child } from "@doorhook/simulator/testing"
-import type { SignalQuality } from "./Faults.ts"
 
 /** Draws a whole number from `low` to `high`, both included. */
 export const between = (rng: Rng, low: number, high: number): number => low + rng.below(high - low + 1)
@@ -46,6 +45,16 @@ interface FaultRates {
   readonly crash: number
   /** Probability that a call fails while the store is down. */
   readonly storeError: number
+}
+
+/** Quality of the connection over which processes learn of changes. Times in milliseconds. */
+export interface SignalQuality {
+  /** Longest delay of a signal. */
+  readonly delay: number
+  /** Probability that a signal is lost because the connection has broken. */
+  readonly lost: number
+  /** Longest time until a broken connection is restored. */
+  readonly reconnect: number
 }
 
 /** Range of a duration, in milliseconds. */
