@@ -10,7 +10,7 @@ import { availableParallelism, totalmem } from "node:os"
 import { text } from "node:stream/consumers"
 import { fileURLToPath } from "node:url"
 import type { Benchmark, Result } from "./harness/Benchmark.ts"
-import { benchmarkNames, loadBenchmark } from "./harness/Catalog.ts"
+import { benchmarkNames, loadBenchmark } from "./harness/Benchmark.ts"
 import type { Measured } from "./harness/Page.ts"
 import { handWrittenOf, pageOf } from "./harness/Page.ts"
 import { startPostgres } from "./harness/PostgresServer.ts"
@@ -83,16 +83,7 @@ const manifest: { readonly dependencies: Readonly<Record<string, string>> } = JS
 )
 
 /** The packages whose versions affect results. */
-const packages = [
-  "effect",
-  "undici",
-  "fastify",
-  "bullmq",
-  "pg-boss",
-  "graphile-worker",
-  "@node-oauth/oauth2-server",
-  "oidc-provider"
-]
+const packages = ["effect", "undici", "fastify", "bullmq", "pg-boss", "graphile-worker", "@node-oauth/oauth2-server"]
 
 const postgresVersion = Effect.scoped(
   Effect.gen(function* () {

@@ -1,12 +1,12 @@
 /**
- * The memory of a plan, measured as in the benchmark, does not grow with the plan's length.
+ * The memory of a plan does not grow with the plan's length.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { fileURLToPath } from "node:url"
-import { runProgram } from "../src/harness/RunProgram.ts"
+import { runProgram } from "../src/harness/Processes.ts"
 
-const program = fileURLToPath(new URL("../src/planHeap.ts", import.meta.url))
+const program = fileURLToPath(new URL("planHeap.ts", import.meta.url))
 
 interface Heap {
   readonly events: number

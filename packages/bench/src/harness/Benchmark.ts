@@ -1,9 +1,21 @@
 /**
- * Types of benchmarks and results.
+ * Benchmarks, one per file in `benches`, their options and their results.
  */
 import type { Effect, Scope } from "effect"
-import type { Options } from "./Options.ts"
+import { readdirSync } from "node:fs"
+import { basename } from "node:path"
+import { parseArgs } from "node:util"
 import { median, rounded } from "./Statistics.ts"
+
+/** Options of the command line. */
+export interface Options {
+  /** Whether to use small sizes, only to check that the benchmark runs. */
+  readonly quick: boolean
+  /** Number of rounds; null for the benchmark's default. */
+  readonly rounds: number | null
+  /** Number of settled rows that `growth` begins with; null for its default. */
+  readonly rows: number | null
+}
 
 /** The required ratio. */
 interface Goal {
@@ -46,8 +58,6 @@ export interface Benchmark {
   readonly lines: Readonly<Record<string, Line>>
   /** Duration of three rounds on a quiet machine with two cores, in minutes. */
   readonly minutes: number
-  /** Whether the benchmark supports `--profile`. Default: no. */
-  readonly canProfile?: true
   readonly run: (options: Options) => Effect.Effect<ReadonlyArray<Finding>, unknown, Scope.Scope>
 }
 
@@ -109,4 +119,45 @@ export const resultOf = ({ lines }: Benchmark, { failed, line, more, ours, peer 
     ...(more !== undefined && { more }),
     ...(failed !== undefined && { failed })
   }
+}
+
+const countOf = (name: string, text: string | undefined): number | null => {
+  if (text === undefined) return null
+  const count = Number(text)
+  if (!(Number.isInteger(count) && count > 0)) {
+    throw new TypeError(`--${name}: ${JSON.stringify(text)} is not a whole number above 0`)
+  }
+  return count
+}
+
+/** Parses options. Throws an error that says what is accepted. */
+export const readOptions = (args: ReadonlyArray<string>): Options => {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      quick: { type: "boolean" },
+      rounds: { type: "string" },
+      rows: { type: "string" }
+    }
+  })
+  return {
+    quick: values.quick ?? false,
+    rounds: countOf("rounds", values.rounds),
+    rows: countOf("rows", values.rows)
+  }
+}
+
+/** Returns the number of rounds: the requested number, else one with `--quick`, else the default. */
+export const roundsOf = ({ quick, rounds }: Options, usual: number): number => rounds ?? (quick ? 1 : usual)
+
+const folder = new URL("../benches/", import.meta.url)
+
+export const benchmarkNames: ReadonlyArray<string> = readdirSync(folder)
+  .filter((file) => file.endsWith(".ts"))
+  .map((file) => basename(file, ".ts"))
+  .toSorted()
+
+export const loadBenchmark = async (name: string): Promise<Benchmark> => {
+  const module: { readonly benchmark: Benchmark } = await import(new URL(`${name}.ts`, folder).href)
+  return module.benchmark
 }
