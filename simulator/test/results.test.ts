@@ -313,12 +313,6 @@ describe("counts of events", () => {
     assert.strictEqual(why(2, 3), "2 deliveries of accepted events are not accounted for")
   })
 
-  it("suggest other flags for a time without events, but not after an interrupt", () => {
-    const planned = (interrupted: boolean) => summaryText(reportOf(new Measurements(), { interrupted }))
-    assert.match(planned(false), /^planned +0 events in this time\. Try a longer --duration/)
-    assert.match(planned(true), /^planned +0 events\n/)
-  })
-
   it("include requests held by --max-inflight and failed lookups", () => {
     const measurements = measured((own) => {
       own.totals.held = 12
@@ -409,29 +403,6 @@ describe("the reports of several generators", () => {
     assert.isTrue(Option.isSome(readReport(text)))
     for (const other of ["", "{}", "[]", text.replace('"schemaVersion":2', '"schemaVersion":1'), text.slice(1)])
       assert.isTrue(Option.isNone(readReport(other)))
-  })
-})
-
-describe("the tiles of the HTML report", () => {
-  const tilesOf = (kind: RunKind, latency: number | null) => {
-    const measurements = measured((own) => {
-      own.plan(0)
-      if (latency !== null) own.accept(latency, latency, 0)
-    })
-    const page = htmlReport(reportOf(measurements, { facts: { kind } }))
-    return new Map(
-      [...page.matchAll(/<dt>(.*?)<\/dt>\s*<dd>(.*?)</g)].map(([, name = "", value = ""]) => [name, value])
-    )
-  }
-
-  it("show the publish latency, except on virtual time", () => {
-    for (const kind of ["service", "receiver", "in-process"] as const) {
-      assert.strictEqual(tilesOf(kind, 120).get("Published in"), "120 ms")
-      assert.strictEqual(tilesOf(kind, null).get("Published in"), "–")
-    }
-    const virtual = tilesOf("virtual", 0)
-    assert.isTrue(virtual.has("Delivered"))
-    assert.isFalse(virtual.has("Published in"))
   })
 })
 
