@@ -63,7 +63,6 @@ const reportOf = (measurements: Measurements, { facts = {}, slos, ...more }: Wis
     interrupted: false,
     stopped_by: null,
     failed: false,
-    earlier: null,
     ...more
   })
 
@@ -403,21 +402,6 @@ describe("the reports of several generators", () => {
     assert.isTrue(Option.isSome(readReport(text)))
     for (const other of ["", "{}", "[]", text.replace('"schemaVersion":2', '"schemaVersion":1'), text.slice(1)])
       assert.isTrue(Option.isNone(readReport(other)))
-  })
-})
-
-describe("a comparison with an earlier report", () => {
-  it("shows figures side by side, with their changes", () => {
-    const acks = (took: number, count: number) =>
-      measured((own) => {
-        for (let nth = 0; nth < count; nth++) own.request(0, null, "acknowledged", took)
-      })
-    const earlier = Option.getOrThrow(readReport(JSON.stringify(reportOf(acks(100, 10)))))
-    const report = reportOf(acks(120, 10), { earlier })
-    assert.deepInclude(report.compared ?? [], { figure: "ack_p99", before: 100, after: 120 })
-    assert.match(summaryText(report), /^compared +ack_p99 100 ms -> 120 ms \(\+20\.0 %\)$/m)
-    assert.match(summaryText(report), /^compared +requests 10 -> 10$/m)
-    assert.include(htmlReport(report), "ack_p99 100 ms -&gt; 120 ms")
   })
 })
 

@@ -100,7 +100,6 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
         interrupted: isCutShort || isWaitCutShort,
         stopped_by: stoppedBy,
         failed: hasFailed || Exit.isFailure(waited),
-        earlier: settings.earlier,
         ...destination.judged()
       })
       const { lastFailure } = measurements

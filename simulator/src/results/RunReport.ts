@@ -95,10 +95,6 @@ export const SeriesLine = Schema.Struct({
 })
 export type SeriesLine = typeof SeriesLine.Type
 
-/** A figure of this run and the same figure of an earlier run. */
-const ComparedLine = Schema.Struct({ figure: Schema.String, before: Count, after: Count })
-export type ComparedLine = typeof ComparedLine.Type
-
 const RunReport = Schema.Struct({
   ...RunFacts.fields,
   schemaVersion: Schema.Literal(schemaVersion),
@@ -134,14 +130,13 @@ const RunReport = Schema.Struct({
   violations: Schema.Array(
     Schema.Struct({ rule: Schema.Literals(Record.keys(rules)), what: Schema.String, at: Schema.Finite })
   ),
-  compared: Schema.NullOr(Schema.Array(ComparedLine)),
   /** Exact counts (`sum max bucket:count ...`) for merging the reports of several generators. */
   histograms: byLatency(HistogramText),
   series_histograms: Schema.Array(Schema.Struct({ publish: HistogramText, answer: HistogramText }))
 })
 export type RunReport = typeof RunReport.Type
 
-/** Reads a JSON report for comparing or merging; none if the text is not a report of this version. */
+/** Reads a JSON report for merging; none if the text is not a report of this version. */
 export const readReport: (text: string) => Option.Option<RunReport> = Schema.decodeOption(
   Schema.fromJsonString(RunReport)
 )
@@ -162,7 +157,6 @@ export interface RunResult {
   readonly stopped_by: string | null
   /** Whether the run had to stop because of an error. */
   readonly failed: boolean
-  readonly earlier: RunReport | null
 }
 
 const quantile = (histogram: Histogram, share: number): number | null =>
@@ -216,7 +210,7 @@ export const isUnaccounted = ({
   kind === "service" && !interrupted && totals.lost === null && totals.accepted > 0
 
 export const makeReport = (result: RunResult): RunReport => {
-  const { broken, earlier, facts, failed, interrupted, lost, measurements, slos, stopped_by } = result
+  const { broken, facts, failed, interrupted, lost, measurements, slos, stopped_by } = result
   const { kind } = facts
   const standing = figuresOf(measurements, kind, { lost, broken })
   const { totals } = standing
@@ -255,7 +249,6 @@ export const makeReport = (result: RunResult): RunReport => {
     crashes: result.crashes,
     slos: results,
     violations: result.violations,
-    compared: earlier === null ? null : comparedWith(earlier, standing),
     histograms: Record.map(measurements.latency, (histogram) => histogram.toText()),
     series_histograms: series.intervals.map(({ answer, publish }) => ({
       publish: publish.toText(),
@@ -263,28 +256,6 @@ export const makeReport = (result: RunResult): RunReport => {
     }))
   }
 }
-
-/** Figures in a comparison: latencies with their quantiles, and totals. */
-const comparedFigures = [
-  ...(["intended", "service", "ack", "delivery"] as const).flatMap((name) =>
-    (["p50", "p99", "max"] as const).map((which) => [name, which] as const)
-  ),
-  ...(["rate", "accepted", "failed", "republished", "requests", "delivered", "duplicates", "lost", "backlog"] as const)
-] as const
-
-const comparedWith = (
-  earlier: RunReport,
-  { latency, totals }: Pick<RunReport, "totals" | "latency">
-): ReadonlyArray<ComparedLine> =>
-  comparedFigures.flatMap((figure) => {
-    const [before, after] =
-      typeof figure === "string"
-        ? [earlier.totals[figure] ?? null, totals[figure]]
-        : [earlier.latency[figure[0]]?.[figure[1]] ?? null, latency[figure[0]]?.[figure[1]] ?? null]
-    return before === null && after === null
-      ? []
-      : [{ figure: typeof figure === "string" ? figure : figure.join("_"), before, after }]
-  })
 
 const histogramOf = (text = ""): Histogram => Histogram.fromText(text) ?? new Histogram()
 
