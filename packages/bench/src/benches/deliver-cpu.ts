@@ -3,8 +3,7 @@
  */
 import { Effect } from "effect"
 import type { Benchmark, Finding, Options } from "../harness/Benchmark.ts"
-import { answersOf, contest, failureOf } from "../harness/Contest.ts"
-import { roundsOf } from "../harness/Benchmark.ts"
+import { contest, roundsOf } from "../harness/Benchmark.ts"
 import { canMeasureServers } from "../harness/ProcessCpu.ts"
 import type { ProgramFailed } from "../harness/Processes.ts"
 import { median, rounded } from "../harness/Statistics.ts"
@@ -21,16 +20,16 @@ const run = Effect.fnUntraced(function* (options: Options) {
     return yield* Effect.die("deliver-cpu needs Linux, because it reads processor times of servers from /proc")
   const peers = yield* peersHere
   const { steady } = yield* startRounds
-  const outcome = yield* contest<ContenderName, SteadyAnswer, ProgramFailed, never>(
-    { ours: ["doorhook-sqlite", "doorhook-postgres"], peers },
+  const answersOf = yield* contest<ContenderName, SteadyAnswer, ProgramFailed, never>(
+    ["doorhook-sqlite", "doorhook-postgres", ...peers],
     rounds,
     (contender) => steady(contender, given),
     ({ cpu, cpu_of_servers, p50, p99 }) =>
       `${rounded(cpu)} ms each (${rounded(cpu_of_servers)} in servers), p50 ${rounded(p50)} ms, p99 ${rounded(p99)} ms`
   )
-  const of = (contender: ContenderName): ReadonlyArray<number> => answersOf(outcome, contender).map(({ cpu }) => cpu)
+  const of = (contender: ContenderName): ReadonlyArray<number> => answersOf(contender).map(({ cpu }) => cpu)
   const latency = (contender: ContenderName, which: "p50" | "p99"): number =>
-    rounded(median(answersOf(outcome, contender).map((answer) => answer[which])))
+    rounded(median(answersOf(contender).map((answer) => answer[which])))
   const [best = "pg-boss"] = peers
     .filter((peer) => of(peer).length > 0)
     .toSorted((a, b) => median(of(a)) - median(of(b)))
@@ -44,8 +43,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
       ours_p99_ms: latency(ours, "p99"),
       peer_p50_ms: latency(peer, "p50"),
       peer_p99_ms: latency(peer, "p99")
-    },
-    ...failureOf(outcome, peer)
+    }
   })
   return [
     against(name, best),

@@ -3,8 +3,7 @@
  */
 import { Effect } from "effect"
 import type { Benchmark, Finding, Options } from "../harness/Benchmark.ts"
-import { answersOf, contest, failureOf } from "../harness/Contest.ts"
-import { roundsOf } from "../harness/Benchmark.ts"
+import { contest, roundsOf } from "../harness/Benchmark.ts"
 import type { ProgramFailed } from "../harness/Processes.ts"
 import { median, rounded } from "../harness/Statistics.ts"
 import type { PeerName } from "../peers/ContenderRounds.ts"
@@ -19,22 +18,20 @@ const run = Effect.fnUntraced(function* (options: Options) {
   const rounds = roundsOf(options, 5)
   const peers = yield* peersHere
   const { drain } = yield* startRounds
-  const outcome = yield* contest<ContenderName, DrainAnswer, ProgramFailed, never>(
-    { ours: ["doorhook-sqlite", "doorhook-postgres"], peers },
+  const answersOf = yield* contest<ContenderName, DrainAnswer, ProgramFailed, never>(
+    ["doorhook-sqlite", "doorhook-postgres", ...peers],
     rounds,
     (contender) => drain(contender, given),
     ({ cpu, rate }) => `${Math.round(rate)}/s, ${rounded(cpu)} ms of processor time each`
   )
-  const of = (contender: ContenderName): ReadonlyArray<number> => answersOf(outcome, contender).map(({ rate }) => rate)
-  const cpuOf = (contender: ContenderName): number =>
-    rounded(median(answersOf(outcome, contender).map(({ cpu }) => cpu)))
+  const of = (contender: ContenderName): ReadonlyArray<number> => answersOf(contender).map(({ rate }) => rate)
+  const cpuOf = (contender: ContenderName): number => rounded(median(answersOf(contender).map(({ cpu }) => cpu)))
   const best = peers.toSorted((a, b) => median(of(b)) - median(of(a)))[0] ?? "pg-boss"
   const against = (line: string, peer: PeerName, ours: ContenderName = "doorhook-sqlite"): Finding => ({
     line,
     ours: of(ours),
     peer: of(peer),
-    more: { against: peer, ours_cpu_ms: cpuOf(ours), peer_cpu_ms: cpuOf(peer) },
-    ...failureOf(outcome, peer)
+    more: { against: peer, ours_cpu_ms: cpuOf(ours), peer_cpu_ms: cpuOf(peer) }
   })
   return [
     against(name, best),

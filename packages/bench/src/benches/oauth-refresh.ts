@@ -4,8 +4,7 @@
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import type { Benchmark, Finding, Options } from "../harness/Benchmark.ts"
-import { roundsOf } from "../harness/Benchmark.ts"
-import { answersOf, contest, failureOf } from "../harness/Contest.ts"
+import { contest, roundsOf } from "../harness/Benchmark.ts"
 import type { LoadAnswer } from "../harness/Load.ts"
 import { cpuPerRequest, load, requestText } from "../harness/Load.ts"
 import { OAuthSession } from "../harness/OAuthSession.ts"
@@ -59,8 +58,8 @@ const refreshRequest = (refresh_token: string): string => {
 
 const run = Effect.fnUntraced(function* (options: Options) {
   const sizes = options.quick ? { warmUp: 0.2, seconds: 0.5 } : { warmUp: 2, seconds: 5 }
-  const outcome = yield* contest<Contender, LoadAnswer, ProgramFailed, never>(
-    { ours, peers },
+  const answersOf = yield* contest<Contender, LoadAnswer, ProgramFailed, never>(
+    [...ours, ...peers],
     roundsOf(options, 3),
     (contender) =>
       Effect.scoped(
@@ -71,18 +70,17 @@ const run = Effect.fnUntraced(function* (options: Options) {
     ({ cpu, p50, p99, rate }) =>
       `${Math.round(rate)}/s, p50 ${rounded(p50)} ms, p99 ${rounded(p99)} ms, ${cpu === null ? "?" : rounded(cpu)} us of processor time`
   )
-  const of = (contender: Contender): ReadonlyArray<number> => answersOf(outcome, contender).map(({ rate }) => rate)
-  const p99 = (contender: Contender): number => rounded(median(answersOf(outcome, contender).map((one) => one.p99)))
+  const of = (contender: Contender): ReadonlyArray<number> => answersOf(contender).map(({ rate }) => rate)
+  const p99 = (contender: Contender): number => rounded(median(answersOf(contender).map((one) => one.p99)))
   const against = (line: string, peer: Contender, our: Contender): Finding => ({
     line,
     ours: of(our),
     peer: of(peer),
     more: {
-      ...cpuPerRequest({ ours: answersOf(outcome, our), peer: answersOf(outcome, peer) }),
+      ...cpuPerRequest({ ours: answersOf(our), peer: answersOf(peer) }),
       ours_p99_ms: p99(our),
       peer_p99_ms: p99(peer)
-    },
-    ...failureOf(outcome, peer)
+    }
   })
   return [against(name, "oauth2-server", "ours"), against(`${name}/sqlite`, "oauth2-server/sqlite", "ours/sqlite")]
 })

@@ -1,7 +1,8 @@
 /**
  * Benchmarks, one per file in `benches`, their options and their results.
  */
-import type { Effect, Scope } from "effect"
+import type { Scope } from "effect"
+import { Effect } from "effect"
 import { readdirSync } from "node:fs"
 import { basename } from "node:path"
 import { parseArgs } from "node:util"
@@ -42,8 +43,6 @@ export interface Finding {
   readonly peer: ReadonlyArray<number>
   /** Further figures, with units in their names. */
   readonly more?: Readonly<Record<string, number | string>>
-  /** The peer's error message, if it failed and therefore has no values. */
-  readonly failed?: string
 }
 
 export interface Benchmark {
@@ -65,8 +64,7 @@ export interface Benchmark {
 type Range = readonly [lowest: number, highest: number]
 
 /**
- * A result with medians and ranges, printed as a line of JSON. Values that could not be measured are null, and `failed`
- * says why.
+ * A result with medians and ranges, printed as a line of JSON. Values that could not be measured are null.
  */
 export interface Result {
   readonly name: string
@@ -83,7 +81,6 @@ export interface Result {
   readonly peer_range: Range | null
   readonly ratio_range: Range | null
   readonly more?: Readonly<Record<string, number | string>>
-  readonly failed?: string
 }
 
 const rangeOf = (values: ReadonlyArray<number>): Range | null =>
@@ -95,7 +92,7 @@ const medianOf = (values: ReadonlyArray<number>): number | null =>
 const isMet = (goal: Goal, ratio: number): boolean =>
   goal.is === "at least" ? ratio >= goal.ratio : ratio <= goal.ratio
 
-export const resultOf = ({ lines }: Benchmark, { failed, line, more, ours, peer }: Finding): Result => {
+export const resultOf = ({ lines }: Benchmark, { line, more, ours, peer }: Finding): Result => {
   const { goal = null, ratioOf = "ours to peer", unit = "" } = lines[line] ?? {}
   const ratios = ours.flatMap((value, round) => {
     const other = peer[round]
@@ -116,8 +113,7 @@ export const resultOf = ({ lines }: Benchmark, { failed, line, more, ours, peer 
     ours_range: rangeOf(ours),
     peer_range: rangeOf(peer),
     ratio_range: rangeOf(ratios),
-    ...(more !== undefined && { more }),
-    ...(failed !== undefined && { failed })
+    ...(more !== undefined && { more })
   }
 }
 
@@ -161,3 +157,21 @@ export const loadBenchmark = async (name: string): Promise<Benchmark> => {
   const module: { readonly benchmark: Benchmark } = await import(new URL(`${name}.ts`, folder).href)
   return module.benchmark
 }
+
+/** Runs rounds in which the contenders take turns. Returns the answers of each. `format` formats one for progress. */
+export const contest = Effect.fnUntraced(function* <Name extends string, A, E, R>(
+  contenders: ReadonlyArray<Name>,
+  rounds: number,
+  play: (name: Name) => Effect.Effect<A, E, R>,
+  format: (answer: A) => string
+) {
+  const answers = new Map<Name, Array<A>>()
+  for (let round = 0; round < rounds; round++) {
+    for (const name of contenders) {
+      const answer = yield* play(name)
+      answers.set(name, [...(answers.get(name) ?? []), answer])
+      process.stderr.write(`round ${round + 1}: ${name} ${format(answer)}\n`)
+    }
+  }
+  return (name: Name): ReadonlyArray<A> => answers.get(name) ?? []
+})
