@@ -112,10 +112,6 @@ describe("arrivals", () => {
   const times = [...arrivals(ordinary, twoPeaks, mean, new Rng(root(5)))]
   const share = shareBefore(twoPeaks)
 
-  it("have the expected number", () => {
-    assert.isBelow(Math.abs(times.length - mean), 4 * Math.sqrt(mean))
-  })
-
   it("are a Poisson process of the shape's intensity", () => {
     assert.isAbove(uniformityPValue(rescaledGaps(times, share, mean)), 0.001)
   })
@@ -137,9 +133,5 @@ describe("arrivals", () => {
       if (uniformityPValue(rescaledGaps(day, share, 100)) < 0.01) rejected++
     }
     assert.isAtMost(rejected, 12)
-  })
-
-  it("are none if none are expected", () => {
-    assert.deepStrictEqual([...arrivals(ordinary, twoPeaks, 0, new Rng(root(1)))], [])
   })
 })

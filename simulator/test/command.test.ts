@@ -194,18 +194,6 @@ describe("simulate run", () => {
       assert.deepStrictEqual([verdict, totals.lost], ["fail", null])
     }).pipe(Effect.provide(platform()))
   )
-
-  it.live("prints the summary after an interrupt", () =>
-    Effect.gen(function* () {
-      const { keys, url } = yield* service(202)
-      const running = yield* Effect.forkChild(
-        simulate("run", "--start", "2026-03-03T12:00", "--to", url, "--speed", "600x", "--operator-key", "k")
-      )
-      yield* Effect.repeat(Effect.yieldNow, { until: () => keys.length > 0 })
-      yield* Fiber.interrupt(running)
-      assert.match(yield* printed, /planned +\d+ events?\naccepted/)
-    }).pipe(Effect.provide(platform()))
-  )
 })
 
 describe("a long command that sends nothing", () => {

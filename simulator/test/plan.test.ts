@@ -115,23 +115,6 @@ describe("plans", () => {
     assert.isAbove(ofFlow(after, "parcels").length, 2 * ofFlow(before, "parcels").length)
   })
 
-  it("keep a flow's arrivals when only the visitors' behaviour changes", () => {
-    const scenario = scenarioOf("residential-200")
-    const silent = withFlows(scenario, (flow) =>
-      flow._tag === "Outsiders" ? { ...flow, answered: 0, repeated: 0 } : flow
-    )
-    const firsts = (from: Scenario) =>
-      [
-        ...occurrences(
-          withFlows(from, (flow) => (flow._tag === "Outsiders" ? { ...flow, code: 0, repeated: 0 } : flow)),
-          oneDay
-        )
-      ]
-        .filter(({ _tag }) => _tag === "Call")
-        .map(({ time }) => time)
-    assert.deepStrictEqual(firsts(silent), firsts(scenario))
-  })
-
   it.effect("for a long time equal the plans of its parts, one after the other", () =>
     Effect.gen(function* () {
       const scenario = scenarioOf("demo")
@@ -158,14 +141,6 @@ describe("plans", () => {
       const parts = Array.from({ length: 16 }, (_, part) => LocalTime.LocalTime.make(monday + (part * day) / 2))
       const lines = yield* Effect.forEach(parts, (start) => linesOf(slow, { ...oneDay, start, duration: day / 2 }))
       assert.deepStrictEqual(lines.flat(), whole)
-    })
-  )
-
-  it.effect("differ between seeds", () =>
-    Effect.gen(function* () {
-      const lines = new Set(yield* linesOf(scenarioOf("quiet"), oneDay))
-      const others = yield* linesOf(scenarioOf("quiet"), { ...oneDay, seed: 8 })
-      assert.isEmpty(others.filter((line) => lines.has(line)))
     })
   )
 

@@ -1,5 +1,5 @@
 /**
- * Prints the SHA-256 of four days of every preset, including a clock change. `processes.test.ts` runs this with several
+ * Prints the SHA-256 of four days of every preset, including a clock change. `plans.long.test.ts` runs this with several
  * Node.js versions.
  */
 import { createHash } from "node:crypto"

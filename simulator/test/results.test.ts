@@ -9,8 +9,10 @@ import { csvReport, htmlReport } from "../src/report/HtmlReport.ts"
 import { Histogram } from "../src/results/Histogram.ts"
 import type { IntegrationTotals } from "../src/results/Measurements.ts"
 import { Measurements } from "../src/results/Measurements.ts"
-import type { RunResult, RunKind, RunReport } from "../src/results/RunReport.ts"
-import { makeReport, mergedMeasurements, readReport, standingOf } from "../src/results/RunReport.ts"
+import type { RunResult, RunReport } from "../src/results/RunReport.ts"
+import { makeReport, mergedMeasurements, readReport } from "../src/results/RunReport.ts"
+import type { RunKind } from "../src/results/Figures.ts"
+import { figuresOf } from "../src/results/Figures.ts"
 import { outagesText, progressLine, summaryText } from "../src/results/RunText.ts"
 import { Series } from "../src/results/Series.ts"
 import { isMissedAlready, judgeSlo, readSlos, unmeasurable } from "../src/results/Slo.ts"
@@ -61,7 +63,6 @@ const reportOf = (measurements: Measurements, { facts = {}, slos, ...more }: Wis
     interrupted: false,
     stopped_by: null,
     failed: false,
-    earlier: null,
     ...more
   })
 
@@ -175,7 +176,7 @@ describe("objectives", () => {
   it("are missed before the end once they can no longer be met, or after 100 values of an unknown number", () => {
     const isMissed = (slo: string, measure: (measurements: Measurements) => void, mostEvents = Infinity) => {
       const measurements = measured(measure)
-      const standing = standingOf(measurements, "in-process", { lost: 0, broken: 0 })
+      const standing = figuresOf(measurements, "in-process", { lost: 0, broken: 0 })
       return isMissedAlready(
         { ...standing, histograms: measurements.latency, mostEvents },
         slosOf(slo)[0] ?? assert.fail()
@@ -311,12 +312,6 @@ describe("counts of events", () => {
     assert.strictEqual(why(2, 3), "2 deliveries of accepted events are not accounted for")
   })
 
-  it("suggest other flags for a time without events, but not after an interrupt", () => {
-    const planned = (interrupted: boolean) => summaryText(reportOf(new Measurements(), { interrupted }))
-    assert.match(planned(false), /^planned +0 events in this time\. Try a longer --duration/)
-    assert.match(planned(true), /^planned +0 events\n/)
-  })
-
   it("include requests held by --max-inflight and failed lookups", () => {
     const measurements = measured((own) => {
       own.totals.held = 12
@@ -407,44 +402,6 @@ describe("the reports of several generators", () => {
     assert.isTrue(Option.isSome(readReport(text)))
     for (const other of ["", "{}", "[]", text.replace('"schemaVersion":2', '"schemaVersion":1'), text.slice(1)])
       assert.isTrue(Option.isNone(readReport(other)))
-  })
-})
-
-describe("the tiles of the HTML report", () => {
-  const tilesOf = (kind: RunKind, latency: number | null) => {
-    const measurements = measured((own) => {
-      own.plan(0)
-      if (latency !== null) own.accept(latency, latency, 0)
-    })
-    const page = htmlReport(reportOf(measurements, { facts: { kind } }))
-    return new Map(
-      [...page.matchAll(/<dt>(.*?)<\/dt>\s*<dd>(.*?)</g)].map(([, name = "", value = ""]) => [name, value])
-    )
-  }
-
-  it("show the publish latency, except on virtual time", () => {
-    for (const kind of ["service", "receiver", "in-process"] as const) {
-      assert.strictEqual(tilesOf(kind, 120).get("Published in"), "120 ms")
-      assert.strictEqual(tilesOf(kind, null).get("Published in"), "–")
-    }
-    const virtual = tilesOf("virtual", 0)
-    assert.isTrue(virtual.has("Delivered"))
-    assert.isFalse(virtual.has("Published in"))
-  })
-})
-
-describe("a comparison with an earlier report", () => {
-  it("shows figures side by side, with their changes", () => {
-    const acks = (took: number, count: number) =>
-      measured((own) => {
-        for (let nth = 0; nth < count; nth++) own.request(0, null, "acknowledged", took)
-      })
-    const earlier = Option.getOrThrow(readReport(JSON.stringify(reportOf(acks(100, 10)))))
-    const report = reportOf(acks(120, 10), { earlier })
-    assert.deepInclude(report.compared ?? [], { figure: "ack_p99", before: 100, after: 120 })
-    assert.match(summaryText(report), /^compared +ack_p99 100 ms -> 120 ms \(\+20\.0 %\)$/m)
-    assert.match(summaryText(report), /^compared +requests 10 -> 10$/m)
-    assert.include(htmlReport(report), "ack_p99 100 ms -&gt; 120 ms")
   })
 })
 

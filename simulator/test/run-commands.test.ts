@@ -9,7 +9,6 @@ import { setImmediate } from "node:timers/promises"
 import { CommandFailure, Crypto, Transport } from "@doorhook/core"
 import { Equipment } from "@doorhook/simulator"
 import { temporaryFolder } from "@doorhook/testkit/Process"
-import { startReceiver } from "@doorhook/testkit/Receiver"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
@@ -214,17 +213,6 @@ const mergeFailure = (...args: ReadonlyArray<string>) =>
     failure instanceof CommandFailure ? [failure.exitCode, failure.message] : assert.fail(String(failure))
   )
 
-it.live("a run at a rate lasts as long as its stages, even if the scenario has fewer events in ten years", () =>
-  Effect.gen(function* () {
-    const out = join(yield* temporaryFolder, "report.json")
-    const args = ["--preset", "quiet", "--rate-scale", "0.01", "--rate", "100/s", "--even", "--duration", "1m"]
-    yield* simulate("run", "--virtual", ...args, "--report", `json=${out}`)
-    const { series, totals } = yield* reportIn(out)
-    assert.strictEqual(totals.planned, 6_000)
-    assert.strictEqual(series[59]?.planned, 100)
-  }).pipe(Effect.provide(platform()))
-)
-
 describe("generators", () => {
   it.live("send a third each, and their reports merge to one of the whole load", () =>
     Effect.gen(function* () {
@@ -413,22 +401,6 @@ describe("a missed objective", () => {
   )
 })
 
-describe("a comparison with an earlier run", () => {
-  it.live("shows how figures changed, in its summary and its report", () =>
-    Effect.gen(function* () {
-      const folder = yield* temporaryFolder
-      const [before, after] = [join(folder, "before.json"), join(folder, "after.json")]
-      const args = ["run", "--virtual", "--preset", "quiet"]
-      yield* simulate(...args, "--report", `json=${before}`)
-      yield* simulate(...args, "--receiver", "slow:p50=2s,p99=3s", "--compare", before, "--report", `json=${after}`)
-      assert.match(yield* printed, /^compared +ack_p50 \d+ ms -> \d(\.\d)? s \(\+\d+\.\d %\)$/m)
-      const { compared } = yield* reportIn(after)
-      const events = (yield* reportIn(before)).totals.accepted
-      assert.deepInclude(compared ?? [], { figure: "accepted", before: events, after: events })
-    }).pipe(Effect.provide(platform()))
-  )
-})
-
 const freePort = Effect.promise(
   () =>
     new Promise<number>((resolve) => {
@@ -461,28 +433,6 @@ describe("metrics", () => {
   )
 })
 
-describe("open arrivals", () => {
-  it.live("do not wait for a slow service, and the summary counts the held requests", () =>
-    Effect.gen(function* () {
-      const { bodies, client } = yield* service(() => 300)
-      const out = join(yield* temporaryFolder, "report.json")
-      const args = [...toService, "--rate", "100/s", "--even", "--duration", "2s", "--slo", "intended_p50>=300ms"]
-      yield* Effect.provideService(simulate(...args, "--report", `json=${out}`), HttpClient.HttpClient, client)
-      assert.deepStrictEqual([bodies.length, (yield* reportIn(out)).totals.held], [200, 0])
-      const few = yield* service(() => 300)
-      yield* Effect.provideService(
-        Effect.ignore(simulate(...args, "--max-inflight", "10", "--report", `json=${out}`)),
-        HttpClient.HttpClient,
-        few.client
-      )
-      const { totals } = yield* reportIn(out)
-      assert.deepStrictEqual([few.bodies.length, totals.accepted, totals.held > 100], [200, 200, true])
-      assert.match(yield* printed, /^held +\d+ publish requests waited, because 10 were open \(--max-inflight\)$/m)
-      assert.match(yield* printed, /RATE NOT REACHED/)
-    }).pipe(Effect.provide(platform()))
-  )
-})
-
 describe("a receiver with few workers", () => {
   it.live("fills its queue and answers 503 to the rest, in real time and on virtual time", () =>
     Effect.gen(function* () {
@@ -499,12 +449,3 @@ describe("a receiver with few workers", () => {
     }).pipe(Effect.provide(platform()))
   )
 })
-
-it.live("a service that can't be reached gives a one-line error and exit code 1", () =>
-  Effect.gen(function* () {
-    const { origin } = yield* startReceiver(() => 404)
-    const failure = yield* Effect.flip(simulate("run", "--to", origin, "--operator-key", "k", "--rate", "5/s"))
-    assert.instanceOf(failure, CommandFailure)
-    assert.deepStrictEqual([failure.exitCode, failure.message.includes("\n")], [1, false])
-  }).pipe(Effect.provide(platform()))
-)

@@ -478,7 +478,6 @@ describe("wrong usage of simulate run", () => {
     { args: ["run", "--events", "x.ndjson", "--start", "2026-03-03"], says: "--start applies to a plan" },
     { args: ["run", "--warm-up", "24h"], says: "less than the length of the run" },
     { args: ["run", "--stop-on-miss"], says: "--stop-on-miss needs at least one --slo" },
-    { args: ["run", "--compare", "/nowhere/report.json"], says: "expected a file that can be read" },
     { args: ["run", "--metrics", "0"], says: "a whole number from 1 to 65535" },
     { args: [...virtual, "--slo", "rate>=99%"], says: "--slo rate>=99%: this run can't measure it: on virtual time" },
     { args: [...virtual, "--slo", "intended_max<1h"], says: "can't measure it" },

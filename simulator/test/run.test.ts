@@ -122,30 +122,6 @@ describe("a run against a service", () => {
     }).pipe(Effect.provide(FetchHttpClient.layer))
   )
 
-  it.live("keeps the schedule: no event arrives before its time", () =>
-    Effect.gen(function* () {
-      const speed = 7_200
-      const arrivedAt: Array<number> = []
-      const { received, url } = yield* service((response, request, number) => {
-        arrivedAt.push(performance.now())
-        accept(response, request, number)
-      })
-      const tally = new Measurements()
-      const began = performance.now()
-      yield* run(arrivalsOf(office, hour), optionsFor(url, { speed }), tally)
-      const beginning = beginningOf(office, start)
-      for (const [index, { body }] of received.entries()) {
-        for (const data of dataIn(body)) {
-          const due = (Date.parse(data.logged_at) - beginning) / speed
-          // The run's clock and `performance.now()` differ by at most a millisecond.
-          assert.isAtLeast((arrivedAt[index] ?? 0) - began, due - 1.5)
-        }
-      }
-      assert.sameMembers(idsIn(received), yield* idsOf(office, hour))
-      assert.isAbove(tally.latency.late_start.count, 0)
-    }).pipe(Effect.provide(FetchHttpClient.layer))
-  )
-
   it.live("repeats failed requests with the same key, and counts them", () =>
     Effect.gen(function* () {
       const stored = new Map<string, string>()
@@ -163,21 +139,6 @@ describe("a run against a service", () => {
       assert.deepStrictEqual(idsIn([...stored.values()].map((body) => ({ body }))), expected)
       assert.deepInclude(tally.totals, { accepted: expected.length, failed: 0, republished: 2 })
       assert.strictEqual(received.length, stored.size + 2)
-    }).pipe(Effect.provide(FetchHttpClient.layer))
-  )
-
-  it.live("continues after a refused batch and reports it", () =>
-    Effect.gen(function* () {
-      const { url } = yield* service((response, request, number) =>
-        number === 2
-          ? response.writeHead(422).end('{"errors":[{"detail":"no such building"}]}')
-          : accept(response, request, number)
-      )
-      const tally = new Measurements()
-      yield* run(arrivalsOf(office, hour, 10), optionsFor(url, { batch: 1_000 }), tally)
-      const { planned, accepted, failed } = tally.totals
-      assert.deepStrictEqual([failed, accepted], [1_000, planned - 1_000])
-      assert.include(tally.lastFailure ?? "", "no such building")
     }).pipe(Effect.provide(FetchHttpClient.layer))
   )
 

@@ -1,11 +1,10 @@
-/** `--scenario`, `plan --labels`, `fit`, and `preview` in a narrow terminal, as a user runs them. */
+/** `--scenario`, `plan --labels`, and `preview` in a narrow terminal, as a user runs them. */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { CommandFailure, DirectoryDocument } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted, Result } from "effect"
-import { TestConsole } from "effect/testing"
 import { drawDay } from "../src/cli/PreviewCommand.ts"
 import { platform as platformWith, simulate } from "./simulateCli.ts"
 
@@ -26,21 +25,6 @@ const house = JSON.stringify({
   name: "mine",
   buildings: [{ name: "House", homes: { flats: 10 }, anomalies: { pin_guessing: 90 } }]
 })
-
-/** Access log of ten people who come after 8:00 and leave after 17:00 on every working day of four weeks. */
-const log = [
-  "time;person;door",
-  ...Array.from({ length: 28 }, (_, day) => day).flatMap((day) =>
-    day % 7 > 4
-      ? []
-      : Array.from({ length: 10 }, (_, person) => person).flatMap((person) =>
-          ["08", "17"].map(
-            (hour) =>
-              `${`${2 + day}`.padStart(2, "0")}.03.2026 ${hour}:${10 + person * 3 + (day % 5)}:17;P${person};Gate`
-          )
-        )
-  )
-].join("\n")
 
 const usageError = (effect: Effect.Effect<unknown, unknown>, says: string) =>
   Effect.gen(function* () {
@@ -114,44 +98,8 @@ describe("--scenario", () => {
   )
 })
 
-describe("simulate fit", () => {
-  it.live("writes a scenario that can be previewed", () =>
-    Effect.gen(function* () {
-      const file = yield* fileWith("log.csv", log)
-      const out = `${file}.json`
-      yield* simulate("fit", file, "--time-zone", "Europe/Berlin", "--out", out)
-      const document = JSON.parse(yield* Effect.promise(() => readFile(out, "utf8")))
-      const [{ flows, offices }] = document.buildings
-      assert.strictEqual(offices.employees, 10)
-      assert.strictEqual(flows.employees.attendance.wed, 1)
-      assert.strictEqual(flows.employees.attendance.sun, 0)
-      assert.match(flows.employees.arrives.at, /^08:2/)
-      assert.match(flows.employees.leaves.at, /^17:2/)
-      yield* simulate("preview", "--scenario", out)
-      assert.match((yield* TestConsole.logLines).join("\n"), /fitted: Fitted to 26 days of an access log/)
-    }).pipe(Effect.provide(platform))
-  )
-
-  it.live.each([
-    [["--time-zone", "Berlin"], "--time-zone Berlin: expected the IANA name"],
-    [["--columns", "who=Karte"], "expected COLUMN=HEADING"],
-    [["--columns", "time=Wann"], 'column "Wann" is missing'],
-    [["--kind", "castle"], "homes, offices or auto"],
-    [["--dates", "dmy"], "--dates dmy: expected month-first or day-first"]
-  ] as const)("refuses %j and says what is accepted", ([args, says]) =>
-    Effect.gen(function* () {
-      const file = yield* fileWith("log.csv", log)
-      yield* usageError(Effect.provide(simulate("fit", file, ...args), platform), says)
-    }).pipe(Effect.provide(platform))
-  )
-})
-
 describe("an input file", () => {
   it.live.each([
-    [
-      "fit FOLDER/log.csv --out FOLDER/./log.csv",
-      "--out FOLDER/./log.csv: must not be the same file as LOG FOLDER/log.csv"
-    ],
     [
       "plan --scenario FOLDER/house.json --out FOLDER/./house.json",
       "--out FOLDER/./house.json: must not be the same file"
@@ -171,7 +119,7 @@ describe("an input file", () => {
   ] as const)("is not overwritten: %s", ([args, says]) =>
     Effect.gen(function* () {
       const path = yield* folder
-      const files = { "log.csv": log, "house.json": house, key: "k" }
+      const files = { "house.json": house, key: "k" }
       for (const [name, text] of Object.entries(files)) yield* Effect.promise(() => writeFile(join(path, name), text))
       const given = args.replaceAll("FOLDER", path).split(" ")
       yield* usageError(Effect.provide(simulate(...given), platform), says.replaceAll("FOLDER", path))

@@ -1,5 +1,5 @@
 /** Runs on virtual time measure outages, repeat exactly, and detect broken rules. */
-import type { NewEventRecord, Settlement, TransportRequest } from "@doorhook/core"
+import type { Settlement, TransportRequest } from "@doorhook/core"
 import { defaultDeliverySettings, StoreError, Transport } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
@@ -89,28 +89,6 @@ describe("a run on virtual time", () => {
     })
   )
 
-  it.live("counts only deliveries that waited because of an outage in its backlog", () =>
-    Effect.gen(function* () {
-      const outagesOf = (receiver: string) =>
-        Effect.map(runOf({ receivers: [receiver] }), ({ measurements }) =>
-          [...measurements.integrations.values()].map(({ most_open, outage }) => ({ most_open, outage }))
-        )
-      // The run begins at 6:00. This outage ends before most of the traffic.
-      const [house = assert.fail("there are integrations"), ...others] = yield* outagesOf("down:06:30-07:00")
-      const { delivered_at, empty_at, most_open, most_open_at } = house.outage ?? assert.fail("it was down")
-      assert.isAbove(most_open, 1)
-      const moments = [most_open_at, delivered_at, empty_at].map((at) => (at ?? assert.fail("it was back")) / hour)
-      const [worst = 0, back = 0, end = 0] = moments
-      assert.isTrue(0.5 < worst && worst < 1 && 1 < back && back < end, `${moments.join(", ")} hours`)
-      const spared = others.filter(({ most_open: most, outage }) => (most ?? 0) > 0 && outage?.most_open === 0)
-      assert.isNotEmpty(spared)
-      for (const { outage } of spared) assert.deepInclude(outage, { most_open_at: null, empty_at: null })
-      const ofOne = yield* outagesOf("1=down:06:30-07:00")
-      assert.deepStrictEqual(ofOne[0]?.outage, house.outage)
-      assert.isTrue(ofOne.slice(1).every(({ outage }) => outage === null))
-    })
-  )
-
   it.live("loses nothing with dying processes, deleted integrations, and receivers that fail in every way", () =>
     Effect.gen(function* () {
       const receivers = [
@@ -171,25 +149,6 @@ describe("a run on virtual time", () => {
     })
   )
 
-  it.live("queues at a receiver with few workers, which refuses what exceeds its queue and recovers slowly", () =>
-    Effect.gen(function* () {
-      const rush = { hours: 2, rateScale: 60, drain: 96 }
-      const slow = "1=slow:p50=400ms,p99=800ms"
-      const [free, few] = yield* Effect.all([
-        runOf({ ...rush, receivers: [slow] }),
-        runOf({ ...rush, receivers: [slow, "1=workers:1,queue:2,recovery:30m"] })
-      ])
-      assert.deepStrictEqual([free.measurements.statuses, few.ledger.violations], [{}, []])
-      assert.isAbove(few.measurements.statuses["503"] ?? 0, 0)
-      assert.strictEqual(
-        few.measurements.totals.delivered + few.measurements.totals.expired,
-        few.measurements.totals.deliveries
-      )
-      const waited = ({ measurements }: VirtualWorld) => measurements.integrations.get(1)?.ack.quantile(0.99) ?? 0
-      assert.isAbove(waited(few), 1.3 * waited(free))
-    })
-  )
-
   it.live("does not count deliveries in progress at the end as lost", () =>
     Effect.gen(function* () {
       const receivers = ["slow:p50=4s,p99=4900ms"]
@@ -213,15 +172,6 @@ describe("a run on virtual time", () => {
       }
       const world = yield* runOf({ drain: 0.4, hours: 1.5, options: { workers: 2, crashEvery: hour, breakage } })
       assert.strictEqual(world.crashes, 1)
-    })
-  )
-
-  it.live("counts a request as in progress for its whole lease, which grows with the timeout", () =>
-    Effect.gen(function* () {
-      const receivers = ["slow:p50=9m,p99=9m"]
-      const { ledger } = yield* runOf({ drain: 0, hours: 3, receivers, options: { ackTimeout: 600_000 } })
-      assert.isAbove(ledger.moving, 0)
-      assert.deepStrictEqual(ledger.violations, [])
     })
   )
 
@@ -352,26 +302,6 @@ describe("the ledger", () => {
       const count = (rule: RuleName) => ledger.brokenIn(rule)
       assert.deepStrictEqual([count("retry-times"), count("nothing-lost"), count("nothing-after-end")], [30, 25, 0])
       assert.deepStrictEqual([ledger.broken, ledger.violations.length], [55, 20])
-    })
-  )
-
-  it.live("detects deliveries that are skipped although nothing was disabled", () =>
-    Effect.gen(function* () {
-      const skipped = ({ deliveries, event }: NewEventRecord): NewEventRecord => ({
-        event,
-        deliveries: deliveries.map((delivery) => ({
-          ...delivery,
-          initial: { state: "skipped", reason: "integration_disabled" }
-        }))
-      })
-      const breakage = ({ stores, ...ports }: EnginePorts): EnginePorts => {
-        const { deliveries } = stores
-        const enqueue: typeof deliveries.enqueue = (records, keys) => deliveries.enqueue(records.map(skipped), keys)
-        return { ...ports, stores: { ...stores, deliveries: { ...deliveries, enqueue } } }
-      }
-      const { ledger, measurements } = yield* runOf({ hours: 3, options: { breakage } })
-      assert.isAbove(measurements.totals.deliveries, 0)
-      assert.strictEqual(ledger.brokenIn("nothing-lost"), measurements.totals.deliveries)
     })
   )
 

@@ -4,14 +4,19 @@
  *
  * Each round has a separate process, so that no contender inherits another's memory or compiled code.
  */
-import { Effect } from "effect"
 import { setTimeout as sleep } from "node:timers/promises"
 import { cpuOfServer, cpuOfThisProcess } from "./harness/ProcessCpu.ts"
-import { profiled } from "./harness/Profile.ts"
 import { quantile } from "./harness/Statistics.ts"
-import type { Contender, OnAnswer, Session } from "./peers/Contender.ts"
-import { loadContender } from "./peers/Contenders.ts"
-import type { DrainAnswer, DrainTask, SteadyAnswer, SteadyTask } from "./peers/ContenderTask.ts"
+import type {
+  Contender,
+  DrainAnswer,
+  DrainTask,
+  OnAnswer,
+  Session,
+  SteadyAnswer,
+  SteadyTask
+} from "./peers/Contender.ts"
+import { loadContender } from "./peers/Contender.ts"
 
 const settled = async (session: Session, count: number): Promise<void> => {
   while ((await session.settled()) < count) await sleep(5)
@@ -83,11 +88,7 @@ const note: OnAnswer = (n) => void answered.set(n, performance.now())
 const session = await contender.open({ ...task, onAnswer: task.kind === "steady" ? note : null })
 await publish(contender, session, 0, task.warmUp)
 await settled(session, task.warmUp)
-const round = Effect.promise<DrainAnswer | SteadyAnswer>(() =>
-  task.kind === "drain" ? drain(contender, session, task) : steady(session, answered, task)
-)
-const answer = await Effect.runPromise(
-  task.kind === "steady" && task.profile !== undefined ? profiled(task.profile)(round) : round
-)
+const answer: DrainAnswer | SteadyAnswer =
+  task.kind === "drain" ? await drain(contender, session, task) : await steady(session, answered, task)
 process.stdout.write(`${JSON.stringify(answer)}\n`)
 await session.close()

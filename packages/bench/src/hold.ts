@@ -7,9 +7,7 @@
  */
 import { DeliveryStore, Publisher } from "@doorhook/core"
 import { Effect } from "effect"
-import { drain } from "./harness/Drain.ts"
-import { sqliteEngine } from "./harness/Engine.ts"
-import { createIntegration, createIntegrations } from "./harness/Integrations.ts"
+import { createIntegration, createIntegrations, drain, sqliteEngine } from "./harness/Engine.ts"
 import { median } from "./harness/Statistics.ts"
 import { eventIn, integrationCount } from "./harness/Workload.ts"
 

@@ -7,11 +7,9 @@
  *   page.
  * - `--quick` uses small sizes, to check that the benchmarks run.
  * - `--rounds N` sets the number of rounds, `--rows N` the initial rows of `growth`.
- * - `--profile` shows where the engine spends its time, instead of comparing it with a peer.
  */
 import type { Benchmark } from "./harness/Benchmark.ts"
-import { benchmarkNames, loadBenchmark } from "./harness/Catalog.ts"
-import { readOptions } from "./harness/Options.ts"
+import { benchmarkNames, loadBenchmark, readOptions } from "./harness/Benchmark.ts"
 import { measure, writePage } from "./measure.ts"
 
 const goalsOf = ({ lines }: Benchmark): string =>
@@ -25,7 +23,7 @@ const list = async (): Promise<void> => {
     process.stdout.write(`${name.padEnd(18)} ${benchmark.summary}; goal ${goalsOf(benchmark)}\n`)
   }
   process.stdout.write(
-    "\nnpm run bench -- NAME [--quick] [--rounds N] [--rows N] [--write] [--profile], or --all in place of NAME\n"
+    "\nnpm run bench -- NAME [--quick] [--rounds N] [--rows N] [--write], or --all in place of NAME\n"
   )
 }
 
@@ -50,9 +48,8 @@ const main = async (given: ReadonlyArray<string>): Promise<number> => {
   const write = others.includes("--write")
   const args = others.filter((arg) => arg !== "--write")
   try {
-    const { profile, quick } = readOptions(args)
-    if (write && (profile || quick))
-      return refuse("--write stores only real measurements: leave out --quick and --profile.")
+    const { quick } = readOptions(args)
+    if (write && quick) return refuse("--write stores only real measurements: leave out --quick.")
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error))
   }

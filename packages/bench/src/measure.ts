@@ -9,8 +9,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { availableParallelism, totalmem } from "node:os"
 import { text } from "node:stream/consumers"
 import { fileURLToPath } from "node:url"
-import type { Benchmark, Result } from "./harness/Benchmark.ts"
-import { benchmarkNames, loadBenchmark } from "./harness/Catalog.ts"
+import type { Result } from "./harness/Benchmark.ts"
+import { benchmarkNames, loadBenchmark } from "./harness/Benchmark.ts"
 import type { Measured } from "./harness/Page.ts"
 import { handWrittenOf, pageOf } from "./harness/Page.ts"
 import { startPostgres } from "./harness/PostgresServer.ts"
@@ -20,32 +20,18 @@ const program = fileURLToPath(new URL("run.ts", import.meta.url))
 const resultsFile = new URL("../results.jsonl", import.meta.url)
 const pageFile = new URL("../../../docs/measurements.md", import.meta.url)
 
-/**
- * Returns the time limit of a benchmark in milliseconds, which is several times its usual duration on a quiet machine.
- */
-const patienceFor = ({ minutes }: Benchmark): number => (3 * minutes + 2) * 60_000
-
-/** Runs a benchmark and shows its output. Returns its results, or how it failed. */
-const runOne = async (
-  benchmark: Benchmark,
-  args: ReadonlyArray<string>,
-  patience: number | null
-): Promise<ReadonlyArray<Result> | string> => {
-  const child = spawn(process.execPath, ["--conditions=source", program, benchmark.name, ...args], {
+/** Runs a benchmark and shows its output. Returns its results, or null if it failed. */
+const runOne = async (name: string, args: ReadonlyArray<string>): Promise<ReadonlyArray<Result> | null> => {
+  const child = spawn(process.execPath, ["--conditions=source", program, name, ...args], {
     stdio: ["ignore", "pipe", "inherit"]
   })
-  // The process handles this signal and removes its servers and files.
-  const stop = patience === null ? null : setTimeout(() => child.kill("SIGTERM"), patience)
   const [printed, [code]] = await Promise.all([text(child.stdout), once(child, "close")])
-  if (stop !== null) clearTimeout(stop)
   process.stdout.write(printed)
-  if (code === 143 && patience !== null) return `it was stopped after ${patience / 60_000} minutes`
-  if (code !== 0) return `its process ended with code ${code}`
-  const results: ReadonlyArray<Result> = printed
+  if (code !== 0) return null
+  return printed
     .split("\n")
     .filter((line) => line.startsWith("{"))
-    .map((line) => JSON.parse(line))
-  return results
+    .map((line): Result => JSON.parse(line))
 }
 
 /** Reads the stored results, one line per benchmark in the order of names. */
@@ -65,12 +51,6 @@ const keep = (measured: Measured): void => {
   writeFileSync(resultsFile, lines.join(""))
 }
 
-/** Keeps the earlier results, and records that the last run failed. */
-const keepFailure = (benchmark: string, failed: { readonly on: string; readonly message: string }): void => {
-  const before = readResults().find((one) => one.benchmark === benchmark)
-  keep({ benchmark, on: failed.on, machine: "", results: [], ...before, failed })
-}
-
 /** Generates the page from the stored results. Keeps the part written by hand. */
 export const writePage = async (): Promise<void> => {
   const before = existsSync(pageFile) ? readFileSync(pageFile, "utf8") : ""
@@ -83,16 +63,7 @@ const manifest: { readonly dependencies: Readonly<Record<string, string>> } = JS
 )
 
 /** The packages whose versions affect results. */
-const packages = [
-  "effect",
-  "undici",
-  "fastify",
-  "bullmq",
-  "pg-boss",
-  "graphile-worker",
-  "@node-oauth/oauth2-server",
-  "oidc-provider"
-]
+const packages = ["effect", "undici", "fastify", "bullmq", "pg-boss", "graphile-worker", "@node-oauth/oauth2-server"]
 
 const postgresVersion = Effect.scoped(
   Effect.gen(function* () {
@@ -118,8 +89,8 @@ const describeMachine: Effect.Effect<string> = Effect.map(postgresVersion, (post
 )
 
 /**
- * Runs some benchmarks. With `write`, stores their results and generates the page. The stored results of other
- * benchmarks remain. Returns the exit code.
+ * Runs some benchmarks. With `write`, stores their results and generates the page. The stored results of others, and of
+ * those that fail, remain. Returns the exit code.
  */
 export const measure = async (
   names: ReadonlyArray<string>,
@@ -130,24 +101,19 @@ export const measure = async (
   const machine = write ? await Effect.runPromise(describeMachine) : ""
   for (const [index, benchmark] of benchmarks.entries()) {
     const { minutes, name } = benchmark
-    const alone = benchmarks.length === 1
-    if (!alone) {
+    if (benchmarks.length > 1) {
       const left = benchmarks.slice(index).reduce((sum, one) => sum + one.minutes, 0)
       process.stderr.write(
         `${index + 1} of ${benchmarks.length}: ${name}, about ${minutes} min. with 3 rounds; ${left} min. to go\n`
       )
     }
-    // A single benchmark has no time limit: it may have larger sizes, and can be stopped by hand.
-    const results = await runOne(benchmark, args, alone ? null : patienceFor(benchmark))
-    const on = await Effect.runPromise(Effect.map(DateTime.now, DateTime.formatIsoDateUtc))
-    if (typeof results === "string") {
-      failed.push(name)
-      process.stderr.write(`${name} failed: ${results}\n`)
-      if (write) keepFailure(name, { on, message: results })
-    } else if (write) {
+    const results = await runOne(name, args)
+    if (results === null) failed.push(name)
+    else if (write) {
+      const on = await Effect.runPromise(Effect.map(DateTime.now, DateTime.formatIsoDateUtc))
       keep({ benchmark: name, on, machine, results })
+      await writePage()
     }
-    if (write) await writePage()
   }
   if (failed.length > 0 && benchmarks.length > 1) process.stderr.write(`failed: ${failed.join(", ")}\n`)
   return failed.length === 0 ? 0 : 1

@@ -3,7 +3,7 @@
  * `planRate.ts PRESET DAYS RATE_SCALE FILE`. Prints events per second as one line of JSON.
  */
 import { closeSync, openSync, writeSync } from "node:fs"
-import { lineChunks, lineOf, LocalTime, preset, records } from "@doorhook/simulator"
+import { lineOf, LocalTime, preset, records } from "@doorhook/simulator"
 import type { PlanOptions } from "@doorhook/simulator"
 import { Option } from "effect"
 
@@ -30,13 +30,6 @@ const generate = (): void => {
   for (const record of records(scenario, options)) if (record.at < 0) throw new RangeError("before 1970")
 }
 
-/** Generates a whole plan and writes it to the file. */
-const planToFile = (): void => {
-  const target = openSync(file, "w")
-  for (const { bytes } of lineChunks(scenario, options)) writeSync(target, bytes)
-  closeSync(target)
-}
-
 /** Copies of the lines. V8 may store the originals as ropes, whose parts are not yet joined. */
 const lines = Array.from(records(scenario, options), (record) => Buffer.from(lineOf(record)).toString())
 
@@ -55,13 +48,12 @@ const write = (): void => {
 }
 
 /** The first round only warms up. */
-for (const work of [generate, planToFile, write]) work()
+for (const work of [generate, write]) work()
 const rate = (work: () => void): number => lines.length / secondsOf(work)
 process.stdout.write(
   JSON.stringify({
     events: lines.length,
     generated: rate(generate),
-    planned: rate(planToFile),
     written: rate(write)
   })
 )

@@ -2,19 +2,11 @@
  * Runs one benchmark in this process. Usage: `run.ts NAME`. The last lines of output are the results as JSON.
  */
 import { Cause, Effect, Exit } from "effect"
-import { resultOf } from "./harness/Benchmark.ts"
-import { loadBenchmark } from "./harness/Catalog.ts"
-import { readOptions } from "./harness/Options.ts"
+import { loadBenchmark, readOptions, resultOf } from "./harness/Benchmark.ts"
 
 const [name = "", ...args] = process.argv.slice(2)
 const benchmark = await loadBenchmark(name)
 const options = readOptions(args)
-if (options.profile && benchmark.canProfile !== true) {
-  process.stderr.write(
-    `${name} does not support --profile; deliver-sqlite, deliver-postgres, deliver-cpu, oauth-refresh, bearer and lists do.\n`
-  )
-  process.exit(3)
-}
 // The first signal stops all processes and removes the folders. The second signal exits immediately.
 const stopped = new AbortController()
 let stoppedBy = 0

@@ -29,7 +29,8 @@ describe.concurrent("npm run bench", () => {
     }
   })
 
-  it.each(["deliver-sqlite", "fairness"])("runs %s and prints its results as JSON last", async (name) => {
+  it("runs one and prints its results as JSON last", async () => {
+    const name = "deliver-sqlite"
     const lines = (await bench(name, "--quick")).trimEnd().split("\n")
     const result: unknown = JSON.parse(lines.at(-1) ?? "")
     expect(result).toEqual({
@@ -51,7 +52,6 @@ describe.concurrent("npm run bench", () => {
   it.each([
     [["deliver-nothing"], "deliver-sqlite"],
     [["growth", "--rows", "many"], "whole number"],
-    [["growth", "--slow"], "--slow"],
     [["growth", "--quick", "--write"], "real measurements"]
   ])("refuses %j in a line that says what is accepted", async (args, says) => {
     await expect(bench(...args)).rejects.toMatchObject({ code: 3, stderr: expect.stringContaining(says) })

@@ -39,11 +39,6 @@ describe("a result", () => {
     expect(result).toMatchObject({ ratio: 3, met: true })
   })
 
-  it("without values gives the reason, and is neither met nor missed", () => {
-    const result = resultOf(benchmark, { line: "speed", ours: [2], peer: [], failed: "it crashed" })
-    expect(result).toMatchObject({ ours: 2, peer: null, ratio: null, met: null, failed: "it crashed" })
-  })
-
   it("without a goal is neither met nor missed", () => {
     expect(resultOf(benchmark, { line: "speed/told", ours: [2], peer: [6] })).toMatchObject({ goal: null, met: null })
   })
@@ -81,27 +76,6 @@ describe("the page", () => {
 
   it("lists benchmarks that were not measured", () => {
     expect(pageOf([benchmark], [], "")).toContain("Not measured yet.")
-  })
-
-  it("shows that a peer has failed", () => {
-    const failed = resultOf(benchmark, { line: "speed", ours: [2], peer: [], failed: "it crashed" })
-    const page = pageOf([benchmark], [{ benchmark: "speed", on: "", machine: "", results: [failed] }], "")
-    expect(page).toContain("| `speed` | ≤ 1.5 | – | not measured: it crashed |")
-    expect(page).toContain("| ours | theirs | 2 ms | – | – |")
-  })
-
-  it("shows that a benchmark has failed, beside earlier results", () => {
-    const failed = { on: "2026-03-03", message: "it was stopped" }
-    const page = pageOf(
-      [benchmark],
-      [{ benchmark: "speed", on: "2026-03-02", machine: "", results: [result], failed }],
-      ""
-    )
-    expect(page).toContain("| `speed` | | | **failed** on 2026-03-03 |")
-    expect(page).toContain("**Failed** on 2026-03-03: it was stopped.")
-    expect(page).toContain("Measured on 2026-03-02")
-    const first = pageOf([benchmark], [{ benchmark: "speed", on: "", machine: "", results: [], failed }], "")
-    expect(first).toContain("Not measured yet.")
   })
 
   it("keeps the part written by hand when it is generated again", () => {

@@ -25,7 +25,7 @@ it.live("explains each of the commands", () =>
   Effect.map(explained([]), (commands) =>
     assert.includeMembers(
       [...commands],
-      ["serve", "worker", "deliveries recover", "simulate fit", "conformance replay"]
+      ["serve", "worker", "deliveries recover", "simulate merge", "conformance replay"]
     )
   )
 )

@@ -3,7 +3,7 @@
  */
 import { english, Explanation } from "@doorhook/core"
 import { UndiciTransport } from "@doorhook/node"
-import { endsWithoutAnswer } from "@doorhook/testkit/hostile/Breaks"
+import { endsWithoutAnswer } from "@doorhook/testkit/hostile/Catalogue"
 import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
 import type { Behaviour } from "@doorhook/testkit/hostile/RawReceiver"
 import { serve } from "@doorhook/testkit/hostile/RawReceiver"

@@ -9,12 +9,17 @@ import { Effect } from "effect"
 import type { Scope } from "effect"
 import { queryObjects } from "node:v8"
 import { Client } from "undici"
-import { onHttp, onHttps } from "@doorhook/testkit/hostile/Catalogue"
+import {
+  onHttp,
+  onHttps,
+  sendsInvalidUtf8,
+  sendsLongText,
+  sendsMore,
+  sendsNul
+} from "@doorhook/testkit/hostile/Catalogue"
 import type { HostileReceiver } from "@doorhook/testkit/hostile/Catalogue"
 import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
-import { sendsMore } from "@doorhook/testkit/hostile/Lengths"
 import { answers, ok, serve } from "@doorhook/testkit/hostile/RawReceiver"
-import { sendsInvalidUtf8, sendsLongText, sendsNul } from "@doorhook/testkit/hostile/OddBytes"
 import { nextTurn } from "@doorhook/testkit/Turn"
 import type { Posted } from "./Posting.ts"
 import { detailOf, outcomeOf, post } from "./Posting.ts"

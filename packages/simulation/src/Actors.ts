@@ -12,12 +12,26 @@ import {
   Publisher
 } from "@doorhook/core"
 import { Effect } from "effect"
-import type { Ending, SimulatedEngine, Simulation } from "./Simulation.ts"
+import type { Ending, Outcome, SimulatedEngine, SimulationOptions } from "./Simulation.ts"
+import { Simulation } from "./Simulation.ts"
 import { urlOf } from "./world/Receivers.ts"
 import type { ActionKind, Place } from "./world/Scenario.ts"
-import { between, happens, maxSkew, oneOf, pick } from "./world/Scenario.ts"
+import { actionKinds, between, happens, maxSkew, oneOf, pick } from "./world/Scenario.ts"
 
-export const act = (world: Simulation, kind: ActionKind): void => {
+/** Runs the world of a seed to its end. */
+export const simulate = (seed: number, options: SimulationOptions = {}): Outcome => {
+  const world = new Simulation(seed, options)
+  const { rng, scenario, time } = world
+  world.start()
+  for (const kind of actionKinds) {
+    // Integrations are created in the first third, so that most events find some.
+    const span = kind === "create" ? scenario.chaos / 3 : scenario.chaos
+    for (let count = 0; count < scenario.actions[kind]; count++) time.after(rng.below(span), () => act(world, kind))
+  }
+  return world.toEnd()
+}
+
+const act = (world: Simulation, kind: ActionKind): void => {
   const { faults, receivers, rights, rng, scenario, time } = world
   const engine = oneOf(rng, world.ready)
   const anyReceiver = () => rng.below(scenario.receivers.length)

@@ -26,14 +26,13 @@ import type { Engine, EnginePorts, EngineServices, Process, Stores, Substream } 
 import { child, Rng, root, VirtualTime, World } from "@doorhook/simulator/testing"
 import type { Scope } from "effect"
 import { Cause, Effect, Exit, Layer, Random } from "effect"
-import { act } from "./Actors.ts"
 import type { Entry, FinalDelivery, Operation } from "./History.ts"
 import { History } from "./History.ts"
 import type { StoreCall } from "./world/Faults.ts"
 import { Faults, ChangeSignals, Rights, storeCalls } from "./world/Faults.ts"
 import { Receivers } from "./world/Receivers.ts"
 import type { Scenario } from "./world/Scenario.ts"
-import { actionKinds, between, happens, ownedBy, scenarioOf } from "./world/Scenario.ts"
+import { between, happens, ownedBy, scenarioOf } from "./world/Scenario.ts"
 import type { Storage, StorageKind } from "./world/Storage.ts"
 import { sharedMemory } from "./world/Storage.ts"
 import { allDeliveries, watchedStores } from "./world/WatchedStore.ts"
@@ -229,15 +228,14 @@ export class Simulation {
     })
   }
 
+  /** Starts the engines. */
+  start(): void {
+    for (let count = 0; count < this.scenario.engines; count++) this.#start()
+  }
+
   /** Runs the world to its end. */
   toEnd(): Outcome {
-    const { rng, scenario, time } = this
-    for (let count = 0; count < scenario.engines; count++) this.#start()
-    for (const kind of actionKinds) {
-      // Integrations are created in the first third, so that most events find some.
-      const span = kind === "create" ? scenario.chaos / 3 : scenario.chaos
-      for (let count = 0; count < scenario.actions[kind]; count++) time.after(rng.below(span), () => act(this, kind))
-    }
+    const { scenario, time } = this
     time.runUntil(scenario.chaos)
     this.faults.calmDown()
     this.receivers.calmDown()
@@ -364,10 +362,6 @@ export class Simulation {
     return Effect.runSync(this.#stores.deliveries.find(DeliveryId.make(id)))?.delivery ?? null
   }
 }
-
-/** Runs the world of a seed to its end. */
-export const simulate = (seed: number, options: SimulationOptions = {}): Outcome =>
-  new Simulation(seed, options).toEnd()
 
 /**
  * Converts an exit to the ending of its operation. Most store errors mean that nothing changed; if the store's answer

@@ -9,7 +9,7 @@
 import { parseArgs } from "node:util"
 import { describeFailures, judge } from "./checks/Checks.ts"
 import { hashOf } from "./History.ts"
-import { simulate } from "./Simulation.ts"
+import { simulate } from "./Actors.ts"
 import { weekOf } from "./world/Scenario.ts"
 import { sharedMemory, sqliteFiles } from "./world/Storage.ts"
 

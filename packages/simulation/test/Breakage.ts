@@ -14,10 +14,25 @@ export interface Variant {
   readonly breakage: Breakage
 }
 
+export const fault = (check: string, name: string, seed: number, breakage: Breakage): Variant => ({
+  name,
+  check,
+  seed,
+  breakage
+})
+
 export type Deliveries = DeliveryStore["Service"]
 
 export const store = (change: (deliveries: Deliveries) => Partial<Deliveries>): Breakage => ({
   store: (stores) => ({ ...stores, deliveries: { ...stores.deliveries, ...change(stores.deliveries) } })
+})
+
+/** Breaks the deliveries of each engine by itself, unlike `store`. */
+export const ofEngine = (change: (deliveries: Deliveries) => Partial<Deliveries>): Breakage => ({
+  engine: ({ stores, ...ports }) => ({
+    ...ports,
+    stores: { ...stores, deliveries: { ...stores.deliveries, ...change(stores.deliveries) } }
+  })
 })
 
 export const integrations = (change: (stores: Stores) => Partial<Stores["integrations"]>): Breakage => ({
@@ -30,57 +45,19 @@ export const engine = (change: (ports: Ports) => Partial<Ports>): Breakage => ({
 
 /** Makes an engine settle deliveries against the rules. */
 export const settling = (change: (settlement: Settlement) => Settlement): Breakage =>
-  engine(({ stores }) => ({
-    stores: {
-      ...stores,
-      deliveries: {
-        ...stores.deliveries,
-        settle: (outcomes, now, disableAfter) =>
-          stores.deliveries.settle({ ...outcomes, settlements: outcomes.settlements.map(change) }, now, disableAfter)
-      }
-    }
+  ofEngine(({ settle }) => ({
+    settle: (outcomes, now, disableAfter) =>
+      settle({ ...outcomes, settlements: outcomes.settlements.map(change) }, now, disableAfter)
   }))
 
 /** Changes the answers that an engine gets to its settlements. */
 export const answering = (change: (settled: Settled, settlements: ReadonlyArray<Settlement>) => Settled): Breakage =>
-  engine(({ stores }) => ({
-    stores: {
-      ...stores,
-      deliveries: {
-        ...stores.deliveries,
-        settle: (outcomes, now, disableAfter) =>
-          Effect.map(stores.deliveries.settle(outcomes, now, disableAfter), (settled) =>
-            change(settled, outcomes.settlements)
-          )
-      }
-    }
+  ofEngine(({ settle }) => ({
+    settle: (outcomes, now, disableAfter) =>
+      Effect.map(settle(outcomes, now, disableAfter), (settled) => change(settled, outcomes.settlements))
   }))
 
 export const hour = 3_600_000
-
-/** A world without actions. */
-export const quiet: Scenario["actions"] = {
-  publish: 0,
-  burst: 0,
-  keyed: 0,
-  create: 0,
-  change: 0,
-  remove: 0,
-  rotate: 0,
-  override: 0,
-  resend: 0,
-  recover: 0,
-  probe: 0,
-  follow: 0,
-  outage: 0,
-  right: 0,
-  directoryDown: 0,
-  storeDown: 0,
-  kill: 0,
-  restart: 0,
-  clock: 0,
-  ownClock: 0
-}
 
 /** Changes the actions and the conditions of a world. */
 export const within =

@@ -3,8 +3,9 @@ import type { DeliveryId, Recovery } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Breakage } from "../src/Simulation.ts"
 import type { Scenario } from "../src/world/Scenario.ts"
+import { noActions } from "../src/world/Scenario.ts"
 import type { Deliveries, Variant } from "./Breakage.ts"
-import { answering, engine, hour, quiet, store } from "./Breakage.ts"
+import { answering, engine, fault, hour, ofEngine, store } from "./Breakage.ts"
 
 const minute = 60_000
 
@@ -33,59 +34,41 @@ const outages =
     chaos: 4 * minute,
     calm: 12 * minute,
     outage: { least: 62_000, most: 2 * minute },
-    actions: { ...quiet, create: 5, publish: 60, burst: 2, outage: 3, ...others }
+    actions: { ...noActions, create: 5, publish: 60, burst: 2, outage: 3, ...others }
   })
 
 const away = outages(["prompt", "prompt"])
 
 /** Gives an engine more early retries than it requested. */
-const generous: Breakage = engine(({ stores }) => ({
-  stores: {
-    ...stores,
-    deliveries: {
-      ...stores.deliveries,
-      claim: (request) =>
-        stores.deliveries.claim(
-          request.early === undefined
-            ? request
-            : { ...request, limit: 20, limitPerIntegration: 20, limits: new Map([[request.early, 20]]) }
-        )
-    }
-  }
+const generous: Breakage = ofEngine((deliveries) => ({
+  claim: (request) =>
+    deliveries.claim(
+      request.early === undefined
+        ? request
+        : { ...request, limit: 20, limitPerIntegration: 20, limits: new Map([[request.early, 20]]) }
+    )
 }))
 
 /** Makes a failed early attempt count like any other attempt. */
-const usingUp: Breakage = engine(({ stores }) => {
+const usingUp: Breakage = ofEngine((deliveries) => {
   const early = new Set<DeliveryId>()
-  const { deliveries } = stores
   return {
-    stores: {
-      ...stores,
-      deliveries: {
-        ...deliveries,
-        claim: (request) =>
-          Effect.tap(deliveries.claim(request), (claimed) =>
-            Effect.sync(() => {
-              for (const { early_due_at, id } of claimed.deliveries) {
-                if (early_due_at === null) early.delete(id)
-                else early.add(id)
-              }
-            })
-          ),
-        settle: (outcomes, now, disableAfter) =>
-          deliveries.settle(
-            {
-              ...outcomes,
-              settlements: outcomes.settlements.map((settlement) =>
-                settlement.state === "retrying" && early.has(settlement.delivery_id)
-                  ? { ...settlement, next_attempt_at: now + 2 * hour }
-                  : settlement
-              )
-            },
-            now,
-            disableAfter
-          )
-      }
+    claim: (request) =>
+      Effect.tap(deliveries.claim(request), (claimed) =>
+        Effect.sync(() => {
+          for (const { early_due_at, id } of claimed.deliveries) {
+            if (early_due_at === null) early.delete(id)
+            else early.add(id)
+          }
+        })
+      ),
+    settle: (outcomes, now, disableAfter) => {
+      const settlements = outcomes.settlements.map((settlement) =>
+        settlement.state === "retrying" && early.has(settlement.delivery_id)
+          ? { ...settlement, next_attempt_at: now + 2 * hour }
+          : settlement
+      )
+      return deliveries.settle({ ...outcomes, settlements }, now, disableAfter)
     }
   }
 })
@@ -112,84 +95,50 @@ const longAgo = (integration_id: Recovery["integration_id"]): Recovery => ({
 })
 
 export const catchUpVariants: ReadonlyArray<Variant> = [
-  {
-    name: "early retries beyond the allowed number",
-    check: "catching-up",
-    seed: 1,
-    breakage: { ...generous, scenario: away }
-  },
-  {
-    name: "early retries that continue after a failure",
-    check: "catching-up",
-    seed: 1,
-    breakage: {
-      ...answering((settled, settlements) => ({
-        ...settled,
-        recovered: [
-          ...settled.recovered,
-          ...settlements
-            .filter(({ attempt }) => attempt !== null && attempt.outcome !== "acknowledged")
-            .map(({ integration_id }) => longAgo(integration_id))
-        ]
-      })),
-      scenario: outages(["flaky", "flaky"])
-    }
-  },
-  {
-    name: "early retries without an outage",
-    check: "catching-up",
-    seed: 1,
-    breakage: {
-      ...answering((settled, settlements) => ({
-        ...settled,
-        recovered: settlements
-          .filter(({ attempt }) => attempt?.outcome === "acknowledged")
+  fault("catching-up", "early retries beyond the allowed number", 1, { ...generous, scenario: away }),
+  fault("catching-up", "early retries that continue after a failure", 1, {
+    ...answering((settled, settlements) => ({
+      ...settled,
+      recovered: [
+        ...settled.recovered,
+        ...settlements
+          .filter(({ attempt }) => attempt !== null && attempt.outcome !== "acknowledged")
           .map(({ integration_id }) => longAgo(integration_id))
-      })),
-      scenario: outages(["flaky", "flaky"], { outage: 0 })
+      ]
+    })),
+    scenario: outages(["flaky", "flaky"])
+  }),
+  fault("catching-up", "early retries without an outage", 1, {
+    ...answering((settled, settlements) => ({
+      ...settled,
+      recovered: settlements
+        .filter(({ attempt }) => attempt?.outcome === "acknowledged")
+        .map(({ integration_id }) => longAgo(integration_id))
+    })),
+    scenario: outages(["flaky", "flaky"], { outage: 0 })
+  }),
+  fault("catching-up", "a Retry-After ignored during catch-up", 2, {
+    ...answering((settled) => ({
+      ...settled,
+      recovered: settled.recovered.map((recovery) => ({ ...recovery, retry_after: null }))
+    })),
+    // A single engine remembers the Retry-After of its own requests, so the fault shows only with several engines.
+    scenario: (scenario) => ({ ...outages(["throttling", "throttling"])(scenario), engines: 3 })
+  }),
+  fault("catching-up", "a younger retry sent before an older one", 1, { ...store(newestFirst), scenario: away }),
+  fault("catching-up", "an engine that does not catch up", 1, {
+    ...answering((settled) => ({ ...settled, recovered: [] })),
+    scenario: away
+  }),
+  fault("catching-up", "early retries although catch-up is off", 1, {
+    ...engine(({ settings }) => ({ settings: { ...settings, catchUp: true } })),
+    scenario: (scenario) => {
+      const world = away(scenario)
+      return { ...world, settings: { ...world.settings, catchUp: false } }
     }
-  },
-  {
-    name: "a Retry-After ignored during catch-up",
-    check: "catching-up",
-    seed: 2,
-    breakage: {
-      ...answering((settled) => ({
-        ...settled,
-        recovered: settled.recovered.map((recovery) => ({ ...recovery, retry_after: null }))
-      })),
-      // A single engine remembers the Retry-After of its own requests, so the fault shows only with several engines.
-      scenario: (scenario) => ({ ...outages(["throttling", "throttling"])(scenario), engines: 3 })
-    }
-  },
-  {
-    name: "a younger retry sent before an older one",
-    check: "catching-up",
-    seed: 1,
-    breakage: { ...store(newestFirst), scenario: away }
-  },
-  {
-    name: "an engine that does not catch up",
-    check: "catching-up",
-    seed: 1,
-    breakage: { ...answering((settled) => ({ ...settled, recovered: [] })), scenario: away }
-  },
-  {
-    name: "early retries although catch-up is off",
-    check: "catching-up",
-    seed: 1,
-    breakage: {
-      ...engine(({ settings }) => ({ settings: { ...settings, catchUp: true } })),
-      scenario: (scenario) => {
-        const world = away(scenario)
-        return { ...world, settings: { ...world.settings, catchUp: false } }
-      }
-    }
-  },
-  {
-    name: "an early attempt that uses up the schedule",
-    check: "retry-times",
-    seed: 1,
-    breakage: { ...usingUp, scenario: outages(["flaky", "late"]) }
-  }
+  }),
+  fault("retry-times", "an early attempt that uses up the schedule", 1, {
+    ...usingUp,
+    scenario: outages(["flaky", "late"])
+  })
 ]

@@ -5,30 +5,23 @@ import { Effect } from "effect"
 import type { Breakage } from "../src/Simulation.ts"
 import type { Stores } from "@doorhook/simulator/testing"
 import type { Variant } from "./Breakage.ts"
-import { engine, integrations, store, within } from "./Breakage.ts"
+import { engine, fault, integrations, store, within } from "./Breakage.ts"
 
 /** Makes engines read integrations that differ from the stored ones. */
 const seeing = (change: (integration: Integration) => Integration): Breakage =>
-  engine(({ stores }) => ({
-    stores: {
-      ...stores,
-      deliveries: {
-        ...stores.deliveries,
-        claim: (request) =>
-          Effect.map(stores.deliveries.claim(request), ({ deliveries, next_due }) => ({
-            deliveries: deliveries.map((delivery) => ({ ...delivery, integration: change(delivery.integration) })),
-            next_due
-          }))
-      },
-      integrations: {
-        ...stores.integrations,
-        findByScopes: (scopes) =>
-          Effect.map(stores.integrations.findByScopes(scopes), (all) =>
-            all.map((one) => (isUnreadable(one) ? one : change(one)))
-          )
-      }
+  engine(({ stores }) => {
+    const { deliveries, integrations: real } = stores
+    const claim: typeof deliveries.claim = (request) =>
+      Effect.map(deliveries.claim(request), (claimed) => ({
+        ...claimed,
+        deliveries: claimed.deliveries.map((delivery) => ({ ...delivery, integration: change(delivery.integration) }))
+      }))
+    const findByScopes: typeof real.findByScopes = (scopes) =>
+      Effect.map(real.findByScopes(scopes), (all) => all.map((one) => (isUnreadable(one) ? one : change(one))))
+    return {
+      stores: { ...stores, deliveries: { ...deliveries, claim }, integrations: { ...real, findByScopes } }
     }
-  }))
+  })
 
 /** Makes a store run `then` after it has settled. */
 const settlingThen = (
@@ -69,192 +62,137 @@ const failing = within(
 )
 
 export const changeVariants: ReadonlyArray<Variant> = [
-  {
-    name: "an engine that receives no changes from others",
-    check: "nothing-after-end",
-    seed: 14,
-    breakage: {
-      ...engine(() => ({ wake: (wake) => ({ ...wake, changes: Effect.never }) })),
-      scenario: unsteady
-    }
-  },
-  {
-    name: "an engine that ignores that changes may have been lost",
-    check: "nothing-after-end",
-    seed: 24,
-    breakage: {
-      ...engine(() => ({
-        wake: (wake) => ({ ...wake, changes: Effect.map(wake.changes, (changed) => changed ?? []) })
-      })),
-      scenario: (scenario) => ({ ...unsteady(scenario), changeSignals: { delay: 0, lost: 1, reconnect: 100 } })
-    }
-  },
-  {
-    name: "a store that leases deliveries matched before their integration moved",
-    check: "nothing-after-end",
-    seed: 13,
-    breakage: {
-      store: (stores) => ({
+  fault("nothing-after-end", "an engine that receives no changes from others", 14, {
+    ...engine(() => ({ wake: (wake) => ({ ...wake, changes: Effect.never }) })),
+    scenario: unsteady
+  }),
+  fault("nothing-after-end", "an engine that ignores that changes may have been lost", 24, {
+    ...engine(() => ({
+      wake: (wake) => ({ ...wake, changes: Effect.map(wake.changes, (changed) => changed ?? []) })
+    })),
+    scenario: (scenario) => ({ ...unsteady(scenario), changeSignals: { delay: 0, lost: 1, reconnect: 100 } })
+  }),
+  fault("nothing-after-end", "a store that leases deliveries matched before their integration moved", 16, {
+    store: (stores) => ({
+      ...stores,
+      deliveries: {
+        ...stores.deliveries,
+        enqueue: Effect.fnUntraced(function* (
+          records: ReadonlyArray<NewEventRecord>,
+          keys?: ReadonlyArray<IdempotencyRecord>
+        ) {
+          const current = yield* stores.integrations.listAll({ after: 0, limit: 1_000 })
+          const versions = new Map(
+            current.flatMap((one) =>
+              isUnreadable(one) ? [] : [[one.integration.id, one.integration.version] as const]
+            )
+          )
+          const matched = records.map(({ deliveries, event }) => ({
+            event,
+            deliveries: deliveries.map((delivery) => ({
+              ...delivery,
+              matched_version: versions.get(delivery.integration_id) ?? delivery.matched_version
+            }))
+          }))
+          return yield* stores.deliveries.enqueue(matched, keys)
+        })
+      }
+    }),
+    scenario: (scenario) => ({ ...unsteady(scenario), storeLatency: 50 })
+  }),
+  fault("nothing-after-end", "a probe that is retried after a failure", 6, {
+    ...settlingThen((stores, [{ settlements }, now], settled) =>
+      Effect.as(
+        Effect.forEach(
+          settlements.filter(({ attempt }) => attempt !== null && attempt.outcome !== "acknowledged"),
+          ({ integration_id }) => stores.deliveries.redeliver({ type: "probe", id: integration_id }, now)
+        ),
+        settled
+      )
+    ),
+    scenario: failing
+  }),
+  fault("disabling", "an integration disabled too soon", 6, {
+    ...store((deliveries) => ({
+      settle: (settlements, now, disableAfter) => deliveries.settle(settlements, now, disableAfter / 2)
+    })),
+    scenario: failing
+  }),
+  fault("disabling", "an integration disabled at its third failed attempt", 6, {
+    store: (stores) => {
+      const failures = new Map<number, { since: number; count: number }>()
+      const { deliveries } = stores
+      return {
         ...stores,
         deliveries: {
-          ...stores.deliveries,
-          enqueue: Effect.fnUntraced(function* (
-            records: ReadonlyArray<NewEventRecord>,
-            keys?: ReadonlyArray<IdempotencyRecord>
-          ) {
-            const current = yield* stores.integrations.listAll({ after: 0, limit: 1_000 })
-            const versions = new Map(
-              current.flatMap((one) =>
-                isUnreadable(one) ? [] : [[one.integration.id, one.integration.version] as const]
-              )
-            )
-            const matched = records.map(({ deliveries, event }) => ({
-              event,
-              deliveries: deliveries.map((delivery) => ({
-                ...delivery,
-                matched_version: versions.get(delivery.integration_id) ?? delivery.matched_version
-              }))
-            }))
-            return yield* stores.deliveries.enqueue(matched, keys)
+          ...deliveries,
+          settle: Effect.fnUntraced(function* (outcomes, now, disableAfter) {
+            const settled = yield* deliveries.settle(outcomes, now, disableAfter)
+            const changed = new Set(settled.changed)
+            for (const { attempt, delivery_id, integration_id } of outcomes.settlements) {
+              if (attempt === null || !settled.applied.has(delivery_id)) continue
+              const { count, since } = failures.get(integration_id) ?? { count: 0, since: now }
+              if (attempt.outcome === "acknowledged") failures.delete(integration_id)
+              else failures.set(integration_id, { count: count + 1, since })
+              const isLong = attempt.outcome !== "acknowledged" && count >= 2 && now - since >= disableAfter
+              const to = { status: "disabled", disabled_reason: "failing" } as const
+              if (isLong && (yield* switched(stores, integration_id, to))) changed.add(integration_id)
+            }
+            return { ...settled, changed: [...changed] }
           })
         }
-      }),
-      scenario: (scenario) => ({ ...unsteady(scenario), storeLatency: 50 })
-    }
-  },
-  {
-    name: "a probe that is retried after a failure",
-    check: "nothing-after-end",
-    seed: 6,
-    breakage: {
-      ...settlingThen((stores, [{ settlements }, now], settled) =>
-        Effect.as(
-          Effect.forEach(
-            settlements.filter(({ attempt }) => attempt !== null && attempt.outcome !== "acknowledged"),
-            ({ integration_id }) => stores.deliveries.redeliver({ type: "probe", id: integration_id }, now)
-          ),
-          settled
-        )
-      ),
-      scenario: failing
-    }
-  },
-  {
-    name: "an integration disabled too soon",
-    check: "disabling",
-    seed: 6,
-    breakage: {
-      ...store((deliveries) => ({
-        settle: (settlements, now, disableAfter) => deliveries.settle(settlements, now, disableAfter / 2)
-      })),
-      scenario: failing
-    }
-  },
-  {
-    name: "an integration disabled at its third failed attempt",
-    check: "disabling",
-    seed: 6,
-    breakage: {
-      store: (stores) => {
-        const failures = new Map<number, { since: number; count: number }>()
-        const { deliveries } = stores
-        return {
-          ...stores,
-          deliveries: {
-            ...deliveries,
-            settle: Effect.fnUntraced(function* (outcomes, now, disableAfter) {
-              const settled = yield* deliveries.settle(outcomes, now, disableAfter)
-              const changed = new Set(settled.changed)
-              for (const { attempt, delivery_id, integration_id } of outcomes.settlements) {
-                if (attempt === null || !settled.applied.has(delivery_id)) continue
-                const { count, since } = failures.get(integration_id) ?? { count: 0, since: now }
-                if (attempt.outcome === "acknowledged") failures.delete(integration_id)
-                else failures.set(integration_id, { count: count + 1, since })
-                const isLong = attempt.outcome !== "acknowledged" && count >= 2 && now - since >= disableAfter
-                const to = { status: "disabled", disabled_reason: "failing" } as const
-                if (isLong && (yield* switched(stores, integration_id, to))) changed.add(integration_id)
-              }
-              return { ...settled, changed: [...changed] }
-            })
-          }
+      }
+    },
+    scenario: failing
+  }),
+  fault("disabling", "an integration that fails forever and is never disabled", 6, {
+    ...store((deliveries) => ({
+      settle: (settlements, now, disableAfter) => deliveries.settle(settlements, now, 10 * disableAfter)
+    })),
+    scenario: failing
+  }),
+  fault("probes", "a successful probe that does not enable its integration", 1, {
+    ...settlingThen((stores, _, settled) =>
+      Effect.as(
+        Effect.forEach(settled.changed, (id) =>
+          switched(stores, id, { status: "disabled", disabled_reason: "failing" })
+        ),
+        settled
+      )
+    ),
+    scenario: failing
+  }),
+  fault("probes", "an integration enabled by an attempt that began before it was disabled", 13, {
+    ...settlingThen(
+      Effect.fnUntraced(function* (stores, [{ settlements }], settled) {
+        const changed = new Set(settled.changed)
+        for (const { attempt, integration_id } of settlements) {
+          if (attempt?.outcome !== "acknowledged") continue
+          const to = { status: "enabled", disabled_reason: null } as const
+          if (yield* switched(stores, integration_id, to)) changed.add(integration_id)
         }
-      },
-      scenario: failing
-    }
-  },
-  {
-    name: "an integration that fails forever and is never disabled",
-    check: "disabling",
-    seed: 6,
-    breakage: {
-      ...store((deliveries) => ({
-        settle: (settlements, now, disableAfter) => deliveries.settle(settlements, now, 10 * disableAfter)
-      })),
-      scenario: failing
-    }
-  },
-  {
-    name: "a successful probe that does not enable its integration",
-    check: "probes",
-    seed: 1,
-    breakage: {
-      ...settlingThen((stores, _, settled) =>
-        Effect.as(
-          Effect.forEach(settled.changed, (id) =>
-            switched(stores, id, { status: "disabled", disabled_reason: "failing" })
-          ),
-          settled
-        )
-      ),
-      scenario: failing
-    }
-  },
-  {
-    name: "an integration enabled by an attempt that began before it was disabled",
-    check: "probes",
-    seed: 13,
-    breakage: {
-      ...settlingThen(
-        Effect.fnUntraced(function* (stores, [{ settlements }], settled) {
-          const changed = new Set(settled.changed)
-          for (const { attempt, integration_id } of settlements) {
-            if (attempt?.outcome !== "acknowledged") continue
-            const to = { status: "enabled", disabled_reason: null } as const
-            if (yield* switched(stores, integration_id, to)) changed.add(integration_id)
-          }
-          return { ...settled, changed: [...changed] }
-        })
-      ),
-      scenario: failing
-    }
-  },
-  {
-    name: "a host that gets each notification twice",
-    check: "notifications",
-    seed: 6,
-    breakage: {
-      ...engine(({ listener }) => ({
-        listener: (notification) => Effect.andThen(listener(notification), listener(notification))
-      })),
-      scenario: failing
-    }
-  },
-  {
-    name: "a warning sent too soon while its integration gets no requests",
-    check: "notifications",
-    seed: 6,
-    breakage: {
-      ...store((deliveries) => ({
-        warn: (now, disableAfter, limit) => deliveries.warn(now, disableAfter / 2, limit)
-      })),
-      scenario: failing
-    }
-  },
-  {
-    name: "a recovery reported without a warning",
-    check: "notifications",
-    seed: 21,
-    breakage: settlingThen(
+        return { ...settled, changed: [...changed] }
+      })
+    ),
+    scenario: failing
+  }),
+  fault("notifications", "a host that gets each notification twice", 6, {
+    ...engine(({ listener }) => ({
+      listener: (notification) => Effect.andThen(listener(notification), listener(notification))
+    })),
+    scenario: failing
+  }),
+  fault("notifications", "a warning sent too soon while its integration gets no requests", 6, {
+    ...store((deliveries) => ({
+      warn: (now, disableAfter, limit) => deliveries.warn(now, disableAfter / 2, limit)
+    })),
+    scenario: failing
+  }),
+  fault(
+    "notifications",
+    "a recovery reported without a warning",
+    21,
+    settlingThen(
       Effect.fnUntraced(function* (stores, [{ settlements }, now], settled) {
         const [first] = settlements
         if (first?.attempt?.outcome !== "acknowledged" || settled.notifications.length > 0) return settled
@@ -266,48 +204,28 @@ export const changeVariants: ReadonlyArray<Variant> = [
         return { ...settled, notifications: [notification] }
       })
     )
-  },
-  {
-    name: "a secret that stops signing when it is rotated",
-    check: "signatures",
-    seed: 6,
-    breakage: {
-      ...integrations(({ integrations: real }) => ({
-        update: (integration, version) => real.update({ ...integration, previous_secrets: [] }, version)
-      })),
-      scenario: within({ rotate: 10, publish: 30 })
-    }
-  },
-  {
-    name: "a secret that stops signing at the next rotation but one",
-    check: "signatures",
-    seed: 17,
-    breakage: {
-      ...integrations(({ integrations: real }) => ({
-        update: (integration, version) => {
-          const previous_secrets = integration.previous_secrets.slice(0, 1)
-          return real.update({ ...integration, previous_secrets }, version)
-        }
-      })),
-      scenario: within({ rotate: 10, publish: 30 })
-    }
-  },
-  {
-    name: "an engine that signs only with the new secret",
-    check: "signatures",
-    seed: 6,
-    breakage: {
-      ...seeing((integration) => ({ ...integration, previous_secrets: [] })),
-      scenario: within({ rotate: 10, publish: 30 })
-    }
-  },
-  {
-    name: "overrides that are ignored",
-    check: "overrides",
-    seed: 3,
-    breakage: {
-      ...seeing((integration) => ({ ...integration, overrides: {} })),
-      scenario: within({ override: 20, publish: 30 }, {}, { receivers: ["prompt", "accepting"] })
-    }
-  }
+  ),
+  fault("signatures", "a secret that stops signing when it is rotated", 6, {
+    ...integrations(({ integrations: real }) => ({
+      update: (integration, version) => real.update({ ...integration, previous_secrets: [] }, version)
+    })),
+    scenario: within({ rotate: 10, publish: 30 })
+  }),
+  fault("signatures", "a secret that stops signing at the next rotation but one", 17, {
+    ...integrations(({ integrations: real }) => ({
+      update: (integration, version) => {
+        const previous_secrets = integration.previous_secrets.slice(0, 1)
+        return real.update({ ...integration, previous_secrets }, version)
+      }
+    })),
+    scenario: within({ rotate: 10, publish: 30 })
+  }),
+  fault("signatures", "an engine that signs only with the new secret", 6, {
+    ...seeing((integration) => ({ ...integration, previous_secrets: [] })),
+    scenario: within({ rotate: 10, publish: 30 })
+  }),
+  fault("overrides", "overrides that are ignored", 4, {
+    ...seeing((integration) => ({ ...integration, overrides: {} })),
+    scenario: within({ override: 20, publish: 30 }, {}, { receivers: ["prompt", "accepting"] })
+  })
 ]

@@ -2,8 +2,9 @@
 import type { LeasedDelivery } from "@doorhook/core"
 import { DeliveryId as Id, StoreError, Transport } from "@doorhook/core"
 import { Effect } from "effect"
+import { noActions } from "../src/world/Scenario.ts"
 import type { Deliveries, Variant } from "./Breakage.ts"
-import { engine, hour, integrations, quiet, settling, store } from "./Breakage.ts"
+import { engine, fault, hour, integrations, settling, store } from "./Breakage.ts"
 
 /** Makes a store report one event in ten as stored without storing it. */
 const forgetful = (deliveries: Deliveries): Partial<Deliveries> => {
@@ -27,17 +28,12 @@ const forgetful = (deliveries: Deliveries): Partial<Deliveries> => {
 const inBackground = (delivery: LeasedDelivery): LeasedDelivery => ({ ...delivery, lane: 2 })
 
 export const dispatchVariants: ReadonlyArray<Variant> = [
-  {
-    name: "an event accepted but not stored",
-    check: "nothing-lost",
-    seed: 2,
-    breakage: store(forgetful)
-  },
-  {
-    name: "an event refused but stored",
-    check: "nothing-lost",
-    seed: 1,
-    breakage: store((deliveries) => {
+  fault("nothing-lost", "an event accepted but not stored", 2, store(forgetful)),
+  fault(
+    "nothing-lost",
+    "an event refused but stored",
+    1,
+    store((deliveries) => {
       let count = 0
       return {
         enqueue: (records, keys) =>
@@ -48,94 +44,89 @@ export const dispatchVariants: ReadonlyArray<Variant> = [
           )
       }
     })
-  },
-  {
-    name: "a membership that never ends",
-    check: "nothing-lost",
-    seed: 12,
-    breakage: store((deliveries) => ({
+  ),
+  fault(
+    "nothing-lost",
+    "a membership that never ends",
+    12,
+    store((deliveries) => ({
       heartbeat: (beat) => deliveries.heartbeat({ ...beat, until: beat.until === null ? null : beat.until + 24 * hour })
     }))
-  },
-  {
-    name: "a 204 that counts as an acknowledgement",
-    check: "delivered-is-received",
-    seed: 5,
-    breakage: settling((settlement) =>
+  ),
+  fault(
+    "delivered-is-received",
+    "a 204 that counts as an acknowledgement",
+    6,
+    settling((settlement) =>
       settlement.attempt?.status === 204
         ? { ...settlement, state: "delivered", reason: null, next_attempt_at: null }
         : settlement
     )
-  },
-  {
-    name: "a retry after a success",
-    check: "nothing-after-success",
-    seed: 2,
-    breakage: settling((settlement) =>
+  ),
+  fault(
+    "nothing-after-success",
+    "a retry after a success",
+    2,
+    settling((settlement) =>
       settlement.attempt?.outcome === "acknowledged" && settlement.attempt.number === 1
         ? { ...settlement, state: "retrying", next_attempt_at: settlement.attempt.started_at + 2_000 }
         : settlement
     )
-  },
-  {
-    name: "a retry that is due too early",
-    check: "retry-times",
-    seed: 6,
-    breakage: settling((settlement) =>
+  ),
+  fault(
+    "retry-times",
+    "a retry that is due too early",
+    6,
+    settling((settlement) =>
       settlement.next_attempt_at === null
         ? settlement
         : { ...settlement, next_attempt_at: settlement.next_attempt_at - 600 }
     )
-  },
-  {
-    name: "a store that leases retries a second too early",
-    check: "retry-times",
-    seed: 12,
-    breakage: store((deliveries) => ({
+  ),
+  fault(
+    "retry-times",
+    "a store that leases retries a second too early",
+    12,
+    store((deliveries) => ({
       claim: (request) => deliveries.claim({ ...request, now: request.now + 1_000 })
     }))
-  },
-  {
-    name: "calls that expire at their first failure",
-    check: "retry-times",
-    seed: 6,
-    breakage: settling((settlement) =>
+  ),
+  fault(
+    "retry-times",
+    "calls that expire at their first failure",
+    6,
+    settling((settlement) =>
       settlement.state === "retrying" && settlement.lane === 1
         ? { ...settlement, state: "expired", reason: "lifetime_over", next_attempt_at: null }
         : settlement
     )
-  },
-  {
-    name: "calls that expire without an attempt",
-    check: "retry-times",
-    seed: 6,
-    breakage: settling((settlement) =>
+  ),
+  fault(
+    "retry-times",
+    "calls that expire without an attempt",
+    6,
+    settling((settlement) =>
       settlement.attempt?.number === 1 && settlement.lane === 1
         ? { ...settlement, attempt: null, state: "expired", reason: "lifetime_over", next_attempt_at: null }
         : settlement
     )
-  },
-  {
-    name: "calls sent however old they are",
-    check: "call-lifetime",
-    seed: 6,
-    breakage: {
-      ...engine(({ settings }) => ({
-        settings: {
-          ...settings,
-          retry: {
-            call: { delays: [30_000, 30_000], lifetime: null },
-            access_log: settings.retry?.access_log ?? { delays: [], lifetime: null }
-          }
+  ),
+  fault("call-lifetime", "calls sent however old they are", 11, {
+    ...engine(({ settings }) => ({
+      settings: {
+        ...settings,
+        retry: {
+          call: { delays: [30_000, 30_000], lifetime: null },
+          access_log: settings.retry?.access_log ?? { delays: [], lifetime: null }
         }
-      }))
-    }
-  },
-  {
-    name: "deleting an integration without cancelling its deliveries",
-    check: "nothing-after-end",
-    seed: 18,
-    breakage: integrations(({ integrations: real }) => {
+      }
+    }))
+  }),
+  fault(
+    "nothing-after-end",
+    "deleting an integration without cancelling its deliveries",
+    15,
+    integrations(({ integrations: real }) => {
       const removed = new Set<number>()
       return {
         find: (id) => Effect.map(real.find(id), (found) => (removed.has(id) ? null : found)),
@@ -144,26 +135,26 @@ export const dispatchVariants: ReadonlyArray<Variant> = [
           Effect.map(real.findByScopes(scopes), (all) => all.filter(({ id }) => !removed.has(id)))
       }
     })
-  },
-  {
-    name: "a dispatcher that receives no changes",
-    check: "nothing-after-end",
-    seed: 7,
-    breakage: engine(() => ({ dispatcher: (dispatcher) => ({ ...dispatcher, forget: () => Effect.void }) }))
-  },
-  {
-    name: "rights that are not checked",
-    check: "nothing-after-end",
-    seed: 17,
-    breakage: engine(({ directory }) => ({
+  ),
+  fault(
+    "nothing-after-end",
+    "a dispatcher that receives no changes",
+    7,
+    engine(() => ({ dispatcher: (dispatcher) => ({ ...dispatcher, forget: () => Effect.void }) }))
+  ),
+  fault(
+    "nothing-after-end",
+    "rights that are not checked",
+    17,
+    engine(({ directory }) => ({
       directory: { ...directory, administers: () => Effect.succeed(true), isTenant: () => Effect.succeed(true) }
     }))
-  },
-  {
-    name: "events of one tenant sent to all",
-    check: "isolation",
-    seed: 2,
-    breakage: engine(({ stores }) => ({
+  ),
+  fault(
+    "isolation",
+    "events of one tenant sent to all",
+    8,
+    engine(({ stores }) => ({
       stores: {
         ...stores,
         integrations: {
@@ -180,12 +171,12 @@ export const dispatchVariants: ReadonlyArray<Variant> = [
         }
       }
     }))
-  },
-  {
-    name: "a body encoded again for a retry",
-    check: "same-body",
-    seed: 6,
-    breakage: engine(({ transport }) => ({
+  ),
+  fault(
+    "same-body",
+    "a body encoded again for a retry",
+    6,
+    engine(({ transport }) => ({
       transport: Transport.make({
         send: (request, done) =>
           transport.send(
@@ -196,52 +187,47 @@ export const dispatchVariants: ReadonlyArray<Variant> = [
           )
       })
     }))
-  },
-  {
-    name: "calls that queue behind access logs",
-    check: "calls-first",
-    seed: 14,
-    breakage: {
-      ...engine(({ stores }) => ({
-        dispatcher: (dispatcher) => ({
-          ...dispatcher,
-          handOver: () => {
-            const handover = dispatcher.handOver()
-            return {
-              ...handover,
-              keep: (integration, _, size) => handover.keep(integration, 2, size),
-              stored: (leased, hasDue) => handover.stored(leased.map(inBackground), hasDue)
-            }
-          }
-        }),
-        stores: {
-          ...stores,
-          deliveries: {
-            ...stores.deliveries,
-            claim: (request) =>
-              Effect.map(stores.deliveries.claim(request), ({ deliveries, next_due }) => ({
-                deliveries: deliveries.map(inBackground),
-                next_due
-              })),
-            enqueue: (records, keys) =>
-              stores.deliveries.enqueue(
-                records.map((record) => ({
-                  ...record,
-                  deliveries: record.deliveries.map((delivery) => ({ ...delivery, lane: 2 as const }))
-                })),
-                keys
-              )
+  ),
+  fault("calls-first", "calls that queue behind access logs", 8, {
+    ...engine(({ stores }) => ({
+      dispatcher: (dispatcher) => ({
+        ...dispatcher,
+        handOver: () => {
+          const handover = dispatcher.handOver()
+          return {
+            ...handover,
+            keep: (integration, _, size) => handover.keep(integration, 2, size),
+            stored: (leased, hasDue) => handover.stored(leased.map(inBackground), hasDue)
           }
         }
-      })),
-      // Receivers that never answer leave backlogs.
-      scenario: (scenario) => ({
-        ...scenario,
-        receivers: ["dead", "dead"],
-        actions: { ...quiet, create: scenario.actions.create, burst: 2, publish: 30 },
-        settings: { ...scenario.settings, disableAfter: 24 * hour },
-        faults: { ...scenario.faults, crash: 0 }
-      })
-    }
-  }
+      }),
+      stores: {
+        ...stores,
+        deliveries: {
+          ...stores.deliveries,
+          claim: (request) =>
+            Effect.map(stores.deliveries.claim(request), ({ deliveries, next_due }) => ({
+              deliveries: deliveries.map(inBackground),
+              next_due
+            })),
+          enqueue: (records, keys) =>
+            stores.deliveries.enqueue(
+              records.map((record) => ({
+                ...record,
+                deliveries: record.deliveries.map((delivery) => ({ ...delivery, lane: 2 as const }))
+              })),
+              keys
+            )
+        }
+      }
+    })),
+    // Receivers that never answer leave backlogs.
+    scenario: (scenario) => ({
+      ...scenario,
+      receivers: ["dead", "dead"],
+      actions: { ...noActions, create: scenario.actions.create, burst: 2, publish: 30 },
+      settings: { ...scenario.settings, disableAfter: 24 * hour },
+      faults: { ...scenario.faults, crash: 0 }
+    })
+  })
 ]

@@ -2,7 +2,7 @@
 import type { DeliveryId, Outcomes } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Deliveries, Variant } from "./Breakage.ts"
-import { engine, hour, store, within } from "./Breakage.ts"
+import { engine, fault, hour, ofEngine, store, within } from "./Breakage.ts"
 
 /** Makes a store accept the outcomes of any worker as if the worker had the lease. */
 const unfenced = (deliveries: Deliveries): Partial<Deliveries> => {
@@ -60,210 +60,122 @@ const lapsing = within(
 )
 
 export const leaseVariants: ReadonlyArray<Variant> = [
-  {
-    name: "more open requests to one integration than allowed",
-    check: "caps",
-    seed: 17,
-    breakage: engine(({ settings }) => ({
+  fault(
+    "caps",
+    "more open requests to one integration than allowed",
+    17,
+    engine(({ settings }) => ({
       settings: { ...settings, concurrencyPerIntegration: 4 * (settings.concurrencyPerIntegration ?? 10) }
     }))
-  },
-  {
-    name: "workers that do not share places with each other",
-    check: "caps",
-    seed: 15,
-    breakage: {
-      ...store((deliveries) => ({
-        heartbeat: (beat) =>
-          Effect.map(deliveries.heartbeat(beat), (membership) => ({ ...membership, workers: 1, rank: 0 }))
-      })),
-      scenario: within(
-        { publish: 30, burst: 3, kill: 0, restart: 0, storeDown: 0, directoryDown: 0, clock: 0 },
-        { concurrency: 64, concurrencyPerIntegration: 5, disableAfter: 24 * hour },
-        { engines: 3, receivers: ["slow", "dead"] }
-      )
-    }
-  },
-  {
-    name: "a store that leases deliveries held by others",
-    check: "leases",
-    seed: 4,
-    breakage: { ...store(greedy), scenario: within({ publish: 30, burst: 2 }, {}, { engines: 3 }) }
-  },
-  {
-    name: "a store that accepts outcomes of an ended lease",
-    check: "leases",
-    seed: 2,
-    breakage: { ...store(unfenced), scenario: lapsing }
-  },
-  {
-    name: "an engine that overestimates its membership",
-    check: "leases",
-    seed: 6,
-    breakage: engine(({ stores }) => ({
-      stores: {
-        ...stores,
-        deliveries: {
-          ...stores.deliveries,
-          heartbeat: (beat) =>
-            stores.deliveries.heartbeat({ ...beat, until: beat.until === null ? null : beat.now + 500 })
-        }
-      }
+  ),
+  fault("caps", "workers that do not share places with each other", 15, {
+    ...store((deliveries) => ({
+      heartbeat: (beat) =>
+        Effect.map(deliveries.heartbeat(beat), (membership) => ({ ...membership, workers: 1, rank: 0 }))
+    })),
+    scenario: within(
+      { publish: 30, burst: 3, kill: 0, restart: 0, storeDown: 0, directoryDown: 0, clock: 0 },
+      { concurrency: 64, concurrencyPerIntegration: 5, disableAfter: 24 * hour },
+      { engines: 3, receivers: ["slow", "dead"] }
+    )
+  }),
+  fault("leases", "a store that leases deliveries held by others", 4, {
+    ...store(greedy),
+    scenario: within({ publish: 30, burst: 2 }, {}, { engines: 3 })
+  }),
+  fault("leases", "a store that accepts outcomes of an ended lease", 2, { ...store(unfenced), scenario: lapsing }),
+  fault(
+    "leases",
+    "an engine that overestimates its membership",
+    6,
+    ofEngine((deliveries) => ({
+      heartbeat: (beat) => deliveries.heartbeat({ ...beat, until: beat.until === null ? null : beat.now + 500 })
     }))
-  },
-  {
-    name: "an engine that does not notice that its membership has lapsed",
-    check: "leases",
-    seed: 3,
-    breakage: {
-      ...engine(({ stores }) => ({
-        stores: {
-          ...stores,
-          deliveries: {
-            ...stores.deliveries,
-            // The membership in the store lasts a quarter of the time that the engine assumes.
-            heartbeat: (beat) =>
-              Effect.map(
-                stores.deliveries.heartbeat({
-                  ...beat,
-                  until: beat.until === null ? null : beat.now + (beat.until - beat.now) / 4
-                }),
-                (membership) => ({ ...membership, continued: true })
-              )
-          }
-        }
-      })),
-      scenario: lapsing
-    }
-  },
-  {
-    name: "an engine that keeps its name when its membership has lapsed",
-    check: "leases",
-    seed: 1,
-    breakage: {
-      ...engine(({ stores: { deliveries, ...stores } }) => {
-        let first: string | null = null
-        const named = <A extends { readonly worker: string }>(call: A): A => ({
-          ...call,
-          worker: (first ??= call.worker)
-        })
-        return {
-          stores: {
-            ...stores,
-            deliveries: {
-              ...deliveries,
-              claim: (request) => deliveries.claim(named(request)),
-              settle: (outcomes, now, disableAfter) => deliveries.settle(named(outcomes), now, disableAfter),
-              heartbeat: (beat) => deliveries.heartbeat(named(beat))
-            }
-          }
-        }
-      }),
-      scenario: lapsing
-    }
-  },
-  {
-    name: "an engine that returns no leases when it shuts down",
-    check: "leases",
-    seed: 2,
-    breakage: {
-      ...engine(({ stores }) => ({
-        stores: {
-          ...stores,
-          deliveries: {
-            ...stores.deliveries,
-            settle: (outcomes, now, disableAfter) =>
-              stores.deliveries.settle({ ...outcomes, releases: [] }, now, disableAfter),
-            heartbeat: (beat) =>
-              beat.until === null
-                ? Effect.succeed({ workers: 1, rank: 0, continued: true })
-                : stores.deliveries.heartbeat(beat)
-          }
-        }
-      })),
-      scenario: within({ publish: 30, burst: 3, restart: 4, kill: 0, storeDown: 0 }, {}, { engines: 2 })
-    }
-  },
-  {
-    name: "an engine that returns a delivery a second time after claiming it again",
-    check: "leases",
-    seed: 1,
-    breakage: {
-      ...engine(({ stores }) => {
-        let before: Outcomes["releases"] = []
-        return {
-          stores: {
-            ...stores,
-            deliveries: {
-              ...stores.deliveries,
-              settle: (outcomes, now, disableAfter) =>
-                Effect.suspend(() => {
-                  const releases = [...outcomes.releases, ...before]
-                  before = outcomes.releases
-                  return stores.deliveries.settle({ ...outcomes, releases }, now, disableAfter)
-                })
-            }
-          }
-        }
-      }),
-      scenario: within({ publish: 40, burst: 3, change: 20, create: 6 }, {}, { receivers: ["slow", "prompt", "late"] })
-    }
-  },
-  {
-    name: "clocks farther apart than memberships allow, over a store without a clock",
-    check: "leases",
-    seed: 1,
-    breakage: {
-      scenario: within(
-        { clock: 0, publish: 30 },
-        {},
-        { skew: 20_000, hasStoreClock: false, engines: 3, receivers: ["slow", "late"] }
-      )
-    }
-  },
-  {
-    name: "engines that share leases by their own clocks",
-    check: "leases",
-    seed: 1,
-    breakage: {
-      ...engine(() => ({ clock: null })),
-      scenario: within(
-        { clock: 0, ownClock: 0, publish: 30 },
-        {},
-        { skew: 20_000, engines: 3, receivers: ["slow", "late"] }
-      )
-    }
-  },
-  {
-    name: "an engine that uses its own clock",
-    check: "clocks",
-    seed: 1,
-    breakage: { ...engine(() => ({ clock: null })), scenario: within({ clock: 0 }, {}, { skew: 300_000 }) }
-  },
-  {
-    name: "an engine that measures the store's clock only when it starts",
-    check: "clocks",
-    seed: 1,
-    breakage: {
-      ...engine(({ clock }) => ({ clock: clock && { ...clock, isCertain: () => true, measure: Effect.void } })),
-      // The jumps of the store's clock are measured within a few seconds, unless the engine does not measure.
-      scenario: within({ clock: 4, kill: 0, restart: 0 })
-    }
-  },
-  {
-    name: "an engine that does not compare its clock with the store's",
-    check: "clocks",
-    seed: 1,
-    breakage: {
-      ...engine(({ clock }) => ({ clock: clock && { ...clock, offset: () => null } })),
-      scenario: within({ clock: 0, kill: 0, storeDown: 0 })
-    }
-  },
-  {
-    name: "a settlement without its attempt",
-    check: "attempt-numbers",
-    seed: 18,
-    breakage: store((deliveries) => ({
+  ),
+  fault("leases", "an engine that does not notice that its membership has lapsed", 2, {
+    ...ofEngine((deliveries) => ({
+      // The membership in the store lasts a quarter of the time that the engine assumes.
+      heartbeat: (beat) =>
+        Effect.map(
+          deliveries.heartbeat({
+            ...beat,
+            until: beat.until === null ? null : beat.now + (beat.until - beat.now) / 4
+          }),
+          (membership) => ({ ...membership, continued: true })
+        )
+    })),
+    scenario: lapsing
+  }),
+  fault("leases", "an engine that keeps its name when its membership has lapsed", 1, {
+    ...ofEngine((deliveries) => {
+      let first: string | null = null
+      const named = <A extends { readonly worker: string }>(call: A): A => ({
+        ...call,
+        worker: (first ??= call.worker)
+      })
+      return {
+        claim: (request) => deliveries.claim(named(request)),
+        settle: (outcomes, now, disableAfter) => deliveries.settle(named(outcomes), now, disableAfter),
+        heartbeat: (beat) => deliveries.heartbeat(named(beat))
+      }
+    }),
+    scenario: lapsing
+  }),
+  fault("leases", "an engine that returns no leases when it shuts down", 2, {
+    ...ofEngine((deliveries) => ({
+      settle: (outcomes, now, disableAfter) => deliveries.settle({ ...outcomes, releases: [] }, now, disableAfter),
+      heartbeat: (beat) =>
+        beat.until === null ? Effect.succeed({ workers: 1, rank: 0, continued: true }) : deliveries.heartbeat(beat)
+    })),
+    scenario: within({ publish: 30, burst: 3, restart: 4, kill: 0, storeDown: 0 }, {}, { engines: 2 })
+  }),
+  fault("leases", "an engine that returns a delivery a second time after claiming it again", 1, {
+    ...ofEngine((deliveries) => {
+      let before: Outcomes["releases"] = []
+      return {
+        settle: (outcomes, now, disableAfter) =>
+          Effect.suspend(() => {
+            const releases = [...outcomes.releases, ...before]
+            before = outcomes.releases
+            return deliveries.settle({ ...outcomes, releases }, now, disableAfter)
+          })
+      }
+    }),
+    scenario: within({ publish: 40, burst: 3, change: 20, create: 6 }, {}, { receivers: ["slow", "prompt", "late"] })
+  }),
+  fault("leases", "clocks farther apart than memberships allow, over a store without a clock", 1, {
+    scenario: within(
+      { clock: 0, publish: 30 },
+      {},
+      { skew: 20_000, hasStoreClock: false, engines: 3, receivers: ["slow", "late"] }
+    )
+  }),
+  fault("leases", "engines that share leases by their own clocks", 1, {
+    ...engine(() => ({ clock: null })),
+    scenario: within(
+      { clock: 0, ownClock: 0, publish: 30 },
+      {},
+      { skew: 20_000, engines: 3, receivers: ["slow", "late"] }
+    )
+  }),
+  fault("clocks", "an engine that uses its own clock", 1, {
+    ...engine(() => ({ clock: null })),
+    scenario: within({ clock: 0 }, {}, { skew: 300_000 })
+  }),
+  fault("clocks", "an engine that measures the store's clock only when it starts", 1, {
+    ...engine(({ clock }) => ({ clock: clock && { ...clock, isCertain: () => true, measure: Effect.void } })),
+    // The jumps of the store's clock are measured within a few seconds, unless the engine does not measure.
+    scenario: within({ clock: 4, kill: 0, restart: 0 })
+  }),
+  fault("clocks", "an engine that does not compare its clock with the store's", 2, {
+    ...engine(({ clock }) => ({ clock: clock && { ...clock, offset: () => null } })),
+    scenario: within({ clock: 0, kill: 0, storeDown: 0 })
+  }),
+  fault(
+    "attempt-numbers",
+    "a settlement without its attempt",
+    18,
+    store((deliveries) => ({
       settle: (outcomes, now, disableAfter) =>
         deliveries.settle(
           {
@@ -276,17 +188,17 @@ export const leaseVariants: ReadonlyArray<Variant> = [
           disableAfter
         )
     }))
-  },
-  {
-    name: "a summary that counts wrong",
-    check: "tallies",
-    seed: 4,
-    breakage: store((deliveries) => ({
+  ),
+  fault(
+    "tallies",
+    "a summary that counts wrong",
+    2,
+    store((deliveries) => ({
       summary: (now) =>
         Effect.map(deliveries.summary(now), (summary) => ({
           ...summary,
           states: { ...summary.states, delivered: summary.states.delivered + 1 }
         }))
     }))
-  }
+  )
 ]

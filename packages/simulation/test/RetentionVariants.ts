@@ -3,7 +3,7 @@ import type { DeliveryId } from "@doorhook/core"
 import { DeliveryId as Id } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Deliveries, Variant } from "./Breakage.ts"
-import { hour, integrations, store, within } from "./Breakage.ts"
+import { fault, hour, integrations, store, within } from "./Breakage.ts"
 
 /** Hosts that repeat requests, and processes that die. */
 const repeating = within({ keyed: 15, create: 10, kill: 3, storeDown: 4 })
@@ -37,106 +37,64 @@ const endAll = (deliveries: Deliveries, now: number) =>
 const before = (id: DeliveryId | 0): DeliveryId | 0 => (id <= 1 ? 0 : Id.make(id - 1))
 
 export const retentionVariants: ReadonlyArray<Variant> = [
-  {
-    name: "idempotency keys that are not stored",
-    check: "idempotent",
-    seed: 15,
-    breakage: { ...store((deliveries) => ({ enqueue: (records) => deliveries.enqueue(records) })), scenario: repeating }
-  },
-  {
-    name: "a repeated request that gets another answer",
-    check: "idempotent",
-    seed: 2,
-    breakage: {
-      store: (stores) => ({
-        ...stores,
-        keys: {
-          ...stores.keys,
-          find: (keys, now) =>
-            Effect.map(stores.keys.find(keys, now), (found) =>
-              found.map((each) => ({ ...each, answer: each.answer.replaceAll(/"deliveries":\d/g, '"deliveries":9') }))
-            )
-        }
-      }),
-      scenario: repeating
-    }
-  },
-  {
-    name: "an integration created again under the same key",
-    check: "idempotent",
-    seed: 21,
-    breakage: {
-      ...integrations(({ integrations: real }) => ({ create: (fields) => real.create(fields) })),
-      scenario: repeating
-    }
-  },
-  {
-    name: "a feed without the skipped deliveries",
-    check: "feeds",
-    seed: 1,
-    breakage: {
-      ...store((deliveries) => ({
-        feed: (of) =>
-          Effect.map(deliveries.feed(of), ({ isCut, items }) => ({
-            items: items.filter(({ delivery }) => delivery.state !== "skipped"),
-            isCut
-          }))
-      })),
-      scenario: following
-    }
-  },
-  {
-    name: "a feed that repeats the last delivery of the page before",
-    check: "feeds",
-    seed: 2,
-    breakage: {
-      ...store((deliveries) => ({ feed: (of) => deliveries.feed({ ...of, after: before(of.after) }) })),
-      scenario: following
-    }
-  },
-  {
-    name: "a purge of events that are too young",
-    check: "purges",
-    seed: 1,
-    breakage: {
-      ...store((deliveries) => ({
-        purge: (request) => deliveries.purge({ ...request, before: request.before + 20_000 })
-      })),
-      scenario: aging
-    }
-  },
-  {
-    name: "a purge of unsettled deliveries",
-    check: "purges",
-    seed: 3,
-    breakage: {
-      ...store((deliveries) => ({
-        purge: (request) => Effect.andThen(endAll(deliveries, request.before), deliveries.purge(request))
-      })),
-      scenario: aging
-    }
-  },
-  {
-    name: "a purge that counts wrong",
-    check: "purges",
-    seed: 1,
-    breakage: {
-      ...store((deliveries) => ({
-        purge: (request) => Effect.map(deliveries.purge(request), (purged) => ({ ...purged, deliveries: 0 }))
-      })),
-      scenario: aging
-    }
-  },
-  {
-    name: "a purge that stops after its first batch",
-    check: "purges",
-    seed: 1,
-    breakage: {
-      ...store((deliveries) => ({
-        purge: (request) =>
-          Effect.map(deliveries.purge({ ...request, limit: 1 }), (purged) => ({ ...purged, next: null }))
-      })),
-      scenario: aging
-    }
-  }
+  fault("idempotent", "idempotency keys that are not stored", 15, {
+    ...store((deliveries) => ({ enqueue: (records) => deliveries.enqueue(records) })),
+    scenario: repeating
+  }),
+  fault("idempotent", "a repeated request that gets another answer", 2, {
+    store: (stores) => ({
+      ...stores,
+      keys: {
+        ...stores.keys,
+        find: (keys, now) =>
+          Effect.map(stores.keys.find(keys, now), (found) =>
+            found.map((each) => ({ ...each, answer: each.answer.replaceAll(/"deliveries":\d/g, '"deliveries":9') }))
+          )
+      }
+    }),
+    scenario: repeating
+  }),
+  fault("idempotent", "an integration created again under the same key", 4, {
+    ...integrations(({ integrations: real }) => ({ create: (fields) => real.create(fields) })),
+    scenario: repeating
+  }),
+  fault("feeds", "a feed without the skipped deliveries", 6, {
+    ...store((deliveries) => ({
+      feed: (of) =>
+        Effect.map(deliveries.feed(of), ({ isCut, items }) => ({
+          items: items.filter(({ delivery }) => delivery.state !== "skipped"),
+          isCut
+        }))
+    })),
+    scenario: following
+  }),
+  fault("feeds", "a feed that repeats the last delivery of the page before", 2, {
+    ...store((deliveries) => ({ feed: (of) => deliveries.feed({ ...of, after: before(of.after) }) })),
+    scenario: following
+  }),
+  fault("purges", "a purge of events that are too young", 1, {
+    ...store((deliveries) => ({
+      purge: (request) => deliveries.purge({ ...request, before: request.before + 20_000 })
+    })),
+    scenario: aging
+  }),
+  fault("purges", "a purge of unsettled deliveries", 4, {
+    ...store((deliveries) => ({
+      purge: (request) => Effect.andThen(endAll(deliveries, request.before), deliveries.purge(request))
+    })),
+    scenario: aging
+  }),
+  fault("purges", "a purge that counts wrong", 1, {
+    ...store((deliveries) => ({
+      purge: (request) => Effect.map(deliveries.purge(request), (purged) => ({ ...purged, deliveries: 0 }))
+    })),
+    scenario: aging
+  }),
+  fault("purges", "a purge that stops after its first batch", 1, {
+    ...store((deliveries) => ({
+      purge: (request) =>
+        Effect.map(deliveries.purge({ ...request, limit: 1 }), (purged) => ({ ...purged, next: null }))
+    })),
+    scenario: aging
+  })
 ]

@@ -5,7 +5,6 @@ import { isStoreLost, IdempotencyConflict, StoreError } from "@doorhook/core"
 import type { StoreReason } from "@doorhook/core"
 import { Effect, Predicate } from "effect"
 import { SqlError } from "effect/sql"
-import { sqlStateOf } from "./PublishRemedies.ts"
 import { primaryResultCode } from "./sqlite/SqliteResult.ts"
 
 /** Whether the outcome is unknown because the connection broke before the answer arrived. */
@@ -26,6 +25,18 @@ export const adviceOn = (cause: unknown): string | undefined => {
     return "start every process with that key, or make a new secret: npx doorhook portal rotate-secret."
   if (isStoreLost(cause)) return "this process can no longer use the database; the log says why."
   return undefined
+}
+
+/**
+ * Returns the SQLSTATE of an error or of its causes, like `3D000`; empty if there is none. Every SQLSTATE has a digit,
+ * unlike the code `EPIPE` of Node.js.
+ */
+export const sqlStateOf = (error: unknown): string => {
+  for (let at = error; Predicate.isObject(at); at = Predicate.hasProperty(at, "cause") ? at.cause : undefined) {
+    if (Predicate.hasProperty(at, "code") && typeof at.code === "string" && /^(?=.*\d)[0-9A-Z]{5}$/.test(at.code))
+      return at.code
+  }
+  return ""
 }
 
 /** Reasons by SQLSTATE (PostgreSQL, Appendix A). */

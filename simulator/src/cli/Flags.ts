@@ -5,14 +5,12 @@
 import { CommandFailure, DurationText, fileTrouble } from "@doorhook/core"
 import { Effect, FileSystem, Option } from "effect"
 import { Flag } from "effect/cli"
-import { columnNames, dateOrders, readColumns, readLog } from "../fit/AccessLog.ts"
 import { longestDuration, maxRateScale } from "../plan/Plan.ts"
 import type { PlanOptions } from "../plan/Plan.ts"
 import { readScenario } from "../scenario/Resolve.ts"
 import { preset, presetNames } from "../scenario/Presets.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
 import * as LocalTime from "../world/LocalTime.ts"
-import { expectedZone, timeZone } from "../world/zones/TimeZone.ts"
 
 /** Preset without --preset and --scenario. */
 const usualPreset = "residential-200"
@@ -82,47 +80,6 @@ export const wholeNumber = (text: string): Option.Option<number> =>
 /** Reads a number above 0 in decimal notation. */
 export const positiveNumber = (text: string): Option.Option<number> =>
   /^\d{1,9}(\.\d{1,6})?$/.test(text) && Number(text) > 0 ? Option.some(Number(text)) : Option.none()
-
-/** Reads `--time-zone`. */
-export const readZone = (text: string) =>
-  readOr(
-    Option.liftPredicate(text, (name) => timeZone(name) !== null),
-    "time-zone",
-    text,
-    expectedZone
-  )
-
-/** Flags of the subcommands that read a CSV log. */
-export const logFlags = {
-  columns: Flag.String("columns").pipe(
-    Flag.withDescription(`Headings of a CSV log, like time=Zeit,person=Karte; columns: ${columnNames.join(", ")}`),
-    Flag.withDefault("")
-  ),
-  dates: Flag.String("dates").pipe(
-    Flag.withDescription(`Order of dates like 03/02/2026 in a CSV log: ${dateOrders.join(" or ")}`),
-    Flag.withDefault("month-first")
-  )
-}
-
-/** Reads a CSV log named on the command line. Times without an offset are in `zone`. */
-export const readLogFile = Effect.fnUntraced(function* (
-  path: string,
-  zone: string,
-  { columns, dates: order }: { readonly columns: string; readonly dates: string }
-) {
-  const named = yield* readOr(
-    Option.fromNullOr(readColumns(columns)),
-    "columns",
-    columns,
-    `COLUMN=HEADING,... with columns ${columnNames.join(", ")}`
-  )
-  const known = Option.fromUndefinedOr(dateOrders.find((own) => own === order))
-  const dates = yield* readOr(known, "dates", order, dateOrders.join(" or "))
-  const text = yield* readText("LOG", path)
-  return yield* Effect.mapError(Effect.fromResult(readLog(text, { zone, named, dates })), ({ message }) =>
-    CommandFailure.usage(`${path}: ${message}`)
-  )
-})
 
 /** Reads a text file named on the command line. */
 export const readText = Effect.fnUntraced(function* (what: string, path: string) {

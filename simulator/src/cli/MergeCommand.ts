@@ -111,8 +111,7 @@ export const mergeCommand = Command.make(
       sending: reports.some(({ sending }) => sending === null) ? null : most(reports.map(({ sending }) => sending)),
       interrupted: reports.some(({ interrupted }) => interrupted),
       stopped_by: reports.find(({ stopped_by }) => stopped_by !== null)?.stopped_by ?? null,
-      failed: shortfall !== null,
-      earlier: null
+      failed: shortfall !== null
     })
     yield* Console.log(`${reports.length} generators, ${first.scenario} ${first.target}\n${summaryText(merged)}`)
     yield* writeReports(targets, merged)

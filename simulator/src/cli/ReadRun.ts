@@ -14,13 +14,11 @@ import {
 } from "@doorhook/core"
 import { Config, Effect, Option, Redacted } from "effect"
 import type { Stream } from "effect"
-import { longestDuration } from "../plan/Plan.ts"
-import { beginningOf, endlessPlan, endOf, plan } from "../plan/Plan.ts"
+import { beginningOf, endlessPlan, endOf, longestDuration, plan } from "../plan/Plan.ts"
 import { child, Rng, root } from "../random/Substream.ts"
 import { isWithin } from "../receivers/Receiver.ts"
 import type { ReceiverRule } from "../receivers/ReceiverText.ts"
 import { readReceiver, rulesFor } from "../receivers/ReceiverText.ts"
-import { readReport } from "../results/RunReport.ts"
 import { readSlos, unmeasurable } from "../results/Slo.ts"
 import { counted } from "../results/Format.ts"
 import type { Arrival, Load, Stage } from "../run/Load.ts"
@@ -349,13 +347,6 @@ export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
     ...Option.toArray(Option.map(texts.operatorKeyFile, (file) => ({ said: `--operator-key-file ${file}`, file }))),
     ...Option.toArray(Option.map(texts.events, (file) => ({ said: `--events ${file}`, file })))
   ])
-  const earlier = yield* ifGiven(texts.compare, (file) =>
-    Effect.flatMap(readText("--compare", file), (text) =>
-      Effect.mapError(Effect.fromOption(readReport(text)), () =>
-        usage(`--compare ${file}: expected a JSON report of simulate run, by this version`)
-      )
-    )
-  )
   const metricsPort = yield* ifGiven(texts.metrics, (text) => whole("metrics", text, 1, 65_535))
   const receivers = yield* Effect.forEach(texts.receiver, (one) =>
     Effect.mapError(Effect.fromResult(readReceiver(one)), (why) => usage(`--receiver ${one}: ${why}`))
@@ -388,7 +379,6 @@ export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
     slos,
     stopOnMiss: texts.stopOnMiss,
     reports,
-    earlier,
     metricsPort,
     receivers,
     integrations,

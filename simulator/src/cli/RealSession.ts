@@ -4,7 +4,7 @@
 import { CommandFailure } from "@doorhook/core"
 import { Cause, Clock, Console, Effect, Exit } from "effect"
 import { Measurements } from "../results/Measurements.ts"
-import type { RunKind } from "../results/RunReport.ts"
+import type { RunKind } from "../results/Figures.ts"
 import { makeReport } from "../results/RunReport.ts"
 import { progressLine, summaryLine, summaryText } from "../results/RunText.ts"
 import { duration } from "../results/Format.ts"
@@ -100,7 +100,6 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
         interrupted: isCutShort || isWaitCutShort,
         stopped_by: stoppedBy,
         failed: hasFailed || Exit.isFailure(waited),
-        earlier: settings.earlier,
         ...destination.judged()
       })
       const { lastFailure } = measurements

@@ -6,7 +6,8 @@ import { CommandFailure, DurationText } from "@doorhook/core"
 import { Effect, Record } from "effect"
 import type { Measurements } from "../results/Measurements.ts"
 import type { RunFacts, RunReport } from "../results/RunReport.ts"
-import { isUnaccounted, isUnreached, standingOf } from "../results/RunReport.ts"
+import { isUnaccounted, isUnreached } from "../results/RunReport.ts"
+import { figuresOf } from "../results/Figures.ts"
 import { outcomesText } from "../results/RunText.ts"
 import { isMissedAlready } from "../results/Slo.ts"
 import { counted } from "../results/Format.ts"
@@ -51,7 +52,7 @@ export const firstMiss = (
     ? Effect.suspend(() => {
         const { load, slos, target } = settings
         const standing = {
-          ...standingOf(measurements, target.kind, { lost: null, broken: broken() }),
+          ...figuresOf(measurements, target.kind, { lost: null, broken: broken() }),
           histograms: measurements.latency,
           mostEvents: load.mostEvents
         }

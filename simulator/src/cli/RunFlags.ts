@@ -6,7 +6,7 @@ import type { Redacted } from "effect"
 import { Option } from "effect"
 import { Flag } from "effect/cli"
 import { receiverForms } from "../receivers/ReceiverText.ts"
-import type { RunKind } from "../results/RunReport.ts"
+import type { RunKind } from "../results/Figures.ts"
 import { planFlags, usualPlan } from "./Flags.ts"
 
 /** Environment variable with the operator key, used if no flag gives one. */
@@ -84,7 +84,6 @@ export const runFlags = {
     "End the run once an objective can no longer be met, or is missed after 100 values if their final number is unknown"
   ),
   warmUp: usually("warm-up", "Leave out latencies of this first part of the run"),
-  compare: optional("compare", "An earlier JSON report to compare this run with"),
   report: repeated("report", "Files to write: html=FILE,json=FILE,csv=FILE"),
   metrics: optional("metrics", "Serve Prometheus metrics on this port of 127.0.0.1 during the run"),
   secret: hidden("secret", "The receiver's signing secret (whsec_...); also from DOORHOOK_RECEIVER_SECRET"),

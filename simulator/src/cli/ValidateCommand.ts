@@ -4,23 +4,15 @@ import { Console, Effect, FileSystem, Option, Stdio, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { grouped } from "../results/RunText.ts"
 import { buildingUses } from "../world/Building.ts"
-import type { Check } from "../validate/Check.ts"
-import { table } from "../validate/Check.ts"
+import { columnNames, dateOrders, readColumns, readLog } from "../plan/AccessLog.ts"
+import type { Check } from "../validate/Realism.ts"
+import { table } from "../validate/Realism.ts"
 import { readUse } from "../validate/Realism.ts"
 import type { Judgement } from "../validate/Validate.ts"
 import { judgeLines, judgeLog, judgePlan } from "../validate/Validate.ts"
+import { expectedZone, timeZone } from "../world/zones/TimeZone.ts"
 import type { PlanTexts } from "./Flags.ts"
-import {
-  logFlags,
-  planFlags,
-  readLogFile,
-  readOr,
-  readPlan,
-  readRateScale,
-  readScenarioFlags,
-  readZone,
-  usualPlan
-} from "./Flags.ts"
+import { planFlags, readOr, readPlan, readRateScale, readScenarioFlags, readText, usualPlan } from "./Flags.ts"
 
 const report = Effect.fnUntraced(function* (subject: string, checks: ReadonlyArray<Check>) {
   const failed = checks.filter(({ verdict }) => verdict === "FAIL")
@@ -80,8 +72,22 @@ const ofLines = Effect.fnUntraced(function* (path: string, judgement: Judgement)
 })
 
 const ofCsv = Effect.fnUntraced(function* (path: string, judgement: Judgement, texts: Texts) {
-  const log = yield* readLogFile(path, judgement.zone, texts)
-  return yield* Effect.mapError(judgeLog(log, judgement), ({ message }) => CommandFailure.usage(`${path}: ${message}`))
+  const named = yield* readOr(
+    Option.fromNullOr(readColumns(texts.columns)),
+    "columns",
+    texts.columns,
+    `COLUMN=HEADING,... with columns ${columnNames.join(", ")}`
+  )
+  const known = Option.fromUndefinedOr(dateOrders.find((own) => own === texts.dates))
+  const dates = yield* readOr(known, "dates", texts.dates, dateOrders.join(" or "))
+  const text = yield* readText("LOG", path)
+  const entries = yield* Effect.mapError(
+    Effect.fromResult(readLog(text, { zone: judgement.zone, named, dates })),
+    ({ message }) => CommandFailure.usage(`${path}: ${message}`)
+  )
+  return yield* Effect.mapError(judgeLog(entries, judgement), ({ message }) =>
+    CommandFailure.usage(`${path}: ${message}`)
+  )
 })
 
 const ofFile = Effect.fnUntraced(function* (path: string, texts: Texts) {
@@ -99,7 +105,9 @@ const ofFile = Effect.fnUntraced(function* (path: string, texts: Texts) {
         `one of ${buildingUses.join(", ")}`
       )
   const own = scenario?.buildings[0]?.building.time_zone ?? usualZone
-  const zone = yield* readZone(Option.getOrElse(texts.timeZone, () => own))
+  const zoneName = Option.getOrElse(texts.timeZone, () => own)
+  const isZone = Option.liftPredicate(zoneName, (name) => timeZone(name) !== null)
+  const zone = yield* readOr(isZone, "time-zone", zoneName, expectedZone)
   const judgement: Judgement = { scenario, use, zone, rateScale }
   const isCsv = /\.(csv|tsv)$/i.test(path)
   const { checks, count } = yield* isCsv ? ofCsv(path, judgement, texts) : ofLines(path, judgement)
@@ -127,7 +135,14 @@ export const validateCommand = Command.make(
       ),
       Flag.optional
     ),
-    ...logFlags,
+    columns: Flag.String("columns").pipe(
+      Flag.withDescription(`Headings of a CSV log, like time=Zeit,person=Karte; columns: ${columnNames.join(", ")}`),
+      Flag.withDefault("")
+    ),
+    dates: Flag.String("dates").pipe(
+      Flag.withDescription(`Order of dates like 03/02/2026 in a CSV log: ${dateOrders.join(" or ")}`),
+      Flag.withDefault("month-first")
+    ),
     file: Argument.String("file").pipe(
       Argument.withDescription(
         "A recorded log instead of a plan: events as NDJSON, - for standard input, or an access log as FILE.csv. With --preset or --scenario, the log is compared with that scenario"

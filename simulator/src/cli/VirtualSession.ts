@@ -74,8 +74,7 @@ const runSeed = Effect.fnUntraced(function* (
     sending: null,
     interrupted,
     stopped_by: Exit.isSuccess(exit) ? exit.value : null,
-    failed: Exit.isFailure(exit) && !interrupted,
-    earlier: settings.earlier
+    failed: Exit.isFailure(exit) && !interrupted
   })
   return { report, exit }
 })

@@ -4,7 +4,7 @@ import { Record } from "effect"
 import { rules } from "../results/Ledger.ts"
 import type { IntegrationLine, RunReport } from "../results/RunReport.ts"
 import { isUnaccounted, isUnreached, SeriesLine } from "../results/RunReport.ts"
-import { comparedText, lossText, outagesText } from "../results/RunText.ts"
+import { lossText, outagesText } from "../results/RunText.ts"
 import { counted, duration, grouped, percent } from "../results/Format.ts"
 import type { ChartOptions } from "./Chart.ts"
 import { chart } from "./Chart.ts"
@@ -116,37 +116,20 @@ const summary = (report: RunReport): Html.Html => {
   </div>`
 }
 
-const objectives = ({ compared, slos }: RunReport): Html.Html | null =>
-  slos.length === 0 && compared === null
+const objectives = ({ slos }: RunReport): Html.Html | null =>
+  slos.length === 0
     ? null
-    : html`${
-        slos.length === 0
-          ? null
-          : table(
-              [["objective"], ["measured", "number"], ["verdict"]],
-              slos.map(
-                ({ measured, met, slo }) =>
-                  html`<tr>
-                    <td><code>${slo}</code></td>
-                    <td class="number">${measured}</td>
-                    <td class="${met ? "met" : "missed"}">${met ? "✓ met" : "✗ missed"}</td>
-                  </tr>`
-              )
-            )
-      }
-      ${
-        compared === null
-          ? null
-          : table(
-              [["compared with the earlier report"]],
-              compared.map(
-                (line) =>
-                  html`<tr>
-                    <td>${comparedText(line)}</td>
-                  </tr>`
-              )
-            )
-      }`
+    : table(
+        [["objective"], ["measured", "number"], ["verdict"]],
+        slos.map(
+          ({ measured, met, slo }) =>
+            html`<tr>
+              <td><code>${slo}</code></td>
+              <td class="number">${measured}</td>
+              <td class="${met ? "met" : "missed"}">${met ? "✓ met" : "✗ missed"}</td>
+            </tr>`
+        )
+      )
 
 const charts = (report: RunReport): Html.Html => {
   const { ack_timeout, interval, series } = report

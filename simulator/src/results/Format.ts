@@ -1,7 +1,6 @@
 /** Numbers and times in readable form. */
 import { dayMillis as day, hour, minute, second } from "../world/LocalTime.ts"
 import { offsetAt } from "../world/zones/TimeZone.ts"
-import type { RunReport } from "./RunReport.ts"
 
 /** Formats 1234567 as `1,234,567`, in every locale. */
 export const grouped = (count: number): string => `${Math.round(count)}`.replaceAll(/\B(?=(\d{3})+$)/g, ",")
@@ -32,7 +31,13 @@ export const percent = (share: number): string => {
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   count === 1 ? `one ${one}` : `${grouped(count)} ${many}`
 
-type Clocked = Pick<RunReport, "began_at" | "time_zone" | "duration" | "speed">
+/** Facts of a run by which its times are shown; `RunFacts` has them. */
+interface Clocked {
+  readonly began_at: string
+  readonly time_zone: string | null
+  readonly duration: number
+  readonly speed: number | null
+}
 
 /**
  * Returns a time of the run as local time of the buildings, in milliseconds since the epoch. Uses UTC if the buildings

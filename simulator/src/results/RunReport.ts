@@ -13,13 +13,10 @@ import { latencies, Measurements, noCounts } from "./Measurements.ts"
 import type { Interval } from "./Series.ts"
 import { noNumbers, Series } from "./Series.ts"
 import type { Slo } from "./Slo.ts"
-import { inTime, judgeSlo } from "./Slo.ts"
+import { judgeSlo } from "./Slo.ts"
+import { byLatency, Count, Quantiles, RunKind, figuresOf, Totals } from "./Figures.ts"
 
 const schemaVersion = 2
-
-/** Kinds of runs, by the destination of the events. */
-const RunKind = Schema.Literals(["virtual", "in-process", "receiver", "service"])
-export type RunKind = typeof RunKind.Type
 
 /** Facts known before a run begins. */
 export const RunFacts = Schema.Struct({
@@ -54,48 +51,9 @@ export const RunFacts = Schema.Struct({
 })
 export type RunFacts = typeof RunFacts.Type
 
-const Count = Schema.NullOr(Schema.Finite)
 const HistogramText = Schema.String.check(
   Schema.makeFilter((text) => Histogram.fromText(text) !== null || "must be a histogram of a report")
 )
-
-const Quantiles = Schema.Struct({
-  count: Schema.Finite,
-  mean: Schema.Finite,
-  p50: Schema.Finite,
-  p90: Schema.Finite,
-  p95: Schema.Finite,
-  p99: Schema.Finite,
-  "p99.9": Schema.Finite,
-  max: Schema.Finite
-})
-export type Quantiles = typeof Quantiles.Type
-
-const byLatency = <S extends Schema.Top>(schema: S) =>
-  Schema.Struct({
-    ack: schema,
-    answer: schema,
-    delivery: schema,
-    intended: schema,
-    service: schema,
-    late_start: schema
-  })
-
-const Totals = Schema.Struct({
-  ...Record.map(noCounts, () => Schema.Finite),
-  // Null for kinds of runs that can't measure them.
-  backlog: Count,
-  backlog_at: Count,
-  most_in_flight: Count,
-  peak_requests: Count,
-  duplicates: Count,
-  /** Deliveries of accepted events that are unaccounted for. */
-  lost: Count,
-  /** Number of violations of a delivery rule. */
-  broken: Count,
-  /** Share of events whose sending began within a second of their time. */
-  rate: Count
-})
 
 const IntegrationLine = Schema.Struct({
   id: Schema.Finite,
@@ -137,10 +95,6 @@ export const SeriesLine = Schema.Struct({
 })
 export type SeriesLine = typeof SeriesLine.Type
 
-/** A figure of this run and the same figure of an earlier run. */
-const ComparedLine = Schema.Struct({ figure: Schema.String, before: Count, after: Count })
-export type ComparedLine = typeof ComparedLine.Type
-
 const RunReport = Schema.Struct({
   ...RunFacts.fields,
   schemaVersion: Schema.Literal(schemaVersion),
@@ -176,14 +130,13 @@ const RunReport = Schema.Struct({
   violations: Schema.Array(
     Schema.Struct({ rule: Schema.Literals(Record.keys(rules)), what: Schema.String, at: Schema.Finite })
   ),
-  compared: Schema.NullOr(Schema.Array(ComparedLine)),
   /** Exact counts (`sum max bucket:count ...`) for merging the reports of several generators. */
   histograms: byLatency(HistogramText),
   series_histograms: Schema.Array(Schema.Struct({ publish: HistogramText, answer: HistogramText }))
 })
 export type RunReport = typeof RunReport.Type
 
-/** Reads a JSON report for comparing or merging; none if the text is not a report of this version. */
+/** Reads a JSON report for merging; none if the text is not a report of this version. */
 export const readReport: (text: string) => Option.Option<RunReport> = Schema.decodeOption(
   Schema.fromJsonString(RunReport)
 )
@@ -204,46 +157,6 @@ export interface RunResult {
   readonly stopped_by: string | null
   /** Whether the run had to stop because of an error. */
   readonly failed: boolean
-  readonly earlier: RunReport | null
-}
-
-const quantilesOf = (histogram: Histogram): Quantiles | null =>
-  histogram.count === 0
-    ? null
-    : {
-        count: histogram.count,
-        mean: Math.round(histogram.mean * 100) / 100,
-        p50: histogram.quantile(0.5),
-        p90: histogram.quantile(0.9),
-        p95: histogram.quantile(0.95),
-        p99: histogram.quantile(0.99),
-        "p99.9": histogram.quantile(0.999),
-        max: histogram.max
-      }
-
-/** Returns the current totals and latencies, for objectives and progress. */
-export const standingOf = (
-  { latency, totals }: Measurements,
-  kind: RunKind,
-  { broken, lost }: { readonly lost: number | null; readonly broken: number }
-): Pick<RunReport, "totals" | "latency"> => {
-  const hasEngine = kind !== "service"
-  const late = latency.late_start
-  const ifEngine = (value: number) => (hasEngine ? value : null)
-  return {
-    latency: Record.map(latency, quantilesOf),
-    totals: {
-      ...totals,
-      duplicates: kind === "virtual" || kind === "in-process" ? totals.duplicates : null,
-      backlog: ifEngine(totals.backlog),
-      backlog_at: ifEngine(totals.backlog_at),
-      most_in_flight: ifEngine(totals.most_in_flight),
-      peak_requests: ifEngine(totals.peak_requests),
-      broken: ifEngine(broken),
-      lost,
-      rate: late.count > 0 && kind !== "virtual" ? late.shareUpTo(inTime) : null
-    }
-  }
 }
 
 const quantile = (histogram: Histogram, share: number): number | null =>
@@ -297,9 +210,9 @@ export const isUnaccounted = ({
   kind === "service" && !interrupted && totals.lost === null && totals.accepted > 0
 
 export const makeReport = (result: RunResult): RunReport => {
-  const { broken, earlier, facts, failed, interrupted, lost, measurements, slos, stopped_by } = result
+  const { broken, facts, failed, interrupted, lost, measurements, slos, stopped_by } = result
   const { kind } = facts
-  const standing = standingOf(measurements, kind, { lost, broken })
+  const standing = figuresOf(measurements, kind, { lost, broken })
   const { totals } = standing
   const known = Object.values(measurements.outcomes).reduce((sum, count) => sum + count, 0)
   const outcomes = {
@@ -336,7 +249,6 @@ export const makeReport = (result: RunResult): RunReport => {
     crashes: result.crashes,
     slos: results,
     violations: result.violations,
-    compared: earlier === null ? null : comparedWith(earlier, standing),
     histograms: Record.map(measurements.latency, (histogram) => histogram.toText()),
     series_histograms: series.intervals.map(({ answer, publish }) => ({
       publish: publish.toText(),
@@ -344,28 +256,6 @@ export const makeReport = (result: RunResult): RunReport => {
     }))
   }
 }
-
-/** Figures in a comparison: latencies with their quantiles, and totals. */
-const comparedFigures = [
-  ...(["intended", "service", "ack", "delivery"] as const).flatMap((name) =>
-    (["p50", "p99", "max"] as const).map((which) => [name, which] as const)
-  ),
-  ...(["rate", "accepted", "failed", "republished", "requests", "delivered", "duplicates", "lost", "backlog"] as const)
-] as const
-
-const comparedWith = (
-  earlier: RunReport,
-  { latency, totals }: Pick<RunReport, "totals" | "latency">
-): ReadonlyArray<ComparedLine> =>
-  comparedFigures.flatMap((figure) => {
-    const [before, after] =
-      typeof figure === "string"
-        ? [earlier.totals[figure] ?? null, totals[figure]]
-        : [earlier.latency[figure[0]]?.[figure[1]] ?? null, latency[figure[0]]?.[figure[1]] ?? null]
-    return before === null && after === null
-      ? []
-      : [{ figure: typeof figure === "string" ? figure : figure.join("_"), before, after }]
-  })
 
 const histogramOf = (text = ""): Histogram => Histogram.fromText(text) ?? new Histogram()
 

@@ -1,6 +1,7 @@
 /** Output of a run: the progress line and the summary. */
 import type { Measurements } from "./Measurements.ts"
-import type { ComparedLine, IntegrationLine, Quantiles, RunReport } from "./RunReport.ts"
+import type { IntegrationLine, RunReport } from "./RunReport.ts"
+import type { Quantiles } from "./Figures.ts"
 import { clockAt, counted, duration, grouped, percent } from "./Format.ts"
 
 export { grouped } from "./Format.ts"
@@ -111,20 +112,6 @@ export const outagesText = (report: RunReport): string | null => {
   return worst.length === 0 ? null : worst.slice(0, 3).join(" ")
 }
 
-/** Formats one figure of a comparison: before, after, and the change in percent. */
-export const comparedText = ({ after, before, figure }: ComparedLine): string => {
-  const words = (value: number | null) => {
-    if (value === null) return "-"
-    if (figure === "rate") return percent(value)
-    return /_(p\d+|max)$/.test(figure) ? duration(value) : grouped(value)
-  }
-  const change =
-    before === null || after === null || before === 0 || before === after
-      ? ""
-      : ` (${after > before ? "+" : ""}${(((after - before) / before) * 100).toFixed(1)} %)`
-  return `${figure} ${words(before)} -> ${words(after)}${change}`
-}
-
 type Row = readonly [name: string, value: string]
 
 const quantileText = ({ max, p50, p99 }: Quantiles): string =>
@@ -221,7 +208,7 @@ const nameWidth = "republished".length
 /** Formats a line of a run's summary. */
 export const summaryLine = (name: string, value: string): string => `${name.padEnd(nameWidth)}  ${value}`
 
-/** Describes how a run ended, one figure per line: counts, losses, objectives, broken rules and the comparison. */
+/** Describes how a run ended, one figure per line: counts, losses, objectives and broken rules. */
 export const summaryText = (report: RunReport, lastFailure: string | null = null): string => {
   const outages = outagesText(report)
   const more = (report.totals.broken ?? 0) - report.violations.length
@@ -233,8 +220,7 @@ export const summaryText = (report: RunReport, lastFailure: string | null = null
     ...report.violations.map(
       ({ at, rule, what }) => ["broken", `${rule}: ${what} (${new Date(at).toISOString()})`] as const
     ),
-    ...(more > 0 ? [["broken", `in ${counted(more, "more place")}`] as const] : []),
-    ...(report.compared ?? []).map((line) => ["compared", comparedText(line)] as const)
+    ...(more > 0 ? [["broken", `in ${counted(more, "more place")}`] as const] : [])
   ]
   return rows.map(([name, value]) => summaryLine(name, value)).join("\n")
 }

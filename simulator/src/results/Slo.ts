@@ -14,7 +14,8 @@ import { Option, Result } from "effect"
 import { parseShare } from "../receivers/ReceiverText.ts"
 import { duration } from "./Format.ts"
 import type { Measurements } from "./Measurements.ts"
-import type { RunKind, RunReport } from "./RunReport.ts"
+import type { Figures, RunKind } from "./Figures.ts"
+import { inTime } from "./Figures.ts"
 
 const times = ["ack", "delivery", "intended", "service", "late"] as const
 const quantiles = ["p50", "p90", "p95", "p99", "p99.9", "max", "mean"] as const
@@ -32,9 +33,6 @@ const counts = [
   "broken"
 ] as const
 const shares = ["rate", "delivered"] as const
-
-/** Longest delay of an event that was sent in time, in milliseconds. */
-export const inTime = 1_000
 
 type Metric =
   | { readonly kind: "time"; readonly name: (typeof times)[number]; readonly quantile: (typeof quantiles)[number] }
@@ -135,9 +133,7 @@ export const unmeasurable = ({ metric: { name } }: Slo, kind: RunKind, hasSchedu
   return unmeasured[kind].find(([names]) => names.includes(name))?.[1] ?? null
 }
 
-type Measured = Pick<RunReport, "latency" | "totals">
-
-const valueOf = ({ latency, totals }: Measured, metric: Metric): number | null => {
+const valueOf = ({ latency, totals }: Figures, metric: Metric): number | null => {
   if (metric.kind === "time")
     return latency[metric.name === "late" ? "late_start" : metric.name]?.[metric.quantile] ?? null
   if (metric.kind === "count" || metric.name === "rate") return totals[metric.name]
@@ -153,14 +149,14 @@ const inWords = ({ kind }: Metric, value: number, objective: number): string => 
 }
 
 /** Judges an objective. If there was nothing to measure, the objective is missed. */
-export const judgeSlo = (report: Measured, { metric, operator, text, value }: Slo): SloResult => {
+export const judgeSlo = (report: Figures, { metric, operator, text, value }: Slo): SloResult => {
   const actual = valueOf(report, metric)
   if (actual === null) return { slo: text, met: false, measured: "nothing to measure" }
   return { slo: text, met: operators[operator](actual, value), measured: inWords(metric, actual, value) }
 }
 
 /** What a run has measured so far. */
-export interface Standing extends Measured {
+export interface Standing extends Figures {
   readonly histograms: Measurements["latency"]
   /** Maximum number of events in the run; `Infinity` if unknown. */
   readonly mostEvents: number

@@ -194,7 +194,7 @@ const furtherProblems = (document: ScenarioDocument, value: unknown, times: numb
 const decode = Schema.decodeUnknownResult(ScenarioDocument, { errors: "all", onExcessProperty: "error" })
 
 /** Checks and decodes the value of a scenario file. */
-export const decodeScenario = (value: unknown, times = 1): Result.Result<ScenarioDocument, InvalidScenario> => {
+const decodeScenario = (value: unknown, times = 1): Result.Result<ScenarioDocument, InvalidScenario> => {
   const invalid = (problems: ReadonlyArray<Problem>) =>
     Result.fail(
       new InvalidScenario({ problems: problems.map(({ detail, pointer }) => ({ path: jsonPath(pointer), detail })) })

@@ -32,8 +32,8 @@ const Text = Schema.String.check(Schema.isNonEmpty({ message: "must not be empty
 const setting = "a setting"
 
 /** Limits that follow from the size of ids. */
-export const mostFlats = 400
-export const mostCompanies = 90
+const mostFlats = 400
+const mostCompanies = 90
 const mostCopies = 0x200
 
 const methods = (swipe_to_open: number, pin: number, qr_code: number) => {

@@ -16,7 +16,7 @@ import { DayShapeFields, parameter } from "./Parameter.ts"
 export type { DayShape } from "./Parameter.ts"
 
 /** Length of a cell, in milliseconds. Within a cell, the intensity is constant. */
-export const cellMillis = 5_000
+const cellMillis = 5_000
 
 const cellsPerDay = dayMillis / cellMillis
 

@@ -111,7 +111,7 @@ export interface OutsiderFlow extends Readonly<Parameters> {
 }
 
 /** Returns the number of a building's flats, dwellers or employees, by which a rate is multiplied. */
-export const ratedBy = ({ people, units }: Building, per: "flat" | "dweller" | "employee"): number => {
+const ratedBy = ({ people, units }: Building, per: "flat" | "dweller" | "employee"): number => {
   if (per === "flat") return units.filter(({ use }) => use === "home").length
   const duty = per === "dweller" ? "resident" : "employee"
   const holders = people.filter((person) => person.duty === duty).length

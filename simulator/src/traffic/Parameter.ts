@@ -111,16 +111,12 @@ const hoursOf = (text: string): number => {
 }
 
 /** Formats a time of day, given in hours, to the second. */
-export const clockText = (hours: number): string => {
+const clockText = (hours: number): string => {
   const seconds = Math.max(0, Math.min(86_399, Math.floor(hours * 3_600 + 0.5)))
   const two = (number: number) => `${number}`.padStart(2, "0")
   const [h, m, s] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60]
   return `${two(h)}:${two(m)}${s === 0 ? "" : `:${two(s)}`}`
 }
-
-/** Formats milliseconds as a duration: to a tenth of a second, or to a tenth of a minute from an hour on. */
-export const durationText = (millis: number): string =>
-  millis >= hour ? `${Math.round(millis / 6_000) / 10}m` : `${Math.round(millis / 100) / 10}s`
 
 /** Time of day, in hours. */
 export const Clock = textOf(
@@ -179,8 +175,7 @@ export const HolidayDate = Schema.String.check(
 
 /** One number for each day of the week, Sunday first. */
 export type ByWeekday = readonly [number, number, number, number, number, number, number]
-export const weekdays = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const
-export type Week = Readonly<Record<(typeof weekdays)[number], number>>
+export type Week = Readonly<Record<"sun" | "mon" | "tue" | "wed" | "thu" | "fri" | "sat", number>>
 
 const weekOf = (value: typeof Share, { fri, mon, sat, sun, thu, tue, wed }: Week) => {
   const day = (usual: number) => usually(value, usual)

@@ -3,20 +3,19 @@
  * right behind another person. The reference is four plans of the scenario for the same period.
  */
 import { Effect } from "effect"
-import { forEachYielding } from "../plan/Plan.ts"
+import { forEachYielding, records } from "../plan/Plan.ts"
 import type { PlanOptions } from "../plan/Plan.ts"
-import { records } from "../plan/Plan.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
 import { zonesOf } from "../scenario/Scenario.ts"
 import { isWeekend, weekdayOf } from "../world/CalendarDate.ts"
 import { instantOf } from "../world/LocalDay.ts"
 import { dayMillis, hour, LocalTime } from "../world/LocalTime.ts"
 import { offsetAt } from "../world/zones/TimeZone.ts"
-import type { Check } from "./Check.ts"
-import { never, skipped } from "./Check.ts"
+import type { Check } from "./Realism.ts"
+import { never, skipped } from "./Realism.ts"
 import { closeBehind } from "./Observations.ts"
-import type { Row } from "./Row.ts"
-import { ofRecord } from "./Row.ts"
+import type { Row } from "./Observations.ts"
+import { ofRecord } from "./Observations.ts"
 
 /** Counts of events by kind of event, kind of day and hour (UTC), and counts by building. */
 export class Profile {

@@ -1,8 +1,63 @@
 /** Counts the events of a building. Memory grows with doors and people, but not with events. */
+import type { LogEntry } from "../plan/AccessLog.ts"
+import type { Recorded } from "../plan/Controllers.ts"
+import type { EventRow } from "../plan/EventRow.ts"
+import { plannedEvent } from "../plan/PlannedEvent.ts"
 import { isWeekend, weekdayOf } from "../world/CalendarDate.ts"
 import { dayMillis, hour, minute, second } from "../world/LocalTime.ts"
 import { offsetAt } from "../world/zones/TimeZone.ts"
-import type { Row } from "./Row.ts"
+
+/** The parts of an event that validation needs, from a plan, a recorded log in NDJSON, or an access log in CSV. */
+export interface Row {
+  /** Time of publication, and time in the device's log, in milliseconds since the epoch. */
+  readonly at: number
+  readonly logged_at: number
+  readonly building: number
+  readonly isCall: boolean
+  /** Unique among calls or among accesses; null if the log has no ids. */
+  readonly id: number | string | null
+  readonly door: string
+  /** Unit or tenants of the event. */
+  readonly unit: string
+  /** Holder of the credential; empty for strangers, couriers and calls. */
+  readonly person: string
+  readonly isFromApp: boolean
+  readonly isDenied: boolean
+}
+
+const holder = (name: string, isKnown: boolean): string => (isKnown && name !== "Courier" ? name : "")
+
+/** Returns the row for a record of a plan. */
+export const ofRecord = (record: Recorded): Row => ofEvent({ ...record, event: plannedEvent(record) })
+
+/** Returns the row for a line of NDJSON. */
+export const ofEvent = ({ at, event, logged_at }: EventRow): Row => {
+  const common = { at, logged_at, building: event.building_id, id: event.data.id, unit: event.tenant_ids.join() }
+  return event.resource_type === "call"
+    ? { ...common, isCall: true, door: event.data.panel.name, person: "", isFromApp: false, isDenied: false }
+    : {
+        ...common,
+        isCall: false,
+        door: `${event.data.access_point}`,
+        person: holder(event.data.name, event.tenant_ids.length > 0),
+        isFromApp: event.data.entry_method === "app",
+        isDenied: event.data.release_status === "Denied"
+      }
+}
+
+/** Returns the row for an entry of an access log. */
+export const ofEntry = ({ door, isCall, isDenied, isDelivery, isFromApp, person, time, unit }: LogEntry): Row => ({
+  at: time,
+  logged_at: time,
+  building: 0,
+  isCall,
+  id: null,
+  door,
+  unit,
+  person: holder(person, !isDelivery),
+  isFromApp,
+  isDenied
+})
 
 /** Maximum time from a call to the opening of the door. */
 const longestAnswer = 10 * minute

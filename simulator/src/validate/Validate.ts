@@ -1,21 +1,19 @@
 /** Checks events from any source: a plan of a scenario, a recorded log in NDJSON, or an access log in CSV. */
 import { DurationText } from "@doorhook/core"
 import { Effect, Result, Schema, Stream } from "effect"
-import type { AccessLog } from "../fit/AccessLog.ts"
-import { longestDuration } from "../plan/Plan.ts"
+import type { LogEntry } from "../plan/AccessLog.ts"
+import { forEachYielding, longestDuration, records } from "../plan/Plan.ts"
 import { InvalidLine, readLine } from "../plan/EventRow.ts"
-import { forEachYielding } from "../plan/Plan.ts"
 import type { PlanOptions } from "../plan/Plan.ts"
-import { records } from "../plan/Plan.ts"
 import type { BuildingTraffic, Scenario } from "../scenario/Scenario.ts"
 import type { BuildingUse } from "../world/Building.ts"
 import { compareWithScenario, Profile } from "./Comparison.ts"
-import type { Check } from "./Check.ts"
+import type { Check } from "./Realism.ts"
 import { Observations } from "./Observations.ts"
 import type { Expectation, Observed } from "./Realism.ts"
 import { realismChecks, unknownBuilding } from "./Realism.ts"
-import type { Row } from "./Row.ts"
-import { ofEntry, ofEvent, ofRecord } from "./Row.ts"
+import type { Row } from "./Observations.ts"
+import { ofEntry, ofEvent, ofRecord } from "./Observations.ts"
 
 /** What a log is checked against (a scenario, a use, or neither), and the time zone of the log. */
 export interface Judgement {
@@ -118,7 +116,7 @@ class SeveralBuildings extends Schema.TaggedError<SeveralBuildings>()("SeveralBu
 }
 
 /** Checks an access log, alone or against a scenario of one building. */
-export const judgeLog = Effect.fnUntraced(function* ({ entries }: AccessLog, judgement: Judgement) {
+export const judgeLog = Effect.fnUntraced(function* (entries: ReadonlyArray<LogEntry>, judgement: Judgement) {
   const { scenario } = judgement
   if (scenario !== null && scenario.buildings.length !== 1)
     return yield* new SeveralBuildings({ count: scenario.buildings.length })

@@ -2,8 +2,14 @@
  * A simulated network between the engine and modelled receivers, and the integrations whose URLs lead to these
  * receivers.
  */
-import type { DeliverySettingsShape, Event, Integration, IntegrationId, TransportRequest } from "@doorhook/core"
-import type { TransportResult } from "@doorhook/core"
+import type {
+  DeliverySettingsShape,
+  Event,
+  Integration,
+  IntegrationId,
+  TransportRequest,
+  TransportResult
+} from "@doorhook/core"
 import { Acknowledgement, builtInTypes, laneOf, concurrencyFor, Signature, Transport } from "@doorhook/core"
 import type { Process } from "../clock/Process.ts"
 import type { VirtualTime } from "../clock/VirtualTime.ts"

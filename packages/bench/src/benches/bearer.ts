@@ -4,16 +4,14 @@
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { fileURLToPath } from "node:url"
-import type { Benchmark, Finding } from "../harness/Benchmark.ts"
+import type { Benchmark, Finding, Options } from "../harness/Benchmark.ts"
 import type { LoadAnswer } from "../harness/Load.ts"
 import { cpuPerRequest, load, requestText } from "../harness/Load.ts"
 import { OAuthSession } from "../harness/OAuthSession.ts"
-import type { Options } from "../harness/Options.ts"
-import { roundsOf } from "../harness/Options.ts"
+import { roundsOf } from "../harness/Benchmark.ts"
 import { startPostgres } from "../harness/PostgresServer.ts"
 import type { ServerProcess } from "../harness/ServerProcess.ts"
-import { profileWhile, startPeer, startProgram, startService } from "../harness/ServerProcess.ts"
-import { countStatements } from "../harness/StatementCounts.ts"
+import { startPeer, startServer, startService } from "../harness/ServerProcess.ts"
 import { rounded } from "../harness/Statistics.ts"
 import { temporaryDatabase } from "../harness/TemporaryFile.ts"
 
@@ -53,8 +51,8 @@ const targetOf = async <Server extends ServerProcess>(
   return { ...server, requests, answer: { headers, body: await shown.text() } }
 }
 
-const startOurs = Effect.fnUntraced(function* (database: string, observed = false) {
-  const server = yield* startService(database, { observed })
+const startOurs = Effect.fnUntraced(function* (database: string) {
+  const server = yield* startService(database)
   return yield* Effect.promise(async () => {
     const session = new OAuthSession(server.port)
     const tokens = (await session.grants(grants)).map(({ access_token }) => access_token)
@@ -63,13 +61,13 @@ const startOurs = Effect.fnUntraced(function* (database: string, observed = fals
 })
 
 const startFastify = Effect.gen(function* () {
-  const server = yield* startPeer("fastify", [String(grants), yield* temporaryDatabase])
+  const server = yield* startPeer("fastify", String(grants), yield* temporaryDatabase)
   const { path, tokens }: { readonly path: string; readonly tokens: ReadonlyArray<string> } = JSON.parse(server.line)
   return yield* Effect.promise(() => targetOf(server, path, tokens))
 })
 
 const startBare = Effect.fnUntraced(function* ({ answer, requests }: Target) {
-  const server = yield* startProgram(bareProgram, [JSON.stringify(answer)])
+  const server = yield* startServer(bareProgram, JSON.stringify(answer))
   return { ...server, requests, answer } satisfies Target
 })
 
@@ -112,15 +110,9 @@ const findingOf = ({ line, ours, peer }: Comparison): Finding => ({
 })
 
 const run = Effect.fnUntraced(function* (options: Options) {
-  const { profile, quick } = options
+  const { quick } = options
   const rounds = roundsOf(options, 3)
   const sizes = quick ? { warmUp: 0.2, seconds: 0.5 } : { warmUp: 2, seconds: 4 }
-  if (profile) {
-    const target = yield* startOurs(yield* temporaryDatabase, true)
-    yield* get(target, { warmUp: 0, seconds: 3 })
-    yield* profileWhile(target, name, get(target, { warmUp: 0, seconds: 4 }))
-    return []
-  }
   const postgres = yield* startPostgres
   const sqlite = comparison(name)
   const fastify = comparison(`${name}/fastify`)
@@ -141,9 +133,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
     const other = yield* measure(Effect.flatMap(postgres.newDatabase, startOurs), sizes)
     note(round, onPostgres, { ours: other.load, peer: (yield* measure(startBare(other.target), sizes)).load })
   }
-  const headline = findingOf(sqlite)
-  const statements = yield* countStatements(["check", "get"])
-  return [{ ...headline, more: { ...headline.more, ...statements } }, findingOf(fastify), findingOf(onPostgres)]
+  return [findingOf(sqlite), findingOf(fastify), findingOf(onPostgres)]
 })
 
 const ours = "answers/s, SQLite"
@@ -155,7 +145,7 @@ export const benchmark: Benchmark = {
   summary:
     "authenticated reads of an integration per second, against bare node:http with the same bytes and a hand-written Fastify server",
   compares:
-    "The built `doorhook serve` on SQLite serves reads of an integration: token check, permission, rate limit, read. The requests are sent as fast as possible over 32 keep-alive connections, with the tokens of 400 grants. The bare server returns the same headers and body without any lookup. The server on Fastify and `node:sqlite` is written by hand for speed: prepared statements, users and clients in maps, the same rate limit and the same response. The requests come from another process on the same cores. Processor time per request is that of the server's process, without PostgreSQL's. Statements are counted twice: without and with the statements that begin or end transactions.",
+    "The built `doorhook serve` on SQLite serves reads of an integration: token check, permission, rate limit, read. The requests are sent as fast as possible over 32 keep-alive connections, with the tokens of 400 grants. The bare server returns the same headers and body without any lookup. The server on Fastify and `node:sqlite` is written by hand for speed: prepared statements, users and clients in maps, the same rate limit and the same response. The requests come from another process on the same cores. Processor time per request is that of the server's process, without PostgreSQL's.",
   leavesOut: "Directories in a database, and lists of many integrations.",
   lines: {
     [name]: { ours, peer: bare, unit: "1/s", goal: { is: "at least", ratio: 0.4 } },
@@ -167,6 +157,5 @@ export const benchmark: Benchmark = {
     },
     [`${name}/postgres`]: { ours: "answers/s, PostgreSQL", peer: bare, unit: "1/s", goal: null }
   },
-  canProfile: true,
   run
 }

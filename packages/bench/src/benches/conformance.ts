@@ -3,9 +3,8 @@
  */
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
-import type { Benchmark } from "../harness/Benchmark.ts"
-import type { Options } from "../harness/Options.ts"
-import { roundsOf } from "../harness/Options.ts"
+import type { Benchmark, Options } from "../harness/Benchmark.ts"
+import { roundsOf } from "../harness/Benchmark.ts"
 import { temporaryDatabase } from "../harness/TemporaryFile.ts"
 
 const name = "conformance"

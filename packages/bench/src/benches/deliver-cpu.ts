@@ -2,43 +2,36 @@
  * Measures processor time per delivery, at a rate that all contenders sustain.
  */
 import { Effect } from "effect"
-import type { Benchmark, Finding } from "../harness/Benchmark.ts"
-import { answersOf, contest, failureOf } from "../harness/Contest.ts"
-import type { Options } from "../harness/Options.ts"
-import { roundsOf } from "../harness/Options.ts"
+import type { Benchmark, Finding, Options } from "../harness/Benchmark.ts"
+import { contest, roundsOf } from "../harness/Benchmark.ts"
 import { canMeasureServers } from "../harness/ProcessCpu.ts"
-import type { ProgramFailed } from "../harness/RunProgram.ts"
+import type { ProgramFailed } from "../harness/Processes.ts"
 import { median, rounded } from "../harness/Statistics.ts"
-import { isDurable, peersHere, startRounds } from "../peers/ContenderRounds.ts"
-import type { ContenderName } from "../peers/Contenders.ts"
-import type { SteadyAnswer } from "../peers/ContenderTask.ts"
+import { peersHere, startRounds } from "../peers/ContenderRounds.ts"
+import type { ContenderName, SteadyAnswer } from "../peers/Contender.ts"
 
 const name = "deliver-cpu"
 
 const run = Effect.fnUntraced(function* (options: Options) {
-  const { profile, quick } = options
+  const { quick } = options
   const given = quick ? { rate: 500, seconds: 1, warmUp: 200 } : { rate: 500, seconds: 15, warmUp: 5_000 }
   const rounds = roundsOf(options, 3)
   if (!canMeasureServers)
     return yield* Effect.die("deliver-cpu needs Linux, because it reads processor times of servers from /proc")
   const peers = yield* peersHere
   const { steady } = yield* startRounds
-  if (profile) {
-    yield* steady("doorhook-sqlite", { ...given, profile: name })
-    return []
-  }
-  const outcome = yield* contest<ContenderName, SteadyAnswer, ProgramFailed, never>(
-    { ours: ["doorhook-sqlite", "doorhook-postgres"], peers: ["bare", ...peers] },
+  const answersOf = yield* contest<ContenderName, SteadyAnswer, ProgramFailed, never>(
+    ["doorhook-sqlite", "doorhook-postgres", ...peers],
     rounds,
     (contender) => steady(contender, given),
     ({ cpu, cpu_of_servers, p50, p99 }) =>
       `${rounded(cpu)} ms each (${rounded(cpu_of_servers)} in servers), p50 ${rounded(p50)} ms, p99 ${rounded(p99)} ms`
   )
-  const of = (contender: ContenderName): ReadonlyArray<number> => answersOf(outcome, contender).map(({ cpu }) => cpu)
+  const of = (contender: ContenderName): ReadonlyArray<number> => answersOf(contender).map(({ cpu }) => cpu)
   const latency = (contender: ContenderName, which: "p50" | "p99"): number =>
-    rounded(median(answersOf(outcome, contender).map((answer) => answer[which])))
+    rounded(median(answersOf(contender).map((answer) => answer[which])))
   const [best = "pg-boss"] = peers
-    .filter((peer) => isDurable(peer) && of(peer).length > 0)
+    .filter((peer) => of(peer).length > 0)
     .toSorted((a, b) => median(of(a)) - median(of(b)))
   const against = (line: string, peer: ContenderName, ours: ContenderName = "doorhook-sqlite"): Finding => ({
     line,
@@ -50,14 +43,12 @@ const run = Effect.fnUntraced(function* (options: Options) {
       ours_p99_ms: latency(ours, "p99"),
       peer_p50_ms: latency(peer, "p50"),
       peer_p99_ms: latency(peer, "p99")
-    },
-    ...failureOf(outcome, peer)
+    }
   })
   return [
     against(name, best),
     ...peers.map((peer) => against(`${name}/${peer}`, peer)),
-    against(`${name}/postgres`, best, "doorhook-postgres"),
-    against(`${name}/bare`, "bare")
+    against(`${name}/postgres`, best, "doorhook-postgres")
   ]
 })
 
@@ -77,14 +68,11 @@ export const benchmark: Benchmark = {
     [`${name}/bullmq`]: { ...cost, ours, peer: "BullMQ, appendfsync always" },
     [`${name}/pg-boss`]: { ...cost, ours, peer: "pg-boss" },
     [`${name}/graphile-worker`]: { ...cost, ours, peer: "graphile-worker" },
-    [`${name}/bullmq-everysec`]: { ...cost, ours, peer: "BullMQ, appendfsync everysec" },
     [`${name}/postgres`]: {
       ...cost,
       ours: "ms of processor time per delivery, PostgreSQL",
       peer: "ms per delivery of the cheapest queue"
-    },
-    [`${name}/bare`]: { ...cost, ours, peer: "no queue: signed and sent, nothing stored" }
+    }
   },
-  canProfile: true,
   run
 }

@@ -2,16 +2,13 @@
  * Compares the engine with queues that a Node.js backend would otherwise use for webhooks.
  */
 import { Effect } from "effect"
-import type { Benchmark, Finding } from "../harness/Benchmark.ts"
-import { answersOf, contest, failureOf } from "../harness/Contest.ts"
-import type { Options } from "../harness/Options.ts"
-import { roundsOf } from "../harness/Options.ts"
-import type { ProgramFailed } from "../harness/RunProgram.ts"
+import type { Benchmark, Finding, Options } from "../harness/Benchmark.ts"
+import { contest, roundsOf } from "../harness/Benchmark.ts"
+import type { ProgramFailed } from "../harness/Processes.ts"
 import { median, rounded } from "../harness/Statistics.ts"
 import type { PeerName } from "../peers/ContenderRounds.ts"
-import { isDurable, peersHere, startRounds } from "../peers/ContenderRounds.ts"
-import type { ContenderName } from "../peers/Contenders.ts"
-import type { DrainAnswer } from "../peers/ContenderTask.ts"
+import { peersHere, startRounds } from "../peers/ContenderRounds.ts"
+import type { ContenderName, DrainAnswer } from "../peers/Contender.ts"
 
 const name = "deliver-peers"
 
@@ -21,23 +18,20 @@ const run = Effect.fnUntraced(function* (options: Options) {
   const rounds = roundsOf(options, 5)
   const peers = yield* peersHere
   const { drain } = yield* startRounds
-  const outcome = yield* contest<ContenderName, DrainAnswer, ProgramFailed, never>(
-    { ours: ["doorhook-sqlite", "doorhook-postgres"], peers },
+  const answersOf = yield* contest<ContenderName, DrainAnswer, ProgramFailed, never>(
+    ["doorhook-sqlite", "doorhook-postgres", ...peers],
     rounds,
     (contender) => drain(contender, given),
     ({ cpu, rate }) => `${Math.round(rate)}/s, ${rounded(cpu)} ms of processor time each`
   )
-  const of = (contender: ContenderName): ReadonlyArray<number> => answersOf(outcome, contender).map(({ rate }) => rate)
-  const cpuOf = (contender: ContenderName): number =>
-    rounded(median(answersOf(outcome, contender).map(({ cpu }) => cpu)))
-  const durable = peers.filter(isDurable)
-  const best = durable.toSorted((a, b) => median(of(b)) - median(of(a)))[0] ?? "pg-boss"
+  const of = (contender: ContenderName): ReadonlyArray<number> => answersOf(contender).map(({ rate }) => rate)
+  const cpuOf = (contender: ContenderName): number => rounded(median(answersOf(contender).map(({ cpu }) => cpu)))
+  const best = peers.toSorted((a, b) => median(of(b)) - median(of(a)))[0] ?? "pg-boss"
   const against = (line: string, peer: PeerName, ours: ContenderName = "doorhook-sqlite"): Finding => ({
     line,
     ours: of(ours),
     peer: of(peer),
-    more: { against: peer, ours_cpu_ms: cpuOf(ours), peer_cpu_ms: cpuOf(peer) },
-    ...failureOf(outcome, peer)
+    more: { against: peer, ours_cpu_ms: cpuOf(ours), peer_cpu_ms: cpuOf(peer) }
   })
   return [
     against(name, best),
@@ -66,12 +60,6 @@ export const benchmark: Benchmark = {
     },
     [`${name}/pg-boss`]: { ours, peer: "deliveries/s of pg-boss", unit: "1/s", goal: null },
     [`${name}/graphile-worker`]: { ours, peer: "deliveries/s of graphile-worker", unit: "1/s", goal: null },
-    [`${name}/bullmq-everysec`]: {
-      ours,
-      peer: "deliveries/s of BullMQ, appendfsync everysec: may lose a second",
-      unit: "1/s",
-      goal: null
-    },
     [`${name}/postgres`]: {
       ours: "deliveries/s, PostgreSQL",
       peer: "deliveries/s of the best queue",

@@ -2,10 +2,9 @@
  * Compares the engine on PostgreSQL with a loop that only sends.
  */
 import { Effect } from "effect"
-import { againstBareLoop } from "../harness/AgainstBareLoop.ts"
+import { againstBareLoop } from "../harness/BareLoop.ts"
 import type { Benchmark } from "../harness/Benchmark.ts"
-import { settings } from "../harness/Drain.ts"
-import { postgresEngine } from "../harness/Engine.ts"
+import { postgresEngine, settings } from "../harness/Engine.ts"
 import { startPostgres } from "../harness/PostgresServer.ts"
 
 export const benchmark: Benchmark = {
@@ -24,7 +23,6 @@ export const benchmark: Benchmark = {
       goal: { is: "at least", ratio: 0.75 }
     }
   },
-  canProfile: true,
   run: (options) =>
     Effect.flatMap(startPostgres, (server) =>
       againstBareLoop(

@@ -2,10 +2,9 @@
  * Compares the engine on its default storage with a loop that only sends.
  */
 import { Effect } from "effect"
-import { againstBareLoop } from "../harness/AgainstBareLoop.ts"
+import { againstBareLoop } from "../harness/BareLoop.ts"
 import type { Benchmark } from "../harness/Benchmark.ts"
-import { settings } from "../harness/Drain.ts"
-import { sqliteEngine } from "../harness/Engine.ts"
+import { settings, sqliteEngine } from "../harness/Engine.ts"
 import { temporaryDatabase } from "../harness/TemporaryFile.ts"
 
 export const benchmark: Benchmark = {
@@ -24,7 +23,6 @@ export const benchmark: Benchmark = {
       goal: { is: "at least", ratio: 0.9 }
     }
   },
-  canProfile: true,
   run: (options) =>
     againstBareLoop(
       "deliver-sqlite",

@@ -1,21 +1,18 @@
 /**
  * Measures how much slow DNS names delay other clients.
  */
-import { NameResolver, Publisher } from "@doorhook/core"
+import { NameResolver } from "@doorhook/core"
 import { NameLookup, NodeNameResolver } from "@doorhook/node"
 import { lookUpsOn } from "@doorhook/testkit/LookUps"
 import { Effect } from "effect"
 import { setTimeout as sleep } from "node:timers/promises"
-import type { Benchmark } from "../harness/Benchmark.ts"
-import { sqliteEngine } from "../harness/Engine.ts"
-import { createIntegration } from "../harness/Integrations.ts"
-import type { Options } from "../harness/Options.ts"
-import { roundsOf } from "../harness/Options.ts"
-import { startReceiver } from "../harness/ReceiverProcess.ts"
-import { watch } from "../harness/RequestWatch.ts"
-import { quantile, rounded } from "../harness/Statistics.ts"
+import type { Benchmark, Options } from "../harness/Benchmark.ts"
+import { createIntegration, sqliteEngine } from "../harness/Engine.ts"
+import { roundsOf } from "../harness/Benchmark.ts"
+import { startReceiver } from "../harness/Processes.ts"
+import { steadyLatencies, watch } from "../harness/RequestWatch.ts"
+import { quantile, spread } from "../harness/Statistics.ts"
 import { temporaryDatabase } from "../harness/TemporaryFile.ts"
-import { eventIn } from "../harness/Workload.ts"
 
 const name = "fairness-names"
 
@@ -32,9 +29,6 @@ const patience = 3_000
 
 /** Pause between the lookups of slow names, in milliseconds. */
 const betweenSaves = 100
-
-/** Pause between events of the healthy integration, in milliseconds. */
-const pause = 20
 
 /**
  * Measures the latencies of an integration, alone or while another client looks up slow names (`isBeside`). Each
@@ -67,19 +61,11 @@ const latencies = Effect.fnUntraced(function* (port: number, isBeside: boolean, 
   })
   const measure = Effect.gen(function* () {
     yield* createIntegration(building, port, "healthy.example")
-    const publisher = yield* Publisher
     if (isBeside) {
       yield* Effect.forkScoped(saving)
       yield* Effect.sleep(10 * betweenSaves)
     }
-    const publishedAt: Array<number> = []
-    for (let n = 0; n < events; n++) {
-      publishedAt.push(performance.now())
-      yield* publisher.publish([eventIn(building, n)])
-      yield* Effect.sleep(pause)
-    }
-    while (answered.size < events) yield* Effect.sleep(pause)
-    return publishedAt.map((at, n) => (answered.get(n) ?? Number.NaN) - at)
+    return yield* steadyLatencies(building, events, { answered })
   })
   return yield* Effect.provide(measure, sqliteEngine(yield* temporaryDatabase, {}, transport))
 }, Effect.scoped)
@@ -97,9 +83,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
     const among = yield* latencies(receiver, true, events)
     alone.push(quantile(without, 0.95))
     beside.push(quantile(among, 0.95))
-    const of = (values: ReadonlyArray<number>): string =>
-      `p50 ${rounded(quantile(values, 0.5))} ms, p95 ${rounded(quantile(values, 0.95))} ms, at most ${rounded(Math.max(...values))} ms`
-    process.stderr.write(`round ${round + 1}: with slow names ${of(among)}; without ${of(without)}\n`)
+    process.stderr.write(`round ${round + 1}: with slow names ${spread(among)}; without ${spread(without)}\n`)
   }
   return [{ line: name, ours: beside, peer: alone }]
 })

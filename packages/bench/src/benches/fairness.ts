@@ -3,14 +3,12 @@
  */
 import { Publisher } from "@doorhook/core"
 import { Effect } from "effect"
-import type { Benchmark } from "../harness/Benchmark.ts"
-import { sqliteEngine } from "../harness/Engine.ts"
-import { createIntegration } from "../harness/Integrations.ts"
-import type { Options } from "../harness/Options.ts"
-import { roundsOf } from "../harness/Options.ts"
-import { startReceiver } from "../harness/ReceiverProcess.ts"
-import { watch } from "../harness/RequestWatch.ts"
-import { quantile, rounded } from "../harness/Statistics.ts"
+import type { Benchmark, Options } from "../harness/Benchmark.ts"
+import { createIntegration, sqliteEngine } from "../harness/Engine.ts"
+import { roundsOf } from "../harness/Benchmark.ts"
+import { startReceiver } from "../harness/Processes.ts"
+import { steadyLatencies, watch } from "../harness/RequestWatch.ts"
+import { quantile, spread } from "../harness/Statistics.ts"
 import { temporaryDatabase } from "../harness/TemporaryFile.ts"
 import { eventIn } from "../harness/Workload.ts"
 
@@ -27,9 +25,6 @@ interface Sizes {
   readonly ackTimeout: number
 }
 
-/** Pause between events of the healthy integration, in milliseconds. */
-const pause = 20
-
 /**
  * Measures the latencies of the healthy integration: alone if `deadPort` is null, otherwise while each dead integration
  * has a backlog.
@@ -45,14 +40,7 @@ const healthyLatencies = Effect.fnUntraced(function* (port: number, deadPort: nu
         yield* publisher.publish(Array.from({ length: sizes.backlog }, (_, n) => eventIn(building, n)))
       }
     }
-    const publishedAt: Array<number> = []
-    for (let n = 0; n < sizes.events; n++) {
-      publishedAt.push(performance.now())
-      yield* publisher.publish([eventIn(healthyBuilding, n)])
-      yield* Effect.sleep(pause)
-    }
-    while (answered.size < sizes.events) yield* Effect.sleep(pause)
-    return publishedAt.map((at, n) => (answered.get(n) ?? Number.NaN) - at)
+    return yield* steadyLatencies(healthyBuilding, sizes.events, { answered })
   })
   const settings = { ackTimeout: sizes.ackTimeout }
   return yield* Effect.provide(measure, sqliteEngine(yield* temporaryDatabase, settings, transport))
@@ -75,9 +63,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
     const latencies = yield* healthyLatencies(healthy, dead, sizes)
     alone.push(quantile(without, 0.95))
     beside.push(quantile(latencies, 0.95))
-    const of = (values: ReadonlyArray<number>): string =>
-      `p50 ${rounded(quantile(values, 0.5))} ms, p95 ${rounded(quantile(values, 0.95))} ms, at most ${rounded(Math.max(...values))} ms`
-    process.stderr.write(`round ${round + 1}: with dead receivers ${of(latencies)}; without ${of(without)}\n`)
+    process.stderr.write(`round ${round + 1}: with dead receivers ${spread(latencies)}; without ${spread(without)}\n`)
   }
   return [{ line: name, ours: beside, peer: alone }]
 })

@@ -2,17 +2,15 @@
  * Measures how much clients that don't read their answers, or pipeline requests, delay other clients.
  */
 import { Effect } from "effect"
-import { spawn } from "node:child_process"
-import { once } from "node:events"
 import { readFileSync } from "node:fs"
-import type { Benchmark } from "../harness/Benchmark.ts"
+import type { Benchmark, Options } from "../harness/Benchmark.ts"
 import { requestText } from "../harness/Load.ts"
 import { OAuthSession } from "../harness/OAuthSession.ts"
-import type { Options } from "../harness/Options.ts"
-import { roundsOf } from "../harness/Options.ts"
-import { spread, startRingReceiver } from "../harness/Rings.ts"
+import { roundsOf } from "../harness/Benchmark.ts"
+import { start } from "../harness/Processes.ts"
+import { startRingReceiver } from "../harness/Rings.ts"
 import { building, operatorKey, startService } from "../harness/ServerProcess.ts"
-import { quantile } from "../harness/Statistics.ts"
+import { quantile, spread } from "../harness/Statistics.ts"
 import { temporaryDatabase } from "../harness/TemporaryFile.ts"
 
 const name = "hostile-reads"
@@ -59,23 +57,6 @@ interface Hostile {
   /** The requests of each connection. */
   readonly requests: ReadonlyArray<{ readonly text: string; readonly count: number }>
 }
-
-/** Starts hostile clients in their own process, for the lifetime of the scope. */
-const startHostile = (hostile: Hostile) =>
-  Effect.acquireRelease(
-    Effect.promise(async () => {
-      const child = spawn(process.execPath, ["-e", program, JSON.stringify(hostile)], {
-        stdio: ["ignore", "pipe", "inherit"]
-      })
-      await once(child.stdout, "data")
-      return child
-    }),
-    (child) =>
-      Effect.promise(async () => {
-        child.kill("SIGKILL")
-        await once(child, "close")
-      })
-  )
 
 /** Returns the most memory that a process has had, in megabytes. NaN on systems other than Linux. */
 const peakMemory = (pid: number): number => {
@@ -130,7 +111,8 @@ const run = Effect.fnUntraced(function* (options: Options) {
         // The first calls warm up the compiler.
         yield* ring(rings / 5)
         const without = yield* ring(rings)
-        yield* startHostile({ port, isRead, requests })
+        const hostile: Hostile = { port, isRead, requests }
+        yield* start(process.execPath, ["-e", program, JSON.stringify(hostile)])
         const latencies = yield* ring(rings)
         alone.push(quantile(without, 0.99))
         beside.push(quantile(latencies, 0.99))

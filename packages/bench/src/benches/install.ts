@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process"
 import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
 import type { Benchmark } from "../harness/Benchmark.ts"
-import { root, runScript } from "../harness/BuiltCommand.ts"
+import { root, runScript } from "../harness/ServerProcess.ts"
 import { rounded } from "../harness/Statistics.ts"
 import { temporaryFolder } from "../harness/TemporaryFile.ts"
 

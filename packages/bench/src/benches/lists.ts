@@ -3,18 +3,16 @@
  */
 import { DeliveryStore, IntegrationStore, Publisher } from "@doorhook/core"
 import { Effect } from "effect"
-import type { Benchmark } from "../harness/Benchmark.ts"
-import { sqliteEngine } from "../harness/Engine.ts"
-import { createIntegration, delivered } from "../harness/Integrations.ts"
+import type { Benchmark, Options } from "../harness/Benchmark.ts"
+import { createIntegration, delivered, sqliteEngine } from "../harness/Engine.ts"
 import { cpuPerRequest, load, requestText } from "../harness/Load.ts"
 import { OAuthSession } from "../harness/OAuthSession.ts"
-import type { Options } from "../harness/Options.ts"
-import { roundsOf } from "../harness/Options.ts"
-import { startReceiver } from "../harness/ReceiverProcess.ts"
-import { spread, startRingReceiver } from "../harness/Rings.ts"
-import { building, profileWhile, startService } from "../harness/ServerProcess.ts"
+import { roundsOf } from "../harness/Benchmark.ts"
+import { startReceiver } from "../harness/Processes.ts"
+import { startRingReceiver } from "../harness/Rings.ts"
+import { building, startService } from "../harness/ServerProcess.ts"
 import { fillWithSettled } from "../harness/SettledRows.ts"
-import { quantile, rounded } from "../harness/Statistics.ts"
+import { quantile, rounded, spread } from "../harness/Statistics.ts"
 import { temporaryDatabase } from "../harness/TemporaryFile.ts"
 import { eventIn } from "../harness/Workload.ts"
 
@@ -54,13 +52,13 @@ const prepare = Effect.fnUntraced(function* (rows: number) {
 })
 
 const run = Effect.fnUntraced(function* (options: Options) {
-  const { profile, quick } = options
+  const { quick } = options
   const rounds = roundsOf(options, 3)
   const rings = quick ? 30 : 400
   const rows = options.rows ?? (quick ? 20_000 : defaultRows)
   const receiver = yield* startRingReceiver
   const database = yield* prepare(rows)
-  const server = yield* startService(database, { observed: profile })
+  const server = yield* startService(database)
   const { pid, port } = server
   const grants = yield* Effect.promise(async () => {
     const session = new OAuthSession(port)
@@ -83,11 +81,6 @@ const run = Effect.fnUntraced(function* (options: Options) {
   const ringBesideReaders = (count: number) =>
     Effect.raceFirst(Effect.delay(ring(count), "1 second"), Effect.andThen(read(3_600), Effect.never))
 
-  if (profile) {
-    yield* read(2)
-    yield* profileWhile(server, name, read(4))
-    return []
-  }
   const beside: Array<number> = []
   const alone: Array<number> = []
   // The first run warms up the compiler.
@@ -128,6 +121,5 @@ export const benchmark: Benchmark = {
       goal: { is: "at most", ratio: 2 }
     }
   },
-  canProfile: true,
   run
 }

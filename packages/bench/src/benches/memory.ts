@@ -3,11 +3,9 @@
  */
 import { Effect } from "effect"
 import { fileURLToPath } from "node:url"
-import type { Benchmark } from "../harness/Benchmark.ts"
+import type { Benchmark, Options } from "../harness/Benchmark.ts"
 import { freePort } from "@doorhook/testkit/ListeningServer"
-import type { Options } from "../harness/Options.ts"
-import { startReceiver } from "../harness/ReceiverProcess.ts"
-import { runProgram } from "../harness/RunProgram.ts"
+import { runProgram, startReceiver } from "../harness/Processes.ts"
 import { rounded } from "../harness/Statistics.ts"
 import { temporaryDatabase } from "../harness/TemporaryFile.ts"
 

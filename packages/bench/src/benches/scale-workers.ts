@@ -3,18 +3,13 @@
  */
 import { DeliveryStore, Publisher } from "@doorhook/core"
 import { Effect } from "effect"
-import type { Scope } from "effect"
-import { spawn } from "node:child_process"
-import { once } from "node:events"
 import { fileURLToPath } from "node:url"
-import type { Benchmark } from "../harness/Benchmark.ts"
-import { postgresPublisher } from "../harness/Engine.ts"
-import { countDelivered, createIntegrations } from "../harness/Integrations.ts"
-import type { Options } from "../harness/Options.ts"
-import { roundsOf } from "../harness/Options.ts"
+import type { Benchmark, Options } from "../harness/Benchmark.ts"
+import { countDelivered, createIntegrations, postgresPublisher } from "../harness/Engine.ts"
+import { roundsOf } from "../harness/Benchmark.ts"
 import type { PostgresServer } from "../harness/PostgresServer.ts"
 import { startPostgres } from "../harness/PostgresServer.ts"
-import { startReceiver } from "../harness/ReceiverProcess.ts"
+import { startProgram, startReceiver } from "../harness/Processes.ts"
 import { eventIn } from "../harness/Workload.ts"
 
 const name = "scale-workers"
@@ -42,22 +37,6 @@ interface Sizes {
   readonly seconds: number
 }
 
-const startWorker = (url: string): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.acquireRelease(
-    Effect.promise(async () => {
-      const args = ["--conditions=source", program, url, String(concurrency)]
-      const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] })
-      await once(child.stdout, "data")
-      return child
-    }),
-    (child) =>
-      Effect.promise(async () => {
-        const ended = once(child, "close")
-        child.kill("SIGKILL")
-        await ended
-      })
-  )
-
 /** Measures the total deliveries per second of several workers, after all of them have started. */
 const drained = Effect.fnUntraced(function* (server: PostgresServer, port: number, workers: number, sizes: Sizes) {
   const url = yield* server.newDatabase
@@ -72,7 +51,7 @@ const drained = Effect.fnUntraced(function* (server: PostgresServer, port: numbe
       )
     }
     yield* Effect.all(
-      Array.from({ length: workers }, () => startWorker(url)),
+      Array.from({ length: workers }, () => startProgram(program, url, String(concurrency))),
       { concurrency: "unbounded", discard: true }
     )
     yield* Effect.sleep("2 seconds")

@@ -1,11 +1,18 @@
 /**
- * The program that the engine is compared with: a loop that signs the same bodies and posts them concurrently with
- * `undici.request`. It neither stores nor retries.
+ * A loop that signs the same bodies as the engine and posts them concurrently with `undici.request`. It neither stores
+ * nor retries. `deliver-sqlite` and `deliver-postgres` compare the engine with it.
  */
+import type { DeliveryStore, IntegrationStore, Publisher } from "@doorhook/core"
 import { bodyOf } from "@doorhook/core"
+import type { Layer, Scope } from "effect"
+import { Effect } from "effect"
 import { createHmac } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
 import { Agent, request } from "undici"
+import type { Finding, Options } from "./Benchmark.ts"
+import { roundsOf } from "./Benchmark.ts"
+import { createIntegrations, drain } from "./Engine.ts"
+import { startReceiver } from "./Processes.ts"
 import { eventOf, openRequests, signingSecret } from "./Workload.ts"
 
 const key = Buffer.from(signingSecret.slice("whsec_".length), "base64")
@@ -26,7 +33,7 @@ const signAndSend = async (agent: Agent, port: number, n: number): Promise<void>
 }
 
 /** Sends `count` requests. Returns requests a second. */
-export const bareLoop = async (port: number, count: number): Promise<number> => {
+const bareLoop = async (port: number, count: number): Promise<number> => {
   const agent = new Agent({ connections: openRequests, pipelining: 1 })
   let next = 0
   const began = performance.now()
@@ -52,3 +59,38 @@ export const bareRequests = async (port: number, count: number, pause: number): 
   await agent.close()
   return latencies
 }
+
+type Engine<E> = Layer.Layer<Publisher | DeliveryStore | IntegrationStore, E>
+
+/**
+ * Compares the engine with the loop. The engine is timed from publishing until the outcomes of all deliveries are
+ * recorded. Each round has a new engine on new storage.
+ */
+export const againstBareLoop = Effect.fnUntraced(function* <E>(
+  line: string,
+  newEngine: Effect.Effect<Engine<E>, never, Scope.Scope>,
+  options: Options
+) {
+  const { quick } = options
+  const count = quick ? 1_000 : 20_000
+  const rounds = roundsOf(options, 5)
+  const port = yield* startReceiver()
+  const ours = newEngine.pipe(
+    Effect.flatMap((engine) => createIntegrations(port).pipe(Effect.andThen(drain(count)), Effect.provide(engine))),
+    Effect.scoped
+  )
+  const bare = Effect.promise(() => bareLoop(port, count))
+  yield* bare
+  yield* ours
+  const finding = { line, ours: Array.of<number>(), peer: Array.of<number>() } satisfies Finding
+  for (let round = 0; round < rounds; round++) {
+    const peer = yield* bare
+    const { published, rate } = yield* ours
+    finding.ours.push(rate)
+    finding.peer.push(peer)
+    process.stderr.write(
+      `round ${round + 1}: ${Math.round(rate)}/s (published at ${Math.round(published)}/s), bare ${Math.round(peer)}/s\n`
+    )
+  }
+  return [finding]
+})

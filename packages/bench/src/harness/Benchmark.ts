@@ -1,9 +1,22 @@
 /**
- * Types of benchmarks and results.
+ * Benchmarks, one per file in `benches`, their options and their results.
  */
-import type { Effect, Scope } from "effect"
-import type { Options } from "./Options.ts"
+import type { Scope } from "effect"
+import { Effect } from "effect"
+import { readdirSync } from "node:fs"
+import { basename } from "node:path"
+import { parseArgs } from "node:util"
 import { median, rounded } from "./Statistics.ts"
+
+/** Options of the command line. */
+export interface Options {
+  /** Whether to use small sizes, only to check that the benchmark runs. */
+  readonly quick: boolean
+  /** Number of rounds; null for the benchmark's default. */
+  readonly rounds: number | null
+  /** Number of settled rows that `growth` begins with; null for its default. */
+  readonly rows: number | null
+}
 
 /** The required ratio. */
 interface Goal {
@@ -30,8 +43,6 @@ export interface Finding {
   readonly peer: ReadonlyArray<number>
   /** Further figures, with units in their names. */
   readonly more?: Readonly<Record<string, number | string>>
-  /** The peer's error message, if it failed and therefore has no values. */
-  readonly failed?: string
 }
 
 export interface Benchmark {
@@ -46,8 +57,6 @@ export interface Benchmark {
   readonly lines: Readonly<Record<string, Line>>
   /** Duration of three rounds on a quiet machine with two cores, in minutes. */
   readonly minutes: number
-  /** Whether the benchmark supports `--profile`. Default: no. */
-  readonly canProfile?: true
   readonly run: (options: Options) => Effect.Effect<ReadonlyArray<Finding>, unknown, Scope.Scope>
 }
 
@@ -55,8 +64,7 @@ export interface Benchmark {
 type Range = readonly [lowest: number, highest: number]
 
 /**
- * A result with medians and ranges, printed as a line of JSON. Values that could not be measured are null, and `failed`
- * says why.
+ * A result with medians and ranges, printed as a line of JSON. Values that could not be measured are null.
  */
 export interface Result {
   readonly name: string
@@ -73,7 +81,6 @@ export interface Result {
   readonly peer_range: Range | null
   readonly ratio_range: Range | null
   readonly more?: Readonly<Record<string, number | string>>
-  readonly failed?: string
 }
 
 const rangeOf = (values: ReadonlyArray<number>): Range | null =>
@@ -85,7 +92,7 @@ const medianOf = (values: ReadonlyArray<number>): number | null =>
 const isMet = (goal: Goal, ratio: number): boolean =>
   goal.is === "at least" ? ratio >= goal.ratio : ratio <= goal.ratio
 
-export const resultOf = ({ lines }: Benchmark, { failed, line, more, ours, peer }: Finding): Result => {
+export const resultOf = ({ lines }: Benchmark, { line, more, ours, peer }: Finding): Result => {
   const { goal = null, ratioOf = "ours to peer", unit = "" } = lines[line] ?? {}
   const ratios = ours.flatMap((value, round) => {
     const other = peer[round]
@@ -106,7 +113,65 @@ export const resultOf = ({ lines }: Benchmark, { failed, line, more, ours, peer 
     ours_range: rangeOf(ours),
     peer_range: rangeOf(peer),
     ratio_range: rangeOf(ratios),
-    ...(more !== undefined && { more }),
-    ...(failed !== undefined && { failed })
+    ...(more !== undefined && { more })
   }
 }
+
+const countOf = (name: string, text: string | undefined): number | null => {
+  if (text === undefined) return null
+  const count = Number(text)
+  if (!(Number.isInteger(count) && count > 0)) {
+    throw new TypeError(`--${name}: ${JSON.stringify(text)} is not a whole number above 0`)
+  }
+  return count
+}
+
+/** Parses options. Throws an error that says what is accepted. */
+export const readOptions = (args: ReadonlyArray<string>): Options => {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      quick: { type: "boolean" },
+      rounds: { type: "string" },
+      rows: { type: "string" }
+    }
+  })
+  return {
+    quick: values.quick ?? false,
+    rounds: countOf("rounds", values.rounds),
+    rows: countOf("rows", values.rows)
+  }
+}
+
+/** Returns the number of rounds: the requested number, else one with `--quick`, else the default. */
+export const roundsOf = ({ quick, rounds }: Options, usual: number): number => rounds ?? (quick ? 1 : usual)
+
+const folder = new URL("../benches/", import.meta.url)
+
+export const benchmarkNames: ReadonlyArray<string> = readdirSync(folder)
+  .filter((file) => file.endsWith(".ts"))
+  .map((file) => basename(file, ".ts"))
+  .toSorted()
+
+export const loadBenchmark = async (name: string): Promise<Benchmark> => {
+  const module: { readonly benchmark: Benchmark } = await import(new URL(`${name}.ts`, folder).href)
+  return module.benchmark
+}
+
+/** Runs rounds in which the contenders take turns. Returns the answers of each. `format` formats one for progress. */
+export const contest = Effect.fnUntraced(function* <Name extends string, A, E, R>(
+  contenders: ReadonlyArray<Name>,
+  rounds: number,
+  play: (name: Name) => Effect.Effect<A, E, R>,
+  format: (answer: A) => string
+) {
+  const answers = new Map<Name, Array<A>>()
+  for (let round = 0; round < rounds; round++) {
+    for (const name of contenders) {
+      const answer = yield* play(name)
+      answers.set(name, [...(answers.get(name) ?? []), answer])
+      process.stderr.write(`round ${round + 1}: ${name} ${format(answer)}\n`)
+    }
+  }
+  return (name: Name): ReadonlyArray<A> => answers.get(name) ?? []
+})

@@ -3,8 +3,8 @@
  */
 import type { Effect } from "effect"
 import { fileURLToPath } from "node:url"
-import type { ProgramFailed } from "./RunProgram.ts"
-import { runProgram } from "./RunProgram.ts"
+import type { ProgramFailed } from "./Processes.ts"
+import { runProgram } from "./Processes.ts"
 import type { ServerProcess } from "./ServerProcess.ts"
 import { median, rounded } from "./Statistics.ts"
 

@@ -10,8 +10,6 @@ export interface Measured {
   readonly on: string
   readonly machine: string
   readonly results: ReadonlyArray<Result>
-  /** Date and message of the last run, if it failed. The results are then those of an earlier run. */
-  readonly failed?: { readonly on: string; readonly message: string }
 }
 
 const begin = "<!-- written by hand from here: kept when the page is written again -->"
@@ -32,8 +30,7 @@ const signOf = { "at least": "≥", "at most": "≤" }
 const goalOf = ({ goal, goal_is }: Result): string =>
   goal === null || goal_is === null ? "" : `${signOf[goal_is]} ${goal}`
 
-const metOf = ({ failed, met }: Result): string =>
-  failed === undefined ? (met === null ? "" : met ? "yes" : "**no**") : `not measured: ${failed}`
+const metOf = ({ met }: Result): string => (met === null ? "" : met ? "yes" : "**no**")
 
 /** Formats the median, and the range if there were several rounds. */
 const figureOf = (median: number | null, range: Result["ours_range"], { rounds, unit }: Result): string =>
@@ -54,12 +51,11 @@ const moreOf = (results: ReadonlyArray<Result>): ReadonlyArray<string> => {
 }
 
 const overview = (measured: ReadonlyArray<Measured>): string => {
-  const rows = measured.flatMap(({ benchmark, failed, results }) => [
-    ...results
+  const rows = measured.flatMap(({ results }) =>
+    results
       .filter(({ goal }) => goal !== null)
-      .map((result) => `| \`${result.name}\` | ${goalOf(result)} | ${result.ratio ?? "–"} | ${metOf(result)} |`),
-    ...(failed === undefined ? [] : [`| \`${benchmark}\` | | | **failed** on ${failed.on} |`])
-  ])
+      .map((result) => `| \`${result.name}\` | ${goalOf(result)} | ${result.ratio ?? "–"} | ${metOf(result)} |`)
+  )
   return ["| benchmark | goal | measured | met |", "|---|---|---|---|", ...rows].join("\n")
 }
 
@@ -104,7 +100,6 @@ const section = (benchmark: Benchmark, measured: Measured | undefined): string =
     `## \`${benchmark.name}\`: ${benchmark.summary}`,
     `**Compares.** ${benchmark.compares}`,
     `**Leaves out.** ${benchmark.leavesOut}`,
-    ...(measured?.failed === undefined ? [] : [`**Failed** on ${measured.failed.on}: ${measured.failed.message}.`]),
     measured === undefined || measured.results.length === 0 ? "Not measured yet." : tableOf(benchmark, measured)
   ].join("\n\n")
 

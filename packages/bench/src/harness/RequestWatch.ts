@@ -1,10 +1,11 @@
 /**
  * Records when requests are sent and answered, by event number. Times are from `performance.now()`.
  */
-import { Transport } from "@doorhook/core"
+import { Publisher, Transport } from "@doorhook/core"
 import type { TransportRequest } from "@doorhook/core"
 import { UndiciTransport } from "@doorhook/node"
 import { Effect, Layer } from "effect"
+import { eventIn } from "./Workload.ts"
 
 export interface Watch {
   /** The watched transport. */
@@ -46,3 +47,23 @@ export const watch = (
   ).pipe(Layer.provide(UndiciTransport.layer(options)))
   return { transport, left, answered }
 }
+
+/** Pause between events, in milliseconds. */
+const pause = 20
+
+/** Publishes events of a building at an even pace. Returns their latencies to the acknowledgement, in milliseconds. */
+export const steadyLatencies = Effect.fnUntraced(function* (
+  building: number,
+  events: number,
+  { answered }: Pick<Watch, "answered">
+) {
+  const publisher = yield* Publisher
+  const publishedAt: Array<number> = []
+  for (let n = 0; n < events; n++) {
+    publishedAt.push(performance.now())
+    yield* publisher.publish([eventIn(building, n)])
+    yield* Effect.sleep(pause)
+  }
+  while (answered.size < events) yield* Effect.sleep(pause)
+  return publishedAt.map((at, n) => (answered.get(n) ?? Number.NaN) - at)
+})

@@ -7,7 +7,6 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { createServer } from "node:http"
 import { text } from "node:stream/consumers"
 import { operatorKey } from "./ServerProcess.ts"
-import { quantile, rounded } from "./Statistics.ts"
 
 /** Pause between calls, in milliseconds. */
 const pause = 20
@@ -61,7 +60,3 @@ export const startRingReceiver = Effect.acquireRelease(
   }),
   ({ server }) => Effect.sync(() => server.close())
 ).pipe(Effect.map(({ receiver }) => receiver))
-
-/** Describes latencies. */
-export const spread = (values: ReadonlyArray<number>): string =>
-  `p50 ${rounded(quantile(values, 0.5))} ms, p99 ${rounded(quantile(values, 0.99))} ms, at most ${rounded(Math.max(...values))} ms`

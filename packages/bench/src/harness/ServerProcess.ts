@@ -2,103 +2,64 @@
  * A server in its own process: the built `doorhook serve`, or a peer.
  */
 import { Effect } from "effect"
-import type { Scope } from "effect"
-import type { ChildProcess } from "node:child_process"
-import { spawn } from "node:child_process"
-import { once } from "node:events"
+import { spawnSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
-import { builtCommand, compileCache } from "./BuiltCommand.ts"
-import { commandFlags } from "./RunProgram.ts"
+import type { Started } from "./Processes.ts"
+import { start, startProgram } from "./Processes.ts"
 import { temporaryFolder } from "./TemporaryFile.ts"
 
-const inside = new URL("../inside.ts", import.meta.url)
-const sources = fileURLToPath(new URL("../../../doorhook/src/command/main.ts", import.meta.url))
-
-/** Number of statements sent to a database. */
-export interface Observed {
-  readonly queries: number
-  /** Number of statements that began or ended transactions. */
-  readonly controls: number
-}
-
-/** Whether a statement begins or ends a transaction. */
-export const isControl = (statement: string): boolean =>
-  /^\s*(?:BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b/i.test(statement)
-
-/** Messages to a server that runs with `inside.ts`. It answers each message with the number of statements so far. */
-export type Question =
-  | { readonly ask: "statements" }
-  /** Starts a profile. */
-  | { readonly ask: "profile"; readonly name: string }
-  /** Ends the profile and prints it. */
-  | { readonly ask: "end profile" }
-
-export interface ServerProcess {
-  readonly pid: number
+export interface ServerProcess extends Started {
   readonly port: number
-  /** The line with which the server reported that it was ready. */
-  readonly line: string
-  readonly ask: (question: Question) => Effect.Effect<Observed>
 }
 
-/** Reads output up to the first line with an address on this machine. */
-const readyLine = async (child: ChildProcess): Promise<string> => {
-  if (child.stdout === null) return ""
-  for await (const line of createInterface(child.stdout)) if (line.includes("http://127.0.0.1:")) return line
-  throw new Error(`the server did not start: its process ended with code ${child.exitCode}`)
+const withPort = (started: Started): ServerProcess => ({
+  ...started,
+  port: Number(/http:\/\/127\.0\.0\.1:(\d+)/.exec(started.line)?.[1])
+})
+
+/** Starts a program of this package that prints its address, and other values, in one line. */
+export const startServer = (program: string, ...args: ReadonlyArray<string>) =>
+  Effect.map(startProgram(program, ...args), withPort)
+
+/** Starts a server from `peers`. */
+export const startPeer = (peer: string, ...args: ReadonlyArray<string>) =>
+  startServer(fileURLToPath(new URL(`../peers/${peer}/serve.ts`, import.meta.url)), ...args)
+
+export const root = fileURLToPath(new URL("../../../../", import.meta.url))
+
+/** Runs a script of the root `package.json`. Throws if it fails. */
+export const runScript = (name: string, ...args: ReadonlyArray<string>): void => {
+  // The script's output goes to standard error, because standard output is reserved for results.
+  const { status } = spawnSync("npm", ["run", "--silent", name, "--", ...args], {
+    cwd: root,
+    stdio: ["ignore", process.stderr, process.stderr]
+  })
+  if (status !== 0) throw new Error(`benchmarks need the build, but \`npm run ${name}\` failed`)
 }
 
-/** Starts Node.js with arguments, for the lifetime of the scope. */
-const startNode = (
-  args: ReadonlyArray<string>,
-  env: Readonly<Record<string, string>> = {}
-): Effect.Effect<ServerProcess, never, Scope.Scope> =>
-  Effect.acquireRelease(
-    Effect.promise(async () => {
-      const child = spawn(process.execPath, [...args], {
-        stdio: ["ignore", "pipe", "inherit", "ipc"],
-        env: { ...process.env, ...env }
-      })
-      const line = await readyLine(child)
-      child.stdout?.resume()
-      return { child, line }
-    }),
-    ({ child }) =>
-      Effect.promise(async () => {
-        const ended = once(child, "close")
-        child.kill("SIGKILL")
-        await ended
-      })
-  ).pipe(
-    Effect.map(({ child, line }) => ({
-      line,
-      pid: child.pid ?? Number.NaN,
-      port: Number(/http:\/\/127\.0\.0\.1:(\d+)/.exec(line)?.[1]),
-      ask: (question) =>
-        Effect.promise(async () => {
-          child.send(question)
-          const [observed]: ReadonlyArray<Observed> = await once(child, "message")
-          return observed ?? { queries: Number.NaN, controls: Number.NaN }
-        })
-    }))
-  )
+let isBuilt = false
 
-/** Starts a program of this package, such as a peer. */
-export const startProgram = (program: string, args: ReadonlyArray<string>) =>
-  startNode(["--conditions=source", program, ...args])
-
-/** Starts a server from `peers`, which prints its address and other values as a line of JSON. */
-export const startPeer = (peer: string, args: ReadonlyArray<string>) =>
-  startProgram(fileURLToPath(new URL(`../peers/${peer}/serve.ts`, import.meta.url)), args)
+/**
+ * Returns the arguments for Node.js that start the built `doorhook` command, as npm starts it where it is installed.
+ * Builds the command first, once per process, so that no benchmark measures an old build.
+ *
+ * The command uses `dist` only if its own path is in a `node_modules` folder. Node.js must therefore not resolve the
+ * symbolic link of the workspace.
+ */
+export const builtCommand: Effect.Effect<ReadonlyArray<string>> = Effect.sync(() => {
+  if (!isBuilt) runScript("build")
+  isBuilt = true
+  return ["--preserve-symlinks-main", join(root, "node_modules/doorhook/bin/doorhook.js")]
+})
 
 /** The client, user and building of the measured service. */
 export const client = { id: "c1", secret: "a-secret-of-the-benchmarks", redirectUri: "urn:ietf:wg:oauth:2.0:oob" }
 export const user = { login: "admin@example.com", password: "a password of the benchmarks" }
 export const building = 1
 export const operatorKey = "dhop_an-operator-key-of-the-benchmarks"
+export const tokenPath = "/oauth/token"
 
 const directory = {
   clients: [{ id: client.id, secret: client.secret, name: "Benchmarks", redirect_uris: [client.redirectUri] }],
@@ -107,34 +68,18 @@ const directory = {
   tenants: []
 }
 
-/**
- * Arguments that run the command from its sources. That is a little slower, but a profile then shows the source files.
- */
-const observedCommand = [...commandFlags, "--conditions=source", "--import", inside.href, sources]
-
 /** Starts the service on a database: a file, a URL, or `memory`. */
-export const startService = Effect.fnUntraced(function* (
-  database: string,
-  { observed = false }: { readonly observed?: boolean } = {}
-) {
+export const startService = Effect.fnUntraced(function* (database: string) {
   const file = join(yield* temporaryFolder, "directory.json")
   writeFileSync(file, JSON.stringify(directory))
-  const command = observed ? observedCommand : yield* builtCommand
   const args = ["serve", "--port", "0", "--database", database, "--directory", file, "--allow-target", "127.0.0.0/8"]
-  return yield* startNode([...command, ...args, "--operator-key", operatorKey], {
-    NODE_COMPILE_CACHE: compileCache,
+  const env = {
+    // The default folder for the cache of compiled code would be beside the sources.
+    NODE_COMPILE_CACHE: join(root, "node_modules/.cache/node"),
     // A single client requests the tokens of all users, as fast as possible.
     DOORHOOK_TOKEN_REQUESTS_PER_MINUTE: "unlimited"
-  })
-})
-
-/** Profiles an observed server while `work` runs. */
-export const profileWhile = Effect.fnUntraced(function* <E>(
-  { ask }: Pick<ServerProcess, "ask">,
-  name: string,
-  work: Effect.Effect<unknown, E>
-) {
-  yield* ask({ ask: "profile", name })
-  yield* work
-  yield* ask({ ask: "end profile" })
+  }
+  const isReady = (line: string): boolean => line.includes("http://127.0.0.1:")
+  const command = [...(yield* builtCommand), ...args, "--operator-key", operatorKey]
+  return withPort(yield* start(process.execPath, command, isReady, env))
 })

@@ -11,3 +11,7 @@ export const median = (values: ReadonlyArray<number>): number => quantile(values
 /** Rounds to significant digits, but keeps all digits before the decimal point. */
 export const rounded = (value: number, digits = 3): number =>
   Math.abs(value) >= 10 ** (digits - 1) ? Math.round(value) : Number(value.toPrecision(digits))
+
+/** Describes latencies. */
+export const spread = (values: ReadonlyArray<number>): string =>
+  `p50 ${rounded(quantile(values, 0.5))} ms, p95 ${rounded(quantile(values, 0.95))} ms, p99 ${rounded(quantile(values, 0.99))} ms, at most ${rounded(Math.max(...values))} ms`

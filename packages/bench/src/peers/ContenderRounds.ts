@@ -7,23 +7,17 @@ import { fileURLToPath } from "node:url"
 import type { PostgresServer } from "../harness/PostgresServer.ts"
 import { startPostgres } from "../harness/PostgresServer.ts"
 import { canMeasureServers } from "../harness/ProcessCpu.ts"
-import { startReceiver } from "../harness/ReceiverProcess.ts"
+import type { ProgramFailed } from "../harness/Processes.ts"
+import { runProgram, startReceiver } from "../harness/Processes.ts"
 import { redisVersion, startRedis } from "../harness/RedisServer.ts"
-import type { ProgramFailed } from "../harness/RunProgram.ts"
-import { runProgram } from "../harness/RunProgram.ts"
 import { temporaryDatabase } from "../harness/TemporaryFile.ts"
-import type { ContenderName } from "./Contenders.ts"
-import { loadContender } from "./Contenders.ts"
-import type { DrainAnswer, DrainTask, SteadyAnswer, SteadyTask } from "./ContenderTask.ts"
+import type { ContenderName, DrainAnswer, DrainTask, SteadyAnswer, SteadyTask } from "./Contender.ts"
+import { loadContender } from "./Contender.ts"
 
 const program = fileURLToPath(new URL("../contend.ts", import.meta.url))
 
-/**
- * Queues whose accepted jobs survive a power cut. The remaining peer is faster, but may lose up to a second of accepted
- * jobs.
- */
-const durablePeers = ["bullmq", "pg-boss", "graphile-worker"] satisfies ReadonlyArray<ContenderName>
-const peers = [...durablePeers, "bullmq-everysec"] as const satisfies ReadonlyArray<ContenderName>
+/** Queues whose accepted jobs survive a power cut, like ours. */
+const peers = ["bullmq", "pg-boss", "graphile-worker"] as const satisfies ReadonlyArray<ContenderName>
 
 export type PeerName = (typeof peers)[number]
 
@@ -33,11 +27,8 @@ export const peersHere: Effect.Effect<ReadonlyArray<PeerName>> = Effect.sync(() 
   process.stderr.write(
     "Leaving out BullMQ, which needs redis-server 7 on the PATH (for example: apt-get install redis-server).\n"
   )
-  return peers.filter((name) => !name.startsWith("bullmq"))
+  return peers.filter((name) => name !== "bullmq")
 })
-
-/** Returns whether a queue's accepted jobs survive a power cut, like ours. */
-export const isDurable = (name: PeerName): boolean => durablePeers.some((durable) => durable === name)
 
 interface Storage {
   readonly address: string
@@ -54,13 +45,10 @@ const storageFor = Effect.fnUntraced(function* (
       return { address: yield* temporaryDatabase, servers: [] }
     case "postgres":
       return { address: yield* postgres.newDatabase, servers: [postgres.pid] }
-    case "redis-always":
-    case "redis-everysec": {
-      const { pid, url } = yield* startRedis(storage === "redis-always" ? "always" : "everysec")
+    case "redis": {
+      const { pid, url } = yield* startRedis
       return { address: url, servers: [pid] }
     }
-    case "none":
-      return { address: "", servers: [] }
   }
 })
 
@@ -71,7 +59,7 @@ export interface Rounds {
   ) => Effect.Effect<DrainAnswer, ProgramFailed>
   readonly steady: (
     name: ContenderName,
-    given: Pick<SteadyTask, "profile" | "rate" | "seconds" | "warmUp">
+    given: Pick<SteadyTask, "rate" | "seconds" | "warmUp">
   ) => Effect.Effect<SteadyAnswer, ProgramFailed>
 }
 
@@ -79,32 +67,15 @@ export interface Rounds {
 export const startRounds: Effect.Effect<Rounds, never, Scope.Scope> = Effect.gen(function* () {
   const port = yield* startReceiver()
   const postgres = yield* startPostgres
-  const run = <A>(name: ContenderName, taskOn: (storage: Storage) => DrainTask | SteadyTask) =>
+  const run = <A>(contender: ContenderName, task: object) =>
     Effect.scoped(
-      Effect.flatMap(storageFor(name, postgres), (storage) =>
-        runProgram<A>(name, program, [
-          JSON.stringify(taskOn(canMeasureServers ? storage : { ...storage, servers: [] }))
-        ])
-      )
+      Effect.flatMap(storageFor(contender, postgres), ({ address, servers }) => {
+        const whole = { contender, storage: address, servers: canMeasureServers ? servers : [], port, ...task }
+        return runProgram<A>(contender, program, [JSON.stringify(whole)])
+      })
     )
   return {
-    drain: (contender, given) =>
-      run(contender, ({ address, servers }) => ({
-        kind: "drain",
-        contender,
-        storage: address,
-        servers,
-        port,
-        ...given
-      })),
-    steady: (contender, given) =>
-      run(contender, ({ address, servers }) => ({
-        kind: "steady",
-        contender,
-        storage: address,
-        servers,
-        port,
-        ...given
-      }))
+    drain: (contender, given) => run(contender, { kind: "drain", ...given }),
+    steady: (contender, given) => run(contender, { kind: "steady", ...given })
   }
 })

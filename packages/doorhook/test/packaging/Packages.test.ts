@@ -116,7 +116,7 @@ describe("the installed command", () => {
       assert.strictEqual(stderr, "", command)
       assert.include(stdout, `doorhook ${command}`)
     }
-    await Promise.all(["serve", "worker", "deliveries recover", "simulate fit", "conformance replay"].map(explain))
+    await Promise.all(["serve", "worker", "deliveries recover", "simulate merge", "conformance replay"].map(explain))
   })
 
   live(

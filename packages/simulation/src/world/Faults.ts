@@ -6,7 +6,7 @@ import { DirectoryError, StoreError } from "@doorhook/core"
 import type { Process, Rng, VirtualTime } from "@doorhook/simulator/testing"
 import { Effect } from "effect"
 import type { History } from "../History.ts"
-import type { Place, Scenario } from "./Scenario.ts"
+import type { Place, Scenario, SignalQuality } from "./Scenario.ts"
 import { between, happens } from "./Scenario.ts"
 
 /** Where a fault occurs in a store call: before or after it takes effect. */
@@ -113,16 +113,6 @@ export const storeCalls =
         Effect.tap(() => Effect.andThen(wait("after"), reach("after")))
       )
     })
-
-/** Quality of the connection over which processes learn of changes. Times in milliseconds. */
-export interface SignalQuality {
-  /** Longest delay of a signal. */
-  readonly delay: number
-  /** Probability that a signal is lost because the connection has broken. */
-  readonly lost: number
-  /** Longest time until a broken connection is restored. */
-  readonly reconnect: number
-}
 
 /** A process that receives changes. */
 export interface Listener {

@@ -5,7 +5,7 @@ import type { DeliverySettingsShape, Scope } from "@doorhook/core"
 import { BuildingId, TenantId, UserId, defaultDeliverySettings, settleBudget } from "@doorhook/core"
 import type { Substream } from "@doorhook/simulator/testing"
 import { Rng, child } from "@doorhook/simulator/testing"
-import type { SignalQuality } from "./Faults.ts"
+import { Record } from "effect"
 
 /** Draws a whole number from `low` to `high`, both included. */
 export const between = (rng: Rng, low: number, high: number): number => low + rng.below(high - low + 1)
@@ -46,6 +46,16 @@ interface FaultRates {
   readonly crash: number
   /** Probability that a call fails while the store is down. */
   readonly storeError: number
+}
+
+/** Quality of the connection over which processes learn of changes. Times in milliseconds. */
+export interface SignalQuality {
+  /** Longest delay of a signal. */
+  readonly delay: number
+  /** Probability that a signal is lost because the connection has broken. */
+  readonly lost: number
+  /** Longest time until a broken connection is restored. */
+  readonly reconnect: number
 }
 
 /** Range of a duration, in milliseconds. */
@@ -89,32 +99,34 @@ export interface Scenario {
   /** Retry schedules that the operator sets for single integrations. */
   readonly overrides: ReadonlyArray<ReadonlyArray<number>>
   /** Number of actions of each kind during the chaos. */
-  readonly actions: Readonly<Record<ActionKind, number>>
+  readonly actions: { readonly [Kind in ActionKind]: number }
 }
 
-export const actionKinds = [
-  "publish",
-  "burst",
-  "keyed",
-  "create",
-  "change",
-  "remove",
-  "rotate",
-  "override",
-  "resend",
-  "recover",
-  "probe",
-  "follow",
-  "outage",
-  "right",
-  "directoryDown",
-  "storeDown",
-  "kill",
-  "restart",
-  "clock",
-  "ownClock"
-] as const
-export type ActionKind = (typeof actionKinds)[number]
+/** A world without actions. */
+export const noActions = {
+  publish: 0,
+  burst: 0,
+  keyed: 0,
+  create: 0,
+  change: 0,
+  remove: 0,
+  rotate: 0,
+  override: 0,
+  resend: 0,
+  recover: 0,
+  probe: 0,
+  follow: 0,
+  outage: 0,
+  right: 0,
+  directoryDown: 0,
+  storeDown: 0,
+  kill: 0,
+  restart: 0,
+  clock: 0,
+  ownClock: 0
+}
+export type ActionKind = keyof typeof noActions
+export const actionKinds = Record.keys(noActions)
 
 const schedules: readonly [ReadonlyArray<number>, ...ReadonlyArray<ReadonlyArray<number>>] = [
   [1 * second, 3 * second, 10 * second, 30 * second],

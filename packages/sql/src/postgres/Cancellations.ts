@@ -18,8 +18,8 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
 import { CancellationBatch, Cancellations, inBackground } from "../stores/Cancellations.ts"
-import type { Answer } from "./Moves.ts"
-import { cancelLocked, idsOf } from "./Moves.ts"
+import type { Answer } from "./DeliveryTables.ts"
+import { cancelLocked, idsOf } from "./DeliveryTables.ts"
 import * as Statements from "./statements/CancellationStatements.ts"
 
 /** A state of an active delivery. */

@@ -6,24 +6,80 @@
  * leased to workers, which are rows of `members`. The heartbeat that ends a membership releases its leases.
  */
 import type { Heartbeat, IntegrationId, Membership, ResourceTypeTable, Scope } from "@doorhook/core"
-import { DeliveryStore, ResourceTypes, rootMessage, runForever } from "@doorhook/core"
+import { AgreedSettings, DeliveryStore, ResourceTypes, rootMessage, runForever } from "@doorhook/core"
 import { Effect, Layer, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 import type { IntegrationReader } from "../IntegrationReader.ts"
 import { failAs, failAsBegun } from "../StoreFailure.ts"
 import { Cancellations } from "../stores/Cancellations.ts"
-import { IntegrationLocks } from "../stores/IntegrationLocks.ts"
-import { agree } from "./Agreement.ts"
+import { IntegrationLocks } from "../stores/SqlIntegrationStore.ts"
 import * as PostgresCancellations from "./Cancellations.ts"
 import { makeClaim } from "./Claim.ts"
 import { makeEnqueue } from "./Enqueue.ts"
-import type { Sql } from "./Moves.ts"
+import { writeResourceTypes } from "./migrations/PublishFunction.ts"
+import type { Sql } from "./DeliveryTables.ts"
 import { int8s, texts } from "./PostgresDialect.ts"
 import * as Records from "./Records.ts"
 import { redeliver } from "./Redeliver.ts"
 import { makeSettle, writeNotifications } from "./Settle.ts"
 import * as Statements from "./statements/DeliveryStatements.ts"
 import { compactTallies, mostCompacted } from "./statements/TallyStatements.ts"
+
+// ---- Agreement of settings
+
+const { agreedName, decodeAgreed, differencesOf, encodeAgreed, mayReplace, replacing } = AgreedSettings
+
+interface SettingRow {
+  readonly value: string
+}
+
+const storedSettings = `SELECT value FROM settings WHERE name = '${agreedName}'`
+const insertSettings = `INSERT INTO settings (name, value) VALUES ('${agreedName}', $1) ON CONFLICT (name) DO NOTHING`
+const replaceSettings = `UPDATE settings SET value = $1 WHERE name = '${agreedName}'`
+const otherMembers = `SELECT 1 FROM members WHERE until > $1 AND worker <> $2 LIMIT 1`
+
+interface Worker {
+  readonly worker: string
+  /** Members whose end is later count as such; 0 for all, while the clock can't be relied on. */
+  readonly now: number
+  readonly isMember: boolean
+}
+
+/**
+ * Compares a worker's settings with the stored ones (core's `delivery/Agreement`). Every member's settings are the
+ * stored ones: a worker becomes a member only while it has locked the stored row, and the row is replaced by a heartbeat
+ * only if there is no other member. A locked row is skipped instead of awaited, so a machine that vanishes within a
+ * heartbeat does not stop the others. Returns how the settings disagree; undefined if they are the stored ones. Runs in the transaction
+ * of a heartbeat.
+ */
+const agree = Effect.fnUntraced(function* (
+  sql: Sql,
+  own: AgreedSettings.AgreedSettings,
+  types: ResourceTypeTable,
+  { isMember, now, worker }: Worker
+) {
+  const read = (lock: string) =>
+    Effect.map(sql.unsafe<SettingRow>(`${storedSettings}${lock}`), ([row]) =>
+      row === undefined ? null : decodeAgreed(row.value)
+    )
+
+  if ((yield* read("")) === null) yield* sql.unsafe(insertSettings, [encodeAgreed(own)])
+  const current = (yield* read("")) ?? own
+  const isSame = differencesOf(current, own).length === 0
+  if (isMember) return isSame ? undefined : { stored: current, isReplaced: false }
+  const locked = yield* read(isSame ? " FOR SHARE SKIP LOCKED" : " FOR UPDATE SKIP LOCKED")
+  const known = locked ?? current
+  const differs = differencesOf(known, own).length > 0
+  const mayJoin =
+    locked !== null &&
+    (!differs || (!isSame && mayReplace(known, own) && (yield* sql.unsafe(otherMembers, [now, worker])).length === 0))
+  if (!mayJoin) return { stored: known, isReplaced: false }
+  if (differs) yield* sql.unsafe(replaceSettings, [encodeAgreed(replacing(known, own))])
+  yield* writeResourceTypes(sql, types, { isAgreed: true })
+  return differs ? { stored: known, isReplaced: true } : undefined
+})
+
+// ---- Heartbeats and calls
 
 type Operation = keyof DeliveryStore["Service"]
 

@@ -7,7 +7,7 @@ import { Predicate } from "effect"
 import type { Migrator } from "effect/sql"
 import { SqlError } from "effect/sql"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
-import { sqlStateOf } from "../PublishRemedies.ts"
+import { sqlStateOf } from "../StoreFailure.ts"
 
 type Why = DatabaseUnusable["why"]
 type Explained = readonly [Why, string]

@@ -9,8 +9,7 @@ import type { NewEvent } from "@doorhook/core"
 import { EventId, StoreError } from "@doorhook/core"
 import { Effect, Option, Schema, String } from "effect"
 import { SqlClient } from "effect/sql"
-import { publishCall } from "../PublishCall.ts"
-import { currentRole, publishRemedyFor } from "../PublishRemedies.ts"
+import { currentRole, publishCall, publishRemedyFor } from "../HostPublish.ts"
 import { storeErrorOf } from "../StoreFailure.ts"
 
 const decode = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ id: EventId, deliveries: Schema.Int })))

@@ -7,8 +7,8 @@ import { Data, Effect, Layer } from "effect"
 import type { Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
-import { sqlStateOf } from "../PublishRemedies.ts"
-import { SqlReads } from "../SqlReads.ts"
+import { sqlStateOf } from "../StoreFailure.ts"
+import { ReadConnection } from "../ReadConnection.ts"
 import { failAs } from "../StoreFailure.ts"
 import * as SqlStore from "../stores/SqlStore.ts"
 import type { PostgresDatabaseConfig } from "./PostgresDatabase.ts"
@@ -98,7 +98,7 @@ export const layer = (
     tokenWrites: PostgresTokenWrites.layer,
     matchesFor
   }).pipe(
-    Layer.provide(SqlReads.layerClient),
+    Layer.provide(ReadConnection.layerClient),
     Layer.merge(Layer.effect(StoreHealth, health)),
     Layer.merge(
       Layer.effect(

@@ -10,9 +10,9 @@ import type { SqlError } from "effect/sql"
 import { CancellationBatch, Cancellations, inBackground } from "../stores/Cancellations.ts"
 import * as Sql from "./DeliverySql.ts"
 import { codes } from "./DeliverySql.ts"
-import type { Owner } from "./Owner.ts"
-import type { Lease } from "./OwnerState.ts"
-import { isOpen } from "./OwnerState.ts"
+import type { FileOwner } from "./FileOwner.ts"
+import type { Lease } from "./FileOwnerState.ts"
+import { isOpen } from "./FileOwnerState.ts"
 
 export interface SqliteCancellations {
   /** Cancels the open deliveries of an integration. Runs inside a change. */
@@ -33,7 +33,7 @@ export const makeCancellations = Effect.fnUntraced(function* ({
   noteUncertain,
   state,
   turns
-}: Owner): Effect.fn.Return<SqliteCancellations, never, Scope.Scope> {
+}: FileOwner): Effect.fn.Return<SqliteCancellations, never, Scope.Scope> {
   const batch = yield* CancellationBatch
   const { cancellations, leases } = state
   const q = {

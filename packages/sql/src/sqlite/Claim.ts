@@ -12,9 +12,9 @@ import { logUnsendable } from "../UnreadableRows.ts"
 import { deliveryId, eventFrom, eventIdOf, integrationId, laneOf } from "./Columns.ts"
 import * as Sql from "./DeliverySql.ts"
 import { codes } from "./DeliverySql.ts"
-import type { Owner } from "./Owner.ts"
-import type { Head, Lease } from "./OwnerState.ts"
-import { isOpen } from "./OwnerState.ts"
+import type { FileOwner } from "./FileOwner.ts"
+import type { Head, Lease } from "./FileOwnerState.ts"
+import { isOpen } from "./FileOwnerState.ts"
 
 /** Maximum number of times that a claim chooses other deliveries in place of unreadable ones. */
 const refills = 3
@@ -43,7 +43,7 @@ export interface Claim {
   readonly nextDue: () => number | null
 }
 
-export const makeClaim = ({ known, read, state, turns }: Owner): Claim => {
+export const makeClaim = ({ known, read, state, turns }: FileOwner): Claim => {
   const { cancellations, leases } = state
   const q = {
     heads: turns.prepare(Sql.heads),

@@ -12,13 +12,13 @@ import type {
 import { isUrgentLane, IdempotencyConflict, Transitions } from "@doorhook/core"
 import { Effect } from "effect"
 import { sqlite } from "../Dialect.ts"
-import { keyStatements } from "../statements/KeyStatements.ts"
+import { keyStatements } from "../stores/SqlIdempotencyStore.ts"
 import { failAsUnlessTaken } from "../StoreFailure.ts"
 import { deliveryId } from "./Columns.ts"
 import * as Sql from "./DeliverySql.ts"
 import { codes } from "./DeliverySql.ts"
-import type { Owner } from "./Owner.ts"
-import { codeOf } from "./Owner.ts"
+import type { FileOwner } from "./FileOwner.ts"
+import { codeOf } from "./FileOwner.ts"
 
 /** Number of new events after which `listNew` runs. */
 const listEvery = 4_096
@@ -32,7 +32,7 @@ export interface Enqueue {
   readonly listNew: () => void
 }
 
-export const makeEnqueue = ({ known, state, turns }: Owner): Enqueue => {
+export const makeEnqueue = ({ known, state, turns }: FileOwner): Enqueue => {
   const { leases } = state
   const q = {
     findKey: turns.prepare(Sql.findKey),

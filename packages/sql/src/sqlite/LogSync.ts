@@ -16,7 +16,6 @@ import { SqlError } from "effect/sql"
 import { close, closeSync, fdatasync, fstatSync, fsyncSync, openSync } from "node:fs"
 import { dirname } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
-import { Durable } from "../Durability.ts"
 import * as LogFrames from "./LogFrames.ts"
 import { identityOf, isSameFile } from "./SqliteFile.ts"
 
@@ -206,16 +205,14 @@ export const makeCountChanges = (db: DatabaseSync): (() => number) => {
 /** Makes operations durable. Concurrent changes can make a statement wait unnecessarily. */
 export const makeDurably = (log: LogSync, countChanges: () => number): Durably => ({
   statement: (operation) =>
-    Effect.flatMap(Durable, (isDurable) => {
-      if (!isDurable) return operation
+    Effect.suspend(() => {
       const before = countChanges()
       return Effect.flatMap(operation, (answer) =>
         countChanges() === before ? Effect.succeed(answer) : Effect.as(log.synced, answer)
       )
     }),
   transaction: (operation) =>
-    Effect.flatMap(Durable, (isDurable) => {
-      if (!isDurable) return operation
+    Effect.suspend(() => {
       const before = countChanges()
       return Effect.flatMap(operation, (answer) => Effect.as(log.syncedTo(before, countChanges()), answer))
     })

@@ -32,8 +32,8 @@ import { attemptFrom, deliveryId, eventFrom, eventIdOf, integrationId } from "./
 import * as Sql from "./DeliverySql.ts"
 import { codes, storedStates } from "./DeliverySql.ts"
 import type { Enqueue } from "./Enqueue.ts"
-import type { Owner } from "./Owner.ts"
-import { isOpen } from "./OwnerState.ts"
+import type { FileOwner } from "./FileOwner.ts"
+import { isOpen } from "./FileOwnerState.ts"
 
 const records = recordStatements(sqlite)
 
@@ -78,7 +78,7 @@ const rowsUpToBytes = (
 }
 
 export const makeRecords = (
-  { change, read, state, turns }: Owner,
+  { change, read, state, turns }: FileOwner,
   { finishFor }: SqliteCancellations,
   { listNew }: Enqueue,
   { nextDue }: Claim

@@ -9,8 +9,8 @@ import type { SqliteCancellations } from "./Cancellations.ts"
 import { deliveryId, integrationId, laneOf } from "./Columns.ts"
 import * as Sql from "./DeliverySql.ts"
 import { codes } from "./DeliverySql.ts"
-import type { Owner } from "./Owner.ts"
-import { isOpen } from "./OwnerState.ts"
+import type { FileOwner } from "./FileOwner.ts"
+import { isOpen } from "./FileOwnerState.ts"
 
 /** Maximum number of deliveries that one transaction makes due, in about ten milliseconds. */
 const redeliveryBatch = 1_000
@@ -20,7 +20,7 @@ const { redelivered, refused, refusalOf } = StoreRules
 type Redeliver = DeliveryStore["Service"]["redeliver"]
 
 export const makeRedeliver = (
-  { change, known, state, turns }: Owner,
+  { change, known, state, turns }: FileOwner,
   { finish, finishNow }: SqliteCancellations
 ): Redeliver => {
   const { leases } = state

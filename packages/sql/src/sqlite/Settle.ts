@@ -24,10 +24,10 @@ import { failAs } from "../StoreFailure.ts"
 import type { SqliteCancellations } from "./Cancellations.ts"
 import { integrationId } from "./Columns.ts"
 import * as Sql from "./DeliverySql.ts"
-import type { Owner } from "./Owner.ts"
-import { codeOf, entryOf } from "./Owner.ts"
-import type { Lease } from "./OwnerState.ts"
-import { isOpen } from "./OwnerState.ts"
+import type { FileOwner } from "./FileOwner.ts"
+import { codeOf, entryOf } from "./FileOwner.ts"
+import type { Lease } from "./FileOwnerState.ts"
+import { isOpen } from "./FileOwnerState.ts"
 
 type Service = DeliveryStore["Service"]
 
@@ -42,7 +42,7 @@ const noAttempt = {
 }
 
 export const makeSettle = (
-  { change, known, release, state, turns, wait }: Owner,
+  { change, known, release, state, turns, wait }: FileOwner,
   { cancelNow, resume }: SqliteCancellations
 ): Pick<Service, "settle" | "warn" | "addNotification"> => {
   const { leases } = state

@@ -27,7 +27,7 @@ import { classifySqliteError, SqlError } from "effect/sql/SqlError"
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite"
 import { resolve } from "node:path"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
-import { SqlReads } from "../SqlReads.ts"
+import { ReadConnection } from "../ReadConnection.ts"
 import type { Durably } from "./LogSync.ts"
 import {
   alreadyDurable,
@@ -212,7 +212,7 @@ const makeReads = (
       return null
     }
   }
-  return SqlReads.of({
+  return ReadConnection.of({
     rows: (statement, params) => {
       const isTraced = (Fiber.getCurrent()?.getRef(Tracer.Tracer) ?? tracer) !== Tracer.nativeTracer
       if ((snapshots === null && db.isTransaction) || isTraced) return client.unsafe(statement, params)
@@ -400,7 +400,7 @@ const durableTransactions = (sql: SqlClient.SqlClient, durably: Durably, guard: 
 }
 
 /** The client of a file, and the other services on its connection. */
-export type Services = SqlClient.SqlClient | SqliteTurns | SqlReads
+export type Services = SqlClient.SqlClient | SqliteTurns | ReadConnection
 
 /** Opens the file, creating it if it is missing, and closes it with the scope. */
 export const make: (
@@ -467,7 +467,7 @@ export const make: (
     })
     return Context.make(SqlClient.SqlClient, durableTransactions(sql, connected.durably, guard)).pipe(
       Context.add(SqliteTurns, turns),
-      Context.add(SqlReads, makeReads(db, prepare, snapshots, connection, sql, connected, yield* Tracer.Tracer)),
+      Context.add(ReadConnection, makeReads(db, prepare, snapshots, connection, sql, connected, yield* Tracer.Tracer)),
       Context.add(StoreHealth, { ...connected.health, probe: Effect.void })
     )
   })

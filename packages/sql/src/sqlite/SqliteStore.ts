@@ -1,18 +1,27 @@
 /**
  * All storage on one SQLite file.
  */
-import { StoreHealth } from "@doorhook/core"
-import { Clock, Effect, Layer } from "effect"
+import { DeliveryStore, StoreHealth } from "@doorhook/core"
+import { Clock, Context, Effect, Layer } from "effect"
 import type { Redacted } from "effect"
 import type { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import { sqlite } from "../Dialect.ts"
 import { settingStatements } from "../statements/SettingStatements.ts"
 import { failAs } from "../StoreFailure.ts"
+import type { SqlError } from "effect/sql"
+import { Cancellations } from "../stores/Cancellations.ts"
+import { IntegrationLocks } from "../stores/SqlIntegrationStore.ts"
+import { makeCancellations } from "./Cancellations.ts"
+import { makeClaim } from "./Claim.ts"
+import { makeEnqueue } from "./Enqueue.ts"
+import { makeFileOwner } from "./FileOwner.ts"
+import { makeRecords } from "./Records.ts"
+import { makeRedeliver } from "./Redeliver.ts"
+import { makeSettle } from "./Settle.ts"
 import * as SqlStore from "../stores/SqlStore.ts"
-import * as KnownIntegrations from "./KnownIntegrations.ts"
+import * as IntegrationCache from "./IntegrationCache.ts"
 import type { SqliteClientConfig } from "./SqliteClient.ts"
 import * as SqliteDatabase from "./SqliteDatabase.ts"
-import * as SqliteDeliveryStore from "./SqliteDeliveryStore.ts"
 import { takeSpace } from "./SqliteFile.ts"
 import * as SqliteTokenWrites from "./SqliteTokenWrites.ts"
 import { SqliteTurns } from "./SqliteTurns.ts"
@@ -41,13 +50,50 @@ const health = Effect.gen(function* () {
 })
 
 /**
+ * The delivery store, made of synchronous functions and prepared statements. Each call is one change of `SqliteTurns`.
+ *
+ * `Enqueue` stores events, `Claim` leases deliveries, `Settle` records attempts, `Redeliver` makes deliveries due
+ * again, `Cancellations` cancels the deliveries of an integration, `Records` reads and purges. They share the memory of
+ * the file's `FileOwner`. Core's `delivery/Transitions` decides state changes, and `delivery/HealthRules` the consequences
+ * for integrations.
+ */
+const deliveryStore: Layer.Layer<
+  DeliveryStore | Cancellations | IntegrationLocks,
+  SqlError.SqlError,
+  SqliteTurns | IntegrationCache.IntegrationCache
+> = Layer.effectContext(
+  Effect.gen(function* () {
+    const owner = yield* makeFileOwner
+    const cancellations = yield* makeCancellations(owner)
+    const enqueue = makeEnqueue(owner)
+    const claim = makeClaim(owner)
+    const store = DeliveryStore.of({
+      enqueue: enqueue.enqueue,
+      claim: claim.claim,
+      ...makeSettle(owner, cancellations),
+      redeliver: makeRedeliver(owner, cancellations),
+      heartbeat: (beat) =>
+        Effect.tap(owner.heartbeat(beat), () =>
+          owner.state.cancellations.size > 0 ? cancellations.resume : Effect.void
+        ),
+      ...makeRecords(owner, cancellations, enqueue, claim)
+    })
+    return Context.make(DeliveryStore, store).pipe(
+      Context.add(Cancellations, cancellations.service),
+      // No locks are needed: only one transaction writes at a time.
+      Context.add(IntegrationLocks, { forChange: () => Effect.void, scope: () => Effect.void })
+    )
+  })
+)
+
+/**
  * Provides all storage ports on a file, and its `StoreHealth`. Creates a missing file, and migrates an older one.
  *
  * The file belongs to this process, which keeps leases and workers in memory, shared by all its stores on the file.
  * Deliveries that were leased when a process ended are due again when the next process opens the file.
  */
 export const layer = (config: SqliteStoreConfig): Layer.Layer<SqlStore.Stores, DatabaseUnusable> =>
-  KnownIntegrations.remembered.pipe(
+  IntegrationCache.remembered.pipe(
     Layer.provideMerge(
       SqlStore.layer({
         dialect: sqlite,
@@ -55,9 +101,9 @@ export const layer = (config: SqliteStoreConfig): Layer.Layer<SqlStore.Stores, D
         encryptionKey: config.encryptionKey,
         tokenWrites: SqliteTokenWrites.layer,
         deliveries: (reader) =>
-          SqliteDeliveryStore.layer.pipe(
+          deliveryStore.pipe(
             SqliteDatabase.orUnusable(config.filename),
-            Layer.provideMerge(KnownIntegrations.KnownIntegrations.layer(reader))
+            Layer.provideMerge(IntegrationCache.IntegrationCache.layer(reader))
           )
       })
     ),

@@ -7,7 +7,7 @@ import { Effect, Layer } from "effect"
 import { sqlite } from "../Dialect.ts"
 import { tokenStatements } from "../statements/TokenStatements.ts"
 import { failAs } from "../StoreFailure.ts"
-import { TokenWrites } from "../stores/TokenWrites.ts"
+import { TokenWrites } from "../stores/SqlTokenStore.ts"
 import type { Row } from "./Columns.ts"
 import { SqliteTurns } from "./SqliteTurns.ts"
 

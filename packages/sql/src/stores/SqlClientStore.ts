@@ -5,7 +5,7 @@ import { ClientStore, RecentMap, RegisteredClient } from "@doorhook/core"
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Dialect } from "../Dialect.ts"
-import { SqlReads } from "../SqlReads.ts"
+import { ReadConnection } from "../ReadConnection.ts"
 import { failAs } from "../StoreFailure.ts"
 
 const { redirect_uris, secrets } = RegisteredClient.fields
@@ -50,7 +50,7 @@ const none = Effect.succeed(null)
 const make = Effect.fnUntraced(function* (dialect: Dialect) {
   const remembered = new RecentMap<string, { readonly row: Stored; readonly client: RegisteredClient }>(maxRemembered)
   const sql = yield* SqlClient.SqlClient
-  const reads = yield* SqlReads
+  const reads = yield* ReadConnection
   const statements = clientStatements(dialect)
 
   return ClientStore.of({
@@ -84,5 +84,5 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
   })
 })
 
-export const layer = (dialect: Dialect): Layer.Layer<ClientStore, never, SqlClient.SqlClient | SqlReads> =>
+export const layer = (dialect: Dialect): Layer.Layer<ClientStore, never, SqlClient.SqlClient | ReadConnection> =>
   Layer.effect(ClientStore, make(dialect))

@@ -10,19 +10,36 @@ import {
   RecentMap,
   Transitions
 } from "@doorhook/core"
-import { Effect, Layer, Result } from "effect"
+import { Context, Effect, Layer, Result } from "effect"
 import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql"
 import type { Dialect } from "../Dialect.ts"
 import type { IntegrationReader, IntegrationUnreadable } from "../IntegrationReader.ts"
 import type { IntegrationRow, LocatedRow } from "../IntegrationRows.ts"
 import { bindingsOf, failingOf, locatedFromRow, toValues } from "../IntegrationRows.ts"
 import type { SecretBox } from "../SecretBox.ts"
-import { SqlReads } from "../SqlReads.ts"
+import { ReadConnection } from "../ReadConnection.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { failAs, storeErrorOf } from "../StoreFailure.ts"
 import { Cancellations } from "./Cancellations.ts"
-import { IntegrationLocks } from "./IntegrationLocks.ts"
-import { makeTakeKeys } from "./Keys.ts"
+import { makeTakeKeys } from "./SqlIdempotencyStore.ts"
+
+/**
+ * Locks for changes of integrations, in the caller's transaction. On SQLite they do nothing, because transactions run
+ * one at a time.
+ */
+export class IntegrationLocks extends Context.Service<
+  IntegrationLocks,
+  {
+    /**
+     * Locks an integration for change: waits for earlier publications, and makes later ones wait until the transaction
+     * ends.
+     */
+    readonly forChange: (id: IntegrationId) => Effect.Effect<void, SqlError.SqlError>
+    /** Prevents others from creating integrations of a scope until the transaction ends. */
+    readonly scope: (scope: Scope) => Effect.Effect<void, SqlError.SqlError>
+  }
+>()("@doorhook/sql/IntegrationLocks") {}
 
 /** Maximum number of cached scopes. */
 const maxRemembered = 10_000
@@ -51,7 +68,7 @@ const make = Effect.fnUntraced(function* (
   matchesFor: number
 ) {
   const sql = yield* SqlClient.SqlClient
-  const reads = yield* SqlReads
+  const reads = yield* ReadConnection
   const locks = yield* IntegrationLocks
   const endings = yield* Cancellations
   const statements = integrationStatements(dialect)
@@ -226,5 +243,5 @@ export const layer = (
   secrets: SecretBox,
   reader: IntegrationReader,
   matchesFor: number
-): Layer.Layer<IntegrationStore, never, SqlClient.SqlClient | SqlReads | IntegrationLocks | Cancellations> =>
+): Layer.Layer<IntegrationStore, never, SqlClient.SqlClient | ReadConnection | IntegrationLocks | Cancellations> =>
   Layer.effect(IntegrationStore, make(dialect, secrets, reader, matchesFor))

@@ -18,16 +18,16 @@ import type { IntegrationReader } from "../IntegrationReader.ts"
 import * as IntegrationReaders from "../IntegrationReader.ts"
 import type { SecretBox } from "../SecretBox.ts"
 import * as SecretBoxes from "../SecretBox.ts"
-import type { SqlReads } from "../SqlReads.ts"
+import type { ReadConnection } from "../ReadConnection.ts"
 import { readSealed } from "../statements/SealedSecrets.ts"
 import type { Cancellations } from "./Cancellations.ts"
-import type { IntegrationLocks } from "./IntegrationLocks.ts"
+import type { IntegrationLocks } from "./SqlIntegrationStore.ts"
 import * as SqlClientStore from "./SqlClientStore.ts"
 import * as SqlIdempotencyStore from "./SqlIdempotencyStore.ts"
 import * as SqlIntegrationStore from "./SqlIntegrationStore.ts"
 import * as SqlSettingStore from "./SqlSettingStore.ts"
 import * as SqlTokenStore from "./SqlTokenStore.ts"
-import type { TokenWrites } from "./TokenWrites.ts"
+import type { TokenWrites } from "./SqlTokenStore.ts"
 
 /** All storage ports. */
 export type Stores = DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | ClientStore | SettingStore
@@ -53,7 +53,7 @@ export const layer = <A, R>(options: {
   readonly tokenWrites: Layer.Layer<TokenWrites, never, R>
   /** How long cached integrations of a scope may be used, in milliseconds; 0 to disable the cache. */
   readonly matchesFor?: number
-}): Layer.Layer<Stores | A, DatabaseUnusable, SqlClient.SqlClient | SqlReads | R> => {
+}): Layer.Layer<Stores | A, DatabaseUnusable, SqlClient.SqlClient | ReadConnection | R> => {
   const { database, deliveries, dialect, matchesFor = 0, tokenWrites } = options
   const secrets = SecretBoxes.make(options.encryptionKey)
   const reader = IntegrationReaders.make(secrets)

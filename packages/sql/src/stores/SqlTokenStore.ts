@@ -2,21 +2,26 @@
  * Grants, codes and tokens in a SQL database.
  */
 import { TokenValidity, TokenStore } from "@doorhook/core"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Dialect } from "../Dialect.ts"
-import { SqlReads } from "../SqlReads.ts"
+import { ReadConnection } from "../ReadConnection.ts"
 import { tokenStatements } from "../statements/TokenStatements.ts"
 import { failAs } from "../StoreFailure.ts"
 import type { Row } from "../TokenRows.ts"
 import { decodeAccessToken, decodeCode, decodeGrants, decodeRefreshToken } from "../TokenRows.ts"
-import { TokenWrites } from "./TokenWrites.ts"
+
+/** The most frequent token changes. Each database has its own optimized implementation. */
+export class TokenWrites extends Context.Service<
+  TokenWrites,
+  Pick<TokenStore["Service"], "redeemCode" | "refresh" | "retireRefreshToken">
+>()("@doorhook/sql/TokenWrites") {}
 
 const none = Effect.succeed(null)
 
 const make = Effect.fnUntraced(function* (dialect: Dialect) {
   const sql = yield* SqlClient.SqlClient
-  const reads = yield* SqlReads
+  const reads = yield* ReadConnection
   const statements = tokenStatements(dialect)
 
   /** Runs a deletion with a time and limits as parameters. Returns the number of deleted rows. */
@@ -125,5 +130,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
   })
 })
 
-export const layer = (dialect: Dialect): Layer.Layer<TokenStore, never, SqlClient.SqlClient | SqlReads | TokenWrites> =>
+export const layer = (
+  dialect: Dialect
+): Layer.Layer<TokenStore, never, SqlClient.SqlClient | ReadConnection | TokenWrites> =>
   Layer.effect(TokenStore, make(dialect))

@@ -44,8 +44,10 @@ const open = async (place: Place): Promise<Session> => {
   }
 }
 
-const contender = { batch: 500, publishers: 4, open }
-
-export const synced: Contender = { ...contender, title: "BullMQ, appendfsync always", storage: "redis-always" }
-
-export const unsynced: Contender = { ...contender, title: "BullMQ, appendfsync everysec", storage: "redis-everysec" }
+export const contender: Contender = {
+  title: "BullMQ, appendfsync always",
+  storage: "redis",
+  batch: 500,
+  publishers: 4,
+  open
+}

@@ -10,8 +10,7 @@ import { randomBytes } from "node:crypto"
 import type { ServerResponse } from "node:http"
 import { createServer } from "node:http"
 import { text } from "node:stream/consumers"
-import { tokenPath } from "../../harness/RefreshRequest.ts"
-import { client as configured } from "../../harness/ServerProcess.ts"
+import { client as configured, tokenPath } from "../../harness/ServerProcess.ts"
 import { inMemory, inSqlite } from "./Storage.ts"
 
 const [count, file] = process.argv.slice(2)

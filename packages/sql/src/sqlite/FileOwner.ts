@@ -13,15 +13,15 @@ import { failAs } from "../StoreFailure.ts"
 import { integrationId } from "./Columns.ts"
 import * as Sql from "./DeliverySql.ts"
 import { codes } from "./DeliverySql.ts"
-import { KnownIntegrations } from "./KnownIntegrations.ts"
-import type { Lease, OwnerState } from "./OwnerState.ts"
-import { acquire, isOpen } from "./OwnerState.ts"
+import { IntegrationCache } from "./IntegrationCache.ts"
+import type { Lease, FileOwnerState } from "./FileOwnerState.ts"
+import { acquire, isOpen } from "./FileOwnerState.ts"
 import { SqliteTurns } from "./SqliteTurns.ts"
 
-export interface Owner {
+export interface FileOwner {
   readonly turns: SqliteTurns["Service"]
-  readonly known: KnownIntegrations["Service"]
-  readonly state: OwnerState
+  readonly known: IntegrationCache["Service"]
+  readonly state: FileOwnerState
   /** Runs a read after the memory has been synchronized with the file. */
   readonly read: <A>(run: () => A, isRefusedWithChanges?: boolean) => Effect.Effect<A, SqlError.SqlError>
   /** Runs a durable change. */
@@ -43,10 +43,10 @@ export interface Owner {
   readonly heartbeat: (heart: Heartbeat) => Effect.Effect<Membership, StoreError>
 }
 
-export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | KnownIntegrations | Scope.Scope> =
+export const makeFileOwner: Effect.Effect<FileOwner, SqlError.SqlError, SqliteTurns | IntegrationCache | Scope.Scope> =
   Effect.gen(function* () {
     const turns = yield* SqliteTurns
-    const known = yield* KnownIntegrations
+    const known = yield* IntegrationCache
     const state = yield* acquire(turns.location)
     const { cancellations, leases, members } = state
     const q = {

@@ -54,7 +54,7 @@ const keyOf = (lane: Lane, integration: IntegrationId): number => integration * 
 
 export const isOpen = (state: number): boolean => state === codes.pending || state === codes.retrying
 
-export class OwnerState {
+export class FileOwnerState {
   readonly leases = new Map<DeliveryId, Lease>()
   /** The end of each worker's membership. */
   readonly members = new Map<string, number>()
@@ -170,7 +170,7 @@ export class OwnerState {
   }
 }
 
-const files = new Map<string, { readonly state: OwnerState; users: number }>()
+const files = new Map<string, { readonly state: FileOwnerState; users: number }>()
 
 /** Returns a key that identifies a file even after another file has taken its path. */
 const nameOf = (location: string): string => {
@@ -182,14 +182,14 @@ const nameOf = (location: string): string => {
  * Provides the state that all users of a file share, for the lifetime of the scope. Each in-memory database has its own
  * state.
  */
-export const acquire = (location: string | null): Effect.Effect<OwnerState, never, Scope.Scope> =>
+export const acquire = (location: string | null): Effect.Effect<FileOwnerState, never, Scope.Scope> =>
   location === null || location === ""
-    ? Effect.sync(() => new OwnerState())
+    ? Effect.sync(() => new FileOwnerState())
     : Effect.map(
         Effect.acquireRelease(
           Effect.sync(() => {
             const name = nameOf(location)
-            const shared = files.get(name) ?? { state: new OwnerState(), users: 0 }
+            const shared = files.get(name) ?? { state: new FileOwnerState(), users: 0 }
             shared.users++
             files.set(name, shared)
             return { name, shared }

@@ -1,4 +1,4 @@
-/** Plans are the same, byte for byte, with different versions of Node.js. */
+/** Plans are the same, byte for byte, with different versions of Node.js, and their memory does not grow with time. */
 import { execFile } from "node:child_process"
 import { existsSync, realpathSync } from "node:fs"
 import { delimiter, join } from "node:path"
@@ -36,5 +36,14 @@ describe("plans", () => {
       return
     }
     assert.strictEqual(await run(node, program), golden, version)
+  })
+
+  it("of a hundred buildings take no more memory for fifteen days than for five", async () => {
+    const printed = await run(process.execPath, fileURLToPath(new URL("planHeap.ts", import.meta.url)), "15")
+    const { events, used }: { readonly events: number; readonly used: ReadonlyArray<number> } = JSON.parse(printed)
+    assert.isAbove(events, 100_000)
+    assert.isAtLeast(used.length, 4)
+    const [first = 0] = used
+    for (const bytes of used) assert.isBelow(bytes, first + 4_000_000, used.join(" "))
   })
 })

@@ -8,8 +8,8 @@ import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
 
-export class SqlReads extends Context.Service<
-  SqlReads,
+export class ReadConnection extends Context.Service<
+  ReadConnection,
   {
     /**
      * Returns the rows that are committed at the time of the call. If the read is synchronous, the effect is an `Exit`.
@@ -19,12 +19,12 @@ export class SqlReads extends Context.Service<
       params: ReadonlyArray<unknown>
     ) => Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>
   }
->()("@doorhook/sql/SqlReads") {
+>()("@doorhook/sql/ReadConnection") {
   /** Reads through `SqlClient`. Over a network, its overhead is small compared to the round trip. */
-  static readonly layerClient: Layer.Layer<SqlReads, never, SqlClient.SqlClient> = Layer.effect(
-    SqlReads,
+  static readonly layerClient: Layer.Layer<ReadConnection, never, SqlClient.SqlClient> = Layer.effect(
+    ReadConnection,
     Effect.map(SqlClient.SqlClient, (sql) =>
-      SqlReads.of({
+      ReadConnection.of({
         rows: <A extends object>(statement: string, params: ReadonlyArray<unknown>) => sql.unsafe<A>(statement, params)
       })
     )

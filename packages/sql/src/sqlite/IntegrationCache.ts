@@ -88,12 +88,12 @@ const make = (turns: SqliteTurns["Service"], reader: IntegrationReader) => {
   }
 }
 
-export class KnownIntegrations extends Context.Service<KnownIntegrations, ReturnType<typeof make>>()(
-  "@doorhook/sql/KnownIntegrations"
+export class IntegrationCache extends Context.Service<IntegrationCache, ReturnType<typeof make>>()(
+  "@doorhook/sql/IntegrationCache"
 ) {
-  static readonly layer = (reader: IntegrationReader): Layer.Layer<KnownIntegrations, never, SqliteTurns> =>
+  static readonly layer = (reader: IntegrationReader): Layer.Layer<IntegrationCache, never, SqliteTurns> =>
     Layer.effect(
-      KnownIntegrations,
+      IntegrationCache,
       Effect.map(SqliteTurns, (turns) => make(turns, reader))
     )
 }
@@ -101,12 +101,12 @@ export class KnownIntegrations extends Context.Service<KnownIntegrations, Return
 const keyOf = ({ id, type }: Scope): string => `${type} ${id}`
 
 /** Adds a cache of matches to the integration store. */
-export const remembered: Layer.Layer<IntegrationStore, never, IntegrationStore | KnownIntegrations | SqliteTurns> =
+export const remembered: Layer.Layer<IntegrationStore, never, IntegrationStore | IntegrationCache | SqliteTurns> =
   Layer.effect(
     IntegrationStore,
     Effect.gen(function* () {
       const store = yield* IntegrationStore
-      const known = yield* KnownIntegrations
+      const known = yield* IntegrationCache
       const turns = yield* SqliteTurns
       return IntegrationStore.of({
         ...store,

@@ -2,9 +2,8 @@
 import { CsvError, parse } from "csv-parse/sync"
 import { Result, Schema } from "effect"
 import { dayNumberOf } from "../world/CalendarDate.ts"
-import { dayNumberAt } from "../world/LocalDay.ts"
 import { dayMillis, hour, minute, second } from "../world/LocalTime.ts"
-import { instantAt, offsetAt } from "../world/zones/TimeZone.ts"
+import { instantAt } from "../world/zones/TimeZone.ts"
 
 /** Columns of a log, with the headings that are recognized for each column. */
 const headings = {
@@ -36,23 +35,14 @@ export const readColumns = (text: string): LogOptions["named"] | null => {
 
 export interface LogEntry {
   readonly time: number
-  /** Calendar day and time of day (in hours), in the log's time zone. */
-  readonly day: number
-  readonly clock: number
   readonly isCall: boolean
   readonly door: string
   readonly person: string
   readonly unit: string
-  readonly method: "app" | "swipe_to_open" | "pin" | "qr_code" | ""
+  /** Whether the door was opened from the app. */
+  readonly isFromApp: boolean
   readonly isDenied: boolean
   readonly isDelivery: boolean
-}
-
-export interface AccessLog {
-  /** In order of time. */
-  readonly entries: ReadonlyArray<LogEntry>
-  readonly zone: string
-  readonly has: ReadonlySet<ColumnName>
 }
 
 /** An unreadable log: the line, and what is wrong there. */
@@ -70,7 +60,7 @@ export const dateOrders = ["month-first", "day-first"] as const
 export type DateOrder = (typeof dateOrders)[number]
 
 export interface LogOptions {
-  /** Time zone for times without an offset, for calendar days, and for times of day. */
+  /** Time zone for times without an offset. */
   readonly zone: string
   /** Headings that the log uses for columns. */
   readonly named: Readonly<Partial<Record<ColumnName, string>>>
@@ -88,14 +78,11 @@ const anyWord = (words: string): ((text: string) => boolean) => {
 
 const isCallWord = anyWord("calls?|called|calling|rings?|rang|ringing|doorbells?|bell|intercom")
 const isDeniedWord = anyWord("deny|denied|denial|refused?|rejected?|invalid|fail|failed|failure|forbidden")
+const isAppWord = anyWord("apps?|remote|remotely|intercom|video")
+const isCardOrCode = anyWord(
+  "swipe|mobile|bluetooth|ble|nfc|\\p{L}*cards?|\\p{L}*badges?|(?:key)?fobs?|qr(?:code)?s?|barcodes?|pins?|(?:pin)?codes?|keypad"
+)
 const isDeliveryWord = anyWord("deliver|delivered|delivery|deliveries|couriers?|parcels?|packages?|food")
-
-const methods = [
-  ["swipe_to_open", anyWord("swipe|mobile|bluetooth|ble|nfc|\\p{L}*cards?|\\p{L}*badges?|(?:key)?fobs?")],
-  ["qr_code", anyWord("qr(?:code)?s?|barcodes?")],
-  ["pin", anyWord("pins?|(?:pin)?codes?|keypad")],
-  ["app", anyWord("apps?|remote|remotely|intercom|video")]
-] as const
 
 const iso =
   /^(?<year>\d{4})[-/](?<month>\d{1,2})[-/](?<day>\d{1,2})[T ]+(?<time>\d{1,2}:\d{2}(:\d{2})?([.,]\d+)?)\s*(?<zone>Z|UTC|[+-]\d{2}:?\d{2})?$/i
@@ -207,8 +194,8 @@ const placesIn = (header: ReadonlyArray<string>, named: LogOptions["named"]) => 
   return places
 }
 
-/** Reads an access log. Rows need not be in order. */
-export const readLog = (text: string, options: LogOptions): Result.Result<AccessLog, InvalidLog> => {
+/** Reads an access log, and returns its entries in order of time. Rows need not be in order. */
+export const readLog = (text: string, options: LogOptions): Result.Result<ReadonlyArray<LogEntry>, InvalidLog> => {
   const { dates, named, zone } = options
   const invalid = (line: number, detail: string) => Result.fail(new InvalidLog({ line, detail }))
   const rows = rowsOf(text)
@@ -231,24 +218,17 @@ export const readLog = (text: string, options: LogOptions): Result.Result<Access
     const cell = (name: ColumnName): string => cells[places[name] ?? -1] ?? ""
     const time = readTime(cell("time"), zone, dates)
     if (time === null) return invalid(line, `${JSON.stringify(cell("time"))} is not a time; expected ${expectedTime}`)
-    const day = dayNumberAt(time, zone)
     entries.push({
       time,
-      day,
-      clock: (time + offsetAt(time, zone) - day * dayMillis) / hour,
       isCall: isCallWord(cell("kind")),
       door: cell("door"),
       person: cell("person"),
       unit: cell("unit"),
-      method: methods.find(([, isMethod]) => isMethod(cell("method")))?.[0] ?? "",
+      isFromApp: isAppWord(cell("method")) && !isCardOrCode(cell("method")),
       isDenied: isDeniedWord(cell("status")),
       isDelivery: isDeliveryWord(cell("purpose")) || isDeliveryWord(cell("person"))
     })
   }
   if (entries.length === 0) return invalid(header.line, "there are no rows after the header")
-  return Result.succeed({
-    entries: entries.toSorted((a, b) => a.time - b.time),
-    zone,
-    has: new Set(columnNames.filter((name) => places[name] !== undefined))
-  })
+  return Result.succeed(entries.toSorted((a, b) => a.time - b.time))
 }
