@@ -142,7 +142,7 @@ const supervised = ({ dies, down }: Supervised) =>
     return { url, hooks, probe }
   })
 
-describe("a receiver that is killed by a command and started by a supervisor", () => {
+describe.concurrent("a receiver that is killed by a command and started by a supervisor", () => {
   it.live("is awaited until it is gone, and not judged by what it did while dying", () =>
     Effect.gen(function* () {
       const { hooks, probe, url } = yield* supervised({ dies: 150, down: 300 })
@@ -153,7 +153,7 @@ describe("a receiver that is killed by a command and started by a supervisor", (
         level: 3,
         only: ["R-CRA-03", "R-CRA-04"],
         settle: 1_000,
-        maxTime: 240_000,
+        maxTime: 60_000,
         pace: 0.01,
         seed: 1
       })
@@ -190,7 +190,7 @@ const run = Effect.fnUntraced(function* (command: string, only: ReadonlyArray<st
     only,
     settle: 1_000,
     comeback: 1_000,
-    maxTime: 240_000,
+    maxTime: 60_000,
     pace: 0.5,
     trace
   })
@@ -201,7 +201,7 @@ const run = Effect.fnUntraced(function* (command: string, only: ReadonlyArray<st
 const bundled = (fault: string): string =>
   `exec env FAULT=${fault} ${process.execPath} --no-warnings ${receiverProgram}`
 
-describe("a spawned receiver that does not start again after it was killed", () => {
+describe.concurrent("a spawned receiver that does not start again after it was killed", () => {
   it.live("fails the requirements of that history with its last words, and ends the run", () =>
     Effect.gen(function* () {
       const report = yield* run(bundled("stale-lock"), ["R-DUP-02", "R-CRA-*"])
@@ -244,7 +244,7 @@ const failedAfter = Effect.fnUntraced(function* (server: string, lastWords: stri
 
 const serve = `${process.execPath} -e "$PROGRAM"`
 
-describe("a spawned receiver that ends before it is ready", () => {
+describe.concurrent("a spawned receiver that ends before it is ready", () => {
   it.live("is down by its own fault, with its last words", () =>
     Effect.gen(function* () {
       const { down } = yield* failedAfter(serve, "no disk")
@@ -279,7 +279,7 @@ describe("a spawned receiver that ends before it is ready", () => {
   )
 })
 
-describe("a spawned receiver that survives the kill", () => {
+describe.concurrent("a spawned receiver that survives the kill", () => {
   it.live("is not taken for one that started again", () =>
     Effect.gen(function* () {
       // A process in its own session outlives the shell, as a container does.

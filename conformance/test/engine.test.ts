@@ -27,7 +27,7 @@ const run = Effect.fnUntraced(function* (manners: Manners, options: Partial<Test
     hooks: target.hooks,
     level: 2,
     settle: 300,
-    maxTime: 120_000,
+    maxTime: 60_000,
     pace: 0.05,
     seed: 7,
     ...options
@@ -46,7 +46,7 @@ const shown = (report: Report): string =>
     .map(({ id, observed, verdict }) => `${verdict} ${id} ${observed}`)
     .join("\n")
 
-describe("a correct receiver", () => {
+describe.concurrent("a correct receiver", () => {
   it.live("passes all of level 2, except what can't be observed", () =>
     Effect.gen(function* () {
       const report = yield* run({}, { maxTime: 120_000 })
@@ -98,7 +98,7 @@ describe("a receiver in a busy process, with a turn of the event loop between ch
   )
 })
 
-describe("a receiver that stores nothing of a chunked body", () => {
+describe.concurrent("a receiver that stores nothing of a chunked body", () => {
   it.live("fails by the digest of its stored data", () =>
     Effect.gen(function* () {
       const stores: Manners["stores"] = (data, { request: { headers } }) =>
@@ -109,7 +109,7 @@ describe("a receiver that stores nothing of a chunked body", () => {
   )
 })
 
-describe("a case whose answer was late", () => {
+describe.concurrent("a case whose answer was late", () => {
   it.live("is also judged by the effects of its repeat", () =>
     Effect.gen(function* () {
       const unnamed = '"name":""'
@@ -124,7 +124,7 @@ describe("a case whose answer was late", () => {
   )
 })
 
-describe("a receiver that acknowledges nothing", () => {
+describe.concurrent("a receiver that acknowledges nothing", () => {
   it.live("fails R-ACK-01, and the run completes", () =>
     Effect.gen(function* () {
       const report = yield* run({ status: () => 401 })
@@ -136,7 +136,7 @@ describe("a receiver that acknowledges nothing", () => {
   )
 })
 
-describe("an unreliable probe makes the run unusable", () => {
+describe.concurrent("an unreliable probe makes the run unusable", () => {
   const probes: ReadonlyArray<readonly [what: string, probed: Manners["probed"], says: RegExp]> = [
     ["says only whether there is an effect", (effects) => Math.min(effects, 1), /can't count past 1/],
     ["counts all events together", (_, total) => total, /never sent/],
@@ -152,13 +152,13 @@ describe("an unreliable probe makes the run unusable", () => {
   )
 })
 
-describe("a history that may block the receiver", () => {
+describe.concurrent("a history that may block the receiver", () => {
   it.live("is executed alone", () =>
     Effect.gen(function* () {
       const { hooks, probe, url } = yield* model()
       const trace = `${yield* temporaryFolder}/trace.ndjson`
       const only = ["R-HTTP-09"]
-      yield* runSuite({ url, probe, hooks, only, trace, level: 2, settle: 300, maxTime: 120_000, pace: 0.05 })
+      yield* runSuite({ url, probe, hooks, only, trace, level: 2, settle: 300, maxTime: 60_000, pace: 0.05 })
       const { runs } = yield* evidenceIn(trace)
       const blocking = runs.filter(({ trace: { history } }) => history.ops.some(({ k }) => k === "stalled"))
       assert.strictEqual(blocking.length, 2)
@@ -167,14 +167,11 @@ describe("a history that may block the receiver", () => {
   )
 })
 
-describe("a history that failed", () => {
+describe.concurrent("a history that failed", () => {
   it.live("is stored with how often it failed alone", () =>
     Effect.gen(function* () {
       const cases = `${yield* temporaryFolder}/cases`
-      const report = yield* run(
-        { key: ({ body }) => body },
-        { only: ["R-DUP-02", "R-DUP-03"], cases, maxTime: 120_000 }
-      )
+      const report = yield* run({ key: ({ body }) => body }, { only: ["R-DUP-02", "R-DUP-03"], cases, maxTime: 60_000 })
       const file = report.requirements.find(({ id }) => id === "R-DUP-03")?.stored ?? assert.fail(shown(report))
       const stored = Schema.decodeUnknownSync(Schema.fromJsonString(StoredCase))(readFileSync(file, "utf8"))
       assert.deepStrictEqual(stored.reproduced, { tried: 5, failed: 5 })
@@ -182,14 +179,14 @@ describe("a history that failed", () => {
   )
 })
 
-describe("a random history", () => {
+describe.concurrent("a random history", () => {
   it.live("is confirmed, shortened and stored without ids when it fails", () =>
     Effect.gen(function* () {
       const cases = `${yield* temporaryFolder}/cases`
       // After about 220 deliveries, when the run executes histories drawn from the seed, the model recognises no
       // duplicates.
       const key = ({ id, index }: Delivery): string => (index > 220 ? `${id} ${index}` : id)
-      const report = yield* run({ key }, { only: ["R-DUP-02"], cases, maxTime: 120_000 })
+      const report = yield* run({ key }, { only: ["R-DUP-02"], cases, maxTime: 60_000 })
       assert.deepStrictEqual(idsWith(report, "FAIL"), ["R-DUP-02"])
       const [file = ""] = readdirSync(cases)
       const text = readFileSync(`${cases}/${file}`, "utf8")

@@ -165,66 +165,12 @@ describe("effects are counted", () => {
   const counting = (url: string, ids: string, probe: string, ...more: ReadonlyArray<string>) =>
     conformance("run", "--url", url, "--level", "2", "--only", ids, "--settle", "1s", "--probe", probe, ...more)
 
-  it.live("in a log", () =>
+  it.live.each([false, true])("in a log, where a duplicate has another effect: %s", (doubles) =>
     Effect.gen(function* () {
-      for (const doubles of [false, true]) {
-        const file = join(folder, `effects-${doubles}.log`)
-        const target = yield* logging(file, doubles)
-        const { exitCode, output } = yield* conformance(
-          "run",
-          "--url",
-          target.url,
-          ...only,
-          "--settle",
-          "1s",
-          "--max-time",
-          "60s",
-          "--probe",
-          `log:${file}:^done (?<id>\\S+)$`
-        )
-        assert.strictEqual(exitCode, doubles ? 1 : 0, output)
-      }
-    })
-  )
-
-  it.live("at two URLs together in a log, which does not distinguish URLs", () =>
-    Effect.gen(function* () {
-      const ways = [
-        ["each", (path: string, id: string) => `${path} ${id}`, { pass: ["R-DUP-02", "R-DUP-08"], fail: [] }],
-        ["first", (_: string, id: string) => id, { pass: ["R-DUP-02"], fail: ["R-DUP-08"] }]
-      ] as const
-      for (const [name, keyOf, { fail, pass }] of ways) {
-        const file = join(folder, `urls-${name}.log`)
-        writeFileSync(file, "")
-        const seen = new Set<string>()
-        const target = yield* receiver(({ headers, method, path }, response) => {
-          const id = String(headers["webhook-id"])
-          if (method === "POST" && !seen.has(keyOf(path, id))) writeFileSync(file, `done ${id}\n`, { flag: "a" })
-          seen.add(keyOf(path, id))
-          answer(response, 200)
-        })
-        const { output, report } = yield* conformance(
-          "run",
-          "--url",
-          target.url,
-          "--url",
-          `${target.url}/other`,
-          "--level",
-          "2",
-          "--profile",
-          "tenant",
-          "--only",
-          "R-DUP-02,R-DUP-08",
-          "--settle",
-          "1s",
-          "--max-time",
-          "60s",
-          "--probe",
-          `log:${file}:^done (?<id>\\S+)$`
-        )
-        assert.deepStrictEqual([...idsWith(report, "PASS")], [...pass], `${name}: ${output}`)
-        assert.deepStrictEqual([...idsWith(report, "FAIL")], [...fail], `${name}: ${output}`)
-      }
+      const file = join(folder, `effects-${doubles}.log`)
+      const target = yield* logging(file, doubles)
+      const { exitCode, output } = yield* counting(target.url, "R-DUP-02", `log:${file}:^done (?<id>\\S+)$`)
+      assert.strictEqual(exitCode, doubles ? 1 : 0, output)
     })
   )
 
@@ -287,21 +233,8 @@ describe("effects are counted", () => {
         else if (!duplicate) writeFileSync(file, `done ${id}\n`, { flag: "a" })
         answer(response, 200)
       })
-      const { exitCode, output } = yield* conformance(
-        "run",
-        "--url",
-        target.url,
-        "--level",
-        "2",
-        "--only",
-        "R-LOS-01",
-        "--settle",
-        "1s",
-        "--max-time",
-        "60s",
-        "--probe",
-        `log:${file}:^done (\\S+)$`
-      )
+      const probe = `log:${file}:^done (\\S+)$`
+      const { exitCode, output } = yield* counting(target.url, "R-LOS-01", probe, "--max-time", "60s")
       assert.strictEqual(exitCode, 1, output)
       assert.include(output, lost)
     })
@@ -320,46 +253,27 @@ describe("effects are counted", () => {
     })
   }
 
-  it.live("by data.id, which events of two types may share with one effect each", () =>
-    Effect.gen(function* () {
-      const ways = [
-        ["webhook-id", (_type: string, _id: string, webhookId: string) => webhookId, 0],
-        ["both", (type: string, id: string) => `${type} ${id}`, 0],
-        ["number", (_type: string, id: string) => id, 1]
-      ] as const
-      for (const [name, keyOf, expected] of ways) {
-        const file = join(folder, `by-${name}.log`)
+  type KeyOf = (type: string, id: string, webhookId: string) => string
+  const ways: ReadonlyArray<readonly [what: string, keyOf: KeyOf, shownAs: (id: string) => unknown, exitCode: number]> =
+    [
+      ["whole in the log, duplicates known by webhook-id", (_type, _id, webhookId) => webhookId, String, 0],
+      ["whole in the log, duplicates known by type and number", (type, id) => `${type} ${id}`, String, 0],
+      ["whole in the log, duplicates known by number alone", (_type, id) => id, String, 1],
+      ["whole in the log, rounded in the memory", (type, id) => `${type} ${Number(id)}`, String, 1],
+      ["rounded in the log", (_type, _id, webhookId) => webhookId, Number, 0],
+      ["rounded in both", (type, id) => `${type} ${Number(id)}`, Number, 1]
+    ]
+  describe.concurrent("by data.id", () => {
+    it.live.each(ways)("%s", ([what, keyOf, shownAs, expected]) =>
+      Effect.gen(function* () {
+        const file = join(folder, `${what}.log`)
         writeFileSync(file, "")
-        const target = yield* byDataId((id) => writeFileSync(file, `done ${id}\n`, { flag: "a" }), keyOf)
+        const target = yield* byDataId((id) => writeFileSync(file, `done ${shownAs(id)}\n`, { flag: "a" }), keyOf)
         const { exitCode, output } = yield* counting(target.url, "R-NEW-01", `log:${file}:^done (\\d+)$`)
-        assert.strictEqual(exitCode, expected, `${name}: ${output}`)
-        if (expected === 1) assert.match(output, /effects = 1 for event \d/)
-      }
-    })
-  )
-
-  it.live("by data.id in a log that rounds it to a double, without hiding lost events", () =>
-    Effect.gen(function* () {
-      const ways = [
-        ["rounded in the log", (_type: string, _id: string, webhookId: string) => webhookId, Number, 0],
-        ["whole in the log", (_type: string, _id: string, webhookId: string) => webhookId, String, 0],
-        ["rounded in both", (type: string, id: string) => `${type} ${Number(id)}`, Number, 1],
-        ["rounded in the memory", (type: string, id: string) => `${type} ${Number(id)}`, String, 1]
-      ] as const
-      // The runs are concurrent, because they mostly wait.
-      yield* Effect.forEach(
-        ways,
-        Effect.fnUntraced(function* ([name, keyOf, shownAs, expected]) {
-          const file = join(folder, `${name}.log`)
-          writeFileSync(file, "")
-          const target = yield* byDataId((id) => writeFileSync(file, `done ${shownAs(id)}\n`, { flag: "a" }), keyOf)
-          const { exitCode, output } = yield* counting(target.url, "R-NEW-01", `log:${file}:^done (\\d+)$`)
-          assert.strictEqual(exitCode, expected, `${name}: ${output}`)
-        }),
-        { concurrency: "unbounded" }
-      )
-    })
-  )
+        assert.strictEqual(exitCode, expected, output)
+      })
+    )
+  })
 
   it.live("by data.id alone, without reading events that have none", () =>
     Effect.gen(function* () {

@@ -115,7 +115,7 @@ describe.concurrent("a right but unusual receiver does not fail", () => {
   )
 })
 
-describe("an unreliable probe", () => {
+describe.concurrent("an unreliable probe", () => {
   const tried = Effect.fnUntraced(function* (change: Change, controlled: boolean, only: string) {
     const origin = yield* inProcess({ change, secret: null })
     return yield* run({

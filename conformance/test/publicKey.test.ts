@@ -46,7 +46,7 @@ const blind: Change = (correct) => ({
   }
 })
 
-describe("a receiver that has a public key", () => {
+describe.concurrent("a receiver that has a public key", () => {
   it.live("passes if it checks everything", () =>
     Effect.gen(function* () {
       for (const { id, observed, verdict } of yield* tried(() => ({}))) {

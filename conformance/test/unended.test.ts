@@ -44,7 +44,7 @@ const ended = Effect.fnUntraced(function* (url: string, operation: Operation, ho
 const assertSeen = ({ finding }: Effect.Success<ReturnType<typeof ended>>): void =>
   assert.isTrue(finding.verdict === "INCONCLUSIVE" && finding.empty, JSON.stringify(finding))
 
-describe("a receiver that keeps running", () => {
+describe.concurrent("a receiver that keeps running", () => {
   it.live("is known not to have ended, whichever command should have ended it", () =>
     Effect.gen(function* () {
       const { url } = yield* receiver(acknowledge)
@@ -87,7 +87,7 @@ describe("a receiver that keeps running", () => {
   )
 })
 
-describe("the end of a receiver is seen", () => {
+describe.concurrent("the end of a receiver is seen", () => {
   it.live("behind a proxy that answers 502 in the meantime", () =>
     Effect.gen(function* () {
       for (const by of ["kill", "restart"] as const) {
@@ -145,7 +145,7 @@ describe("the end of a receiver is seen", () => {
   )
 })
 
-describe("a receiver that should be paused", () => {
+describe.concurrent("a receiver that should be paused", () => {
   it.live("is reported as not paused if it still answers, and is resumed", () =>
     Effect.gen(function* () {
       const { url } = yield* receiver(acknowledge)

@@ -46,7 +46,7 @@ const judged = Effect.fnUntraced(function* (effectsAt: EffectsAt, first = "", se
     profile: ["tenant"],
     only: ["R-DUP-08"],
     settle: 500,
-    maxTime: 120_000,
+    maxTime: 30_000,
     pace: 0.01,
     seed: 1
   })
@@ -60,7 +60,7 @@ const judged = Effect.fnUntraced(function* (effectsAt: EffectsAt, first = "", se
 
 const perUrl: EffectsAt = (came, path) => (came.includes(path) ? 1 : 0)
 
-describe("two URLs", () => {
+describe.concurrent("two URLs", () => {
   it.live("have one effect each, and none for an event that was not sent there", () =>
     Effect.gen(function* () {
       const right = yield* judged(perUrl)
