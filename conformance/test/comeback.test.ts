@@ -18,7 +18,7 @@ import { httpProbe } from "../src/probes/Probe.ts"
 import type { Probe } from "../src/probes/Probe.ts"
 import { exitCodeOf } from "../src/report/Explanation.ts"
 import { run as runSuite } from "./support/run.ts"
-import { executeIn, settingOf, terms } from "./support/setting.ts"
+import { executeIn, settingOf, criteria } from "./support/setting.ts"
 import { saidAgain } from "./support/stored.ts"
 
 /**
@@ -57,7 +57,7 @@ describe("a receiver that is down after a restart", () => {
       const { broke, starts, trace } = yield* restarted(Infinity, {})
       assert.strictEqual(starts, 9)
       assert.isTrue(broke?.stayedDown)
-      const finding = startsAgain(trace, terms)
+      const finding = startsAgain(trace, criteria)
       assert.strictEqual(finding.verdict, "FAIL")
       if (finding.verdict === "FAIL") {
         assert.match(finding.observed, /did not start again.*: started 9 times in 32 s, it ended.*: no disk$/)
@@ -70,7 +70,7 @@ describe("a receiver that is down after a restart", () => {
       const { broke, startedAfter, starts, trace } = yield* restarted(7, {})
       assert.isNull(broke)
       assert.strictEqual(starts, 7)
-      assert.notStrictEqual(startsAgain(trace, terms).verdict, "FAIL")
+      assert.notStrictEqual(startsAgain(trace, criteria).verdict, "FAIL")
       assert.isTrue(startedAfter.has("running"))
     })
   )
@@ -82,7 +82,7 @@ describe("a receiver that is down after a restart", () => {
         assert.strictEqual(broke?.message, "the hook failed")
         assert.isUndefined(broke?.stayedDown)
         assert.strictEqual(starts, 1)
-        assert.notStrictEqual(startsAgain(trace, terms).verdict, "FAIL")
+        assert.notStrictEqual(startsAgain(trace, criteria).verdict, "FAIL")
       }
     })
   )

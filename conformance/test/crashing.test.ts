@@ -12,7 +12,7 @@ import type { Operation } from "../src/history/Operations.ts"
 import { retry } from "../src/history/Variations.ts"
 import { noHooks } from "../src/hooks/Hooks.ts"
 import type { Hooks } from "../src/hooks/Hooks.ts"
-import { defaultTerms } from "../src/judgement/Terms.ts"
+import { defaultCriteria } from "../src/judgement/Criteria.ts"
 import type { Probe } from "../src/probes/Probe.ts"
 import { executeIn, settingOf } from "./support/setting.ts"
 
@@ -82,7 +82,7 @@ const killed = Effect.fnUntraced(function* (manners: Manners, deadline: number) 
   const { hooks, log, url } = yield* mortal(manners)
   const { broke, trace } = yield* executeIn(
     { v: 1, ops: [{ k: "kill_amid", event: accessLog, workers: 2, after: 5, from: "acknowledgement" }] },
-    settingOf(url, { terms: { ...defaultTerms, deadline }, hooks, comeback: 1_000 })
+    settingOf(url, { criteria: { ...defaultCriteria, deadline }, hooks, comeback: 1_000 })
   )
   assert.isNull(broke)
   return { log, attempts: trace.attempts.length }

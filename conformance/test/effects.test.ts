@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { Trace } from "../src/evidence/Trace.ts"
-import { defaultTerms } from "../src/judgement/Terms.ts"
+import { defaultCriteria } from "../src/judgement/Criteria.ts"
 import type { Probe, Subject } from "../src/probes/Probe.ts"
 import { awaitEffects, drawn, rereadEffects } from "../src/run/EffectReading.ts"
 import type { Reader } from "../src/run/EffectReading.ts"
@@ -30,7 +30,7 @@ const probeOf = (kind: Probe["kind"], effectsOf: (id: string, reading: number) =
 
 const readerOf = (probe: Probe, lag = 0): Reader => ({
   probe,
-  terms: defaultTerms,
+  criteria: defaultCriteria,
   endpoints: ["http://127.0.0.1:1/hook"],
   seed: 7,
   calibration: {

@@ -16,10 +16,10 @@ import type { Operation } from "../src/history/Operations.ts"
 import { carriers, retry, variations } from "../src/history/Variations.ts"
 import type { Variation } from "../src/history/Variations.ts"
 import { HookFailed, noHooks } from "../src/hooks/Hooks.ts"
-import { defaultTerms, classify } from "../src/judgement/Terms.ts"
+import { defaultCriteria, classify } from "../src/judgement/Criteria.ts"
 import { acknowledge, answer, receiver, serialReceiver, socketReceiver } from "./support/receiver.ts"
 import type { Received } from "./support/receiver.ts"
-import { executed, secret, services, settingOf, terms } from "./support/setting.ts"
+import { executed, secret, services, settingOf, criteria } from "./support/setting.ts"
 
 const run = (url: string, ...ops: ReadonlyArray<Operation>) => executed(url, ops)
 
@@ -30,8 +30,8 @@ const verified = ({ body, headers }: Received) => {
 
 describe("retries until an acknowledgement", () => {
   it.each([200, 2_000, 5_000, 20_000, 60_000])("outlast an earlier attempt at a deadline of %i ms", (deadline) => {
-    const lasts = pausesFor({ ...defaultTerms, deadline }).reduce((sum, pause) => sum + pause, 0)
-    assert.isAbove(lasts, deadline + defaultTerms.guard)
+    const lasts = pausesFor({ ...defaultCriteria, deadline }).reduce((sum, pause) => sum + pause, 0)
+    assert.isAbove(lasts, deadline + defaultCriteria.guard)
     assert.isAtLeast(lasts, 5_650)
   })
 })
@@ -57,7 +57,7 @@ describe("a history", () => {
     Effect.gen(function* () {
       const target = yield* receiver(() => undefined)
       const ops = [newEvent(accessLog), ...Array.from({ length: 9 }, () => again(0, retry))]
-      const { broke, trace } = yield* executed(target.url, ops, { terms: { ...terms, deadline: 30, guard: 10 } })
+      const { broke, trace } = yield* executed(target.url, ops, { criteria: { ...criteria, deadline: 30, guard: 10 } })
       assert.isNull(broke)
       assert.strictEqual(trace.attempts.length, 3)
       assert.deepStrictEqual(trace.shortfalls, [{ op: 3, what: "steps", done: 3, of: 10 }])
@@ -129,7 +129,7 @@ describe("a history", () => {
       assert.strictEqual(varied.headers["webhook-id"], plain.headers["webhook-id"])
       const same = JSON.stringify(JSON.parse(varied.body)) === JSON.stringify(JSON.parse(plain.body))
       assert.strictEqual(same, variation !== "changed" && variation !== "reordered")
-      assert.isTrue(trace.attempts.every(({ exchange }) => classify(exchange, terms) === "acknowledged"))
+      assert.isTrue(trace.attempts.every(({ exchange }) => classify(exchange, criteria) === "acknowledged"))
     })
   )
 
@@ -144,14 +144,14 @@ describe("a history", () => {
           if (got.endsWith("}}}")) socket.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
         })
       })
-      const hurried = { ...terms, deadline: 600 }
+      const hurried = { ...criteria, deadline: 600 }
       for (const [how, target] of [
         ["slow", url],
         ["chunked", url],
         ["expect", url],
         ["expect", deaf]
       ] as const) {
-        const { trace } = yield* executed(target, [newEvent(accessLog, [how])], { terms: hurried })
+        const { trace } = yield* executed(target, [newEvent(accessLog, [how])], { criteria: hurried })
         assert.strictEqual(classify(trace.attempts[0]?.exchange ?? assert.fail(), hurried), "acknowledged", how)
       }
     })
@@ -400,8 +400,8 @@ describe("a load", () => {
     Effect.gen(function* () {
       const target = yield* receiver((_, response) => void setTimeout(() => response.end("ok"), 1_000))
       const ops: ReadonlyArray<Operation> = [{ k: "load", factor: 1, ms: 2_000 }]
-      const wide = { ...terms, guard: 350 }
-      const { trace } = yield* executed(target.url, ops, { peakRate: 400, typical: () => 1_000, terms: wide })
+      const wide = { ...criteria, guard: 350 }
+      const { trace } = yield* executed(target.url, ops, { peakRate: 400, typical: () => 1_000, criteria: wide })
       assert.strictEqual(trace.attempts.length, 800)
       const [shortfall] = trace.shortfalls
       assert.deepInclude(shortfall, { op: 0, what: "connections", of: 800 })
@@ -419,8 +419,8 @@ describe("a load", () => {
           .then(() => void response.end("ok"))
       })
       const ops: ReadonlyArray<Operation> = [{ k: "load", factor: 1, ms: 300 }]
-      const short = { ...terms, deadline: 1_000 }
-      const { trace } = yield* executed(target.url, ops, { peakRate: 2_000, typical: () => 3, terms: short })
+      const short = { ...criteria, deadline: 1_000 }
+      const { trace } = yield* executed(target.url, ops, { peakRate: 2_000, typical: () => 3, criteria: short })
       assert.deepStrictEqual(trace.shortfalls, [])
       assert.isTrue(trace.attempts.some(({ exchange }) => classify(exchange, short) === "late"))
     })

@@ -14,7 +14,7 @@ import {
   storedAsSent
 } from "../src/judgement/Judge.ts"
 import type { Judge } from "../src/judgement/Judge.ts"
-import { defaultTerms, classify } from "../src/judgement/Terms.ts"
+import { defaultCriteria, classify } from "../src/judgement/Criteria.ts"
 import { both, fail, inconclusive, pass } from "../src/judgement/Verdict.ts"
 import { requirements } from "../src/requirements/Catalogue.ts"
 import { firstStays } from "../src/requirements/Duplicates.ts"
@@ -219,7 +219,7 @@ const rows: ReadonlyArray<readonly [what: string, judge: Judge, trace: Trace, fo
 describe("a judgement", () => {
   for (const [what, judge, trace, expected] of rows) {
     it(`of ${what} is ${expected}`, () => {
-      const finding = judge(trace, defaultTerms)
+      const finding = judge(trace, defaultCriteria)
       const found =
         finding.verdict === "FAIL" ? `FAIL ${finding.strength}${finding.timing ? " timing" : ""}` : finding.verdict
       assert.strictEqual(found, expected)
@@ -227,7 +227,7 @@ describe("a judgement", () => {
   }
 
   it("says of an acknowledged malformed event that it was never sent as a genuine event", () => {
-    const finding = noPhantom(special({ kind: "malformed" }, 1), defaultTerms)
+    const finding = noPhantom(special({ kind: "malformed" }, 1), defaultCriteria)
     assert.strictEqual(
       finding.verdict === "FAIL" ? finding.observed : "",
       "effects = 1 for event 1 (evt_1), requested once, never sent as a genuine event"
@@ -252,13 +252,13 @@ describe("an exchange", () => {
     [reset, "broken"]
   ]
   it.each(readings)("%#: %o is %s", (exchange, reading) => {
-    assert.strictEqual(classify(exchange, defaultTerms), reading)
+    assert.strictEqual(classify(exchange, defaultCriteria), reading)
   })
 
   it("is classified despite a wide guard, and by the run's rule about statuses", () => {
-    assert.strictEqual(classify(answered(200, 3_750), { ...defaultTerms, guard: 6_000 }), "acknowledged")
-    assert.strictEqual(classify(answered(204), { ...defaultTerms, rule: "2xx" }), "acknowledged")
-    assert.strictEqual(classify(answered(302), { ...defaultTerms, rule: "2xx" }), "refused")
+    assert.strictEqual(classify(answered(200, 3_750), { ...defaultCriteria, guard: 6_000 }), "acknowledged")
+    assert.strictEqual(classify(answered(204), { ...defaultCriteria, rule: "2xx" }), "acknowledged")
+    assert.strictEqual(classify(answered(302), { ...defaultCriteria, rule: "2xx" }), "refused")
   })
 })
 
@@ -291,7 +291,7 @@ describe("the symptom of a failure", () => {
     [null, noPhantom, withEffects(2, forgery)]
   ]
   it.each(rows)("is %s", (shows, judge, trace) => {
-    const finding = judge(trace, defaultTerms)
+    const finding = judge(trace, defaultCriteria)
     assert.strictEqual(finding.verdict === "FAIL" ? finding.symptom : "passed", shows)
   })
 })

@@ -39,7 +39,10 @@ const cases: ReadonlyArray<readonly [what: string, Partial<Settings>]> = [
   ["a probe", { level: 2, probe: "exec:./count it" }],
   ["a level beside a probe", { level: 1, probe: "http:http://127.0.0.1:9000/probe" }],
   ["bindings", { binding: ["access_log:create"] }],
-  ["the terms", { ack: "2xx", deadline: 400, tolerance: 600_000, dedupKey: "body", peakRate: 50, profile: ["load"] }],
+  [
+    "the criteria",
+    { ack: "2xx", deadline: 400, tolerance: 600_000, dedupKey: "body", peakRate: 50, profile: ["load"] }
+  ],
   ["times", { settle: 300, maxTime: 90_000 }],
   [
     "hooks",

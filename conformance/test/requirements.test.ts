@@ -7,9 +7,9 @@ import { readFileSync } from "node:fs"
 import { forBindings, History, keyOf, lanes } from "../src/history/History.ts"
 import { inWords, strengthOf } from "../src/history/Operations.ts"
 import { draw } from "../src/history/Samples.ts"
-import { defaultTerms } from "../src/judgement/Terms.ts"
+import { defaultCriteria } from "../src/judgement/Criteria.ts"
 import { outOfReach, find, matches, selectionFlaw, requirements, select } from "../src/requirements/Catalogue.ts"
-import { requirementsPage } from "../src/requirements/Page.ts"
+import { requirementsPage } from "../src/requirements/RequirementsPage.ts"
 import { casesOf, everyCaseOf, families } from "../src/requirements/Requirement.ts"
 import type { Requirement } from "../src/requirements/Requirement.ts"
 import { timeOfAll } from "../src/run/Schedule.ts"
@@ -44,7 +44,7 @@ const looksAtEffects = ({ judge }: Requirement): boolean => {
       { webhookId: "evt_1", resourceType: "call", dataId: "7", documented: true, digest: "sha256:00", bulk: false }
     ]
   }
-  judge(trace, defaultTerms)
+  judge(trace, defaultCriteria)
   return isAsked
 }
 
@@ -80,7 +80,7 @@ describe("requirements", () => {
     assert.match(requirement.statement, /\.$/)
     assert.match(requirement.because, /\.$/)
     assert.isNotEmpty(requirement.source)
-    assert.isNotEmpty(requirement.expected(defaultTerms))
+    assert.isNotEmpty(requirement.expected(defaultCriteria))
     assert.isNotEmpty(requirement.given)
     const titles = new Set<string>()
     for (const { because = ".", history, title } of everyCaseOf(requirement)) {
@@ -154,7 +154,11 @@ describe("requirements", () => {
 
 it("the page of requirements in docs is up to date", () => {
   const page = readFileSync(new URL("../../docs/requirements.md", import.meta.url), "utf8")
-  assert.strictEqual(page, requirementsPage(), "run conformance/src/requirements/Page.ts and write its output there")
+  assert.strictEqual(
+    page,
+    requirementsPage(),
+    "run conformance/src/requirements/RequirementsPage.ts and write its output there"
+  )
 })
 
 describe("selection", () => {

@@ -9,9 +9,9 @@ import { execute } from "../src/execution/Perform.ts"
 import { accessLog } from "../src/history/Events.ts"
 import { newEvent, raceNew } from "../src/history/History.ts"
 import type { Operation } from "../src/history/Operations.ts"
-import { classify } from "../src/judgement/Terms.ts"
+import { classify } from "../src/judgement/Criteria.ts"
 import { answer, receiver } from "./support/receiver.ts"
-import { executed, services, settingOf, terms } from "./support/setting.ts"
+import { executed, services, settingOf, criteria } from "./support/setting.ts"
 
 describe("slots", () => {
   it.live("let ten of fourteen workers send at the same time, and a request alone when asked", () =>
@@ -109,7 +109,7 @@ describe("a receiver with its own limit", () => {
           const own = trace.attempts.filter((one) => one.event === event)
           const last = own.at(-1)
           if (last === undefined) return assert.fail("an attempt of each event")
-          assert.strictEqual(classify(last.exchange, terms), "acknowledged")
+          assert.strictEqual(classify(last.exchange, criteria), "acknowledged")
           assert.deepInclude(last, { crowded: false, first: true, number: own.length })
           assert.isTrue(own.slice(0, -1).every((one) => one.crowded))
         }

@@ -19,7 +19,7 @@ import { exitCodeOf } from "../src/report/Explanation.ts"
 import { model } from "./support/model.ts"
 import { acknowledge, answer, receiver } from "./support/receiver.ts"
 import { run as runSuite } from "./support/run.ts"
-import { executeIn, settingOf, terms } from "./support/setting.ts"
+import { executeIn, settingOf, criteria } from "./support/setting.ts"
 import { saidAgain } from "./support/stored.ts"
 
 const restart: Operation = { k: "restart" }
@@ -37,7 +37,7 @@ const ended = Effect.fnUntraced(function* (url: string, operation: Operation, ho
   const setting = settingOf(new URL(url), { hooks: { ...noHooks, ...hooks } })
   const { broke, trace } = yield* executed(operation, setting)
   assert.isNull(broke)
-  return { finding: startsAgain(trace, terms), startedAfter: [...setting.startedAfter] }
+  return { finding: startsAgain(trace, criteria), startedAfter: [...setting.startedAfter] }
 })
 
 /** Asserts that the suite saw the receiver end. The finding about the end is then empty. */

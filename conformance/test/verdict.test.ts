@@ -11,7 +11,7 @@ import { again, keyOf, makeCase, newEvent, only } from "../src/history/History.t
 import type { Case } from "../src/history/History.ts"
 import { retry } from "../src/history/Variations.ts"
 import type { Strength } from "../src/history/Variations.ts"
-import { defaultTerms } from "../src/judgement/Terms.ts"
+import { defaultCriteria } from "../src/judgement/Criteria.ts"
 import { fail, inconclusive, nothing, pass } from "../src/judgement/Verdict.ts"
 import type { Finding, Symptom } from "../src/judgement/Verdict.ts"
 import { countsPastOne, memoryOf, nextRepeated } from "../src/record/Evidence.ts"
@@ -81,7 +81,7 @@ type Known = Parameters<typeof judge>[1]
 
 const knownOf = (runs: ReadonlyArray<CaseRun>, more: Partial<Known> = {}): Known => ({
   runs,
-  terms: defaultTerms,
+  criteria: defaultCriteria,
   calibration: null,
   reproductions: [],
   repeatable: true,
@@ -323,8 +323,8 @@ describe("a verdict", () => {
   })
 
   it("needs a repeat of what may be an accident, unless another case alone showed the same", () => {
-    assert.isTrue(assess(lateOnce, two, [one, two], defaultTerms).suspect)
-    assert.isFalse(assess(foundTwice(late), two, [one, two], defaultTerms).suspect)
+    assert.isTrue(assess(lateOnce, two, [one, two], defaultCriteria).suspect)
+    assert.isFalse(assess(foundTwice(late), two, [one, two], defaultCriteria).suspect)
   })
 })
 
@@ -366,7 +366,7 @@ describe("plans", () => {
 const evidenceOf = (over: Partial<Evidence>): Evidence => ({
   suite: "0",
   options: { ...options, level: 2, only: ["R-DUP-02", "R-DUP-05"] },
-  terms: defaultTerms,
+  criteria: defaultCriteria,
   given: ["effects"],
   hooks: {},
   repeatable: true,
@@ -406,12 +406,12 @@ describe("the evidence of a pass", () => {
   })
 
   it("says for how long, and over how many other events, ids were remembered", () => {
-    assert.deepStrictEqual(memoryOf({ runs: [remembered], terms: defaultTerms }), { seconds: 42, ids: 1_586 })
+    assert.deepStrictEqual(memoryOf({ runs: [remembered], criteria: defaultCriteria }), { seconds: 42, ids: 1_586 })
     const plan: Plan = { ...planned([], {}, "R-DUP-05"), given: [], strengths: new Map() }
     assert.match(outcomeOf(plan, [remembered]).observed, /ids were remembered for 42 s and 1,586 other events$/)
-    assert.isNull(memoryOf({ runs: [one], terms: defaultTerms }), "nothing was sent again")
+    assert.isNull(memoryOf({ runs: [one], criteria: defaultCriteria }), "nothing was sent again")
     const twice = { ...remembered, trace: { ...remembered.trace, effects: [counted(2)] } }
-    assert.isNull(memoryOf({ runs: [twice], terms: defaultTerms }), "it was not recognised")
+    assert.isNull(memoryOf({ runs: [twice], criteria: defaultCriteria }), "it was not recognised")
   })
 
   it("shows whether the probe was seen to count past one", () => {
@@ -436,7 +436,7 @@ describe("the cause of a failure", () => {
     requirement: find(id) ?? assert.fail(id),
     verdict: "FAIL",
     observed: "",
-    decisive: { run: one, trace, attempt: 0, event: 0, symptom, isOrdinary, because: "", terms: defaultTerms },
+    decisive: { run: one, trace, attempt: 0, event: 0, symptom, isOrdinary, because: "", criteria: defaultCriteria },
     confirmed: null,
     cases: { directed: 1, directedDone: 1, randomDone: 0 },
     cutShort: [],

@@ -6,7 +6,7 @@ import { columns, CommandFailure, fileTrouble } from "@doorhook/core"
 import { Console, Effect, FileSystem, Schema } from "effect"
 import { program } from "../Program.ts"
 import { inWords, strengthOf } from "../history/Operations.ts"
-import { defaultTerms } from "../judgement/Terms.ts"
+import { defaultCriteria } from "../judgement/Criteria.ts"
 import { EvidenceLine } from "../record/Evidence.ts"
 import { outcomesOf } from "../record/Outcome.ts"
 import { makeReport } from "../report/MakeReport.ts"
@@ -34,7 +34,7 @@ const explanationOf = (requirement: Requirement): string => {
     "",
     `  Source     ${source}`,
     `  Because    ${because}`,
-    `  Expected   ${expected(defaultTerms)}`,
+    `  Expected   ${expected(defaultCriteria)}`,
     ...needed.map((need) => `  Needs      ${needs[need].toGive}`),
     ...provenBy.map(
       (need) => `  To pass    ${needs[need].toGive}${requirement.level === 1 ? " (at levels 2 and 3)" : ""}`

@@ -80,10 +80,13 @@ const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Opt
   if (able.missing !== null) {
     return yield* CommandFailure.usage(`${violates} can't be replayed with these flags: ${needs[able.missing].toGive}`)
   }
-  const { acknowledges, calibration, terms, tryOut } = yield* Effect.mapError(prepareReceiver(options, means), unusable)
+  const { acknowledges, calibration, criteria, tryOut } = yield* Effect.mapError(
+    prepareReceiver(options, means),
+    unusable
+  )
   const plan = planFor(one, violates, options, sightOf({ given, calibration })) ?? able
   const judged = (...runs: ReadonlyArray<CaseRun>) =>
-    judge(plan, { runs, terms, calibration, reproductions: [], repeatable: true }, { how: "complete", message: "" })
+    judge(plan, { runs, criteria, calibration, reproductions: [], repeatable: true }, { how: "complete", message: "" })
   // A requirement that presumes acknowledgement can't be judged if the receiver acknowledges nothing.
   if (plan.requirement.presumesAcknowledgement && !acknowledges) return open(judged().observed)
 
@@ -92,7 +95,7 @@ const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Opt
   const trial = Effect.mapError(tryOut(one.history), unusable)
   const tryOnce = Effect.gen(function* () {
     let run = runOf(yield* trial)
-    while (assess(plan, run, [run], terms).suspect) run = { ...run, repeats: [...run.repeats, yield* trial] }
+    while (assess(plan, run, [run], criteria).suspect) run = { ...run, repeats: [...run.repeats, yield* trial] }
     return judged(run)
   })
 

@@ -12,8 +12,8 @@ import { retry } from "../history/Variations.ts"
 import type { Variation } from "../history/Variations.ts"
 import { makeBarrier, open } from "../http/Wire.ts"
 import type { Connection } from "../http/Wire.ts"
-import { certainlyInTime, patienceOf, classify } from "../judgement/Terms.ts"
-import type { Terms } from "../judgement/Terms.ts"
+import { certainlyInTime, patienceOf, classify } from "../judgement/Criteria.ts"
+import type { Criteria } from "../judgement/Criteria.ts"
 import { noteShortfall, markProvisional, createEvent, maxInFlight, Slots } from "./Execution.ts"
 import type { Actor, Execution } from "./Execution.ts"
 import { atOnce, prepare, send, sendRequest } from "./Send.ts"
@@ -40,9 +40,9 @@ const allGrowing = growing.reduce((sum, pause) => sum + pause, 0)
 const afterDeadline = 500
 
 /** Pauses between retries, in milliseconds. Together they are longer than the deadline of an attempt. */
-export const pausesFor = (terms: Terms): ReadonlyArray<number> => [
+export const pausesFor = (criteria: Criteria): ReadonlyArray<number> => [
   ...growing,
-  Math.max(leastLast, patienceOf(terms) + afterDeadline - allGrowing)
+  Math.max(leastLast, patienceOf(criteria) + afterDeadline - allGrowing)
 ]
 
 /**
@@ -56,11 +56,11 @@ export const retryUntil = Effect.fnUntraced(function* (
   op: number,
   over = execution.connection
 ) {
-  const { terms } = execution.setting
+  const { criteria } = execution.setting
   const how: ReadonlyArray<Variation> = actor.sent === 0 ? [] : retry
-  for (const pause of [...pausesFor(terms), null]) {
+  for (const pause of [...pausesFor(criteria), null]) {
     const exchange = yield* send(execution, actor, how, { op }, over)
-    const answer = classify(exchange, terms)
+    const answer = classify(exchange, criteria)
     if (answer === "acknowledged" || answer === "late" || pause === null) return
     markProvisional(execution, actor)
     yield* Effect.sleep(pause)
@@ -110,7 +110,7 @@ export const fill = Effect.fnUntraced(function* (execution: Execution, { count }
       const actor = yield* createFiller(execution, made++)
       const exchange = yield* send(execution, actor, [], { op }, own)
       // If the receiver hangs, each further event would take as long as the deadline.
-      if (leastElapsed(exchange) > execution.setting.terms.deadline) return
+      if (leastElapsed(exchange) > execution.setting.criteria.deadline) return
     }
   })
   yield* atOnce(execution, Math.min(maxInFlight, count), worker)
@@ -133,16 +133,16 @@ export const load = Effect.fnUntraced(function* (
   op: number
 ) {
   const { setting } = execution
-  const { now, terms } = setting
+  const { now, criteria } = setting
   const rate = setting.peakRate * factor
   const total = Math.ceil((rate * ms * setting.pace) / 1_000)
   noteShortfall(execution, { op, what: "load", done: ms * setting.pace, of: ms })
   const begun = now()
   const due = (index: number): number => begun + (index * 1_000) / rate
-  const needed = Math.min(Math.ceil(rate * (terms.deadline / 1_000)), total)
+  const needed = Math.min(Math.ceil(rate * (criteria.deadline / 1_000)), total)
   const usual = Math.ceil((rate * slack * setting.typical()) / 1_000)
   const lacksConnections = Math.min(needed, usual) > mostConnections
-  const [inTime, late] = [certainlyInTime(terms), patienceOf(terms)]
+  const [inTime, late] = [certainlyInTime(criteria), patienceOf(criteria)]
   let next = 0
   let heldUp = 0
   const worker = Effect.fnUntraced(function* (own: Connection) {

@@ -71,14 +71,14 @@ const forge = Effect.fnUntraced(function* (
   actor: Actor,
   { by: carrier, kind }: Pick<OperationOf<"forged">, "by" | "kind">
 ) {
-  const { secret, terms } = execution.setting
+  const { secret, criteria } = execution.setting
   const { contentType, large = false, method = "POST" } = carrierOf(carrier)
   const { body, header, only, signature, signed, without = [] } = forgeryOf(kind)
   const { filled } = actor.created
   const event = large ? withUnknown(filled, ["remarks", filling]) : filled
   const genuine = yield* requestOf(execution, actor, bodyOf(event))
   const content = { id: actor.created.webhook_id, signedAt: actor.signedAt, body: genuine.body }
-  const otherwise: Partial<Signed> = signed?.(content, terms.tolerance) ?? {}
+  const otherwise: Partial<Signed> = signed?.(content, criteria.tolerance) ?? {}
   const by = otherwise.by === undefined || secret === null ? secret : yield* keyOf(otherwise.by, secret)
   const crypto = yield* Crypto
   const made = yield* DeliveryRequest.headersOf(

@@ -12,7 +12,7 @@ import type { History } from "../history/History.ts"
 import type { Hooks } from "../hooks/Hooks.ts"
 import { open } from "../http/Wire.ts"
 import type { Connection } from "../http/Wire.ts"
-import type { Terms } from "../judgement/Terms.ts"
+import type { Criteria } from "../judgement/Criteria.ts"
 
 /** The services that execution needs. */
 export type Services = EventFactory | Crypto | Slots
@@ -24,7 +24,7 @@ export interface Setting {
   readonly secret: Redacted.Redacted<string> | null
   /** The receiver's declared bindings, which decide the kinds of filler events; null if none were declared. */
   readonly bindings: ReadonlyArray<string> | null
-  readonly terms: Terms
+  readonly criteria: Criteria
   readonly hooks: Hooks
   /** All actions on the receiver during the run, with their times. */
   readonly interventions: Array<Intervention>

@@ -124,7 +124,7 @@ const isGivenUp = ({ attempts, setting }: Execution, { ops }: History): boolean 
   const late = attempts.filter(({ exchange, kind, op }) => {
     const sent = ops[op]?.k
     return (
-      kind === "delivery" && (sent === "new" || sent === "again") && leastElapsed(exchange) > setting.terms.deadline
+      kind === "delivery" && (sent === "new" || sent === "again") && leastElapsed(exchange) > setting.criteria.deadline
     )
   })
   return late.length >= lateUntilGivenUp

@@ -9,7 +9,7 @@ import { isProxyError, watchEnd } from "../hooks/Hooks.ts"
 import type { HookFailed } from "../hooks/Hooks.ts"
 import { open } from "../http/Wire.ts"
 import type { Connection } from "../http/Wire.ts"
-import { patienceOf } from "../judgement/Terms.ts"
+import { patienceOf } from "../judgement/Criteria.ts"
 import { noteIntervention, createEvent, maxInFlight } from "./Execution.ts"
 import type { Execution } from "./Execution.ts"
 import { sendOnce, TargetUnusable } from "./Send.ts"
@@ -129,7 +129,7 @@ export const killAmid = Effect.fnUntraced(function* (
   { after, copies = 1, event, from, workers }: OperationOf<"kill_amid">,
   op: number
 ) {
-  const { hooks, now, terms, urls } = execution.setting
+  const { hooks, now, criteria, urls } = execution.setting
   yield* execution.connection.renew
   const atOnce = Math.max(1, Math.min(workers, Math.floor(maxInFlight / copies)))
   /** Completed at the event or acknowledgement from which `after` counts. */
@@ -163,7 +163,7 @@ export const killAmid = Effect.fnUntraced(function* (
   })
   const crash = Effect.gen(function* () {
     // A receiver that acknowledges nothing in time is killed anyway.
-    yield* Effect.timeoutOption(Deferred.await(counted), patienceOf(terms))
+    yield* Effect.timeoutOption(Deferred.await(counted), patienceOf(criteria))
     yield* Effect.sleep(after)
     traffic.ending = true
     return yield* end(execution, by, ended, Deferred.await(cut))
@@ -204,7 +204,7 @@ export const pauseDuring = Effect.fnUntraced(function* (
   { events }: OperationOf<"pause_during">,
   op: number
 ) {
-  const { hooks, now, terms, urls } = execution.setting
+  const { hooks, now, criteria, urls } = execution.setting
   yield* execution.connection.renew
   const actors = yield* Effect.forEach(events, (event) => createEvent(execution, event))
   const sendAll = Effect.forEach(
@@ -227,7 +227,7 @@ export const pauseDuring = Effect.fnUntraced(function* (
     ),
     Effect.andThen(
       Effect.all(
-        [sendAll, Effect.sleep(Math.min(afterDeadline, terms.deadline / 2)).pipe(Effect.andThen(act(hooks.resume)))],
+        [sendAll, Effect.sleep(Math.min(afterDeadline, criteria.deadline / 2)).pipe(Effect.andThen(act(hooks.resume)))],
         {
           concurrency: "unbounded",
           discard: true

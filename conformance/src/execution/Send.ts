@@ -10,7 +10,7 @@ import { formOf, oldestAccepted, retry, variationOf, variedBody, withinTolerance
 import type { Variation } from "../history/Variations.ts"
 import { open, plainSending } from "../http/Wire.ts"
 import type { Connection, Exchanged, Sending } from "../http/Wire.ts"
-import { patienceOf, classify } from "../judgement/Terms.ts"
+import { patienceOf, classify } from "../judgement/Criteria.ts"
 import { Slots, stampTime } from "./Execution.ts"
 import type { Actor, Execution } from "./Execution.ts"
 
@@ -96,7 +96,7 @@ export const prepare = Effect.fnUntraced(function* (
 ): Effect.fn.Return<HttpRequest, never, Crypto> {
   actor.sent += 1
   if (how.some((one) => variationOf(one).nextAttempt === true)) actor.attempt += 1
-  actor.signedAt = nextSignedAt(actor, how, yield* stampTime(execution), execution.setting.terms.tolerance)
+  actor.signedAt = nextSignedAt(actor, how, yield* stampTime(execution), execution.setting.criteria.tolerance)
   return yield* requestOf(execution, actor, variedBody(actor.created.filled, how), how)
 })
 
@@ -117,7 +117,7 @@ interface Seen {
 }
 
 const record = Effect.fnUntraced(function* (
-  { attempts, setting: { secret, terms, urls } }: Execution,
+  { attempts, setting: { secret, criteria, urls } }: Execution,
   actor: Actor,
   about: AttemptOptions,
   request: HttpRequest,
@@ -125,7 +125,7 @@ const record = Effect.fnUntraced(function* (
   { crowded = false, inFlight, kind = about.kind ?? "delivery", started }: Seen
 ) {
   const counts = kind === "delivery" || kind === "load" || kind === "cut" || kind === "amid"
-  if (kind !== "cut" && counts && classify(exchange, terms) === "acknowledged") actor.acknowledged = true
+  if (kind !== "cut" && counts && classify(exchange, criteria) === "acknowledged") actor.acknowledged = true
   const overdue = about.overdue ?? 0
   const attempt: Attempt = {
     kind,
@@ -177,7 +177,7 @@ const sendOver = (
         let started = 0
         const send = Effect.suspend(() => {
           started = nowOf(execution)
-          return over.send(sent, { ...plainSending(patienceOf(setting.terms)), ...sending })
+          return over.send(sent, { ...plainSending(patienceOf(setting.criteria)), ...sending })
         })
         let exchanged = yield* send
         if (mayBeStale && isStale(exchanged)) {
@@ -296,7 +296,7 @@ export const sendOnce = (
         Effect.gen(function* () {
           const request = yield* prepare(execution, actor)
           const started = nowOf(execution)
-          const exchanged = yield* over.send(request, plainSending(patienceOf(execution.setting.terms)))
+          const exchanged = yield* over.send(request, plainSending(patienceOf(execution.setting.criteria)))
           if (isUnreached(exchanged.exchange)) {
             actor.sent -= 1
             return null

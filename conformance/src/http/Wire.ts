@@ -105,7 +105,7 @@ const afterTurns = (turns: number, then: () => void): void => {
 }
 
 /** A connection that is open or being made, and its state. */
-interface Line {
+interface TrackedSocket {
   readonly socket: Socket
   connected: boolean
   /** Whether a request is in flight. Bytes that arrive at any other time are not part of an answer. */
@@ -114,23 +114,23 @@ interface Line {
   used: boolean
 }
 
-const connectTo = (url: URL): Line => {
+const connectTo = (url: URL): TrackedSocket => {
   const host = UrlPolicy.hostOf(url)
   const port = portOf(url)
   const secure = url.protocol === "https:"
   const socket = secure
     ? connectTls({ host, port, ALPNProtocols: ["http/1.1"], ...(isIP(host) === 0 ? { servername: host } : {}) })
     : connectPlain({ host, port, noDelay: true })
-  const line: Line = { socket, connected: false, busy: true, strayed: false, used: false }
-  socket.once(secure ? "secureConnect" : "connect", () => (line.connected = true))
+  const tracked: TrackedSocket = { socket, connected: false, busy: true, strayed: false, used: false }
+  socket.once(secure ? "secureConnect" : "connect", () => (tracked.connected = true))
   socket.on("data", () => {
-    if (line.busy) return
-    line.strayed = true
+    if (tracked.busy) return
+    tracked.strayed = true
     socket.destroy()
   })
   // Between requests, this is the only listener for errors.
   socket.on("error", () => undefined)
-  return line
+  return tracked
 }
 
 /** The part of an answer that has arrived so far. */
@@ -156,14 +156,14 @@ const begin = (
   url: URL,
   request: HttpRequest,
   sending: Sending,
-  line: Line,
+  tracked: TrackedSocket,
   watch: Watch,
   sight: Sighting,
   done: Done
 ): (() => void) => {
   const { elapsed } = watch
   const { cut, held } = sending
-  const { socket } = line
+  const { socket } = tracked
   const body = Buffer.from(request.body)
   const make = url.protocol === "https:" ? requestTls : requestPlain
   const outgoing = make(url, {
@@ -177,15 +177,17 @@ const begin = (
 
   const end = (ending: Ending, error: unknown, at = elapsed(), keeps = false): void =>
     done(
-      sight.answer === null ? failedOf(error, line.connected, at) : answeredOf(sight.answer, sight, ending, error, at),
+      sight.answer === null
+        ? failedOf(error, tracked.connected, at)
+        : answeredOf(sight.answer, sight, ending, error, at),
       keeps
     )
   const giveUp = (): void => {
     outgoing.destroy()
-    done(failedOf(new Error("given up by the suite"), line.connected, elapsed()), false)
+    done(failedOf(new Error("given up by the suite"), tracked.connected, elapsed()), false)
   }
   const whenConnected = (act: () => void): void => {
-    if (line.connected) act()
+    if (tracked.connected) act()
     else socket.once(url.protocol === "https:" ? "secureConnect" : "connect", act)
   }
 
@@ -243,13 +245,13 @@ const begin = (
     response.on("end", () => {
       const at = elapsed()
       finished = true
-      line.busy = false
+      tracked.busy = false
       // Bytes after the end of the answer arrive in the same read, but break the connection only some turns of the
       // event loop later.
       afterTurns(3, () => {
         const keeps = outgoing.shouldKeepAlive && !socket.destroyed && outgoing.writableFinished
         const doubled = outgoing.shouldKeepAlive && socket.destroyed && !socket.readableEnded
-        if (!line.strayed && !doubled) end("complete", null, at, keeps)
+        if (!tracked.strayed && !doubled) end("complete", null, at, keeps)
         else end("malformed", new Error("more bytes arrived than the answer announced"), at)
       })
     })
@@ -281,11 +283,11 @@ const begin = (
  */
 export const open = Effect.fnUntraced(function* (url: URL): Effect.fn.Return<Connection, never, Scope.Scope> {
   const clock = yield* Clock.Clock
-  let idle: Line | null = null
-  const take = (): Line => {
-    const line = idle
+  let idle: TrackedSocket | null = null
+  const take = (): TrackedSocket => {
+    const tracked = idle
     idle = null
-    return line === null || line.socket.destroyed || line.socket.readableEnded ? connectTo(url) : line
+    return tracked === null || tracked.socket.destroyed || tracked.socket.readableEnded ? connectTo(url) : tracked
   }
   const renew = Effect.sync(() => {
     idle?.socket.destroy()
@@ -318,24 +320,24 @@ export const open = Effect.fnUntraced(function* (url: URL): Effect.fn.Return<Con
         }
       })
       const sight: Sighting = { answer: null, chunks: [], bytes: 0 }
-      const line = take()
-      const reused = line.used
-      line.busy = true
-      line.used = true
+      const tracked = take()
+      const reused = tracked.used
+      tracked.busy = true
+      tracked.used = true
       const ended = yield* Effect.callback<Exchange>((resume) => {
         let done = false
-        const stop = begin(url, request, sending, line, { elapsed, restart }, sight, (exchange, keeps) => {
+        const stop = begin(url, request, sending, tracked, { elapsed, restart }, sight, (exchange, keeps) => {
           if (done) return
           done = true
           stop()
-          if (keeps && idle === null) idle = line
-          else line.socket.destroy()
+          if (keeps && idle === null) idle = tracked
+          else tracked.socket.destroy()
           resume(Effect.succeed(withStalls(exchange)))
         })
         // Only an unfinished exchange is interrupted, and its connection can't be used again.
         return Effect.sync(() => {
           stop()
-          line.socket.destroy()
+          tracked.socket.destroy()
         })
       }).pipe(Effect.raceFirst(timeIsUp), Effect.ensuring(Effect.sync(stalls.stop)))
       if (ended !== undefined) return { exchange: ended, reused }
@@ -343,7 +345,7 @@ export const open = Effect.fnUntraced(function* (url: URL): Effect.fn.Return<Con
       const waited = Object.assign(new Error(`no end of the answer within ${Math.round(at)} ms`), { code: "ETIMEDOUT" })
       const exchange =
         sight.answer === null
-          ? failedOf(waited, line.connected, at)
+          ? failedOf(waited, tracked.connected, at)
           : answeredOf(sight.answer, sight, "unfinished", waited, at)
       return { exchange: withStalls(exchange), reused }
     })

@@ -1,5 +1,5 @@
 /**
- * Building blocks for judging requirements: pure functions that turn a trace and the terms of a run into a finding.
+ * Building blocks for judging requirements: pure functions that turn a trace and the criteria of a run into a finding.
  */
 import { Acknowledgement } from "@doorhook/core"
 import type { Exchange } from "../evidence/Exchange.ts"
@@ -7,18 +7,18 @@ import type { Attempt, Effects, SentEvent, Trace } from "../evidence/Trace.ts"
 import { bindingOf, templates } from "../history/Events.ts"
 import type { History } from "../history/History.ts"
 import { nearestDouble, numbersOf } from "../history/Json.ts"
-import { bodyTime, exchangeInWords, restsOnTime, classify, statusTime } from "./Terms.ts"
-import type { AnswerKind, Terms, Timeliness } from "./Terms.ts"
+import { bodyTime, exchangeInWords, restsOnTime, classify, statusTime } from "./Criteria.ts"
+import type { AnswerKind, Criteria, Timeliness } from "./Criteria.ts"
 import { both, fail, inconclusive, nothing, pass } from "./Verdict.ts"
 import type { Finding, Symptom } from "./Verdict.ts"
 
-export type Judge = (trace: Trace, terms: Terms) => Finding
+export type Judge = (trace: Trace, criteria: Criteria) => Finding
 
 /** Combines several judges into one. */
 export const all =
   (...judges: ReadonlyArray<Judge>): Judge =>
-  (trace, terms) =>
-    both(...judges.map((judge) => judge(trace, terms)))
+  (trace, criteria) =>
+    both(...judges.map((judge) => judge(trace, criteria)))
 
 /**
  * Judges one attempt: returns a finding against it, `good`, or null if the attempt does not concern the requirement.
@@ -66,11 +66,11 @@ const answeredWell = (
   attempt: Attempt,
   index: number,
   trace: Trace,
-  terms: Terms,
+  criteria: Criteria,
   said = "",
   good: ReadonlyArray<AnswerKind> = ["acknowledged"]
 ) => {
-  const answer = classify(attempt.exchange, terms)
+  const answer = classify(attempt.exchange, criteria)
   if (good.includes(answer)) return "good"
   const observed = `${said}${exchangeInWords(attempt.exchange)}`
   return answer === "borderline"
@@ -81,9 +81,9 @@ const answeredWell = (
 /** Requires that the attempts selected by `isMeant` are acknowledged. */
 export const acknowledged =
   (none: string, isMeant: (attempt: Attempt, index: number, trace: Trace) => boolean): Judge =>
-  (trace, terms) =>
+  (trace, criteria) =>
     eachAttempt(trace, none, (attempt, index) =>
-      isMeant(attempt, index, trace) ? answeredWell(attempt, index, trace, terms) : null
+      isMeant(attempt, index, trace) ? answeredWell(attempt, index, trace, criteria) : null
     )
 
 /** Requires that every event's first attempt is acknowledged. */
@@ -129,31 +129,31 @@ const timed = (exchange: Exchange, time: Timeliness, index: number, near: string
 }
 
 /** Requires that the status of every answer arrives within the deadline. */
-export const statusInTime: Judge = (trace, terms) => {
+export const statusInTime: Judge = (trace, criteria) => {
   const none = "the connection broke before an answer, so there was no time to judge"
   return eachAttempt(trace, none, ({ exchange, kind }, index) => {
     if (kind !== "delivery") return null
     const observed = exchangeInWords(exchange)
     if (exchange._tag === "Failed")
       return exchange.outcome === "timeout" ? fail(index, observed, { timing: true }) : null
-    const near = `: within ${terms.guard} ms of the deadline, which is too close to measure`
-    return timed(exchange, statusTime(exchange, terms), index, near)
+    const near = `: within ${criteria.guard} ms of the deadline, which is too close to measure`
+    return timed(exchange, statusTime(exchange, criteria), index, near)
   })
 }
 
 /**
  * Requires that every answer is complete and ends within the deadline, with the connection usable or closed properly.
  */
-export const completeAnswers: Judge = (trace, terms) =>
+export const completeAnswers: Judge = (trace, criteria) =>
   eachAttempt(trace, "no answer began in time, so there was no end to judge", ({ exchange, kind }, index) => {
     if (kind !== "delivery") return null
     const observed = exchangeInWords(exchange)
     if (exchange._tag === "Failed") return exchange.outcome === "timeout" ? null : fail(index, observed)
     if (exchange.ending === "cut_off" || exchange.ending === "malformed") return fail(index, observed)
     // `statusInTime` already judges a late answer.
-    if (statusTime(exchange, terms) === "late") return null
-    const near = `, and the body ended within ${terms.guard} ms of the deadline, which is too close to measure`
-    return timed(exchange, bodyTime(exchange, terms), index, near)
+    if (statusTime(exchange, criteria) === "late") return null
+    const near = `, and the body ended within ${criteria.guard} ms of the deadline, which is too close to measure`
+    return timed(exchange, bodyTime(exchange, criteria), index, near)
   })
 
 /**
@@ -206,10 +206,10 @@ export const isNumbered = ({ dataId }: SentEvent): boolean => /^\d+$/.test(dataI
 /** Whether the suite waited for the answer. */
 const isJudged = ({ kind }: Attempt): boolean => kind === "delivery" || kind === "amid" || kind === "load"
 
-const isAcknowledged = (attempt: Attempt, terms: Terms): boolean =>
-  isJudged(attempt) && classify(attempt.exchange, terms) === "acknowledged"
+const isAcknowledged = (attempt: Attempt, criteria: Criteria): boolean =>
+  isJudged(attempt) && classify(attempt.exchange, criteria) === "acknowledged"
 
-const sharesDataId = ({ history }: Trace, { dedupKey }: Terms): boolean =>
+const sharesDataId = ({ history }: Trace, { dedupKey }: Criteria): boolean =>
   dedupKey === "body" && history.ops.some((op) => op.k === "twins" && op.kind === "same_data_id")
 
 const groupBy = <Key, Value>(values: Iterable<Value>, keyOf: (value: Value) => Key): ReadonlyMap<Key, Array<Value>> => {
@@ -223,9 +223,9 @@ const groupBy = <Key, Value>(values: Iterable<Value>, keyOf: (value: Value) => K
 }
 
 /** Returns the stories of all events of a trace. */
-export const storiesOf = (trace: Trace, terms: Terms): ReadonlyArray<EventStory> => {
+export const storiesOf = (trace: Trace, criteria: Criteria): ReadonlyArray<EventStory> => {
   const attemptsOf = groupBy(trace.attempts.entries(), ([, { event }]) => event)
-  const shares = sharesDataId(trace, terms)
+  const shares = sharesDataId(trace, criteria)
   const byNumber = (sent: SentEvent): boolean => trace.sight.byDataId && isNumbered(sent)
   const askedBy = (sent: SentEvent): string => (byNumber(sent) ? sent.dataId : sent.webhookId)
   // Receivers may round long numbers to doubles, for example when they log them.
@@ -250,7 +250,7 @@ export const storiesOf = (trace: Trace, terms: Terms): ReadonlyArray<EventStory>
       event,
       sent,
       attempts,
-      state: attempts.some(([, one]) => isAcknowledged(one, terms))
+      state: attempts.some(([, one]) => isAcknowledged(one, criteria))
         ? "acknowledged"
         : attempts.some(([, one]) => wentOut(one, trace))
           ? "open"
@@ -267,9 +267,9 @@ export const storiesOf = (trace: Trace, terms: Terms): ReadonlyArray<EventStory>
 const times = (count: number): string => (count === 1 ? "once" : count === 2 ? "twice" : `${count} times`)
 
 /** Describes the effects of an event. Only genuine attempts count as sent and acknowledged. */
-const effectsInWords = ({ attempts, event, last, sent }: EventStory, terms: Terms): string => {
+const effectsInWords = ({ attempts, event, last, sent }: EventStory, criteria: Criteria): string => {
   const genuine = attempts.filter(([, attempt]) => isGenuine(attempt))
-  const count = genuine.filter(([, attempt]) => isAcknowledged(attempt, terms)).length
+  const count = genuine.filter(([, attempt]) => isAcknowledged(attempt, criteria)).length
   const how =
     genuine.length === 0
       ? `requested ${times(attempts.length)}, never sent as a genuine event`
@@ -296,16 +296,16 @@ const symptomOf = ({ attempts, last, most, owed, shared, state }: EventStory): S
  */
 export const eachEvent = (
   trace: Trace,
-  terms: Terms,
+  criteria: Criteria,
   none: string,
   judge: (story: EventStory) => string | true | null
 ): Finding => {
   let good = 0
-  for (const story of storiesOf(trace, terms)) {
+  for (const story of storiesOf(trace, criteria)) {
     const found = judge(story)
     if (found === null) continue
     if (found !== true) {
-      const observed = found === "" ? effectsInWords(story, terms) : `${effectsInWords(story, terms)}: ${found}`
+      const observed = found === "" ? effectsInWords(story, criteria) : `${effectsInWords(story, criteria)}: ${found}`
       return fail(story.attempts.at(-1)?.[0] ?? null, observed, { event: story.event, symptom: symptomOf(story) })
     }
     good += 1
@@ -317,19 +317,19 @@ export const eachEvent = (
  * Whether the receiver may refuse an attempt because it may still be working on an earlier attempt: an earlier attempt
  * timed out, and none was acknowledged.
  */
-const mayStillRun = (earlier: ReadonlyArray<Attempt>, terms: Terms): boolean => {
-  const answers = earlier.flatMap(({ exchange, kind }) => (kind === "delivery" ? [classify(exchange, terms)] : []))
+const mayStillRun = (earlier: ReadonlyArray<Attempt>, criteria: Criteria): boolean => {
+  const answers = earlier.flatMap(({ exchange, kind }) => (kind === "delivery" ? [classify(exchange, criteria)] : []))
   return !answers.includes("acknowledged") && answers.some(restsOnTime)
 }
 
 /** Requires that every attempt without interference is acknowledged. */
-export const everyAttempt: Judge = (trace, terms) =>
+export const everyAttempt: Judge = (trace, criteria) =>
   eachAttempt(trace, "no attempt was made", (attempt, index) => {
     if (attempt.kind !== "delivery" || attempt.provisional) return null
-    const found = answeredWell(attempt, index, trace, terms)
+    const found = answeredWell(attempt, index, trace, criteria)
     if (found === "good" || found.verdict !== "FAIL") return found
     // A refusal after a late answer may be an accident, like the late answer itself.
-    return { ...found, timing: found.timing || mayStillRun(earlierThan(attempt, trace), terms) }
+    return { ...found, timing: found.timing || mayStillRun(earlierThan(attempt, trace), criteria) }
   })
 
 const statusOf = ({ exchange }: Attempt): number | null => (exchange._tag === "Answered" ? exchange.status : null)
@@ -339,10 +339,10 @@ const statusOf = ({ exchange }: Attempt): number | null => (exchange._tag === "A
  * duplicate fails like the first attempt, the finding is undecided, because other requirements judge that failure. A
  * refusal is allowed while an earlier attempt may still be running, and for copies sent at the same time.
  */
-export const everyDuplicate: Judge = (trace, terms) =>
+export const everyDuplicate: Judge = (trace, criteria) =>
   eachAttempt(trace, "no event was sent again", (attempt, index) => {
     if (attempt.first || attempt.kind !== "delivery" || attempt.provisional) return null
-    const answer = classify(attempt.exchange, terms)
+    const answer = classify(attempt.exchange, criteria)
     if (answer === "acknowledged") return "good"
     if (attempt.raced && answer === "refused") return null
     const observed = `sent again (attempt ${attempt.number}): ${exchangeInWords(attempt.exchange)}`
@@ -350,25 +350,25 @@ export const everyDuplicate: Judge = (trace, terms) =>
     const earlier = earlierThan(attempt, trace)
     // The receiver may still be working on an attempt whose sender hung up.
     if (earlier.some(({ kind }) => kind === "cut")) return null
-    if (mayStillRun(earlier, terms)) {
+    if (mayStillRun(earlier, criteria)) {
       return inconclusive(index, `${observed}, while an earlier attempt may still have been running`)
     }
-    const isKnown = earlier.some((other) => isAcknowledged(other, terms))
+    const isKnown = earlier.some((other) => isAcknowledged(other, criteria))
     const isAlike = (other: Attempt): boolean =>
-      classify(other.exchange, terms) === answer && statusOf(other) === statusOf(attempt)
+      classify(other.exchange, criteria) === answer && statusOf(other) === statusOf(attempt)
     return !isKnown && earlier.some(isAlike)
       ? inconclusive(index, `${observed}, like the first attempt of the same event`)
       : fail(index, observed, { timing: restsOnTime(answer), symptom: unacknowledged(attempt, trace) })
   })
 
 /** Requires that the last attempt of each event is acknowledged. */
-export const lastAttempts: Judge = (trace, terms) => {
+export const lastAttempts: Judge = (trace, criteria) => {
   const last = new Map<number, number>()
   for (const [index, { crowded, event, kind, provisional, raced }] of trace.attempts.entries()) {
     if (kind === "delivery" && !provisional && !raced && !crowded) last.set(event, index)
   }
   return eachAttempt(trace, "no event was retried", (attempt, index) =>
-    last.get(attempt.event) === index ? answeredWell(attempt, index, trace, terms, "the last attempt: ") : null
+    last.get(attempt.event) === index ? answeredWell(attempt, index, trace, criteria, "the last attempt: ") : null
   )
 }
 
@@ -376,11 +376,11 @@ export const lastAttempts: Judge = (trace, terms) => {
  * Requires that each of several copies sent at the same time is promptly acknowledged or refused; none may hang or end
  * without an answer.
  */
-export const copiesAnswered: Judge = (trace, terms) =>
+export const copiesAnswered: Judge = (trace, criteria) =>
   eachAttempt(trace, "no copies were sent at once", (attempt, index) => {
     if (!attempt.raced) return null
     const said = "one of several copies at once: "
-    const found = answeredWell(attempt, index, trace, terms, said, ["acknowledged", "refused"])
+    const found = answeredWell(attempt, index, trace, criteria, said, ["acknowledged", "refused"])
     const because = "Copies that wait for each other hold up workers of the receiver until the sender gives up."
     return found !== "good" && found.verdict === "FAIL" ? { ...found, because } : found
   })
@@ -388,8 +388,8 @@ export const copiesAnswered: Judge = (trace, terms) =>
 const unread = "no event's effects were read"
 
 /** Requires that no event has more than one effect at any reading. */
-export const atMostOnce: Judge = (trace, terms) =>
-  eachEvent(trace, terms, unread, ({ last, most, shared }) =>
+export const atMostOnce: Judge = (trace, criteria) =>
+  eachEvent(trace, criteria, unread, ({ last, most, shared }) =>
     most === null || last === null
       ? null
       : most > shared
@@ -400,14 +400,14 @@ export const atMostOnce: Judge = (trace, terms) =>
   )
 
 /** Requires that every acknowledged event of a known kind has an effect. */
-export const acknowledgedHasEffect: Judge = (trace, terms) =>
-  eachEvent(trace, terms, "no acknowledged event's effects were read", ({ last, owed, state }) =>
+export const acknowledgedHasEffect: Judge = (trace, criteria) =>
+  eachEvent(trace, criteria, "no acknowledged event's effects were read", ({ last, owed, state }) =>
     last === null || !owed || state !== "acknowledged" ? null : last < 1 ? "" : true
   )
 
 /** Requires exactly one effect of an acknowledged event, and at most one of any other. */
-export const exactlyOnce: Judge = (trace, terms) =>
-  eachEvent(trace, terms, unread, ({ last, most, owed, shared, state }) => {
+export const exactlyOnce: Judge = (trace, criteria) =>
+  eachEvent(trace, criteria, unread, ({ last, most, owed, shared, state }) => {
     if (last === null || most === null || !owed) return null
     if (most > shared) return ""
     if (state === "acknowledged") return last < shared ? "" : true
@@ -415,8 +415,8 @@ export const exactlyOnce: Judge = (trace, terms) =>
   })
 
 /** Requires that an event has no effect if it was never sent as a genuine, whole event. */
-export const noPhantom: Judge = (trace, terms) =>
-  eachEvent(trace, terms, "no effects of unsent events were read", ({ most, state }) =>
+export const noPhantom: Judge = (trace, criteria) =>
+  eachEvent(trace, criteria, "no effects of unsent events were read", ({ most, state }) =>
     most === null || state !== "never" ? null : most > 0 ? "" : true
   )
 
@@ -441,21 +441,21 @@ const isRounded = ({ data, digest }: Effects, sent: SentEvent, body: string): bo
  * acknowledged, because otherwise a later one may have been stored. Undocumented members may be missing. Rounding a
  * number to a double breaks a SHOULD.
  */
-export const storedAsSent: Judge = (trace, terms) => {
+export const storedAsSent: Judge = (trace, criteria) => {
   const mayLack = hasUnknown(trace.history)
   let rounded: Finding | null = null
-  const found = eachEvent(trace, terms, "nothing showed what was stored", (story) => {
+  const found = eachEvent(trace, criteria, "nothing showed what was stored", (story) => {
     const { attempts, event, last, sent } = story
     const effects = trace.effects[event] ?? null
     const [, first] = attempts.find(([, { crowded, kind }]) => kind === "delivery" && !crowded) ?? []
     if (effects === null || last === null || last < 1) return null
-    if (first === undefined || classify(first.exchange, terms) !== "acknowledged") return null
+    if (first === undefined || classify(first.exchange, criteria) !== "acknowledged") return null
     const isWhole = effects.digest === sent.digest || effects.digest === sent.exactDigest
     if (effects.digest !== null && !isWhole && !mayLack) return "what is stored is not what was sent"
     if (isRounded(effects, sent, first.request.body)) {
       rounded ??= fail(
         attempts.at(-1)?.[0] ?? null,
-        `${effectsInWords(story, terms)}: the stored data has a number that was rounded to a double`,
+        `${effectsInWords(story, criteria)}: the stored data has a number that was rounded to a double`,
         {
           event,
           strength: "SHOULD",

@@ -7,7 +7,7 @@ import { Schema } from "effect"
 import { Intervention, Trace } from "../evidence/Trace.ts"
 import { History, keyOf, lanes } from "../history/History.ts"
 import { storiesOf } from "../judgement/Judge.ts"
-import { Terms } from "../judgement/Terms.ts"
+import { Criteria } from "../judgement/Criteria.ts"
 import { probeKinds } from "../probes/Probe.ts"
 import { Options } from "./Options.ts"
 
@@ -112,7 +112,7 @@ export const Evidence = Schema.Struct({
   suite: Schema.String,
   /** The settings, without the values of queries in URLs. */
   options: Options,
-  terms: Terms,
+  criteria: Criteria,
   /** The `Need`s that the run meets, without `digest`: only the probe's answers show whether it is met. */
   given: Schema.Array(Schema.String),
   /** Names of the hooks in reports. */
@@ -196,7 +196,7 @@ interface Memory {
  * Longest time, and largest number of other events, after which a duplicate was recognised; null if no late duplicate
  * was recognised.
  */
-export const memoryOf = ({ runs, terms }: Pick<Evidence, "runs" | "terms">): Memory | null => {
+export const memoryOf = ({ runs, criteria }: Pick<Evidence, "runs" | "criteria">): Memory | null => {
   const known = { seconds: -1, ids: 0 }
   for (const { lane, settled, trace } of runs) {
     // In the other lanes, duplicates follow too soon to count.
@@ -206,7 +206,7 @@ export const memoryOf = ({ runs, terms }: Pick<Evidence, "runs" | "terms">): Mem
     // attempt.
     const beginnings = new Map(trace.attempts.map(({ event }, index) => [event, index] as const).toReversed())
     const placesOfNew = [...beginnings.values()]
-    for (const { attempts, last, most, shared, state } of storiesOf(trace, terms)) {
+    for (const { attempts, last, most, shared, state } of storiesOf(trace, criteria)) {
       const [first, again] = [attempts[0], attempts.at(-1)]
       if (first === undefined || again === undefined || first === again) continue
       if (state !== "acknowledged" || last !== shared || most !== shared) continue

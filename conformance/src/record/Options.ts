@@ -11,7 +11,7 @@ import type { Redacted } from "effect"
 import { program } from "../Program.ts"
 import { noHooks } from "../hooks/Hooks.ts"
 import type { Hooks } from "../hooks/Hooks.ts"
-import { DedupKey, defaultTolerance } from "../judgement/Terms.ts"
+import { DedupKey, defaultTolerance } from "../judgement/Criteria.ts"
 import type { Probe } from "../probes/Probe.ts"
 import { profiles } from "../requirements/Requirement.ts"
 

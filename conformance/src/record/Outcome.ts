@@ -9,8 +9,8 @@ import { isPlain, isRace, strengthOf } from "../history/Operations.ts"
 import { draw } from "../history/Samples.ts"
 import type { Strength } from "../history/Variations.ts"
 import type { Judge } from "../judgement/Judge.ts"
-import { millis, classify } from "../judgement/Terms.ts"
-import type { Terms } from "../judgement/Terms.ts"
+import { millis, classify } from "../judgement/Criteria.ts"
+import type { Criteria } from "../judgement/Criteria.ts"
 import { inconclusive, thrown } from "../judgement/Verdict.ts"
 import type { Finding, Symptom, Verdict } from "../judgement/Verdict.ts"
 import { select } from "../requirements/Catalogue.ts"
@@ -106,14 +106,14 @@ export const maxRepeats = 2
 const findings = new WeakMap<Trace, Map<Judge, Finding>>()
 
 /** Returns a requirement's finding on a trace, cached by trace. */
-export const judged = ({ judge: judgement }: Requirement, trace: Trace, terms: Terms): Finding => {
+export const judged = ({ judge: judgement }: Requirement, trace: Trace, criteria: Criteria): Finding => {
   const known = findings.get(trace) ?? new Map<Judge, Finding>()
   findings.set(trace, known)
   const before = known.get(judgement)
   if (before !== undefined) return before
   const finding = ((): Finding => {
     try {
-      return judgement(trace, terms)
+      return judgement(trace, criteria)
     } catch (cause) {
       // A judgement that throws must not affect other requirements.
       return thrown(cause)
@@ -158,10 +158,10 @@ const mayBeAccident = (finding: Finding, run: CaseRun): boolean =>
  * (`strengthOf`) and the finding. A late answer counts as an accident until a repeat, or another case that ran alone,
  * confirms it. The late answer is dropped only if the case did not run alone and a repeat, which runs alone, passes.
  */
-export const assess = (plan: Plan, run: CaseRun, others: ReadonlyArray<CaseRun>, terms: Terms): Assessment => {
+export const assess = (plan: Plan, run: CaseRun, others: ReadonlyArray<CaseRun>, criteria: Criteria): Assessment => {
   const { requirement } = plan
   const strength = strengthFor(plan, run.trace.history)
-  const of = (trace: Trace): Finding => weakened(judged(requirement, trace, terms), strength)
+  const of = (trace: Trace): Finding => weakened(judged(requirement, trace, criteria), strength)
   const finding = of(run.trace)
   const proven = { finding, trace: run.trace, suspect: false }
   if (!mayBeAccident(finding, run)) return proven
@@ -178,7 +178,7 @@ export const assess = (plan: Plan, run: CaseRun, others: ReadonlyArray<CaseRun>,
     isLate(finding) &&
     others.some(
       (other) =>
-        other !== run && other.alone && concerns(plan, other) && isLate(judged(requirement, other.trace, terms))
+        other !== run && other.alone && concerns(plan, other) && isLate(judged(requirement, other.trace, criteria))
     )
   if (isSeenAgain) return proven
   if (run.repeats.length < maxRepeats) return { ...proven, suspect: true }
@@ -201,7 +201,7 @@ export interface Outcome {
     /** Whether ordinary events alone break the requirement. */
     readonly isOrdinary: boolean
     readonly because: string
-    readonly terms: Terms
+    readonly criteria: Criteria
   } | null
   readonly confirmed: Confirmed | null
   readonly cases: { readonly directed: number; readonly directedDone: number; readonly randomDone: number }
@@ -212,8 +212,8 @@ export interface Outcome {
 }
 
 /** Whether the receiver has acknowledged anything. */
-export const acknowledgesAtAll = (runs: ReadonlyArray<CaseRun>, terms: Terms): boolean =>
-  runs.some(({ trace }) => trace.attempts.some(({ exchange }) => classify(exchange, terms) === "acknowledged"))
+export const acknowledgesAtAll = (runs: ReadonlyArray<CaseRun>, criteria: Criteria): boolean =>
+  runs.some(({ trace }) => trace.attempts.some(({ exchange }) => classify(exchange, criteria) === "acknowledged"))
 
 const seconds = (milliseconds: number): string => `${Math.round(milliseconds / 10) / 100} s`
 
@@ -240,13 +240,13 @@ const shortfallsOf = (runs: ReadonlyArray<CaseRun>): ReadonlyArray<string> =>
 const whyIncomplete = (
   { given, requirement }: Plan,
   done: number,
-  { repeatable, runs, terms }: Pick<Evidence, "repeatable" | "runs" | "terms">,
+  { repeatable, runs, criteria }: Pick<Evidence, "repeatable" | "runs" | "criteria">,
   { how, message }: Ended
 ): Pick<Outcome, "observed" | "lacksTime"> => {
   const soFar = `${done} of ${given.length} cases done`
   const maxTime = repeatable ? "--max-time" : "maxTime"
   const lacksTime = how === "complete" || how === "time_up"
-  if (lacksTime && requirement.presumesAcknowledgement && !acknowledgesAtAll(runs, terms))
+  if (lacksTime && requirement.presumesAcknowledgement && !acknowledgesAtAll(runs, criteria))
     return {
       lacksTime: false,
       observed: "not tested: the receiver acknowledged no ordinary event (see R-ACK-01)"
@@ -356,12 +356,12 @@ const effectful: ReadonlySet<Need> = new Set<Need>(["effects", "digest"])
 const isDone = ({ settled, whole }: CaseRun, { requirement: { needs: needed, provenBy } }: Plan): boolean =>
   whole && (settled || ![...needed, ...provenBy].some((need) => effectful.has(need)))
 
-type Known = Pick<Evidence, "runs" | "terms" | "calibration" | "reproductions" | "repeatable">
+type Known = Pick<Evidence, "runs" | "criteria" | "calibration" | "reproductions" | "repeatable">
 
 /** Judges one requirement by all evidence so far. */
 export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   const { further, given, requirement, sampled } = plan
-  const { repeatable, reproductions, runs, terms } = known
+  const { repeatable, reproductions, runs, criteria } = known
   const concerned = runs.filter((run) => concerns(plan, run))
   const done = new Set(concerned.filter((run) => isDone(run, plan)).map(({ trace }) => keyOf(trace.history)))
   const doneOf = (cases: ReadonlyArray<Case>): number => cases.filter(({ history }) => done.has(keyOf(history))).length
@@ -384,7 +384,7 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
     return outcome("NOT_OBSERVABLE", `a receiver bound to ${plan.unsent.join(" and ")} gets no such events`)
 
   const assessed = concerned
-    .map((run): Assessed => ({ ...assess(plan, run, concerned, terms), whole: isDone(run, plan), run }))
+    .map((run): Assessed => ({ ...assess(plan, run, concerned, criteria), whole: isDone(run, plan), run }))
     .map((one) => (isGone(ended) ? sparingDeath(one) : one))
     // An incomplete history counts only if it shows a breach or an error.
     .filter(({ finding, whole }) => whole || finding.verdict === "FAIL" || finding.verdict === "ERROR")
@@ -409,7 +409,7 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
     const alike = isProven ? proven.filter((each) => isWeak(each) === isWeak(one)) : [one]
     // If the failure recurred when it ran alone, its shortened history represents it.
     const reproduced = reproduction?.trace ?? null
-    const again = reproduced === null ? null : judged(requirement, reproduced, terms)
+    const again = reproduced === null ? null : judged(requirement, reproduced, criteria)
     const [trace, finding] =
       reproduced !== null && again?.verdict === "FAIL" ? [reproduced, again] : [one.trace, one.finding]
     const key = keyOf(run.trace.history)
@@ -426,7 +426,7 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
         symptom,
         isOrdinary: isOrdinary(trace) || alike.some((each) => isOrdinary(each.trace)),
         because: becauseOf(finding, requirement, listed),
-        terms
+        criteria
       }
     })
   }

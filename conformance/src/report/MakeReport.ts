@@ -49,7 +49,7 @@ const reportRequirement = (
   { files }: StoredFiles
 ): ReportedRequirement => {
   const { cases, confirmed, cutShort, decisive, observed, requirement, verdict } = outcome
-  const { options, terms } = evidence
+  const { options, criteria } = evidence
   const file = files.get(requirement.id) ?? null
   const follows = causesOf(outcome, all)
   return {
@@ -61,7 +61,7 @@ const reportRequirement = (
     statement: requirement.statement,
     source: requirement.source,
     because: decisive?.because ?? requirement.because,
-    expected: requirement.expected(terms),
+    expected: requirement.expected(criteria),
     observed,
     ...(decisive === null
       ? { history: [], effects: [], decidedBy: null, curl: null }
@@ -139,7 +139,7 @@ export const observabilityOf = (evidence: Seen): Report["observability"] => {
 }
 
 export const makeReport = (evidence: Evidence, outcomes: ReadonlyArray<Outcome>, stored: StoredFiles): Report => {
-  const { durationMs, echo, ended, options, runs, startedAt, terms } = evidence
+  const { durationMs, echo, ended, options, runs, startedAt, criteria } = evidence
   const requirements = [...outcomes, ...select(options).skipped.map(noOutcome)]
     .map((outcome) => reportRequirement(outcome, evidence, outcomes, stored))
     .toSorted((a, b) => a.id.localeCompare(b.id, "en"))
@@ -162,7 +162,7 @@ export const makeReport = (evidence: Evidence, outcomes: ReadonlyArray<Outcome>,
     dedupKey: options.dedupKey,
     calibration: {
       echoP99Ms: round(echo),
-      guardMs: terms.guard,
+      guardMs: criteria.guard,
       probe: probeOf(evidence)
     },
     observability: observabilityOf(evidence),
@@ -173,9 +173,9 @@ export const makeReport = (evidence: Evidence, outcomes: ReadonlyArray<Outcome>,
     verdict: verdictOf(requirements, ended.how, stale),
     ended: ended.how,
     endedBecause: ended.message,
-    ack: terms.rule,
-    deadlineMs: terms.deadline,
-    guardMs: terms.guard,
+    ack: criteria.rule,
+    deadlineMs: criteria.deadline,
+    guardMs: criteria.guard,
     attempts: runs.flatMap(({ repeats, trace }) => [trace, ...repeats]).flatMap(({ attempts }) => attempts).length,
     requirements
   }
@@ -244,7 +244,7 @@ const isOfKind = (outcome: Outcome, cause: Outcome): boolean => {
   const specials = specialsOf(cause)
   return (
     specialsOf(outcome).some((kind) => specials.includes(kind)) &&
-    judged(cause.requirement, decisive.trace, decisive.terms).verdict === "FAIL"
+    judged(cause.requirement, decisive.trace, decisive.criteria).verdict === "FAIL"
   )
 }
 

@@ -4,7 +4,7 @@
 import { DurationText } from "@doorhook/core"
 import { Schema, Struct } from "effect"
 import { Operation } from "../history/Operations.ts"
-import { DedupKey, Terms } from "../judgement/Terms.ts"
+import { DedupKey, Criteria } from "../judgement/Criteria.ts"
 import { verdicts } from "../judgement/Verdict.ts"
 import { probeKinds } from "../probes/Probe.ts"
 import { Confirmed, Control, Ended } from "../record/Evidence.ts"
@@ -181,7 +181,7 @@ export const Report = Schema.Struct({
   /** Why the target or the probe is unusable, or why nothing was tested; empty otherwise. */
   endedBecause: Schema.String,
   /** Which statuses acknowledge. */
-  ack: Terms.fields.rule,
+  ack: Criteria.fields.rule,
   deadlineMs: Schema.Int,
   /** Answers this close to the deadline count neither as in time nor as late. */
   guardMs: Schema.Int,

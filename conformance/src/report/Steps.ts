@@ -10,7 +10,7 @@ import type { Operation } from "../history/Operations.ts"
 import { formOf, variationOf } from "../history/Variations.ts"
 import type { Variation } from "../history/Variations.ts"
 import { cased } from "../http/Wire.ts"
-import { exchangeInWords } from "../judgement/Terms.ts"
+import { exchangeInWords } from "../judgement/Criteria.ts"
 import { withoutSignature } from "../record/Evidence.ts"
 import type { Outcome } from "../record/Outcome.ts"
 import type { ReportedAttempt, ReportedEffects, ReportedRequirement, Step } from "./Report.ts"
@@ -226,9 +226,9 @@ const isBeyondCurl = (op: Operation | undefined): boolean => op !== undefined &&
  * shortest that failed, so everything in it matters.)
  */
 export const curlCommand = (
-  decisive: Pick<NonNullable<Outcome["decisive"]>, "attempt" | "terms" | "trace">
+  decisive: Pick<NonNullable<Outcome["decisive"]>, "attempt" | "criteria" | "trace">
 ): string | null => {
-  const { terms, trace } = decisive
+  const { criteria, trace } = decisive
   const last = decisiveOf(decisive)
   if (last === undefined) return null
   const { attempts, history, interventions } = trace
@@ -242,5 +242,7 @@ export const curlCommand = (
     request,
     how: howOf(history.ops[op])
   }))
-  return all.some(({ how }) => how.some((one) => variationOf(one).curl === null)) ? null : curlOf(all, terms.deadline)
+  return all.some(({ how }) => how.some((one) => variationOf(one).curl === null))
+    ? null
+    : curlOf(all, criteria.deadline)
 }

@@ -11,8 +11,8 @@ import { string } from "../history/Json.ts"
 import { ordinary, single } from "../history/Samples.ts"
 import { retry } from "../history/Variations.ts"
 import { all, completeAnswers, exactStatus, firstAttempts, statusInTime, uncrowded } from "../judgement/Judge.ts"
-import { exchangeInWords, inWords, classify, statusInWords } from "../judgement/Terms.ts"
-import type { Terms } from "../judgement/Terms.ts"
+import { exchangeInWords, inWords, classify, statusInWords } from "../judgement/Criteria.ts"
+import type { Criteria } from "../judgement/Criteria.ts"
 import { fail, inconclusive, nothing, pass } from "../judgement/Verdict.ts"
 import type { Finding } from "../judgement/Verdict.ts"
 import { requirement, symptoms } from "./Requirement.ts"
@@ -91,9 +91,9 @@ const inTimeShare = 0.999
  * Requires that no event is refused or broken off, and that 99.9 % are answered in time. Each answer is timed from when
  * its event was due.
  */
-const underLoad = (trace: Trace, terms: Terms): Finding => {
+const underLoad = (trace: Trace, criteria: Criteria): Finding => {
   const loaded = trace.attempts.flatMap((attempt, index) =>
-    attempt.kind === "load" ? [{ attempt, index, answer: classify(attempt.exchange, terms) }] : []
+    attempt.kind === "load" ? [{ attempt, index, answer: classify(attempt.exchange, criteria) }] : []
   )
   if (loaded.length === 0) return nothing("no load was sent")
   const wrong = loaded.find(({ answer }) => answer === "refused" || answer === "broken")
@@ -123,7 +123,7 @@ export const ackRequirements: ReadonlyArray<Requirement> = [
     statement: "Every valid event is acknowledged at its first attempt.",
     source: "interface document, section 6, rule 3",
     because: symptoms.unacknowledged,
-    expected: (terms) => `the first attempt of every ordinary event is answered with ${inWords(terms)}`,
+    expected: (criteria) => `the first attempt of every ordinary event is answered with ${inWords(criteria)}`,
     presumesAcknowledgement: false,
     presupposes: ["R-ACK-02", "R-ACK-03", "R-ACK-04"],
     given: [...ordinaryCases, ...slowerCases, manyEvents],
@@ -136,7 +136,7 @@ export const ackRequirements: ReadonlyArray<Requirement> = [
     source: "interface document, section 6, rule 3",
     because:
       "The interface has one acknowledgement, 200 OK. Redirects are not followed: a redirected POST may arrive as a GET, or at another receiver.",
-    expected: (terms) => `every answer has ${statusInWords(terms)}`,
+    expected: (criteria) => `every answer has ${statusInWords(criteria)}`,
     presumesAcknowledgement: false,
     given: [...ordinaryCases, manyEvents],
     sampled: samples,
@@ -172,8 +172,8 @@ export const ackRequirements: ReadonlyArray<Requirement> = [
     source: "interface document, section 6, rule 3, and section 8",
     because:
       "After an outage of a controller, or when a shift begins, many events arrive at once. A receiver that falls behind gets each event several times, and falls behind further.",
-    expected: (terms) =>
-      `every event at the peak rate is answered with ${inWords(terms)}, counted from when it was due`,
+    expected: (criteria) =>
+      `every event at the peak rate is answered with ${inWords(criteria)}, counted from when it was due`,
     needs: ["rate"],
     given: [
       makeCase("load", "the declared peak rate", { k: "load", factor: 1, ms: 8_000 }),

@@ -10,7 +10,7 @@ import type { Member } from "../history/Json.ts"
 import { everyPlane, maxNameLength, odd, rightToLeft, single, unknown, unseen } from "../history/Samples.ts"
 import { all, firstAttempts, storedAsSent } from "../judgement/Judge.ts"
 import type { Judge } from "../judgement/Judge.ts"
-import { inWords } from "../judgement/Terms.ts"
+import { inWords } from "../judgement/Criteria.ts"
 import { requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
@@ -257,10 +257,10 @@ const limits: ReadonlyArray<Case> = only("SHOULD", [
  * Requires that first attempts are acknowledged and that the stored data, if the probe gives its digest, is what was
  * sent.
  */
-const answeredAndStored: Judge = (trace, terms) => {
+const answeredAndStored: Judge = (trace, criteria) => {
   // R-ACK-01 judges whether ordinary events are acknowledged.
   const isOrdinary = trace.effects.length > 0 && trace.history.ops.every(({ k }) => k === "filler")
-  return isOrdinary ? storedAsSent(trace, terms) : all(firstAttempts, storedAsSent)(trace, terms)
+  return isOrdinary ? storedAsSent(trace, criteria) : all(firstAttempts, storedAsSent)(trace, criteria)
 }
 
 export const contentRequirements: ReadonlyArray<Requirement> = [
@@ -270,7 +270,7 @@ export const contentRequirements: ReadonlyArray<Requirement> = [
       "interface document, section 2.3: the shape of data depends on the resource type, and lists are not complete; types and actions: section 6.1",
     because:
       "Hosts may add members to events at any time. A receiver that refuses unknown members then stops working. It may ignore such members.",
-    expected: (terms) => `an event with unknown content is answered with ${inWords(terms)}`,
+    expected: (criteria) => `an event with unknown content is answered with ${inWords(criteria)}`,
     given: unknownMembers,
     further: [...moreUnknownMembers, ...unknownKinds, ...only("SHOULD", dangerousMembers)],
     sampled: single("state", "events with unknown content", unknown, 10),
@@ -282,8 +282,8 @@ export const contentRequirements: ReadonlyArray<Requirement> = [
     source: "interface document, section 2.3; RFC 8259, sections 7 and 8.1",
     because:
       "People have names in every script, and not every door has a camera. A receiver that refuses such an event gets it again for days.",
-    expected: (terms) =>
-      `an event with such values is answered with ${inWords(terms)}, and what is stored is what was sent`,
+    expected: (criteria) =>
+      `an event with such values is answered with ${inWords(criteria)}, and what is stored is what was sent`,
     provenBy: ["digest"],
     given: oddValues,
     further: limits,

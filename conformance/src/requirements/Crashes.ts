@@ -18,8 +18,8 @@ import {
   statusInTime
 } from "../judgement/Judge.ts"
 import type { EventStory } from "../judgement/Judge.ts"
-import { inWords, classify } from "../judgement/Terms.ts"
-import type { Terms } from "../judgement/Terms.ts"
+import { inWords, classify } from "../judgement/Criteria.ts"
+import type { Criteria } from "../judgement/Criteria.ts"
 import type { Finding } from "../judgement/Verdict.ts"
 import { requirement, symptoms } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
@@ -68,21 +68,21 @@ const before = ({ attempts }: EventStory, trace: Trace): EventStory["attempts"] 
   )
 }
 
-const wasAcknowledged = (story: EventStory, trace: Trace, terms: Terms): boolean =>
-  before(story, trace).some(([, { exchange }]) => classify(exchange, terms) === "acknowledged")
+const wasAcknowledged = (story: EventStory, trace: Trace, criteria: Criteria): boolean =>
+  before(story, trace).some(([, { exchange }]) => classify(exchange, criteria) === "acknowledged")
 
 /** Requires that each event that was acknowledged before a stop has exactly one effect after it. */
-const acknowledgedSurvives = (trace: Trace, terms: Terms): Finding =>
-  eachEvent(trace, terms, "nothing was acknowledged before the receiver was stopped", (story) => {
-    if (story.last === null || !story.owed || !wasAcknowledged(story, trace, terms)) return null
+const acknowledgedSurvives = (trace: Trace, criteria: Criteria): Finding =>
+  eachEvent(trace, criteria, "nothing was acknowledged before the receiver was stopped", (story) => {
+    if (story.last === null || !story.owed || !wasAcknowledged(story, trace, criteria)) return null
     return story.last === 1 && story.most === 1 ? true : "acknowledged before the receiver was stopped"
   })
 
 /** Requires that an event that was in flight when the receiver died is acknowledged at the retry and has one effect. */
-const retriedAfterCrash = (trace: Trace, terms: Terms): Finding =>
-  eachEvent(trace, terms, "nothing was in flight when the receiver died", (story) => {
+const retriedAfterCrash = (trace: Trace, criteria: Criteria): Finding =>
+  eachEvent(trace, criteria, "nothing was in flight when the receiver died", (story) => {
     if (story.last === null || story.most === null) return null
-    if (!story.attempts.some(([, { kind }]) => kind === "amid") || wasAcknowledged(story, trace, terms)) return null
+    if (!story.attempts.some(([, { kind }]) => kind === "amid") || wasAcknowledged(story, trace, criteria)) return null
     if (story.state !== "acknowledged") return story.most > 1 ? "in flight when the receiver died" : null
     return story.last === 1 && story.most === 1 ? true : "in flight when the receiver died, and sent again"
   })
@@ -121,7 +121,7 @@ export const crashRequirements: ReadonlyArray<Requirement> = [
       duplicate_refused:
         "A lock, or a row that says that an event is being handled, outlives the process that held it: every retry is refused."
     },
-    expected: (terms) => `the retry after the crash is answered with ${inWords(terms)}, and there is one effect`,
+    expected: (criteria) => `the retry after the crash is answered with ${inWords(criteria)}, and there is one effect`,
     needs: ["effects", "stop"],
     provenBy: ["kill"],
     given: crashes,
@@ -139,7 +139,8 @@ export const crashRequirements: ReadonlyArray<Requirement> = [
       duplicate_refused: symptoms.duplicate_refused
     },
     presupposes: ["R-CRA-01"],
-    expected: (terms) => `the duplicate after the restart is answered with ${inWords(terms)}, and there is one effect`,
+    expected: (criteria) =>
+      `the duplicate after the restart is answered with ${inWords(criteria)}, and there is one effect`,
     needs: ["effects", "stop"],
     given: [
       operated("duplicates after a restart", newLog, newCall, retryOf(0), newLog, restart, retryAll),
@@ -164,7 +165,7 @@ export const crashRequirements: ReadonlyArray<Requirement> = [
     source: "interface document, section 6, rule 3, and section 8",
     because:
       "A receiver that reports ready and then needs too long for the first event receives it twice after every deployment.",
-    expected: (terms) => `the first event after the receiver is ready is answered with ${inWords(terms)}`,
+    expected: (criteria) => `the first event after the receiver is ready is answered with ${inWords(criteria)}`,
     needs: ["stop"],
     given: [operated("an access log right after a start", restart, newLog, newCall)],
     further: [operated("a call right after a start", restart, newCall, newLog)],

@@ -41,8 +41,8 @@ import {
   storiesOf
 } from "../judgement/Judge.ts"
 import type { Judge } from "../judgement/Judge.ts"
-import { inWords, classify } from "../judgement/Terms.ts"
-import type { Terms } from "../judgement/Terms.ts"
+import { inWords, classify } from "../judgement/Criteria.ts"
+import type { Criteria } from "../judgement/Criteria.ts"
 import { fail, inconclusive, nothing, pass } from "../judgement/Verdict.ts"
 import type { Finding } from "../judgement/Verdict.ts"
 import { quietCase } from "./Acknowledgement.ts"
@@ -95,11 +95,11 @@ const everyWay = (event: EventTemplate): Case =>
   )
 
 /** Requires one effect in total for events that share a `data.id`, if that is the stressed key. */
-const onceAcrossTwins = (trace: Trace, terms: Terms): Finding => {
+const onceAcrossTwins = (trace: Trace, criteria: Criteria): Finding => {
   const none = nothing("no events shared a data.id")
-  if (terms.dedupKey !== "body" || !trace.history.ops.some((op) => op.k === "twins" && op.kind === "same_data_id"))
+  if (criteria.dedupKey !== "body" || !trace.history.ops.some((op) => op.k === "twins" && op.kind === "same_data_id"))
     return none
-  const counts = storiesOf(trace, terms).map(({ last }) => last)
+  const counts = storiesOf(trace, criteria).map(({ last }) => last)
   const read = counts.filter((count) => count !== null)
   if (read.length < counts.length) return none
   // A probe that counts by `data.id` reports the sum for each of these events.
@@ -129,10 +129,10 @@ const horizon =
 const clockMoved = (ms: number, title: string): Case => operated(title, newLog, newCall, { k: "advance", ms }, retryAll)
 
 /** Requires that an event has one effect at each URL that it was sent to. Some probes count all URLs together. */
-const oncePerEndpoint = (trace: Trace, terms: Terms): Finding => {
+const oncePerEndpoint = (trace: Trace, criteria: Criteria): Finding => {
   const { blindToUrls } = trace.sight
   let good = 0
-  for (const { attempts, event, last, sent, shared, state } of storiesOf(trace, terms)) {
+  for (const { attempts, event, last, sent, shared, state } of storiesOf(trace, criteria)) {
     const elsewhere = trace.effectsElsewhere[event] ?? null
     if (last === null || elsewhere === null || state !== "acknowledged") continue
     const isBoth = endpointsOf(attempts) > 1
@@ -156,9 +156,9 @@ const elsewhere: Operation = { k: "elsewhere", ref: 0 }
  * Requires that the first version of an event stays stored. If none of its attempts was acknowledged, the other version
  * may be stored.
  */
-export const firstStays: Judge = (trace, terms) =>
-  trace.attempts.some(({ exchange, op }) => op === 0 && classify(exchange, terms) === "acknowledged")
-    ? storedAsSent(trace, terms)
+export const firstStays: Judge = (trace, criteria) =>
+  trace.attempts.some(({ exchange, op }) => op === 0 && classify(exchange, criteria) === "acknowledged")
+    ? storedAsSent(trace, criteria)
     : nothing("the first version was not acknowledged")
 
 export const duplicateRequirements: ReadonlyArray<Requirement> = [
@@ -166,8 +166,8 @@ export const duplicateRequirements: ReadonlyArray<Requirement> = [
     statement: "Every further attempt of an event is acknowledged, whatever happened to the earlier attempts.",
     source: "interface document, section 6, rules 3 and 4",
     because: symptoms.duplicate_refused,
-    expected: (terms) =>
-      `every repeated attempt is answered with ${inWords(terms)}; of several at once some may be refused (R-DUP-04)`,
+    expected: (criteria) =>
+      `every repeated attempt is answered with ${inWords(criteria)}; of several at once some may be refused (R-DUP-04)`,
     given: repeated,
     further: repeatedFurther,
     sampled: duplicates("events that are sent again among other events", 6),
@@ -219,8 +219,8 @@ export const duplicateRequirements: ReadonlyArray<Requirement> = [
       duplicate_refused: symptoms.duplicate_refused,
       lost: "Copies that arrive together may all fail. A receiver that answers one of them with 200 loses the event."
     },
-    expected: (terms) =>
-      `every copy is answered in time, the retry after them with ${inWords(terms)}, and the probe counts one effect`,
+    expected: (criteria) =>
+      `every copy is answered in time, the retry after them with ${inWords(criteria)}, and the probe counts one effect`,
     provenBy: ["effects"],
     given: [
       races(accessLog, 2),
@@ -285,8 +285,8 @@ export const duplicateRequirements: ReadonlyArray<Requirement> = [
     source: "interface document, section 6, rule 4; the retry schedule in docs/decisions.md",
     because:
       "An access log is retried for about three days. A receiver with a shorter memory handles the last retries again; a receiver that refuses old events never acknowledges these retries.",
-    expected: (terms) =>
-      `an event that is sent again ${Math.round(horizon / hour)} hours later is answered with ${inWords(terms)} and has one effect`,
+    expected: (criteria) =>
+      `an event that is sent again ${Math.round(horizon / hour)} hours later is answered with ${inWords(criteria)} and has one effect`,
     needs: ["effects", "advance"],
     given: [
       clockMoved(10 * 60_000, "retries after ten minutes"),
@@ -301,7 +301,7 @@ export const duplicateRequirements: ReadonlyArray<Requirement> = [
     source: "an interpretation of the interface document, section 6, rule 4",
     because: "In an audit log, a later request must not rewrite an earlier entry.",
     becauses: { duplicate_refused: symptoms.duplicate_refused, doubled: symptoms.doubled },
-    expected: (terms) => `${inWords(terms)}, one effect, and the data of the first attempt`,
+    expected: (criteria) => `${inWords(criteria)}, one effect, and the data of the first attempt`,
     needs: ["effects"],
     provenBy: ["digest"],
     given: [
@@ -354,7 +354,7 @@ export const identityRequirements: ReadonlyArray<Requirement> = [
     because:
       "If ids are shortened, case-folded, rounded or hashed before they are compared, new events look like duplicates and are lost without a trace.",
     becauses: { unacknowledged: symptoms.unacknowledged, doubled: symptoms.doubled },
-    expected: (terms) => `${inWords(terms)} and one effect for each of them`,
+    expected: (criteria) => `${inWords(criteria)} and one effect for each of them`,
     needs: ["effects"],
     given: [
       alike("everything_else_equal"),

@@ -11,7 +11,7 @@ import { methods } from "../history/Operations.ts"
 import type { Operation } from "../history/Operations.ts"
 import type { Variation } from "../history/Variations.ts"
 import { all, completeAnswers, everyAttempt, exactlyOnce, noPhantom, storedAsSent } from "../judgement/Judge.ts"
-import { inWords } from "../judgement/Terms.ts"
+import { inWords } from "../judgement/Criteria.ts"
 import { quietCase } from "./Acknowledgement.ts"
 import { requirement, symptoms } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
@@ -81,7 +81,7 @@ export const httpRequirements: ReadonlyArray<Requirement> = [
     source: "RFC 9112, section 7.1",
     because:
       "Proxies re-frame requests. A receiver that insists on content-length (411) gets nothing through them. A receiver that reads a body without a length as empty loses the event.",
-    expected: (terms) => `an event sent in chunks is answered with ${inWords(terms)}`,
+    expected: (criteria) => `an event sent in chunks is answered with ${inWords(criteria)}`,
     given: [sent("in chunks", accessLog, "chunked"), sent("in chunks", call, "chunked")],
     judge: everyAttempt
   }),
@@ -90,8 +90,8 @@ export const httpRequirements: ReadonlyArray<Requirement> = [
     source: "RFC 9112, section 9.5",
     because:
       "Between continents, half a second from the first to the last byte is common. A piece may end within a character: a receiver that decodes piece by piece stores another name.",
-    expected: (terms) =>
-      `an event that comes in small pieces over half a second is answered with ${inWords(terms)} of its last byte, and what is stored is what was sent`,
+    expected: (criteria) =>
+      `an event that comes in small pieces over half a second is answered with ${inWords(criteria)} of its last byte, and what is stored is what was sent`,
     provenBy: ["digest"],
     presupposes: ["R-FWD-02"],
     given: [
@@ -107,7 +107,8 @@ export const httpRequirements: ReadonlyArray<Requirement> = [
     source: "RFC 9110, section 10.1.1",
     because:
       "Clients and proxies send this header before large bodies. A receiver that answers 417, or nothing, never gets these bodies.",
-    expected: (terms) => `an event sent after expect: 100-continue is answered with ${inWords(terms)} of its last byte`,
+    expected: (criteria) =>
+      `an event sent after expect: 100-continue is answered with ${inWords(criteria)} of its last byte`,
     given: [sent("after expect: 100-continue", accessLog, "expect")],
     further: [sent("after expect: 100-continue", call, "expect")],
     judge: everyAttempt
@@ -117,7 +118,7 @@ export const httpRequirements: ReadonlyArray<Requirement> = [
     source: "RFC 9110, section 5.1",
     because:
       "Header names are case-insensitive, and a proxy may change their case. A receiver that looks for only one spelling may find no id.",
-    expected: (terms) => `an event with header names in upper or title case is answered with ${inWords(terms)}`,
+    expected: (criteria) => `an event with header names in upper or title case is answered with ${inWords(criteria)}`,
     given: [
       twice("with header names in upper case", accessLog, "upper_headers"),
       twice("with header names in title case", call, "title_headers")
@@ -132,7 +133,8 @@ export const httpRequirements: ReadonlyArray<Requirement> = [
     statement: "An event is acknowledged when its content type has a parameter or is written in another case.",
     source: "RFC 9110, section 8.3.1",
     because: "A receiver that compares the header with one fixed value refuses an equivalent content type (415).",
-    expected: (terms) => `application/json; charset=utf-8 and Application/JSON are answered with ${inWords(terms)}`,
+    expected: (criteria) =>
+      `application/json; charset=utf-8 and Application/JSON are answered with ${inWords(criteria)}`,
     given: [
       sent("with a charset", accessLog, "content_type_charset"),
       sent("with another case of the content type", call, "content_type_case")
@@ -148,7 +150,7 @@ export const httpRequirements: ReadonlyArray<Requirement> = [
     source: "RFC 9112, section 9.3",
     because: "The sender keeps connections open. Bytes left over from one request or answer corrupt the next.",
     presupposes: ["R-ACK-01", "R-ACK-04"],
-    expected: (terms) => `every one of 40 requests over a connection is answered with ${inWords(terms)}`,
+    expected: (criteria) => `every one of 40 requests over a connection is answered with ${inWords(criteria)}`,
     given: [
       state("40 requests over one connection", ...byTurns(40, [], true)),
       state("12 requests over one connection, a moment apart", ...byTurns(12, ["kept"])),
@@ -161,7 +163,7 @@ export const httpRequirements: ReadonlyArray<Requirement> = [
     source: "RFC 9112, section 9.6",
     because: "Not every sender or proxy keeps connections open.",
     presupposes: ["R-ACK-01", "R-ACK-04"],
-    expected: (terms) => `each of several requests with connection: close is answered with ${inWords(terms)}`,
+    expected: (criteria) => `each of several requests with connection: close is answered with ${inWords(criteria)}`,
     given: [
       state("eight requests, each over its own connection", ...byTurns(8, ["close"])),
       twice("over connections of its own", accessLog, "close")
@@ -173,7 +175,7 @@ export const httpRequirements: ReadonlyArray<Requirement> = [
     source: "the largest event data that doorhook publishes: 256 KiB",
     because:
       "Hosts decide what data contains, up to 256 KiB; the body is a little longer. Many frameworks refuse bodies above a default limit such as 64 KiB or 100 kB (413). A large event is then refused at every retry, and lost.",
-    expected: (terms) => `events with data of ${sizes.join(", ")} KiB are answered with ${inWords(terms)}`,
+    expected: (criteria) => `events with data of ${sizes.join(", ")} KiB are answered with ${inWords(criteria)}`,
     given: [
       large(65),
       large(101),
@@ -193,7 +195,7 @@ export const httpRequirements: ReadonlyArray<Requirement> = [
     source: "RFC 9112, section 8; RFC 8259, section 2",
     because:
       "A handler that waits forever for the rest of a body holds a worker, a lock or a transaction. A handler that throws on an unreadable body may end its process. After enough such requests, the receiver no longer answers.",
-    expected: (terms) => `events after many broken requests are answered with ${inWords(terms)}`,
+    expected: (criteria) => `events after many broken requests are answered with ${inWords(criteria)}`,
     given: [
       disturbed(
         "events after bodies that are not JSON",
@@ -257,8 +259,8 @@ export const methodRequirements: ReadonlyArray<Requirement> = [
       ...symptoms,
       lost: "A request that only mentions an event must not make the event a duplicate: it would be acknowledged and dropped."
     },
-    expected: (terms) =>
-      `such a request has no effect; the POST after it is answered with ${inWords(terms)} and has one effect`,
+    expected: (criteria) =>
+      `such a request has no effect; the POST after it is answered with ${inWords(criteria)} and has one effect`,
     provenBy: ["effects"],
     given: [neverSent("GET"), ...methods.flatMap((method) => [withBody(method), aroundPost(method)])],
     further: [neverSent("HEAD"), neverSent("OPTIONS")],

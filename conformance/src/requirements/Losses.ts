@@ -29,8 +29,8 @@ import { string } from "../history/Json.ts"
 import { malformationInWords } from "../history/Variations.ts"
 import type { Malformation } from "../history/Variations.ts"
 import { acknowledgedHasEffect, all, everyAttempt, exactlyOnce, lastAttempts, noPhantom } from "../judgement/Judge.ts"
-import { inWords } from "../judgement/Terms.ts"
-import type { Terms } from "../judgement/Terms.ts"
+import { inWords } from "../judgement/Criteria.ts"
+import type { Criteria } from "../judgement/Criteria.ts"
 import type { Finding } from "../judgement/Verdict.ts"
 import { largeEvent, manyEvents, ordinaryCases } from "./Acknowledgement.ts"
 import { requirement, symptoms, unrecorded } from "./Requirement.ts"
@@ -50,11 +50,11 @@ const noEvent = (kind: Malformation): Case =>
   disturbed(`an event ${malformationInWords(kind)}`, malformed(accessLog, kind))
 
 /** Requires one effect after the retry, unless the receiver acknowledged the malformed event. */
-const oneUnlessMalformedAccepted = (trace: Trace, terms: Terms): Finding => {
+const oneUnlessMalformedAccepted = (trace: Trace, criteria: Criteria): Finding => {
   const isOwed = trace.attempts.every(
     ({ exchange, kind }) => kind !== "malformed" || exchange._tag === "Failed" || exchange.status >= 300
   )
-  return isOwed ? all(lastAttempts, exactlyOnce)(trace, terms) : lastAttempts(trace, terms)
+  return isOwed ? all(lastAttempts, exactlyOnce)(trace, criteria) : lastAttempts(trace, criteria)
 }
 
 export const lossRequirements: ReadonlyArray<Requirement> = [
@@ -80,7 +80,8 @@ export const lossRequirements: ReadonlyArray<Requirement> = [
       duplicate_refused: symptoms.duplicate_refused,
       doubled: unrecorded
     },
-    expected: (terms) => `the retry after broken attempts is answered with ${inWords(terms)}, and there is one effect`,
+    expected: (criteria) =>
+      `the retry after broken attempts is answered with ${inWords(criteria)}, and there is one effect`,
     needs: ["effects"],
     given: [
       brokenOff(accessLog, 50),
@@ -147,7 +148,7 @@ export const lateRequirements: ReadonlyArray<Requirement> = [
       lost: "Networks fail before the answer arrives. If the receiver rolls its work back because the sender hung up, but keeps the id, the event is lost.",
       doubled: unrecorded
     },
-    expected: (terms) => `the retry is answered with ${inWords(terms)}, and there is one effect`,
+    expected: (criteria) => `the retry is answered with ${inWords(criteria)}, and there is one effect`,
     needs: ["effects"],
     given: [
       givenUp(accessLog, 0),
@@ -185,7 +186,7 @@ export const lateRequirements: ReadonlyArray<Requirement> = [
     source: "interface document, section 6, rules 3 and 4",
     because:
       "After a pause of some seconds (a full disk, a garbage collection, a migration) the sender sends every event of that time again.",
-    expected: (terms) => `one effect, and a later retry is answered with ${inWords(terms)}`,
+    expected: (criteria) => `one effect, and a later retry is answered with ${inWords(criteria)}`,
     needs: ["effects", "pause"],
     given: [
       operated(
@@ -202,8 +203,8 @@ export const lateRequirements: ReadonlyArray<Requirement> = [
     source: "interface document, section 6, rule 3",
     because:
       "If the receiver refuses them, the event is retried for days and then reported as failed, although it was handled.",
-    expected: (terms) =>
-      `after the sender gives up an attempt, each further attempt is answered with ${inWords(terms)}`,
+    expected: (criteria) =>
+      `after the sender gives up an attempt, each further attempt is answered with ${inWords(criteria)}`,
     given: [
       disturbed(
         "retries after an answer that came too late",
@@ -251,7 +252,7 @@ export const orderRequirements: ReadonlyArray<Requirement> = [
     because:
       "Retries arrive after newer events. A controller that was offline sends the events that it has stored. A clock may be ahead. A receiver that accepts only events newer than the last one drops or refuses the others.",
     becauses: { duplicate_refused: symptoms.duplicate_refused, doubled: symptoms.doubled },
-    expected: (terms) => `${inWords(terms)} and one effect for each event, whatever the order of the events`,
+    expected: (criteria) => `${inWords(criteria)} and one effect for each event, whatever the order of the events`,
     needs: ["effects"],
     given: [
       shuffled("six events sent in reverse order", sixAlike, [5, 4, 3, 2, 1, 0]),

@@ -9,7 +9,7 @@ import { noSamples } from "../history/Samples.ts"
 import type { Samples } from "../history/Samples.ts"
 import type { Strength } from "../history/Variations.ts"
 import type { Judge } from "../judgement/Judge.ts"
-import type { DedupKey, Terms } from "../judgement/Terms.ts"
+import type { DedupKey, Criteria } from "../judgement/Criteria.ts"
 import type { Symptom } from "../judgement/Verdict.ts"
 
 /** What the suite needs from a receiver: 1 only its URL, 2 also a probe, 3 also a way to restart or kill it. */
@@ -109,8 +109,8 @@ export interface Requirement {
   readonly because: string
   /** The consequences for some symptoms, if they differ. */
   readonly becauses: Partial<Readonly<Record<Symptom, string>>>
-  /** What the suite expects to see, under the terms of a run. */
-  readonly expected: (terms: Terms) => string
+  /** What the suite expects to see, under the criteria of a run. */
+  readonly expected: (criteria: Criteria) => string
   /** Whether the requirement can be judged only if the receiver acknowledges at least one event. */
   readonly presumesAcknowledgement: boolean
   /**

@@ -21,8 +21,8 @@ import {
   noPhantom,
   storedAsSent
 } from "../judgement/Judge.ts"
-import { exchangeInWords, inWords, classify } from "../judgement/Terms.ts"
-import type { Terms } from "../judgement/Terms.ts"
+import { exchangeInWords, inWords, classify } from "../judgement/Criteria.ts"
+import type { Criteria } from "../judgement/Criteria.ts"
 import { fail } from "../judgement/Verdict.ts"
 import type { Finding } from "../judgement/Verdict.ts"
 import { requirement, symptoms } from "./Requirement.ts"
@@ -84,10 +84,10 @@ const forgedCases = (
 }
 
 /** Requires that forged requests are refused: answered with a status that does not acknowledge. */
-const forgeriesRefused = (trace: Trace, terms: Terms): Finding =>
+const forgeriesRefused = (trace: Trace, criteria: Criteria): Finding =>
   eachAttempt(trace, "nothing forged was sent", (attempt, index) => {
     if (attempt.kind !== "forged") return null
-    const answer = classify(attempt.exchange, terms)
+    const answer = classify(attempt.exchange, criteria)
     // A connection closed without an answer also acknowledges nothing.
     if (answer === "refused" || answer === "broken") return "good"
     return fail(index, exchangeInWords(attempt.exchange), { timing: answer === "late" })
@@ -121,7 +121,7 @@ const mustRefuse = {
 const mustAccept = {
   profile: "signed",
   source: verifying,
-  expected: (terms: Terms) => `it is answered with ${inWords(terms)}`,
+  expected: (criteria: Criteria) => `it is answered with ${inWords(criteria)}`,
   needs: ["secret"],
   judge: everyAttempt
 } as const
@@ -265,8 +265,8 @@ export const signatureRequirements: ReadonlyArray<Requirement> = [
     statement: "A request whose timestamp is off by less than the tolerance is accepted.",
     because:
       "Clocks are not exact, and requests wait in queues. A receiver that tolerates only a few seconds refuses genuine requests, especially when the sender is busy.",
-    expected: (terms) =>
-      `a timestamp within the tolerance of ${DurationText.format(terms.tolerance)} is answered with ${inWords(terms)}`,
+    expected: (criteria) =>
+      `a timestamp within the tolerance of ${DurationText.format(criteria.tolerance)} is answered with ${inWords(criteria)}`,
     given: stamps.map(([stamp, when]) => inWay(accessLog, `stamped ${when}, within the tolerance`, stamp)),
     further: stamps.flatMap(([stamp, when]) => [
       inWay(call, `stamped ${when}, within the tolerance`, stamp),

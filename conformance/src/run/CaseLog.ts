@@ -4,8 +4,8 @@
  */
 import { keyOf } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
-import { classify } from "../judgement/Terms.ts"
-import type { Terms } from "../judgement/Terms.ts"
+import { classify } from "../judgement/Criteria.ts"
+import type { Criteria } from "../judgement/Criteria.ts"
 import type { CaseRun } from "../record/Evidence.ts"
 import { acknowledgesAtAll, assess, concerns } from "../record/Outcome.ts"
 import type { Plan } from "../record/Outcome.ts"
@@ -23,7 +23,7 @@ const mostTimes = 400
 type Decided = "all" | "some" | "nothing"
 
 export class CaseLog {
-  readonly #terms: Terms
+  readonly #criteria: Criteria
   readonly #runs: Array<CaseRun> = []
   readonly #executed = new Set<string>()
   readonly #times: Array<number> = []
@@ -33,8 +33,8 @@ export class CaseLog {
   /** Cached results of `#decide`. An execution that may change a result clears it. */
   #decided = new Map<Plan, Decided>()
 
-  constructor(terms: Terms) {
-    this.#terms = terms
+  constructor(criteria: Criteria) {
+    this.#criteria = criteria
   }
 
   get runs(): ReadonlyArray<CaseRun> {
@@ -68,7 +68,7 @@ export class CaseLog {
     this.#runs.push(run)
     this.#executed.add(keyOf(run.trace.history))
     this.#recordTimes(run)
-    if (!this.#acknowledges && acknowledgesAtAll([run], this.#terms)) {
+    if (!this.#acknowledges && acknowledgesAtAll([run], this.#criteria)) {
       this.#acknowledges = true
       this.#decided = new Map()
     }
@@ -102,7 +102,7 @@ export class CaseLog {
     if (run === undefined) return false
     return this.#plans.some(
       (plan) =>
-        concerns(plan, run) && assess(plan, run, this.concerned(plan), this.#terms).suspect && !this.#isProven(plan)
+        concerns(plan, run) && assess(plan, run, this.concerned(plan), this.#criteria).suspect && !this.#isProven(plan)
     )
   }
 
@@ -120,7 +120,7 @@ export class CaseLog {
     let open = 0
     let decided: Decided = "nothing"
     for (const run of own) {
-      const { finding, suspect } = assess(plan, run, own, this.#terms)
+      const { finding, suspect } = assess(plan, run, own, this.#criteria)
       if (finding.verdict === "ERROR") return "all"
       // A suspect failure is repeated before more cases are tried, because each of them may take a deadline.
       if (finding.verdict === "FAIL" && (suspect || finding.strength === plan.requirement.strength)) return "all"
@@ -134,7 +134,7 @@ export class CaseLog {
   #isProven(plan: Plan): boolean {
     const own = this.concerned(plan)
     return own.some((run) => {
-      const { finding, suspect } = assess(plan, run, own, this.#terms)
+      const { finding, suspect } = assess(plan, run, own, this.#criteria)
       return finding.verdict === "FAIL" && !suspect && finding.strength === plan.requirement.strength
     })
   }
@@ -142,7 +142,8 @@ export class CaseLog {
   #recordTimes({ alone, trace }: CaseRun): void {
     if (!alone || this.#times.length > mostTimes) return
     for (const { exchange, kind } of trace.attempts) {
-      if (kind === "delivery" && classify(exchange, this.#terms) === "acknowledged") this.#times.push(exchange.elapsed)
+      if (kind === "delivery" && classify(exchange, this.#criteria) === "acknowledged")
+        this.#times.push(exchange.elapsed)
     }
     this.#typical = this.#times.toSorted((a, b) => a - b)[this.#times.length >> 1] ?? 0
   }

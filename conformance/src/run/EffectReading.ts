@@ -10,7 +10,7 @@ import { Clock, Effect } from "effect"
 import type { Effects, Trace } from "../evidence/Trace.ts"
 import { isNumbered, storiesOf } from "../judgement/Judge.ts"
 import type { EventStory } from "../judgement/Judge.ts"
-import type { Terms } from "../judgement/Terms.ts"
+import type { Criteria } from "../judgement/Criteria.ts"
 import { subjectOf } from "../probes/Probe.ts"
 import type { Probe, ProbeReading, ProbeUnusable } from "../probes/Probe.ts"
 import type { ProbeCalibration } from "../record/Evidence.ts"
@@ -19,7 +19,7 @@ import type { ProbeCalibration } from "../record/Evidence.ts"
 export interface Reader {
   readonly probe: Probe
   readonly calibration: ProbeCalibration
-  readonly terms: Terms
+  readonly criteria: Criteria
   /** The receiver's URLs; most events go to the first. */
   readonly endpoints: ReadonlyArray<string>
   /** Seed for drawing the sample of a trace that has too many events to read them all. */
@@ -79,9 +79,9 @@ const isControl = ({ history }: Trace): boolean => history.ops.length === 1 && h
 
 /** Returns the events to read. A probe that finds events by `data.id` can't read an event whose id is not a number. */
 const watchedOf = (traces: ReadonlyArray<Trace>, reader: Reader): ReadonlyArray<Watched> => {
-  const { calibration, endpoints, probe, seed, terms } = reader
+  const { calibration, endpoints, probe, seed, criteria } = reader
   return traces.flatMap((trace, place) => {
-    const stories = storiesOf(trace, terms).filter(({ sent }) => !calibration.byDataId || isNumbered(sent))
+    const stories = storiesOf(trace, criteria).filter(({ sent }) => !calibration.byDataId || isNumbered(sent))
     const [single, many] = [stories.filter(({ sent }) => !sent.bulk), stories.filter(({ sent }) => sent.bulk)]
     const concernsAll = trace.history.ops.some(({ k }) => k === "elsewhere") || isControl(trace)
     const [here = null, there] = endpoints
@@ -119,8 +119,8 @@ const isAsExpected = ({ alike, elsewhere, reading, story }: Watched): boolean =>
   )
 
 /** Whether an acknowledged event of a trace lacked its effect when it was read. */
-export const lacksEffects = (trace: Trace, terms: Terms): boolean =>
-  storiesOf(trace, terms).some((story) => story.last !== null && lacks(story, story.last))
+export const lacksEffects = (trace: Trace, criteria: Criteria): boolean =>
+  storiesOf(trace, criteria).some((story) => story.last !== null && lacks(story, story.last))
 
 /** Reads events once, in order. Stops at `until`, in milliseconds since the epoch. */
 const readAll = (probe: Probe, some: ReadonlyArray<Watched>, until = Infinity): Effect.Effect<void, ProbeUnusable> =>

@@ -108,9 +108,9 @@ export class Session {
     measured: Measured
   ): Effect.fn.Return<Session> {
     const means: Means = { ...given, probe: options.level >= 2 ? given.probe : null }
-    const terms = termsOf(options, measured)
-    const log = new CaseLog(terms)
-    const setting = yield* settingOf(options, means, terms, {
+    const criteria = termsOf(options, measured)
+    const log = new CaseLog(criteria)
+    const setting = yield* settingOf(options, means, criteria, {
       pace: means.pace ?? paceOf(options.maxTime),
       typical: () => log.typical
     })
@@ -140,7 +140,7 @@ export class Session {
     return {
       suite,
       options: shown(this.#options),
-      terms: this.#setting.terms,
+      criteria: this.#setting.criteria,
       given: this.#given,
       hooks: this.#means.hooks.names,
       repeatable: this.#means.repeatable,
@@ -281,7 +281,7 @@ export class Session {
       this.#log.add({ title, lane, alone, trace, whole: broke === null, settled, repeats: [] })
       if (!alone) {
         this.#late += trace.attempts.filter(
-          ({ exchange, kind }) => kind === "delivery" && leastElapsed(exchange) > this.#setting.terms.deadline
+          ({ exchange, kind }) => kind === "delivery" && leastElapsed(exchange) > this.#setting.criteria.deadline
         ).length
       }
       if (broke !== null) return yield* broke
@@ -346,7 +346,7 @@ export class Session {
 
   /** Reads missing effects once more, because they may just have been late. */
   #readMissing(): Effect.Effect<void, ProbeUnusable> {
-    return this.#readRuns(({ settled }, trace) => settled && lacksEffects(trace, this.#setting.terms))
+    return this.#readRuns(({ settled }, trace) => settled && lacksEffects(trace, this.#setting.criteria))
   }
 
   #readRuns(isMeant: (run: CaseRun, trace: Trace) => boolean): Effect.Effect<void, ProbeUnusable> {
@@ -423,7 +423,7 @@ export class Session {
   /** Returns false if no more failures can be repeated: the time is up, or the receiver can't be used. */
   #reproduce(plan: Plan, { run, trace }: Failure, end: number): Done<boolean> {
     return Effect.gen({ self: this }, function* () {
-      const { terms } = this.#setting
+      const { criteria } = this.#setting
       const now = yield* Clock.currentTimeMillis
       if (now >= end) return false
       yield* this.#means.progress(`${run.title}, again`)
@@ -434,7 +434,7 @@ export class Session {
           requirement: plan.requirement.id,
           trace,
           bindings: this.#options.binding,
-          fails: (again) => assess(plan, { ...run, trace: again, repeats: [] }, [], terms).finding.verdict === "FAIL"
+          fails: (again) => assess(plan, { ...run, trace: again, repeats: [] }, [], criteria).finding.verdict === "FAIL"
         },
         tryOutWith(this.#setting, context, () => this.#reader(), patience),
         {
@@ -457,7 +457,7 @@ export class Session {
     const broken = concerned
       .filter(({ lane }) => lane !== "load" && lane !== "last" && lane !== "blocking")
       .flatMap((run): ReadonlyArray<Failure> => {
-        const { finding, suspect, trace } = assess(plan, run, concerned, this.#setting.terms)
+        const { finding, suspect, trace } = assess(plan, run, concerned, this.#setting.criteria)
         return finding.verdict === "FAIL" && !suspect && !finding.timing ? [{ finding, run, trace }] : []
       })
     const strong = broken.filter(
@@ -473,7 +473,7 @@ export class Session {
   }
 
   #reader(): Reader | null {
-    return readerOf(this.#options, this.#means, this.#setting.terms, this.#calibration)
+    return readerOf(this.#options, this.#means, this.#setting.criteria, this.#calibration)
   }
 
   #contextOf(title: string, more: Partial<CaseContext> = {}): CaseContext {

@@ -17,8 +17,8 @@ import { forBindings, keyOf, makeCase, newEvent } from "../history/History.ts"
 import type { Case, History } from "../history/History.ts"
 import { inOtherCase } from "../history/Json.ts"
 import { open, plainSending } from "../http/Wire.ts"
-import { classify } from "../judgement/Terms.ts"
-import type { Terms } from "../judgement/Terms.ts"
+import { classify } from "../judgement/Criteria.ts"
+import type { Criteria } from "../judgement/Criteria.ts"
 import { ProbeUnusable, subjectOf } from "../probes/Probe.ts"
 import type { Probe, Subject } from "../probes/Probe.ts"
 import type { ProbeCalibration } from "../record/Evidence.ts"
@@ -38,7 +38,7 @@ export const services = Layer.mergeAll(EventFactory.layer, Slots.layer).pipe(Lay
 /** Returns the default factor for waiting times in a run of `maxTime` milliseconds. */
 export const paceOf = (maxTime: number): number => Math.min(1, maxTime / defaultMaxTime)
 
-export const termsOf = ({ ack, deadline, dedupKey, tolerance }: Options, { guard }: Guard): Terms => ({
+export const termsOf = ({ ack, deadline, dedupKey, tolerance }: Options, { guard }: Guard): Criteria => ({
   deadline,
   guard,
   rule: ack,
@@ -68,7 +68,7 @@ export const givenBy = ({ level, peakRate }: Options, { hooks, probe, secret, ur
 export const settingOf = Effect.fnUntraced(function* (
   options: Options,
   means: Means,
-  terms: Terms,
+  criteria: Criteria,
   { pace, typical }: Pick<Setting, "pace" | "typical">
 ): Effect.fn.Return<Setting> {
   const clock = yield* Clock.Clock
@@ -77,7 +77,7 @@ export const settingOf = Effect.fnUntraced(function* (
     urls: means.urls,
     secret: means.secret,
     bindings: options.binding,
-    terms,
+    criteria,
     hooks: means.hooks,
     interventions: [],
     sent: { count: 0 },
@@ -100,12 +100,12 @@ export const controlsOf = ({ binding }: Options): ReadonlyArray<Case> => {
 export const readerOf = (
   { seed }: Options,
   { probe, urls }: Means,
-  terms: Terms,
+  criteria: Criteria,
   calibration: ProbeCalibration | null
 ): Reader | null =>
   probe === null || calibration === null
     ? null
-    : { probe, calibration, terms, seed, endpoints: urls.map(({ href }) => href) }
+    : { probe, calibration, criteria, seed, endpoints: urls.map(({ href }) => href) }
 
 /**
  * Extends a trace to the present, when its effects have just been read: adds the actions of other cases on the receiver
@@ -136,7 +136,7 @@ export const tryOutWith =
 /** A receiver that was reached and measured while nothing else ran. */
 export interface PreparedReceiver {
   readonly guard: Guard
-  readonly terms: Terms
+  readonly criteria: Criteria
   /** Null without a probe, or if the receiver acknowledges nothing. */
   readonly calibration: ProbeCalibration | null
   /** Whether the receiver acknowledges the simplest events. */
@@ -153,10 +153,10 @@ export const prepareReceiver = Effect.fnUntraced(function* (
   means: Means
 ): Effect.fn.Return<PreparedReceiver, TargetUnusable | ProbeUnusable, EventFactory | Crypto | Slots> {
   const guard = yield* measureGuard
-  const terms = termsOf(options, guard)
+  const criteria = termsOf(options, guard)
   yield* reach(means.urls[0], options.deadline)
-  const log = new CaseLog(terms)
-  const setting = yield* settingOf(options, means, terms, { pace: 1, typical: () => log.typical })
+  const log = new CaseLog(criteria)
+  const setting = yield* settingOf(options, means, criteria, { pace: 1, typical: () => log.typical })
   const context: CaseContext = {
     title: "alone",
     allElseDone: Effect.void,
@@ -172,10 +172,10 @@ export const prepareReceiver = Effect.fnUntraced(function* (
     means.probe === null || !acknowledges
       ? null
       : yield* calibrateProbe(means.probe, setting, context, { bindings: options.binding, settle: options.settle })
-  const reader = readerOf(options, means, terms, calibration)
+  const reader = readerOf(options, means, criteria, calibration)
   return {
     guard,
-    terms,
+    criteria,
     calibration,
     acknowledges,
     tryOut: tryOutWith(setting, context, () => reader, options.settle)
@@ -331,7 +331,7 @@ export const calibrateProbe = Effect.fnUntraced(function* (
   if (one === null) return null
   const { broke, trace } = yield* execute(one.history, setting, context)
   if (broke !== null) return yield* broke
-  const acknowledged = trace.attempts.filter(({ exchange }) => classify(exchange, setting.terms) === "acknowledged")
+  const acknowledged = trace.attempts.filter(({ exchange }) => classify(exchange, setting.criteria) === "acknowledged")
   const subjects = acknowledged.flatMap(({ event }) => trace.events[event] ?? []).map((sent) => subjectOf(sent, null))
   if (subjects.length === 0) return null
   const begun = yield* Clock.currentTimeMillis

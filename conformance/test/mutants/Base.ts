@@ -197,11 +197,11 @@ export const startServer = async ({ change, database, port, secret }: ServerOpti
 }
 
 /** Faulty receivers by name, grouped by the requirement that must fail them. The first of a group is the most typical. */
-export interface Rows {
-  readonly [requirement: Requirement["id"]]: Readonly<Record<string, Row>>
+export interface WrongReceivers {
+  readonly [requirement: Requirement["id"]]: Readonly<Record<string, WrongReceiver>>
 }
 
-type Row = readonly [
+type WrongReceiver = readonly [
   /** What the receiver does wrong, in one sentence. */
   does: string,
   change: Change,

@@ -3,7 +3,7 @@
  */
 import type { Answer, Delivery, ReceivedRequest } from "@doorhook/receiver"
 import { acknowledged, besideItself, checkThenAct, deadline, isGone, pause, plain } from "./Base.ts"
-import type { Change, Rows } from "./Base.ts"
+import type { Change, WrongReceivers } from "./Base.ts"
 
 /** Keeps known ids in a Set that initially contains the last `loaded` ids in the database. */
 const seenInMemory =
@@ -48,7 +48,7 @@ const first =
     }
   }
 
-export const crashRows: Rows = {
+export const crashRows: WrongReceivers = {
   "R-LATE-01": {
     "cancelled-with-mark": [
       "Stops when the sender hangs up, although the id is already marked.",

@@ -5,7 +5,7 @@ import type { Delivery, ReceivedRequest } from "@doorhook/receiver"
 import { createHash } from "node:crypto"
 import { setImmediate } from "node:timers/promises"
 import { acknowledged, besideItself, checkThenAct, drops, refuses, refusesUnlike, scopeOf, socketOf } from "./Base.ts"
-import type { ReceiverState, Change, Rows } from "./Base.ts"
+import type { ReceiverState, Change, WrongReceivers } from "./Base.ts"
 
 /** Recognises duplicates by a key other than the id and the URL. */
 const knownBy =
@@ -49,7 +49,7 @@ const afterwards =
     }
   })
 
-const repeated: Rows = {
+const repeated: WrongReceivers = {
   "R-DUP-01": {
     "duplicate-409": ["Answers 409 Conflict to a duplicate.", refuses(409, (_, isNew) => !isNew)],
     "hangs-on-duplicates": [
@@ -186,7 +186,7 @@ const stringHash = (text: string): number => {
   return hash
 }
 
-const takenForOne: Rows = {
+const takenForOne: WrongReceivers = {
   "R-NEW-01": {
     "folded-ids": [
       "Ignores case when it compares ids, like the collation of a database.",
@@ -229,4 +229,4 @@ const takenForOne: Rows = {
   }
 }
 
-export const duplicateRows: Rows = { ...repeated, ...takenForOne }
+export const duplicateRows: WrongReceivers = { ...repeated, ...takenForOne }

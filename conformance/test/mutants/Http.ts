@@ -18,7 +18,7 @@ import {
   turnsAway,
   unavailable
 } from "./Base.ts"
-import type { Change, Rows } from "./Base.ts"
+import type { Change, WrongReceivers } from "./Base.ts"
 
 /** Refuses bodies longer than this many KiB. */
 const upTo =
@@ -39,7 +39,7 @@ const contentTypeOf = ({ headers }: ReceivedRequest): string => headers["content
 
 const hasNoLength = ({ headers }: ReceivedRequest): boolean => headers["content-length"] === undefined
 
-export const httpRows: Rows = {
+export const httpRows: WrongReceivers = {
   "R-HTTP-01": {
     "length-wanted": ["Answers 411 to a chunked request.", turnsAway(411, hasNoLength)],
     "no-length-no-body": [
@@ -192,7 +192,7 @@ export const httpRows: Rows = {
   }
 }
 
-export const answerRows: Rows = {
+export const answerRows: WrongReceivers = {
   "R-ACK-01": {
     "access-logs-only": ["Answers 404 to calls, although it is bound to them.", refuses(404, isCall)],
     "milliseconds-wanted": [

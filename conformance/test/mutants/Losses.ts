@@ -5,7 +5,7 @@
 import { Refusal } from "@doorhook/receiver"
 import type { Delivery, ReceivedRequest } from "@doorhook/receiver"
 import { besideOthers, drops, idOf, isCall, isEvent, keyOf, pause, refuses, scopeOf, unavailable } from "./Base.ts"
-import type { ReceiverState, Change, Rows } from "./Base.ts"
+import type { ReceiverState, Change, WrongReceivers } from "./Base.ts"
 
 /** Matches braces, and whole strings so that the braces in them are not counted. */
 const textOrBrace = /"(?:[^"\\]|\\.)*"|[{}]/gs
@@ -28,7 +28,7 @@ export const firstValue = (body: Uint8Array): Uint8Array => {
 const actOnNothing = ({ ledger }: ReceiverState, request: ReceivedRequest): void =>
   ledger.act({ id: idOf(request), scope: scopeOf(request), stored: "{}" })
 
-export const lossRows: Rows = {
+export const lossRows: WrongReceivers = {
   "R-LOS-01": {
     "busy-swallowed": [
       "When two requests write at the same time, logs «the database is locked» and answers 200.",
@@ -187,7 +187,7 @@ const known: ReadonlySet<string> = new Set(
 
 const nameOf = ({ event: { data } }: Delivery): string => (typeof data["name"] === "string" ? data["name"] : "Door")
 
-export const contentRows: Rows = {
+export const contentRows: WrongReceivers = {
   "R-FWD-01": {
     "strict-data": [
       "Refuses unknown members in data, because its schema is closed.",

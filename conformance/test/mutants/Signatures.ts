@@ -5,7 +5,7 @@ import { Refusal } from "@doorhook/receiver"
 import type { ReceivedRequest } from "@doorhook/receiver"
 import { createHmac } from "node:crypto"
 import { idOf, incoming, keyOf, refusesUnlike, scopeOf, socketOf } from "./Base.ts"
-import type { ReceiverState, Change, Rows } from "./Base.ts"
+import type { ReceiverState, Change, WrongReceivers } from "./Base.ts"
 
 /** The parts of a request that a verifier needs, and the key. */
 interface Signed {
@@ -73,7 +73,7 @@ const stringified = (body: Uint8Array): Buffer => {
   }
 }
 
-export const signatureRows: Rows = {
+export const signatureRows: WrongReceivers = {
   "R-SIG-01": {
     "unsigned-welcome": [
       "Accepts a request without a signature.",

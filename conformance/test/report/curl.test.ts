@@ -12,7 +12,7 @@ import { again, newEvent, raceNew } from "../../src/history/History.ts"
 import type { Operation } from "../../src/history/Operations.ts"
 import { retry } from "../../src/history/Variations.ts"
 import type { Variation } from "../../src/history/Variations.ts"
-import { defaultTerms } from "../../src/judgement/Terms.ts"
+import { defaultCriteria } from "../../src/judgement/Criteria.ts"
 import { noMeans } from "../../src/record/Options.ts"
 import { curlCommand, curlOf } from "../../src/report/Steps.ts"
 import { runSuite } from "../../src/run/RunSuite.ts"
@@ -82,7 +82,7 @@ const after = (
     })
   )
   const trace = traceOf(attempts, { ops, ...over })
-  return curlCommand({ trace, attempt: attempts.length - 1, terms: { ...defaultTerms, deadline: 400 } })
+  return curlCommand({ trace, attempt: attempts.length - 1, criteria: { ...defaultCriteria, deadline: 400 } })
 }
 
 describe("the command of a failure", () => {

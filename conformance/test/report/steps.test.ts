@@ -8,7 +8,7 @@ import { accessLog } from "../../src/history/Events.ts"
 import { again, newEvent } from "../../src/history/History.ts"
 import type { Operation } from "../../src/history/Operations.ts"
 import { retry } from "../../src/history/Variations.ts"
-import { defaultTerms } from "../../src/judgement/Terms.ts"
+import { defaultCriteria } from "../../src/judgement/Criteria.ts"
 import type { Symptom } from "../../src/judgement/Verdict.ts"
 import { notableEffects } from "../../src/report/Blocks.ts"
 import { effectsOf, stepsOf } from "../../src/report/Steps.ts"
@@ -37,7 +37,7 @@ const textsOf = (
   const attempts = [attemptOf({ op: 0, started: 0 }), attemptOf({ op: 2, started: 42_000, number: 2 })]
   const trace = traceOf(attempts, { ops: long, began: 1_000, ended: 50_000, interventions, otherEvents })
   const run = { title: "", lane: "aged", alone: false, trace, whole: true, settled: true, repeats: [] } as const
-  const more = { attempt: 1, event: 0, because: "", terms: defaultTerms, symptom, isOrdinary: false }
+  const more = { attempt: 1, event: 0, because: "", criteria: defaultCriteria, symptom, isOrdinary: false }
   return stepsOf({ run, trace, ...more }, follows).map(({ did }) => did)
 }
 
@@ -71,7 +71,7 @@ describe("steps", () => {
     const trace = traceOf(attempts, { ops: [newEvent(accessLog)] })
     const run = { title: "", lane: "state", alone: false, trace, whole: true, settled: true, repeats: [] } as const
     const [step] = stepsOf(
-      { run, trace, attempt: 0, event: 0, symptom: null, isOrdinary: true, because: "", terms: defaultTerms },
+      { run, trace, attempt: 0, event: 0, symptom: null, isOrdinary: true, because: "", criteria: defaultCriteria },
       false
     )
     assert.match(step?.attempts[0]?.got ?? "", /^503 after 5 ms, with 9 other requests in flight; sent again alone$/)

@@ -7,12 +7,12 @@ import { execute } from "../../src/execution/Perform.ts"
 import type { History } from "../../src/history/History.ts"
 import type { Operation } from "../../src/history/Operations.ts"
 import { noHooks } from "../../src/hooks/Hooks.ts"
-import { defaultTerms } from "../../src/judgement/Terms.ts"
+import { defaultCriteria } from "../../src/judgement/Criteria.ts"
 import { services } from "../../src/run/Setup.ts"
 
 export const secret = Redacted.make("whsec_dGhlIHNlY3JldCBvZiB0aGUgcmVjZWl2ZXI=")
 
-export const terms = { ...defaultTerms, deadline: 2_000 }
+export const criteria = { ...defaultCriteria, deadline: 2_000 }
 
 export { services }
 
@@ -23,7 +23,7 @@ export const settingOf = (url: URL, others: Partial<Omit<Setting, "urls">> = {})
     urls: [url],
     secret,
     bindings: null,
-    terms,
+    criteria,
     hooks: noHooks,
     interventions: [],
     sent: { count: 0 },

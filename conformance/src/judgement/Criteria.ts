@@ -1,5 +1,5 @@
 /**
- * The terms of a run, such as the deadline, and how an exchange counts under them. Core's rule decides which answers
+ * The criteria of a run, such as the deadline, and how an exchange counts under them. Core's rule decides which answers
  * acknowledge an event. The suite is stricter in one point: the body must also end within the deadline.
  */
 import { Acknowledgement, DurationText } from "@doorhook/core"
@@ -9,7 +9,7 @@ import type { Exchange } from "../evidence/Exchange.ts"
 export const DedupKey = Schema.Literals(["both", "header", "body"])
 export type DedupKey = typeof DedupKey.Type
 
-export const Terms = Schema.Struct({
+export const Criteria = Schema.Struct({
   /** Time for a receiver to answer, in milliseconds. */
   deadline: Schema.Finite,
   /** Measuring error of the suite, in milliseconds. Answers this close to the deadline are not judged. */
@@ -20,13 +20,13 @@ export const Terms = Schema.Struct({
   /** How far in the past or the future a signature's timestamp may be, in milliseconds (`--tolerance`). */
   tolerance: Schema.Finite
 })
-export type Terms = typeof Terms.Type
+export type Criteria = typeof Criteria.Type
 
 /** Default tolerance, in milliseconds. Chosen by doorhook, because Standard Webhooks names no number. */
 export const defaultTolerance = 300_000
 
-/** The terms of the interface document, with a usual measuring error. */
-export const defaultTerms: Terms = {
+/** The criteria of the interface document, with a usual measuring error. */
+export const defaultCriteria: Criteria = {
   deadline: Acknowledgement.defaultDeadline,
   guard: 50,
   rule: "200",
@@ -35,20 +35,21 @@ export const defaultTerms: Terms = {
 }
 
 /** Describes the statuses that acknowledge. */
-export const statusInWords = ({ rule }: Terms): string => (rule === "200" ? "status 200" : "a 2xx status")
+export const statusInWords = ({ rule }: Criteria): string => (rule === "200" ? "status 200" : "a 2xx status")
 
 /** Describes the statuses that acknowledge, and the deadline. */
-export const inWords = (terms: Terms): string => `${statusInWords(terms)} within ${DurationText.format(terms.deadline)}`
+export const inWords = (criteria: Criteria): string =>
+  `${statusInWords(criteria)} within ${DurationText.format(criteria.deadline)}`
 
 /**
  * Returns the time within which an answer certainly meets the deadline, in milliseconds. Subtracts the guard, up to a
  * quarter of the deadline. The guard may be as long as the deadline on a busy machine, but the suite never notices an
  * answer too early.
  */
-export const certainlyInTime = ({ deadline, guard }: Terms): number => deadline - Math.min(guard, deadline / 4)
+export const certainlyInTime = ({ deadline, guard }: Criteria): number => deadline - Math.min(guard, deadline / 4)
 
 /** Returns how long the suite waits before it counts an answer as late, in milliseconds. */
-export const patienceOf = ({ deadline, guard }: Terms): number => deadline + guard
+export const patienceOf = ({ deadline, guard }: Criteria): number => deadline + guard
 
 export type AnswerKind =
   | "acknowledged"
@@ -72,28 +73,32 @@ type Answered = Extract<Exchange, { readonly _tag: "Answered" }>
 export type Timeliness = "in_time" | "borderline" | "late"
 
 /** Compares a time with the deadline. Time during which the suite itself was stalled does not make an answer late. */
-const timeliness = ({ stalled = 0 }: Answered, isInTime: (deadline: number) => boolean, terms: Terms): Timeliness =>
-  isInTime(certainlyInTime(terms)) ? "in_time" : isInTime(patienceOf(terms) + stalled) ? "borderline" : "late"
+const timeliness = (
+  { stalled = 0 }: Answered,
+  isInTime: (deadline: number) => boolean,
+  criteria: Criteria
+): Timeliness =>
+  isInTime(certainlyInTime(criteria)) ? "in_time" : isInTime(patienceOf(criteria) + stalled) ? "borderline" : "late"
 
 /** Compares the time of the status with the deadline, by core's rule. */
-export const statusTime = (answered: Answered, terms: Terms): Timeliness =>
+export const statusTime = (answered: Answered, criteria: Criteria): Timeliness =>
   timeliness(
     answered,
-    (deadline) => Acknowledgement.judge({ ...answered, status: 200 }, deadline, terms.rule) === "acknowledged",
-    terms
+    (deadline) => Acknowledgement.judge({ ...answered, status: 200 }, deadline, criteria.rule) === "acknowledged",
+    criteria
   )
 
 /** Compares the time of the body's end with the deadline. */
-export const bodyTime = (answered: Answered, terms: Terms): Timeliness =>
-  answered.ending === "unfinished" ? "late" : timeliness(answered, (deadline) => answered.elapsed <= deadline, terms)
+export const bodyTime = (answered: Answered, criteria: Criteria): Timeliness =>
+  answered.ending === "unfinished" ? "late" : timeliness(answered, (deadline) => answered.elapsed <= deadline, criteria)
 
-export const classify = (exchange: Exchange, terms: Terms): AnswerKind => {
+export const classify = (exchange: Exchange, criteria: Criteria): AnswerKind => {
   if (exchange._tag === "Failed") return exchange.outcome === "timeout" ? "late" : "broken"
-  if (!Acknowledgement.isAcknowledgingStatus(exchange.status, terms.rule)) return "refused"
-  const status = statusTime(exchange, terms)
+  if (!Acknowledgement.isAcknowledgingStatus(exchange.status, criteria.rule)) return "refused"
+  const status = statusTime(exchange, criteria)
   if (status === "late") return "late"
   if (exchange.ending === "cut_off" || exchange.ending === "malformed") return "broken"
-  const body = bodyTime(exchange, terms)
+  const body = bodyTime(exchange, criteria)
   if (body === "late") return "unfinished"
   return status === "borderline" || body === "borderline" ? "borderline" : "acknowledged"
 }
