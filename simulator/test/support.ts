@@ -3,7 +3,6 @@ import { Option, Stream } from "effect"
 import type { PlannedEvent, Scenario } from "@doorhook/simulator"
 import { LocalTime, preset } from "@doorhook/simulator"
 import type { Flow } from "../src/traffic/Flows.ts"
-import type { OutsiderFlow } from "../src/traffic/Outsiders.ts"
 import { noHolidays } from "../src/world/CalendarDate.ts"
 
 export const scenarioOf = (name: string): Scenario => Option.getOrThrow(preset(name))
@@ -19,14 +18,6 @@ export const withFlows = (scenario: Scenario, change: (flow: Flow) => Flow): Sce
     devices: null,
     flows: traffic.flows.map(change)
   }))
-})
-
-/** Changes a flow so that all days are alike and every arrival is exactly one call. */
-export const plainArrivals = (flow: OutsiderFlow): OutsiderFlow => ({
-  ...flow,
-  day_variation: 0,
-  code: 0,
-  repeated: 0
 })
 
 /** Returns a plan as NDJSON in chunks: one event per line, in UTF-8. */

@@ -8,7 +8,7 @@ import { occurrencesOfDay } from "../src/traffic/Flows.ts"
 import { makeLocalDay } from "../src/world/LocalDay.ts"
 import type { Access, Occurrence } from "../src/traffic/Occurrence.ts"
 import type { OutsiderFlow } from "../src/traffic/Outsiders.ts"
-import { plainArrivals, scenarioOf, startAt, uniformityPValue, withFlows } from "./support.ts"
+import { scenarioOf, startAt, uniformityPValue, withFlows } from "./support.ts"
 
 const day = LocalTime.dayMillis
 const hour = LocalTime.hour
@@ -94,36 +94,6 @@ describe("visits", () => {
 })
 
 describe("leaders", () => {
-  it("of visits are a Poisson process with the flow's intensity", () => {
-    const scenario = onOutsiders(scenarioOf("residential-200"), plainArrivals)
-    const flow = outsiders(scenario).find(({ name }) => name === "parcels")
-    assert.isDefined(flow)
-    const shape = flow?.on_weekdays
-    const mean = flow === undefined ? 0 : flow.per_day * flow.weekdays[2] * 20
-    const density = (h: number) =>
-      (shape?.even ?? 0) / 9 +
-      (shape?.peaks ?? []).reduce(
-        (sum, { at, spread, weight }) =>
-          sum + (weight * Math.exp(-(((h - at) / spread) ** 2) / 2)) / (spread * Math.sqrt(2 * Math.PI)),
-        0
-      )
-    const steps = 9 * 3_600
-    const sums = [0]
-    for (let step = 0; step < steps; step++) sums.push((sums[step] ?? 0) + density(9 + (step + 0.5) / 3_600))
-    const total = sums.at(-1) ?? 1
-    const leaders = [...occurrences(scenario, { seed: 4, start: tuesday, duration: day, rateScale: 20 })]
-      .filter((h) => h.flow === "parcels" && h._tag === "Call")
-      .map((h) => {
-        const second = (clockOf(h) - 9) * 3_600
-        const before = sums[Math.floor(second)] ?? 0
-        const step = (sums[Math.floor(second) + 1] ?? before) - before
-        return (mean * (before + (second % 1) * step)) / total
-      })
-    assert.isAbove(leaders.length, 800)
-    const gaps = leaders.map((value, index) => 1 - Math.exp(-(value - (leaders[index - 1] ?? 0))))
-    assert.isAbove(uniformityPValue(gaps), 0.001)
-  })
-
   it("of employees' groups arrive by the flow's bell curve", () => {
     const alone = withFlows(scenarioOf("office-1000"), (flow) =>
       flow._tag === "Employees"

@@ -2,7 +2,7 @@
 import { CommandFailure, fileTrouble } from "@doorhook/core"
 import { Console, Effect, FileSystem, Option, Stdio, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { grouped } from "../results/RunText.ts"
+import { grouped } from "../results/Format.ts"
 import { buildingUses } from "../world/Building.ts"
 import { columnNames, dateOrders, readColumns, readLog } from "../plan/AccessLog.ts"
 import type { Check } from "../validate/Realism.ts"

@@ -4,8 +4,6 @@ import type { IntegrationLine, RunReport } from "./RunReport.ts"
 import type { Quantiles } from "./Figures.ts"
 import { clockAt, counted, duration, grouped, percent } from "./Format.ts"
 
-export { grouped } from "./Format.ts"
-
 const barLength = 24
 
 /** `[#######-----]  58 %` */
