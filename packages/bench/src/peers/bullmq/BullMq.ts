@@ -1,5 +1,5 @@
 /**
- * BullMQ as a contender. See the README in this folder.
+ * BullMQ as a contender. See `peers/README.md`.
  */
 import { Queue, Worker } from "bullmq"
 import { createClient } from "redis"

@@ -1,5 +1,5 @@
 /**
- * A hand-written server for reads of integrations, on Fastify and `node:sqlite`. See the README in this folder.
+ * A hand-written server for reads of integrations, on Fastify and `node:sqlite`. See `peers/README.md`.
  *
  * `serve.ts TOKENS FILE` creates the database, and prints its address, the integration's path and TOKENS access tokens
  * as JSON.

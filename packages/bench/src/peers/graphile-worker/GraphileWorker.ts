@@ -1,5 +1,5 @@
 /**
- * graphile-worker as a contender. See the README in this folder.
+ * graphile-worker as a contender. See `peers/README.md`.
  */
 import { Logger, makeWorkerUtils, run } from "graphile-worker"
 import pg from "pg"

@@ -1,5 +1,5 @@
 /**
- * `@node-oauth/oauth2-server` with a token endpoint on bare `node:http`. See the README in this folder.
+ * `@node-oauth/oauth2-server` with a token endpoint on bare `node:http`. See `peers/README.md`.
  *
  * `serve.ts TOKENS [FILE]` prints its address and TOKENS refresh tokens as JSON. Tokens are kept in memory, or in the
  * SQLite file.

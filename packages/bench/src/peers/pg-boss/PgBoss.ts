@@ -1,5 +1,5 @@
 /**
- * pg-boss as a contender. See the README in this folder.
+ * pg-boss as a contender. See `peers/README.md`.
  */
 import { PgBoss } from "pg-boss"
 import type { Contender } from "../Contender.ts"
