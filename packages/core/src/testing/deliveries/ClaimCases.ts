@@ -86,17 +86,6 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "`claim` does not read a clock: `now` is a parameter",
-    run: Effect.gen(function* () {
-      const integration = yield* createIntegration()
-      const farFuture = 4_102_444_800_000
-      yield* enqueueOne(newEvent(1, { created_at: farFuture }), integration)
-      yield* expectEqual("claimed before", yield* claim(farFuture - 1), [])
-      yield* expectEqual("claimed then", (yield* claim(farFuture)).length, 1)
-      yield* expectEqual("claimed again during the lease", yield* claim(farFuture + 1_000_000), [])
-    })
-  },
-  {
     name: "the deliveries of an integration are claimed by the urgency of their lane, then by due time",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()

@@ -97,17 +97,6 @@ export const earlyCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "an acknowledged early attempt settles the delivery as delivered",
-    run: Effect.gen(function* () {
-      const integration = yield* createIntegration()
-      const id = yield* retrying(1, integration, due)
-      const leased = yield* claimOne(start + 10, { early: integration.id })
-      yield* expectEqual("settled", [...(yield* settle(start + 20, settlement(leased)))], [id])
-      yield* expectEqual("delivered", yield* standing(id), ["delivered", 2, null])
-      yield* expectEqual("next due", yield* nextDue(start), null)
-    })
-  },
-  {
     name: "a failed early attempt is recorded and counted as early, and the delivery keeps its due time",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()

@@ -21,9 +21,6 @@ import {
   pending,
   record,
   records,
-  settle,
-  settleAs,
-  settlement,
   start,
   worker
 } from "../Fixtures.ts"
@@ -70,14 +67,6 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "`enqueue` without events does nothing",
-    run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
-      yield* expectEqual("answer", yield* store.enqueue([]), [])
-      yield* expectEqual("events", (yield* store.summary(start)).events, 0)
-    })
-  },
-  {
     name: "a new delivery is pending and due at the time of its event",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
@@ -110,23 +99,6 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
       yield* expectEqual("due at the original time", yield* nextDue(start + 1), start)
       const other = yield* claimOne(start + membershipLength, { worker: "another" })
       yield* expectEqual("claimed after the lease", other.id, id)
-    })
-  },
-  {
-    name: "a delivery that starts as leased can only be settled by its worker",
-    run: Effect.gen(function* () {
-      const integration = yield* createIntegration()
-      const event = newEvent(1)
-      const initial = { state: "delivering", worker } as const
-      const [id = DeliveryId.make(1)] = yield* enqueue({
-        event,
-        deliveries: [{ ...pending(integration, event), initial }]
-      })
-      const rest = { lane: 2, attempts: 0, early: 0, early_due_at: null, resend: false } as const
-      const outcome = settlement({ id, event, integration, ...rest })
-      yield* expectEqual("by another", [...(yield* settleAs("another", start + 10, outcome))], [])
-      yield* expectEqual("settled", [...(yield* settle(start + 10, outcome))], [id])
-      yield* expectEqual("state", (yield* findDelivery(id)).state, "delivered")
     })
   },
   {

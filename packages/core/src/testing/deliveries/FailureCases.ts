@@ -18,7 +18,6 @@ import {
   enqueueOne,
   findDelivery,
   newEvent,
-  probe,
   record,
   records,
   retryAt,
@@ -85,17 +84,6 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "if a batch contains an acknowledgement, its failures don't make the integration fail",
-    run: Effect.gen(function* () {
-      const integration = yield* createIntegration()
-      yield* enqueue(...records(1, 2, integration))
-      const [one, two] = yield* claim(start)
-      if (one === undefined || two === undefined) return yield* expectEqual("claimed", 0, 2)
-      yield* settle(start + 5, retryAt(one, start + 6), settlement(two))
-      yield* expectEqual("failing", yield* failingOf(integration), null)
-    })
-  },
-  {
     name: "operators get one warning each at 50, 70 and 90 % of `disableAfter`, and at 100 % the integration is disabled",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
@@ -140,20 +128,6 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "if several warnings become due between two attempts, one is stored",
-    run: Effect.gen(function* () {
-      yield* enqueueOne(newEvent(1), yield* createIntegration())
-      yield* fail(start)
-      const { notifications } = yield* fail(start + 0.95 * disableAfter)
-      yield* expectEqual(
-        "warned",
-        notifications.map(({ kind }) => kind),
-        ["failing"]
-      )
-      yield* expectEqual("again", (yield* fail(start + 0.96 * disableAfter)).notifications, [])
-    })
-  },
-  {
     name: "without a new attempt, each warning is stored once when it is due, and nothing is disabled",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
@@ -185,24 +159,6 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
       const kinds = notifications.map(({ kind }) => kind)
       yield* expectEqual("at the next failure", [changed, kinds], [[integration.id], ["disabled"]])
       yield* expectEqual("disabled", yield* store.warn(start + 20 * disableAfter, disableAfter, 10), [])
-    })
-  },
-  {
-    name: "a warning is stored once, whether an attempt or a call of `warn` causes it",
-    run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
-      const integration = yield* createIntegration()
-      yield* enqueueOne(newEvent(1), integration)
-      yield* fail(start)
-      const kinds = (notifications: ReadonlyArray<{ readonly kind: string }>) => notifications.map(({ kind }) => kind)
-      yield* expectEqual("by an attempt", kinds((yield* fail(start + 0.5 * disableAfter)).notifications), ["failing"])
-      yield* expectEqual("by time", yield* store.warn(start + 0.6 * disableAfter, disableAfter, 10), [])
-      yield* expectEqual("later", kinds(yield* store.warn(start + 0.7 * disableAfter, disableAfter, 10)), ["failing"])
-      yield* expectEqual("by a further attempt", (yield* fail(start + 0.8 * disableAfter)).notifications, [])
-      const now = start + 0.85 * disableAfter
-      const { notifications } = yield* settleWithConsequences(now, settlement(yield* claimOne(now)))
-      yield* expectEqual("acknowledged", kinds(notifications), ["recovered"])
-      yield* expectEqual("afterwards", yield* store.warn(start + 9 * disableAfter, disableAfter, 10), [])
     })
   },
   {
@@ -243,84 +199,6 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
         kept,
         warned.toSorted((a, b) => a.id - b.id)
       )
-    })
-  },
-  {
-    name: "a first failure disables nothing, however long ago the last attempt was",
-    run: Effect.gen(function* () {
-      const integration = yield* createIntegration()
-      yield* enqueueOne(newEvent(1), integration)
-      const { changed, notifications } = yield* fail(start + 100 * disableAfter)
-      yield* expectEqual("consequences", [changed, notifications], [[], []])
-    })
-  },
-  {
-    name: "a recovery is reported only if a warning was reported",
-    run: Effect.gen(function* () {
-      const integration = yield* createIntegration()
-      yield* enqueue(...records(1, 2, integration))
-      yield* settle(start, retryAt(yield* claimOne(start), start + 1))
-      const quiet = yield* settleWithConsequences(start + 1, settlement(yield* claimOne(start + 1)))
-      yield* expectEqual("not warned of", quiet.notifications, [])
-      yield* fail(start + 2)
-      yield* fail(start + 2 + 0.5 * disableAfter)
-      const now = start + 2 + 0.6 * disableAfter
-      const { changed, notifications } = yield* settleWithConsequences(now, settlement(yield* claimOne(now)))
-      yield* expectEqual(
-        "warned of",
-        notifications.map((notification) => [
-          notification.kind,
-          notification.at,
-          notification.kind === "recovered" && notification.failing_since
-        ]),
-        [["recovered", now, start + 2]]
-      )
-      yield* expectEqual("changed", changed, [])
-    })
-  },
-  {
-    name: "an integration is not disabled before ten failed attempts, however long it has failed",
-    run: Effect.gen(function* () {
-      const integration = yield* createIntegration()
-      yield* enqueueOne(newEvent(1), integration)
-      for (let n = 1; n < leastFailedAttempts; n++) {
-        const { changed } = yield* fail(start + n * 3 * disableAfter)
-        yield* expectEqual(`changed by attempt ${n}`, changed, [])
-      }
-      const { attempts, since } = (yield* failingOf(integration)) ?? failingSince(0, 0)
-      yield* expectEqual("failing", [since, attempts], [start + 3 * disableAfter, leastFailedAttempts - 1])
-      const { changed, notifications } = yield* fail(start + leastFailedAttempts * 3 * disableAfter)
-      yield* expectEqual(
-        "by the next",
-        [changed, notifications.map(({ kind }) => kind)],
-        [[integration.id], ["disabled"]]
-      )
-    })
-  },
-  {
-    name: "an integration is not disabled before `disableAfter` has passed, however many attempts have failed",
-    run: Effect.gen(function* () {
-      const integration = yield* createIntegration()
-      yield* enqueueOne(newEvent(1), integration)
-      yield* failOften(start, 3 * leastFailedAttempts)
-      yield* expectEqual("just before", (yield* fail(start + disableAfter - 1)).changed, [])
-      yield* expectEqual("then", (yield* fail(start + disableAfter)).changed, [integration.id])
-    })
-  },
-  {
-    name: "each failed attempt of a batch counts, even of cancelled deliveries; settlements without an attempt do not",
-    run: Effect.gen(function* () {
-      const integration = yield* createIntegration()
-      yield* enqueue(...records(1, leastFailedAttempts + 1, integration))
-      const leased = yield* claim(start)
-      const [one, two, three, ...rest] = leased
-      if (!one || !two || !three) return yield* expectEqual("claimed", leased.length, leastFailedAttempts + 1)
-      const unattempted = { attempt: null, state: "expired", reason: "lifetime_over" } as const
-      yield* settle(start, retryAt(one, start + 9e9), retryAt(two, start + 9e9), settlement(three, unattempted))
-      yield* expectEqual("failing", yield* failingOf(integration), failingSince(start, 2))
-      const now = start + disableAfter
-      const { changed } = yield* settleWithConsequences(now, ...rest.map((each) => retryAt(each, now + 9e9)))
-      yield* expectEqual("disabled by a batch", changed, [integration.id])
     })
   },
   {
@@ -386,28 +264,6 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
         answers.flatMap(({ recovered }) => recovered),
         [{ integration_id: integration.id, failing_since: start, retry_after: null }]
       )
-    })
-  },
-  {
-    name: "an acknowledged probe ends the failure of its integration; an acknowledgement in the same batch as a 410 does not",
-    run: Effect.gen(function* () {
-      const integration = yield* createIntegration()
-      yield* enqueueOne(newEvent(1), integration)
-      yield* failOften(start, leastFailedAttempts)
-      yield* fail(start + disableAfter)
-      yield* probe(integration.id, start + disableAfter + 1)
-      const now = start + disableAfter + 2
-      const { changed, recovered } = yield* settleWithConsequences(now, settlement(yield* claimOne(now)))
-      const recovery = { integration_id: integration.id, failing_since: start, retry_after: null }
-      yield* expectEqual("by a probe", [changed, recovered], [[integration.id], [recovery]])
-      const gone = yield* createIntegration()
-      yield* enqueue(...records(2, 4, gone))
-      const [failed, left, acknowledged] = yield* claim(start)
-      if (!failed || !left || !acknowledged) return yield* expectEqual("claimed", 0, 3)
-      yield* settle(now, retryAt(failed, now + 9e9))
-      const leaving = settlement(left, { state: "cancelled", reason: "integration_gone", gone: true })
-      const beside = yield* settleWithConsequences(now + 1, leaving, settlement(acknowledged))
-      yield* expectEqual("beside a 410", [beside.changed, beside.recovered], [[gone.id], []])
     })
   },
   {

@@ -74,15 +74,6 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a worker's settlements count after its membership has expired, until a heartbeat of any worker ends the membership",
-    run: Effect.gen(function* () {
-      yield* heartbeat(start)
-      const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
-      const leased = yield* claimOne(start)
-      yield* expectEqual("settled", [...(yield* settle(lapse + 1, settlement(leased)))], [id])
-    })
-  },
-  {
     name: "a worker that leaves releases all deliveries leased to it, with their due times, and no others",
     run: Effect.gen(function* () {
       yield* heartbeat(start, "leaving")
@@ -303,22 +294,6 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       yield* release(start + 700, start + 800, [yield* claimOne(start + 700)])
       yield* expectEqual("a retry", yield* standing(id), ["retrying", 1, start + 800])
       yield* expectEqual("attempts of a retry", (yield* claimOne(start + 800)).attempts, 1)
-    })
-  },
-  {
-    name: "a release by another worker or without a lease has no effect",
-    run: Effect.gen(function* () {
-      const integration = yield* createIntegration()
-      const [id = DeliveryId.make(1), waiting = DeliveryId.make(1)] = yield* enqueue(...records(1, 2, integration))
-      const leased = yield* claimOne(start)
-      yield* release(start, start + 5, [leased], "other")
-      yield* expectEqual("stored", yield* standing(id), ["delivering", 0, null])
-      yield* release(start, start + 5, [{ id: waiting }])
-      yield* expectEqual("waiting", yield* standing(waiting), ["pending", 0, start])
-      yield* settle(start + 1, settlement(leased))
-      yield* release(start + 2, start + 5, [leased])
-      yield* expectEqual("settled", yield* standing(id), ["delivered", 1, null])
-      yield* settleOutcomes(start + 3, {})
     })
   },
   {

@@ -7,14 +7,12 @@ import type { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import {
   attemptsOf,
-  heartbeat,
   claim,
   claimOne,
   createIntegration,
   enqueue,
   enqueueOne,
   findDelivery,
-  membershipLength,
   newEvent,
   probe,
   records,
@@ -22,8 +20,7 @@ import {
   settle,
   settlement,
   settleWithConsequences,
-  start,
-  worker
+  start
 } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
 import { concurrently, expectEqual } from "../SuiteCase.ts"
@@ -103,29 +100,6 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a probe that fails too late for a retry, or is answered with 410, also leaves the delivery's state unchanged",
-    run: Effect.gen(function* () {
-      const integration = yield* createIntegration()
-      const id = yield* enqueueOne(newEvent(1), integration)
-      yield* settle(start, retryAt(yield* claimOne(start), start + 1_000_000))
-      const disabled = { ...integration, status: "disabled", disabled_reason: "failing", version: 2 } as const
-      yield* (yield* IntegrationStore).update({ ...disabled, updated_at: start + 5 }, 1)
-      for (const [at, end] of [
-        [10, { state: "expired", reason: "lifetime_over" }],
-        [20, { state: "cancelled", reason: "integration_gone", gone: true }]
-      ] as const) {
-        yield* expectEqual("answer", yield* probe(integration.id, start + at), [1, id])
-        const failed = settlement(yield* claimOne(start + at), end)
-        const { changed, notifications } = yield* settleWithConsequences(start + at, failed)
-        yield* expectEqual(`what followed ${end.reason}`, [changed, notifications], [[], []])
-        const { reason, state } = yield* findDelivery(id)
-        yield* expectEqual(`after ${end.reason}`, [state, reason], ["cancelled", "integration_disabled"])
-      }
-      const found = yield* (yield* IntegrationStore).find(integration.id)
-      yield* expectEqual("integration", [found?.status, found?.disabled_reason], ["disabled", "failing"])
-    })
-  },
-  {
     name: "a probe does not send deliveries that a worker may still be sending",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
@@ -144,52 +118,6 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       yield* settle(start + 20, settlement(open))
       yield* expectEqual("attempts of the other delivery", (yield* attemptsOf(open.id)).length, 1)
       yield* expectEqual("once the other delivery is settled", yield* probe(integration.id, start + 25), [1, open.id])
-    })
-  },
-  {
-    name: "a probe can send a delivery leased to a dead worker, once the worker's membership has ended",
-    run: Effect.gen(function* () {
-      const integration = yield* createIntegration()
-      const id = yield* enqueueOne(newEvent(1), integration)
-      yield* heartbeat(start)
-      yield* heartbeat(start, "other")
-      const stranded = yield* claimOne(start)
-      const disabled = { ...integration, status: "disabled", disabled_reason: "failing", version: 2 } as const
-      yield* (yield* IntegrationStore).update({ ...disabled, updated_at: start + 5 }, 1)
-      const end = start + membershipLength
-      yield* heartbeat(end - 1, "other")
-      yield* expectEqual("before", yield* probe(integration.id, end - 1), "nothing_to_send")
-      yield* heartbeat(end, "other")
-      yield* expectEqual("answer", yield* probe(integration.id, end), [1, id])
-      yield* expectEqual("settled by its worker", [...(yield* settle(end, settlement(stranded)))], [])
-      yield* expectEqual("claimed", (yield* claimOne(end)).id, id)
-    })
-  },
-  {
-    name: "a delivery that was skipped instead of leased to its publisher can be probed immediately",
-    run: Effect.gen(function* () {
-      const integration = yield* createIntegration({ status: "disabled", disabled_reason: "failing" })
-      const event = newEvent(1)
-      const delivery = {
-        integration_id: integration.id,
-        lane: 2,
-        matched_version: integration.version,
-        initial: { state: "delivering", worker }
-      } as const
-      const [id] = yield* enqueue({ event, deliveries: [delivery] })
-      yield* expectEqual("answer", yield* probe(integration.id, start + 10), [1, id])
-    })
-  },
-  {
-    name: "an attempt that was in progress when its integration was disabled does not enable the integration when acknowledged",
-    run: Effect.gen(function* () {
-      const integration = yield* createIntegration()
-      yield* enqueue(...records(1, 2, integration))
-      const [first, late] = yield* claim(start)
-      if (first === undefined || late === undefined) return yield* expectEqual("claimed", 0, 2)
-      yield* settle(start, settlement(first, { state: "cancelled", reason: "integration_gone", gone: true }))
-      yield* settle(start + 5, settlement(late))
-      yield* expectEqual("status", (yield* (yield* IntegrationStore).find(integration.id))?.status, "disabled")
     })
   },
   {

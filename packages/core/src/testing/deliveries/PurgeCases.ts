@@ -137,35 +137,6 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "`purge` skips any number of events that are dated in the future, and ends at a page of recent events",
-    run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
-      const now = start + 10_000
-      const wrong = start + 365 * 86_400_000
-      const times = [wrong, wrong, wrong, wrong, wrong, start, start, start, wrong, now, start]
-      yield* enqueue(...times.map((created_at, n) => record(newEvent(n + 1, { created_at }))))
-      const pages: Array<readonly [events: number, continues: boolean]> = []
-      let after: number | null = 0
-      while (after !== null && pages.length < times.length) {
-        const purged: { readonly events: number; readonly next: number | null } = yield* store.purge({
-          before: start + 1,
-          now,
-          after,
-          limit: 2
-        })
-        pages.push([purged.events, purged.next !== null])
-        after = purged.next
-      }
-      yield* expectEqual("number of purged events, and whether the round continues", pages, [
-        [0, true],
-        [0, true],
-        [1, true],
-        [2, true],
-        [0, false]
-      ])
-    })
-  },
-  {
     name: "`purge` deletes old notifications that follow notifications dated in the future, and no others",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
@@ -180,29 +151,6 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
         "notifications left",
         left.map(({ at }) => at),
         [wrong, wrong, wrong, start + 1_000]
-      )
-    })
-  },
-  {
-    name: "`purge` deletes events without deliveries, and old notifications",
-    run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
-      const integration = yield* createIntegration()
-      yield* enqueue(record(newEvent(1)), record(newEvent(2, { created_at: start + 5_000 })))
-      yield* enqueue(record(newEvent(3), integration), record(newEvent(4), integration))
-      const given = { state: "exhausted", reason: "schedule_used_up" } as const
-      const [old, recent] = yield* claim(start)
-      if (old === undefined || recent === undefined) return yield* expectEqual("claimed", 0, 2)
-      yield* settle(start, settlement(old, given))
-      yield* settle(start + 4_000, settlement(recent, given))
-      const purged = yield* store.purge({ before: start + 1_000, now: start + 4_000, after: 0, limit: 100 })
-      yield* expectEqual("purged", purged, { events: 3, deliveries: 2, next: null })
-      yield* expectEqual("an event without deliveries", yield* keptEvent(newEvent(1)), undefined)
-      const notifications = yield* store.notifications({ limit: 10 })
-      yield* expectEqual(
-        "notifications",
-        notifications.map(({ at }) => at),
-        [start + 4_000]
       )
     })
   }

@@ -262,16 +262,5 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       )
       yield* expectEqual("claimed", new Set(idsOf(yield* claim(start + 1_000))), new Set(lost))
     })
-  },
-  {
-    name: "a recovery does not resend deliveries older than the given time",
-    run: Effect.gen(function* () {
-      const integration = yield* createIntegration()
-      for (const n of [1, 2, 3]) {
-        yield* enqueueOne(newEvent(n, { created_at: start + n }), integration)
-        yield* settle(start + n, ended(yield* claimOne(start + n), "exhausted"))
-      }
-      yield* expectEqual("recovered", yield* recover(integration.id, start + 2, start + 10), [2, null])
-    })
   }
 ]

@@ -3,7 +3,7 @@
  */
 import { Effect } from "effect"
 import type { DeliveryState } from "../../model/Delivery.ts"
-import { settledStates } from "../../model/Delivery.ts"
+import {} from "../../model/Delivery.ts"
 import { DeliveryId } from "../../model/Ids.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
@@ -92,17 +92,6 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       yield* expectEqual("attempts", yield* attemptsOf(id), made)
       const { attempts, state } = yield* findDelivery(id)
       yield* expectEqual("delivery", [attempts, state], [4, "delivered"])
-    })
-  },
-  {
-    name: "a delivery can end without an attempt",
-    run: Effect.gen(function* () {
-      const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
-      const ending = { state: "expired", reason: "lifetime_over", attempt: null } as const
-      yield* settle(start, settlement(yield* claimOne(start), ending))
-      const { attempts, state } = yield* findDelivery(id)
-      yield* expectEqual("delivery", [attempts, state], [0, "expired"])
-      yield* expectEqual("attempts", yield* attemptsOf(id), [])
     })
   },
   {
@@ -290,27 +279,6 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       yield* integrations.update(on, 2)
       yield* settle(start + 2, settlement(cancelled, gone))
       yield* expectEqual("after the 410 for the cancelled delivery", yield* integrations.find(integration.id), on)
-    })
-  },
-  {
-    name: "settled deliveries are never claimed or due",
-    run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
-      const integration = yield* createIntegration()
-      yield* enqueue(...records(1, endings.length, integration))
-      const leased = yield* claim(start)
-      yield* settle(
-        start + 1,
-        ...leased.map((delivery, index) => {
-          const [state, reason] = endings[index] ?? endings[0]
-          return settlement(delivery, { state, reason })
-        })
-      )
-      const { oldest_due_at, states } = yield* store.summary(start + 1_000_000)
-      for (const state of settledStates) {
-        yield* expectEqual(`count of ${state}`, states[state], state === "skipped" ? 0 : 1)
-      }
-      yield* expectEqual("oldest due", oldest_due_at, null)
     })
   }
 ]
