@@ -3,114 +3,66 @@
  */
 import { Html } from "@doorhook/core"
 import { Effect } from "effect"
+import type { KnownError } from "../http/Failures.ts"
 import { clientOperations } from "../operator/Clients.ts"
-import type { ClientWithSecretDocument } from "../operator/Clients.ts"
+import type { ClientDocument, ClientWithSecretDocument } from "../operator/Clients.ts"
+import type { GrantDocument } from "../operator/Grants.ts"
 import { grantOperations } from "../operator/Grants.ts"
 import { OperatorApi } from "../operator/OperatorApi.ts"
 import { seeOther } from "./Page.ts"
-import type { Shown, Visit } from "./Parts.ts"
+import type { PageEffect, Visit } from "./Parts.ts"
 import { after, ago, ask, copyButton, field, form, hidden, panel, table } from "./Parts.ts"
 
-export const makeClientPages = Effect.gen(function* () {
-  const { call } = yield* OperatorApi
+export class ClientPages {
+  static readonly make = Effect.map(OperatorApi, ({ call }) => new ClientPages(call))
+  readonly #call: OperatorApi["Service"]["call"]
+
+  constructor(call: OperatorApi["Service"]["call"]) {
+    this.#call = call
+  }
 
   /** Makes the page with all clients, and with the grants of the user in the query. `above` is the result of a form. */
-  const page = Effect.fnUntraced(function* (visit: Visit, above: Html.Html | null = null) {
+  page(visit: Visit, above: Html.Html | null = null): PageEffect {
     const {
       home,
-      language: { count, t },
+      language: { t },
       query
     } = visit
-    const { clients } = yield* call(clientOperations.list)
-    const rows = clients.map((client): ReadonlyArray<Html.Part> => {
-      const ends = client.secrets.flatMap(({ expires_at }) => (expires_at === null ? [] : [Date.parse(expires_at)]))
-      const own = hidden("id", client.id)
-      return [
-        Html.template`<span class="mono">${client.id}</span>`,
-        client.name,
-        Html.template`<span class="mono">${client.redirect_uris.join(" ")}</span>`,
-        client.confidential
-          ? Html.template`${count("secrets", client.secrets.length)}${ends.map((end) => Html.template`, ${t("one_ends")} ${ago(visit, end)}`)}`
-          : t("public_client"),
-        ago(visit, Date.parse(client.created_at)),
-        Html.template`<div class="row">${
-          client.confidential
-            ? ask(visit, "/clients/rotate", {
-                label: t("rotate"),
-                text: t("rotate_client_ask"),
-                fields: own,
-                danger: true
-              })
-            : null
-        }${ask(visit, "/clients/remove", { label: t("remove"), text: t("remove_client_ask"), fields: own, danger: true })}</div>`
-      ]
-    })
     const user = query.get("user_id") ?? ""
-    const addFields = Html.template`${field("name", t("client_name"), (attributes) => Html.template`<input type="text" ${attributes} required>`)}${field("id", t("client_id"), (attributes) => Html.template`<input type="text" ${attributes} autocapitalize="none" spellcheck="false">`, t("client_id_hint"))}${field("redirect_uris", t("redirect_uris"), (attributes) => Html.template`<textarea ${attributes} rows="3" required spellcheck="false"></textarea>`, t("redirect_uris_hint"))}<label class="box"><input type="checkbox" name="confidential" value="yes" checked> ${t("confidential_client")}</label>
-<button type="submit">${t("register")}</button>`
-    return {
-      title: t("clients"),
-      place: "/clients",
-      body: Html.template`<h1>${t("clients")}</h1>
-${above}${panel("registered", t("registered_clients"), table(t("clients"), [t("client_id"), t("client_name"), t("redirect_uris"), t("client_secret"), t("created"), t("actions")], rows, t("no_clients")))}
-${panel("register", t("register_client"), Html.template`<details><summary>${t("register_client")}</summary>${form(visit, "/clients", addFields, "fields")}</details>`)}
+    return Effect.gen({ self: this }, function* () {
+      const { clients } = yield* this.#call(clientOperations.list)
+      const columns = [
+        t("client_id"),
+        t("client_name"),
+        t("redirect_uris"),
+        t("client_secret"),
+        t("created"),
+        t("actions")
+      ]
+      const rows = clients.map((client) => clientRow(visit, client))
+      return {
+        title: t("clients"),
+        place: "/clients",
+        body: Html.template`<h1>${t("clients")}</h1>
+${above}${panel("registered", t("registered_clients"), table(t("clients"), columns, rows, t("no_clients")))}
+${panel("register", t("register_client"), Html.template`<details><summary>${t("register_client")}</summary>${form(visit, "/clients", newClientFields(visit), "fields")}</details>`)}
 ${panel(
   "grants",
   t("grants"),
   Html.template`<p class="muted">${t("grants_text")}</p>
 <form method="get" action="${home}/clients" class="filters" role="search">${field("user_id", t("user_id"), (attributes) => Html.template`<input type="text" ${attributes} value="${user}" required autocapitalize="none" spellcheck="false">`)}<button type="submit" class="quiet">${t("show")}</button></form>
-${user === "" ? null : yield* grantList(visit, user)}`
+${user === "" ? null : yield* this.#grantsOf(visit, user)}`
 )}`
-    } satisfies Shown
-  })
-
-  const grantList = Effect.fnUntraced(function* (visit: Visit, user: string) {
-    const {
-      language: { t }
-    } = visit
-    const { grants } = yield* call(grantOperations.list, { query: new URLSearchParams({ user_id: user }).toString() })
-    const rows = grants.map((grant): ReadonlyArray<Html.Part> => [
-      grant.client_name ?? t("deleted_client"),
-      Html.template`<span class="mono">${grant.client_id}</span>`,
-      grant.scope,
-      ago(visit, Date.parse(grant.created_at)),
-      ask(visit, "/clients/revoke", {
-        label: t("revoke"),
-        text: t("revoke_ask"),
-        fields: Html.template`${hidden("user_id", user)}${hidden("client_id", grant.client_id)}`,
-        danger: true
-      })
-    ])
-    const columns = [t("client_name"), t("client_id"), t("scope"), t("created"), t("actions")]
-    return Html.template`${table(t("grants"), columns, rows, t("no_grants"))}${
-      rows.length === 0
-        ? null
-        : ask(visit, "/clients/revoke", {
-            label: t("revoke_all"),
-            text: t("revoke_all_ask"),
-            fields: hidden("user_id", user),
-            danger: true
-          })
-    }`
-  })
-
-  /** Makes the page shown after a client or secret was created. Only this answer contains the secret. */
-  const secretOf = (visit: Visit, { client, client_secret }: ClientWithSecretDocument) => {
-    const { t } = visit.language
-    return page(
-      visit,
-      Html.template`<section class="notice" role="status" aria-label="${t("client_secret")}"><p>${t("client_registered", { id: client.id })}</p>
-${
-  client_secret === null
-    ? null
-    : Html.template`<p>${t("secret_once")}</p>
-<code id="secret">${client_secret}</code>
-${copyButton(visit.language, "secret")}`
-}</section>`
-    )
+      }
+    })
   }
 
-  const add = (visit: Visit, fields: URLSearchParams) => {
+  #grantsOf(visit: Visit, user: string): Effect.Effect<Html.Html, KnownError> {
+    const query = new URLSearchParams({ user_id: user }).toString()
+    return Effect.map(this.#call(grantOperations.list, { query }), ({ grants }) => grantList(visit, user, grants))
+  }
+
+  add(visit: Visit, fields: URLSearchParams): PageEffect {
     const id = (fields.get("id") ?? "").trim()
     const document = {
       ...(id !== "" && { id }),
@@ -118,31 +70,91 @@ ${copyButton(visit.language, "secret")}`
       redirect_uris: (fields.get("redirect_uris") ?? "").split(/\s+/).filter((uri) => uri !== ""),
       confidential: fields.get("confidential") === "yes"
     }
-    return Effect.flatMap(call(clientOperations.add, { body: JSON.stringify(document) }), (made) =>
-      secretOf(visit, made)
+    return Effect.flatMap(this.#call(clientOperations.add, { body: JSON.stringify(document) }), (made) =>
+      this.page(visit, secretOf(visit, made))
     )
   }
 
-  const rotate = (visit: Visit, fields: URLSearchParams) =>
-    Effect.flatMap(call(clientOperations.rotate, { params: { id: fields.get("id") ?? "" } }), (made) =>
-      secretOf(visit, made)
+  rotate(visit: Visit, fields: URLSearchParams): PageEffect {
+    return Effect.flatMap(this.#call(clientOperations.rotate, { params: { id: fields.get("id") ?? "" } }), (made) =>
+      this.page(visit, secretOf(visit, made))
     )
+  }
 
-  const remove = (visit: Visit, fields: URLSearchParams) =>
-    Effect.map(call(clientOperations.remove, { params: { id: fields.get("id") ?? "" } }), () =>
+  remove(visit: Visit, fields: URLSearchParams): PageEffect {
+    return Effect.map(this.#call(clientOperations.remove, { params: { id: fields.get("id") ?? "" } }), () =>
       seeOther(after(`${visit.home}/clients`, "removed"))
     )
+  }
 
   /** Ends a user's grants to one client, or to all clients. */
-  const revoke = (visit: Visit, fields: URLSearchParams) => {
+  revoke(visit: Visit, fields: URLSearchParams): PageEffect {
     const user_id = fields.get("user_id") ?? ""
     const client_id = fields.get("client_id")
     const document = { user_id, ...(client_id !== null && { client_id }) }
-    return Effect.map(call(grantOperations.revoke, { body: JSON.stringify(document) }), ({ grants }) => {
+    return Effect.map(this.#call(grantOperations.revoke, { body: JSON.stringify(document) }), ({ grants }) => {
       const query = new URLSearchParams({ user_id }).toString()
       return seeOther(after(`${visit.home}/clients?${query}`, "revoked", grants))
     })
   }
+}
 
-  return { page, add, rotate, remove, revoke }
-})
+const clientRow = (visit: Visit, client: ClientDocument): ReadonlyArray<Html.Part> => {
+  const {
+    language: { count, t }
+  } = visit
+  const ends = client.secrets.flatMap(({ expires_at }) => (expires_at === null ? [] : [Date.parse(expires_at)]))
+  const fields = hidden("id", client.id)
+  const rotate = { label: t("rotate"), text: t("rotate_client_ask"), fields, danger: true }
+  const remove = { label: t("remove"), text: t("remove_client_ask"), fields, danger: true }
+  return [
+    Html.template`<span class="mono">${client.id}</span>`,
+    client.name,
+    Html.template`<span class="mono">${client.redirect_uris.join(" ")}</span>`,
+    client.confidential
+      ? Html.template`${count("secrets", client.secrets.length)}${ends.map((end) => Html.template`, ${t("one_ends")} ${ago(visit, end)}`)}`
+      : t("public_client"),
+    ago(visit, Date.parse(client.created_at)),
+    Html.template`<div class="row">${client.confidential ? ask(visit, "/clients/rotate", rotate) : null}${ask(visit, "/clients/remove", remove)}</div>`
+  ]
+}
+
+const newClientFields = ({ language: { t } }: Visit): Html.Html =>
+  Html.template`${field("name", t("client_name"), (attributes) => Html.template`<input type="text" ${attributes} required>`)}${field("id", t("client_id"), (attributes) => Html.template`<input type="text" ${attributes} autocapitalize="none" spellcheck="false">`, t("client_id_hint"))}${field("redirect_uris", t("redirect_uris"), (attributes) => Html.template`<textarea ${attributes} rows="3" required spellcheck="false"></textarea>`, t("redirect_uris_hint"))}<label class="box"><input type="checkbox" name="confidential" value="yes" checked> ${t("confidential_client")}</label>
+<button type="submit">${t("register")}</button>`
+
+const grantList = (visit: Visit, user: string, grants: ReadonlyArray<GrantDocument>): Html.Html => {
+  const {
+    language: { t }
+  } = visit
+  const revoke = (label: string, text: string, fields: Html.Html): Html.Html =>
+    ask(visit, "/clients/revoke", { label, text, fields, danger: true })
+  const rows = grants.map((grant): ReadonlyArray<Html.Part> => [
+    grant.client_name ?? t("deleted_client"),
+    Html.template`<span class="mono">${grant.client_id}</span>`,
+    grant.scope,
+    ago(visit, Date.parse(grant.created_at)),
+    revoke(
+      t("revoke"),
+      t("revoke_ask"),
+      Html.template`${hidden("user_id", user)}${hidden("client_id", grant.client_id)}`
+    )
+  ])
+  const columns = [t("client_name"), t("client_id"), t("scope"), t("created"), t("actions")]
+  return Html.template`${table(t("grants"), columns, rows, t("no_grants"))}${
+    rows.length === 0 ? null : revoke(t("revoke_all"), t("revoke_all_ask"), hidden("user_id", user))
+  }`
+}
+
+/** Makes the notice shown after a client or secret was created. Only this answer contains the secret. */
+const secretOf = ({ language }: Visit, { client, client_secret }: ClientWithSecretDocument): Html.Html => {
+  const { t } = language
+  return Html.template`<section class="notice" role="status" aria-label="${t("client_secret")}"><p>${t("client_registered", { id: client.id })}</p>
+${
+  client_secret === null
+    ? null
+    : Html.template`<p>${t("secret_once")}</p>
+<code id="secret">${client_secret}</code>
+${copyButton(language, "secret")}`
+}</section>`
+}

@@ -34,8 +34,9 @@ import type {
   IntegrationWithHealth
 } from "@doorhook/core"
 import { Effect, Option, Schema } from "effect"
+import type { KnownError } from "../http/Failures.ts"
 import { parseIntegrationId } from "../http/Query.ts"
-import type { Shown, Visit } from "./Parts.ts"
+import type { PageEffect, Shown, Visit } from "./Parts.ts"
 import {
   ago,
   ask,
@@ -85,118 +86,153 @@ const timeIn = (query: URLSearchParams, name: string): number | undefined => {
 /** The states that the filter `troubled` selects. */
 const troubled = ["retrying", "exhausted", "expired"] as const
 
-export const makeDeliveryPages = Effect.gen(function* () {
-  const deliveries = yield* Deliveries
-  const integrations = yield* OperatorIntegrations
-  const types = yield* ResourceTypes
-  const { signing } = yield* DeliverySettings
-  const { find, integrationsAt } = yield* makeSearch
+const servicesOf = Effect.gen(function* () {
+  return {
+    deliveries: yield* Deliveries,
+    integrations: yield* OperatorIntegrations,
+    search: yield* makeSearch,
+    signing: (yield* DeliverySettings).signing,
+    types: yield* ResourceTypes
+  }
+})
 
-  /** Returns the integration; null if it was deleted. */
-  const integrationOf = (id: IntegrationId) =>
-    Effect.catchTag(integrations.show(id), "IntegrationNotFound", () => Effect.succeed(null))
+export class DeliveryPages {
+  static readonly make = Effect.map(servicesOf, (services) => new DeliveryPages(services))
+  readonly #services: Effect.Success<typeof servicesOf>
+
+  constructor(services: Effect.Success<typeof servicesOf>) {
+    this.#services = services
+  }
+
+  /** Makes the page with all deliveries. */
+  listPage(visit: Visit): PageEffect {
+    const title = visit.language.t("deliveries")
+    return Effect.map(
+      this.list(visit, { path: "/deliveries", deliveries: "/deliveries", integration: null }),
+      (body) => ({
+        title,
+        place: "/deliveries",
+        refresh: 5,
+        body: Html.template`<h1>${title}</h1>
+<section class="panel" aria-label="${title}">${body}</section>`
+      })
+    )
+  }
+
+  /** Makes a list with its filter form. The filters come from the visit's query. */
+  list(visit: Visit, of: ListOf): Effect.Effect<Html.Html, StoreError> {
+    const { search, types } = this.#services
+    const { home, language, query } = visit
+    return Effect.gen({ self: this }, function* () {
+      const { compared, filter } =
+        of.integration === null
+          ? yield* this.#textFilter((query.get("find") ?? "").trim())
+          : { filter: { integrations: [of.integration] }, compared: null }
+      const found = yield* search.find({ limit: perPage, ...filter, ...filterIn(query, types) })
+      const hosts = of.integration === null ? yield* this.#hostsOf(found.items) : noHosts
+      const next = found.next === null ? null : formatDeliveryId(found.next)
+      return Html.template`${filters(visit, of, types.keys())}
+${compared === null ? null : Html.template`<p class="notice">${language.t("compared_first", { n: language.number(compared) })}</p>\n`}${listForm(visit, of, found.items, hosts)}
+${
+  found.searched_to === null
+    ? null
+    : Html.template`<p class="notice">${language.html("searched_to", { time: at(language, found.searched_to) })}</p>`
+}${pager(language, `${home}${of.path}`, query, next)}`
+    })
+  }
 
   /**
    * Returns the filter for a text that the visitor entered: the id of an event or an integration, or part of a host.
    * `compared` is the number of integrations compared with the host if there are more, otherwise null.
    */
-  const textFilter = Effect.fnUntraced(function* (
+  #textFilter(
     text: string
-  ): Effect.fn.Return<{ readonly filter: Partial<Search>; readonly compared: number | null }, StoreError> {
-    if (text === "") return { filter: {}, compared: null }
-    if (isEventId(text)) return { filter: { event_id: text }, compared: null }
+  ): Effect.Effect<{ readonly filter: Partial<Search>; readonly compared: number | null }, StoreError> {
+    if (text === "") return Effect.succeed({ filter: {}, compared: null })
+    if (isEventId(text)) return Effect.succeed({ filter: { event_id: text }, compared: null })
     const id = Option.getOrNull(parseIntegrationId(text))
-    if (id !== null) return { filter: { integrations: [id] }, compared: null }
-    const { compared, integrations } = yield* integrationsAt(text)
-    return { filter: { integrations }, compared }
-  })
+    if (id !== null) return Effect.succeed({ filter: { integrations: [id] }, compared: null })
+    return Effect.map(this.#services.search.integrationsAt(text), ({ compared, integrations }) => ({
+      filter: { integrations },
+      compared
+    }))
+  }
 
-  /** Makes a list with its filter form. The filters come from the visit's query. */
-  const list = Effect.fnUntraced(function* (visit: Visit, of: ListOf) {
-    const { query } = visit
-    const state = query.get("state") ?? ""
-    const type = query.get("type") ?? ""
-    const cursor = Option.getOrUndefined(parseDeliveryId(query.get("after") ?? ""))
-    const [since, until] = [timeIn(query, "since"), timeIn(query, "until")]
-    const { compared, filter } =
-      of.integration === null
-        ? yield* textFilter((query.get("find") ?? "").trim())
-        : { filter: { integrations: [of.integration] }, compared: null }
-    const found = yield* find({
-      limit: perPage,
-      ...filter,
-      ...(isState(state) && { states: [state] as const }),
-      ...(state === "troubled" && { states: troubled }),
-      ...(types.has(type) && { resource_type: type }),
-      ...(since !== undefined && { since }),
-      ...(until !== undefined && { until }),
-      ...(cursor !== undefined && { after: cursor })
-    })
-    const hosts = new Map<IntegrationId, string>()
-    if (of.integration === null) {
-      for (const id of new Set(found.items.map(({ integration_id }) => integration_id))) {
-        const one = yield* integrationOf(id)
+  #hostsOf(items: ReadonlyArray<ListedDelivery>): Effect.Effect<ReadonlyMap<IntegrationId, string>, StoreError> {
+    return Effect.gen({ self: this }, function* () {
+      const hosts = new Map<IntegrationId, string>()
+      for (const id of new Set(items.map(({ integration_id }) => integration_id))) {
+        const one = yield* this.#integrationOf(id)
         if (one !== null) hosts.set(id, hostOf(one.integration.configuration.url))
       }
-    }
-    return Html.template`${filters(visit, of, types.keys())}
-${compared === null ? null : Html.template`<p class="notice">${visit.language.t("compared_first", { n: visit.language.number(compared) })}</p>\n`}${listForm(visit, of, found.items, hosts)}
-${
-  found.searched_to === null
-    ? null
-    : Html.template`<p class="notice">${visit.language.html("searched_to", { time: at(visit.language, found.searched_to) })}</p>`
-}${pager(visit.language, `${visit.home}${of.path}`, query, found.next === null ? null : formatDeliveryId(found.next))}`
-  })
+      return hosts
+    })
+  }
 
-  /** Makes the page with all deliveries. */
-  const listPage = Effect.fnUntraced(function* (visit: Visit) {
-    const title = visit.language.t("deliveries")
-    const body = yield* list(visit, { path: "/deliveries", deliveries: "/deliveries", integration: null })
-    return {
-      title,
-      place: "/deliveries",
-      refresh: 5,
-      body: Html.template`<h1>${title}</h1>
-<section class="panel" aria-label="${title}">${body}</section>`
-    } satisfies Shown
-  })
+  /** Returns the integration; null if it was deleted. */
+  #integrationOf(id: IntegrationId): Effect.Effect<IntegrationWithHealth | null, StoreError> {
+    return Effect.catchTag(this.#services.integrations.show(id), "IntegrationNotFound", () => Effect.succeed(null))
+  }
 
   /** Makes the page of one delivery. The caller must have checked that the visitor may see the delivery. */
-  const detail = Effect.fnUntraced(function* (visit: Visit, id: DeliveryId, of: ListOf) {
-    const delivery = yield* deliveries.show(id, visit.role)
-    return detailPage(visit, delivery, yield* integrationOf(delivery.integration_id), of, signing)
-  })
+  detail(visit: Visit, id: DeliveryId, of: ListOf): PageEffect {
+    const { deliveries, signing } = this.#services
+    return Effect.gen({ self: this }, function* () {
+      const delivery = yield* deliveries.show(id, visit.role)
+      return detailPage(visit, delivery, yield* this.#integrationOf(delivery.integration_id), of, signing)
+    })
+  }
 
   /**
    * Sends deliveries again and returns their number. Skips deliveries whose integration is disabled or deleted, and
    * those that retention has deleted in the meantime. Fails if all are skipped.
    */
-  const resend = Effect.fnUntraced(function* (ids: ReadonlyArray<DeliveryId>) {
-    let sent = 0
-    for (const [index, id] of ids.entries()) {
-      const sending = Effect.as(deliveries.resend(id), 1)
-      const isLast = index === ids.length - 1
-      // If all deliveries were refused, this reports the failure of the last one.
-      sent += yield* isLast && sent === 0
-        ? sending
-        : Effect.catchTag(sending, ["NotDeliverable", "DeliveryNotFound"], () => Effect.succeed(0))
-    }
-    return sent
-  })
+  resend(ids: ReadonlyArray<DeliveryId>): Effect.Effect<number, KnownError> {
+    const { deliveries } = this.#services
+    return Effect.gen(function* () {
+      let sent = 0
+      for (const [index, id] of ids.entries()) {
+        const sending = Effect.as(deliveries.resend(id), 1)
+        const isLast = index === ids.length - 1
+        // If all deliveries were refused, this reports the failure of the last one.
+        sent += yield* isLast && sent === 0
+          ? sending
+          : Effect.catchTag(sending, ["NotDeliverable", "DeliveryNotFound"], () => Effect.succeed(0))
+      }
+      return sent
+    })
+  }
 
   /** Fails unless all these deliveries belong to the integration. */
-  const requireOf = (integration: IntegrationId, ids: ReadonlyArray<DeliveryId>) =>
-    Effect.forEach(
+  requireOf(integration: IntegrationId, ids: ReadonlyArray<DeliveryId>): Effect.Effect<void, KnownError> {
+    return Effect.forEach(
       ids,
       (id) =>
-        Effect.flatMap(deliveries.show(id), ({ integration_id }) =>
+        Effect.flatMap(this.#services.deliveries.show(id), ({ integration_id }) =>
           integration_id === integration ? Effect.void : Effect.fail(new DeliveryNotFound({ id }))
         ),
       { discard: true }
     )
+  }
+}
 
-  return { list, listPage, detail, requireOf, resend }
-})
+const noHosts: ReadonlyMap<IntegrationId, string> = new Map()
+
+/** Reads the filters of a list from the visit's query, except the text. Ignores what can't be read. */
+const filterIn = (query: URLSearchParams, types: ReadonlyMap<string, unknown>): Partial<Search> => {
+  const state = query.get("state") ?? ""
+  const type = query.get("type") ?? ""
+  const cursor = Option.getOrUndefined(parseDeliveryId(query.get("after") ?? ""))
+  const [since, until] = [timeIn(query, "since"), timeIn(query, "until")]
+  return {
+    ...(isState(state) && { states: [state] as const }),
+    ...(state === "troubled" && { states: troubled }),
+    ...(types.has(type) && { resource_type: type }),
+    ...(since !== undefined && { since }),
+    ...(until !== undefined && { until }),
+    ...(cursor !== undefined && { after: cursor })
+  }
+}
 
 /** Reads the deliveries selected in a form. */
 export const deliveriesIn = (fields: URLSearchParams): ReadonlyArray<DeliveryId> =>

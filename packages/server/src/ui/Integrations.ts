@@ -5,7 +5,16 @@
  * Owners' actions go through core's `Integrations`, which checks the owner's right in the directory each time. The
  * holder of a link acts for the user who created the integration.
  */
-import type { Actor, DeliveryId, IntegrationId, Scope, IntegrationWithHealth } from "@doorhook/core"
+import type {
+  Actor,
+  DeliveryId,
+  Integration,
+  IntegrationId,
+  IntegrationWithHealth,
+  ListedDelivery,
+  Scope,
+  StoreError
+} from "@doorhook/core"
 import {
   Deliveries,
   DeliverySettings,
@@ -30,13 +39,12 @@ import {
 import { Effect, Option, Schedule } from "effect"
 import type { KnownError } from "../http/Failures.ts"
 import { pageOf, parseIntegrationId } from "../http/Query.ts"
-import type { Answer } from "../http/Route.ts"
 import { integrationOperations } from "../operator/Integrations.ts"
 import { OperatorApi } from "../operator/OperatorApi.ts"
-import type { makeDeliveryPages } from "./Deliveries.ts"
-import type { makeNotificationPages } from "./Notifications.ts"
+import type { DeliveryPages } from "./Deliveries.ts"
+import type { NotificationPages } from "./Notifications.ts"
 import { seeOther } from "./Page.ts"
-import type { Shown, Visit } from "./Parts.ts"
+import type { PageEffect, Visit } from "./Parts.ts"
 import {
   after,
   ago,
@@ -94,53 +102,43 @@ export const patchOf = (id: IntegrationId, attributes: object): object => ({
   data: { type: integrationType, id: String(id), attributes }
 })
 
-export const makeIntegrationPages = Effect.fnUntraced(function* (
-  deliveryPages: Effect.Success<typeof makeDeliveryPages>,
-  notificationPages: Effect.Success<typeof makeNotificationPages>
-) {
-  const deliveries = yield* Deliveries
-  const dispatcher = yield* Dispatcher
-  const integrations = yield* OperatorIntegrations
-  const managed = yield* Integrations
-  const { signing } = yield* DeliverySettings
-  const store = yield* DeliveryStore
-  const tests = yield* TestEvents
-  const types = yield* ResourceTypes
-  const { call } = yield* OperatorApi
-  const countTest = makeMinuteCounter()
+const servicesOf = Effect.gen(function* () {
+  return {
+    call: (yield* OperatorApi).call,
+    deliveries: yield* Deliveries,
+    dispatcher: yield* Dispatcher,
+    integrations: yield* OperatorIntegrations,
+    managed: yield* Integrations,
+    signing: (yield* DeliverySettings).signing,
+    store: yield* DeliveryStore,
+    tests: yield* TestEvents,
+    types: yield* ResourceTypes
+  }
+})
+type Services = Effect.Success<typeof servicesOf>
 
-  /**
-   * Returns the last attempt for an integration, and a strip with the states of its latest deliveries, newest first.
-   */
-  const latestOf = (visit: Visit, id: IntegrationId) =>
-    Effect.map(deliveries.list({ integration_id: id, order: "newest", limit: latest }), (items) => {
-      const { t } = visit.language
-      const last = items.find(({ last_attempt }) => last_attempt !== null)?.last_attempt ?? null
-      const words = items.map(({ state }) => t(`state_${state}`)).join(", ")
-      return {
-        last:
-          last === null ? null : Html.template`${outcomeBadge(visit.language, last)} ${ago(visit, last.started_at)}`,
-        strip:
-          items.length === 0
-            ? null
-            : Html.template`<span class="strip" role="img" aria-label="${words}">${items.map(({ state }) => Html.template`<i class="${state}"></i>`)}</span>`
-      }
-    })
+/** Handler of an action on an integration. */
+type Action = (visit: Visit, found: IntegrationWithHealth, fields: URLSearchParams) => PageEffect
 
-  /** Explains the most recent failure among an integration's latest deliveries. Returns null if none failed. */
-  const lastFailure = Effect.fnUntraced(function* ({ language, role }: Visit, id: IntegrationId) {
-    const items = yield* deliveries.list({ integration_id: id, order: "newest", limit: latest })
-    const failed = items.find((one) => one.last_attempt !== null && one.last_attempt.outcome !== "acknowledged")
-    if (failed === undefined) return null
-    // Retention might have deleted the delivery in the meantime.
-    const shown = yield* Effect.catchTag(deliveries.show(failed.id), "DeliveryNotFound", () => Effect.succeed(null))
-    const last = shown?.history.at(-1)
-    return last === undefined || last.outcome === "acknowledged"
-      ? null
-      : Html.template`<p>${language.say(Explanation.explainAttempt(last, role))}</p>\n`
-  })
+export class IntegrationPages {
+  static make(deliveryPages: DeliveryPages, notificationPages: NotificationPages) {
+    return Effect.map(servicesOf, (services) => new IntegrationPages(services, deliveryPages, notificationPages))
+  }
 
-  const listPage = Effect.fnUntraced(function* (visit: Visit) {
+  readonly #services: Services
+  readonly #deliveryPages: DeliveryPages
+  readonly #notificationPages: NotificationPages
+  readonly #countTest = makeMinuteCounter()
+
+  constructor(services: Services, deliveryPages: DeliveryPages, notificationPages: NotificationPages) {
+    this.#services = services
+    this.#deliveryPages = deliveryPages
+    this.#notificationPages = notificationPages
+  }
+
+  /** Makes the operator's page with all integrations. */
+  listPage(visit: Visit): PageEffect {
+    const { integrations } = this.#services
     const {
       home,
       language,
@@ -149,34 +147,31 @@ export const makeIntegrationPages = Effect.fnUntraced(function* (
     } = visit
     const status = statusFilters.find((one) => one === query.get("status"))
     const cursor = Option.getOrElse(parseIntegrationId(query.get("after") ?? ""), () => 0 as const)
-    const { items, next } = yield* pageOf(perPage, (limit) =>
-      integrations.list({ after: cursor, limit, ...(status !== undefined && { status }) })
-    )
-    const rows: Array<ReadonlyArray<Html.Part>> = []
-    for (const one of items) {
-      if (isUnreadable(one)) continue
-      const { configuration, id, scope } = one.integration
-      const { last, strip } = yield* latestOf(visit, id)
-      rows.push([
-        Html.template`<a href="${home}/integrations/${id}">${t("integration_title", { id })}</a>`,
-        health(language, one),
-        Html.template`<span class="mono">${hostOf(configuration.url)}</span>`,
-        scopeName(language, scope),
-        one.failing === null ? null : ago(visit, one.failing.since),
-        last,
-        strip
-      ])
-    }
-    const options: ReadonlyArray<readonly [string, string]> = [
-      ["", t("every_status")],
-      ...statusFilters.map((one) => [one, t(one)] as const)
-    ]
-    const goOn = next === null ? null : String(isUnreadable(next) ? next.id : next.integration.id)
-    return {
-      title: t("integrations"),
-      place: "/integrations",
-      refresh: 10,
-      body: Html.template`<h1>${t("integrations")}</h1>
+    return Effect.gen({ self: this }, function* () {
+      const { items, next } = yield* pageOf(perPage, (limit) =>
+        integrations.list({ after: cursor, limit, ...(status !== undefined && { status }) })
+      )
+      const rows: Array<ReadonlyArray<Html.Part>> = []
+      for (const one of items) if (!isUnreadable(one)) rows.push(yield* this.#row(visit, one))
+      const columns = [
+        t("integration"),
+        t("health"),
+        t("host"),
+        t("whose"),
+        t("failing_since"),
+        t("last_attempt"),
+        t("latest")
+      ]
+      const options: ReadonlyArray<readonly [string, string]> = [
+        ["", t("every_status")],
+        ...statusFilters.map((one) => [one, t(one)] as const)
+      ]
+      const goOn = next === null ? null : String(isUnreadable(next) ? next.id : next.integration.id)
+      return {
+        title: t("integrations"),
+        place: "/integrations",
+        refresh: 10,
+        body: Html.template`<h1>${t("integrations")}</h1>
 <form method="get" action="${home}/integrations" class="filters" role="search">
 ${field("status", t("status"), (attributes) => select(attributes, options, status ?? ""))}<button type="submit" class="quiet">${t("show")}</button></form>
 ${items
@@ -185,51 +180,77 @@ ${items
     (one) =>
       Html.template`<p class="alert">${t("unreadable", { id: one.id, whose: scopeName(language, one.scope), why: one.unreadable })}</p>\n`
   )}
-<section class="panel" aria-label="${t("integrations")}">${table(
-        t("integrations"),
-        [t("integration"), t("health"), t("host"), t("whose"), t("failing_since"), t("last_attempt"), t("latest")],
-        rows,
-        t("no_integrations")
-      )}${pager(language, `${home}/integrations`, query, goOn)}</section>`
-    } satisfies Shown
-  })
+<section class="panel" aria-label="${t("integrations")}">${table(t("integrations"), columns, rows, t("no_integrations"))}${pager(language, `${home}/integrations`, query, goOn)}</section>`
+      }
+    })
+  }
+
+  /** Makes a row of the list, with the last attempt and a strip with the states of the latest deliveries. */
+  #row(visit: Visit, one: IntegrationWithHealth): Effect.Effect<ReadonlyArray<Html.Part>, StoreError> {
+    const {
+      home,
+      language,
+      language: { t }
+    } = visit
+    const { configuration, id, scope } = one.integration
+    return Effect.map(this.#latest(id), (items) => {
+      const last = items.find(({ last_attempt }) => last_attempt !== null)?.last_attempt ?? null
+      const words = items.map(({ state }) => t(`state_${state}`)).join(", ")
+      return [
+        Html.template`<a href="${home}/integrations/${id}">${t("integration_title", { id })}</a>`,
+        health(language, one),
+        Html.template`<span class="mono">${hostOf(configuration.url)}</span>`,
+        scopeName(language, scope),
+        one.failing === null ? null : ago(visit, one.failing.since),
+        last === null ? null : Html.template`${outcomeBadge(language, last)} ${ago(visit, last.started_at)}`,
+        items.length === 0
+          ? null
+          : Html.template`<span class="strip" role="img" aria-label="${words}">${items.map(({ state }) => Html.template`<i class="${state}"></i>`)}</span>`
+      ]
+    })
+  }
+
+  /** Returns an integration's latest deliveries, newest first. */
+  #latest(id: IntegrationId): Effect.Effect<ReadonlyArray<ListedDelivery>, StoreError> {
+    return this.#services.deliveries.list({ integration_id: id, order: "newest", limit: latest })
+  }
+
+  /** Explains the most recent failure among an integration's latest deliveries. Returns null if none failed. */
+  #lastFailure({ language, role }: Visit, id: IntegrationId): Effect.Effect<Html.Html | null, StoreError> {
+    const { deliveries } = this.#services
+    return Effect.gen({ self: this }, function* () {
+      const items = yield* this.#latest(id)
+      const failed = items.find((one) => one.last_attempt !== null && one.last_attempt.outcome !== "acknowledged")
+      if (failed === undefined) return null
+      // Retention might have deleted the delivery in the meantime.
+      const shown = yield* Effect.catchTag(deliveries.show(failed.id), "DeliveryNotFound", () => Effect.succeed(null))
+      const last = shown?.history.at(-1)
+      return last === undefined || last.outcome === "acknowledged"
+        ? null
+        : Html.template`<p>${language.say(Explanation.explainAttempt(last, role))}</p>\n`
+    })
+  }
 
   /** Makes the page of one integration with its deliveries. `above` is an optional notice at the top. */
-  const onePage = Effect.fnUntraced(function* (
-    visit: Visit,
-    found: IntegrationWithHealth,
-    above: Html.Html | null = null
-  ) {
-    const {
-      language,
-      language: { html, t },
-      role
-    } = visit
-    const { integration } = found
-    const { bindings, configuration, created_at, id, scope } = integration
+  onePage(visit: Visit, found: IntegrationWithHealth, above: Html.Html | null = null): PageEffect {
+    const { language, role } = visit
+    const { t } = language
+    const { bindings, configuration, created_at, id, scope } = found.integration
     const path = pathOf(visit, id)
-    const listed = yield* deliveryPages.list(visit, {
-      path,
-      deliveries: role === "operator" ? "/deliveries" : `${path}/deliveries`,
-      integration: id
-    })
-    const catchingUp = (yield* dispatcher.status).catching_up.find(({ integration_id }) => integration_id === id)
-    const notifications = role === "operator" ? yield* notificationPages.of(visit, id) : null
-    const isTroubled = found.failing !== null || (integration.disabled_reason ?? "manual") !== "manual"
-    const failure = isTroubled ? yield* lastFailure(visit, id) : null
-    const host = hostOf(configuration.url)
-    return {
-      title: t("integration_at", { id, host }),
-      place: role === "operator" ? "/integrations" : "",
-      refresh: 5,
-      body: Html.template`<div class="row apart"><h1>${t("integration_at", { id, host })}</h1>${health(language, found)}</div>
-${above}${
-        integration.status === "disabled"
-          ? Html.template`<p class="alert">${t(`why_${integration.disabled_reason ?? "manual"}`)}</p>`
-          : found.failing === null
-            ? null
-            : Html.template`<p class="alert">${html("nothing_since", { time: at(language, found.failing.since) })}</p>`
-      }${failure}${catchingUp === undefined ? null : Html.template`<p class="notice">${html("catching_up", { time: at(language, catchingUp.since) })}</p>`}
+    const title = t("integration_at", { id, host: hostOf(configuration.url) })
+    return Effect.gen({ self: this }, function* () {
+      const listed = yield* this.#deliveryPages.list(visit, {
+        path,
+        deliveries: role === "operator" ? "/deliveries" : `${path}/deliveries`,
+        integration: id
+      })
+      const notifications = role === "operator" ? yield* this.#notificationPages.latest(visit, id) : null
+      return {
+        title,
+        place: role === "operator" ? "/integrations" : "",
+        refresh: 5,
+        body: Html.template`<div class="row apart"><h1>${title}</h1>${health(language, found)}</div>
+${above}${yield* this.#notices(visit, found)}
 ${panel(
   "integration",
   t("integration"),
@@ -238,132 +259,93 @@ ${panel(
     [t("sends"), sends(language, bindings)],
     [t("whose"), scopeName(language, scope)],
     [t("created"), at(language, created_at)]
-  ])}<div class="row">${actions(visit, found)}</div>`
+  ])}<div class="row">${actions(visit, found, this.#services)}</div>`
 )}
-${role === "operator" ? operatorPanel(visit, found) : null}
+${role === "operator" ? overridesPanel(visit, found, this.#services.types) : null}
 ${panel("deliveries", t("deliveries"), listed)}
 ${notifications === null ? null : panel("notifications", t("notifications"), notifications)}`
-    } satisfies Shown
-  })
-
-  /** Makes the buttons for the possible actions, each with a confirmation. */
-  const actions = (visit: Visit, { integration }: IntegrationWithHealth): ReadonlyArray<Html.Html> => {
-    const {
-      home,
-      language,
-      language: { t },
-      now,
-      role
-    } = visit
-    const { disabled_reason, id, status, version } = integration
-    const path = pathOf(visit, id)
-    const kind = testKindOf(integration, types)
-    const versioned = hidden("version", String(version))
-    const day = new Date(now - recoverSince).toISOString().slice(0, 16)
-    return [
-      ...(status === "enabled"
-        ? [
-            ask(visit, `${path}/test`, {
-              label: t("test"),
-              text: `${t("test_ask", { type: typeName(language, kind.resource_type) })}${kind.urgent ? ` ${t("test_rings")}` : ""}`
-            })
-          ]
-        : disabled_reason === "manual"
-          ? []
-          : [ask(visit, `${path}/probe`, { label: t("try_again"), text: t("try_again_ask") })]),
-      status === "enabled"
-        ? ask(visit, `${path}/status`, {
-            label: t(role === "operator" ? "disable" : "pause"),
-            text: t("pause_ask"),
-            fields: hidden("status", "disabled"),
-            danger: true
-          })
-        : ask(visit, `${path}/status`, {
-            label: t("enable"),
-            text: t("enable_ask"),
-            fields: hidden("status", "enabled")
-          }),
-      ...(status === "enabled"
-        ? [
-            ask(visit, `${path}/recover`, {
-              label: t("recover"),
-              text: t("recover_ask"),
-              fields: field(
-                "recover-since",
-                t("since"),
-                (attributes) => Html.template`<input type="datetime-local" ${attributes} value="${day}" required>`
-              )
-            })
-          ]
-        : []),
-      ...(role === "operator"
-        ? [
-            ask(visit, `${path}/link`, {
-              label: t("make_link"),
-              text: t("make_link_ask"),
-              fields: field("lifetime", t("lifetime"), (attributes) =>
-                select(
-                  attributes,
-                  ["15m", "1h", "8h", "24h"].map((text) => [text, text] as const),
-                  "15m"
-                )
-              )
-            })
-          ]
-        : [
-            Html.template`<a class="button quiet" href="${home}${path}/edit">${t("edit")}</a>`,
-            Html.template`<a class="button quiet" href="${home}${path}/verify">${t("verify")}</a>`,
-            ...(signsWithSecret(signing)
-              ? [
-                  ask(visit, `${path}/rotate`, {
-                    label: t("rotate"),
-                    text: t("rotate_ask"),
-                    fields: versioned,
-                    danger: true
-                  })
-                ]
-              : []),
-            ask(visit, `${path}/delete`, { label: t("delete"), text: t("delete_ask"), fields: versioned, danger: true })
-          ])
-    ]
+      }
+    })
   }
 
-  /** Makes the panel with this integration's own settings, which only operators can change. */
-  const operatorPanel = (visit: Visit, { integration }: IntegrationWithHealth): Html.Html => {
-    const { t } = visit.language
-    const { acknowledge = "", allow_targets = [], retry = {} } = writeOverrides(integration.overrides)
-    const choices: ReadonlyArray<readonly [string, string]> = [
-      ["", t("as_everywhere")],
-      ["200", "200"],
-      ["2xx", "2xx"]
-    ]
-    const own = [acknowledge, ...allow_targets, ...Object.keys(retry)].some((value) => value !== "")
-    const fields = Html.template`${field("acknowledge", t("acknowledge"), (attributes) => select(attributes, choices, acknowledge))}${[
-      ...types.keys()
-    ].map((type) =>
-      field(
-        `retry-${type}`,
-        t("retry", { type: typeName(visit.language, type) }),
-        (attributes) =>
-          Html.template`<input type="text" ${attributes} value="${retry[type] === undefined ? "" : retry[type].length === 0 ? "none" : retry[type].join(", ")}" placeholder="${t("as_everywhere")}">`,
-        t("retry_hint")
-      )
-    )}${field("allow", t("allow_targets"), (attributes) => Html.template`<input type="text" ${attributes} value="${allow_targets.join(", ")}">`, t("allow_hint"))}<button type="submit">${t("save")}</button>`
-    return panel(
-      "own",
-      t("own_settings"),
-      Html.template`<p class="muted">${t(own ? "own_some" : "own_none")}</p>
-<details><summary>${t("change")}</summary>
-${form(visit, `${pathOf(visit, integration.id)}/overrides`, fields, "fields")}</details>`
-    )
+  /** Says why an integration is disabled, since when it fails, and whether it is catching up. */
+  #notices(visit: Visit, { failing, integration }: IntegrationWithHealth): Effect.Effect<Html.Html, StoreError> {
+    const {
+      language,
+      language: { html, t }
+    } = visit
+    const { disabled_reason, id, status } = integration
+    return Effect.gen({ self: this }, function* () {
+      const { catching_up } = yield* this.#services.dispatcher.status
+      const catchingUp = catching_up.find(({ integration_id }) => integration_id === id)
+      const isTroubled = failing !== null || (disabled_reason ?? "manual") !== "manual"
+      return Html.template`${
+        status === "disabled"
+          ? Html.template`<p class="alert">${t(`why_${disabled_reason ?? "manual"}`)}</p>`
+          : failing === null
+            ? null
+            : Html.template`<p class="alert">${html("nothing_since", { time: at(language, failing.since) })}</p>`
+      }${isTroubled ? yield* this.#lastFailure(visit, id) : null}${
+        catchingUp === undefined
+          ? null
+          : Html.template`<p class="notice">${html("catching_up", { time: at(language, catchingUp.since) })}</p>`
+      }`
+    })
+  }
+
+  // Actions.
+
+  /** Actions of operators and owners, by the last segment of their path. */
+  get sharedActions(): Readonly<Record<"test" | "probe" | "status" | "recover", Action>> {
+    const send: Action = (visit, found) => this.#send(visit, found)
+    return {
+      test: send,
+      probe: send,
+      status: (visit, found, fields) => this.#setStatus(visit, found, fields),
+      recover: (visit, found, fields) => this.#recover(visit, found, fields)
+    }
+  }
+
+  /** Actions of operators only. */
+  get operatorActions(): Readonly<Record<"link" | "overrides", Action>> {
+    return {
+      link: (visit, found, fields) => this.#makeLink(visit, found, fields),
+      overrides: (visit, found, fields) => this.#override(visit, found, fields)
+    }
+  }
+
+  /** Fails unless the visitor still has the right to change the integration. */
+  permit(visit: Visit, found: IntegrationWithHealth): Effect.Effect<unknown, KnownError> {
+    return visit.role === "operator"
+      ? Effect.void
+      : this.#services.managed.get(actorOf(visit, found), found.integration.scope, found.integration.id)
+  }
+
+  /** Sends a test event to an enabled integration, or a probe to a disabled one. */
+  #send(visit: Visit, { integration: { id, status } }: IntegrationWithHealth): PageEffect {
+    const { integrations, tests } = this.#services
+    return Effect.gen({ self: this }, function* () {
+      if (visit.role === "owner") {
+        const { count, seconds } = this.#countTest(id, visit.now)
+        if (count > testsPerMinute) {
+          const said = { key: "too_many_tests", values: { seconds } } as const
+          const headers = { "retry-after": String(seconds) }
+          return yield* formFailure(429, "rate_limited", "Too many tests", said, headers)
+        }
+      }
+      const sent = status === "disabled" ? yield* integrations.probe(id) : (yield* tests.send(id)).delivery_id
+      yield* this.#awaitOutcome(sent)
+      const list = visit.role === "operator" ? "/deliveries" : `/${id}/deliveries`
+      return seeOther(`${visit.home}${list}/${formatDeliveryId(sent)}`)
+    })
   }
 
   /**
    * Waits up to `testPatience` for the outcome of a delivery. A failed lookup is only logged, because the delivery is
    * already being sent.
    */
-  const awaitOutcome = (id: DeliveryId) =>
-    store.find(id).pipe(
+  #awaitOutcome(id: DeliveryId): Effect.Effect<unknown> {
+    return this.#services.store.find(id).pipe(
       Effect.repeat({
         until: (found) =>
           found === null || (found.delivery.state !== "pending" && found.delivery.state !== "delivering"),
@@ -374,114 +356,196 @@ ${form(visit, `${pathOf(visit, integration.id)}/overrides`, fields, "fields")}</
         Effect.logError(`Can't look up the outcome of delivery ${formatDeliveryId(id)}. ${failureText(error)}`)
       )
     )
+  }
 
-  /** Fails unless the visitor still has the right to change the integration. */
-  const permit = (visit: Visit, found: IntegrationWithHealth): Effect.Effect<unknown, KnownError> =>
-    visit.role === "operator"
-      ? Effect.void
-      : managed.get(actorOf(visit, found), found.integration.scope, found.integration.id)
+  #setStatus(visit: Visit, found: IntegrationWithHealth, fields: URLSearchParams): PageEffect {
+    const { integrations, managed } = this.#services
+    const { id, scope } = found.integration
+    const status = fields.get("status") === "disabled" ? "disabled" : "enabled"
+    const set: Effect.Effect<unknown, KnownError> =
+      visit.role === "operator"
+        ? integrations.set(id, { status })
+        : managed.patch(actorOf(visit, found), scope, id, patchOf(id, { status }), null)
+    return Effect.as(
+      set,
+      seeOther(after(`${visit.home}${pathOf(visit, id)}`, status === "enabled" ? "enabled" : "paused"))
+    )
+  }
 
-  const deliveryPath = (visit: Visit, id: IntegrationId, delivery: DeliveryId): string =>
-    `${visit.home}${visit.role === "operator" ? "" : `/${id}`}/deliveries/${formatDeliveryId(delivery)}`
+  #recover(visit: Visit, { integration: { id } }: IntegrationWithHealth, fields: URLSearchParams): PageEffect {
+    const since = Date.parse(`${fields.get("recover-since") ?? ""}Z`)
+    if (Number.isNaN(since)) return formFailure(422, "invalid", "Invalid time", { key: "no_time" })
+    return Effect.map(this.#services.deliveries.recover(id, since), (n) =>
+      seeOther(after(`${visit.home}${pathOf(visit, id)}`, "recovered", n))
+    )
+  }
 
-  /** Handler of an action on an integration. */
-  type Action = (
-    visit: Visit,
-    found: IntegrationWithHealth,
-    fields: URLSearchParams
-  ) => Effect.Effect<Answer | Shown, KnownError>
-
-  /** Sends a test event to an enabled integration, or a probe to a disabled one. */
-  const send: Action = (visit, found) =>
-    Effect.gen(function* () {
-      const { id, status } = found.integration
-      if (visit.role === "owner") {
-        const { count, seconds } = countTest(id, visit.now)
-        if (count > testsPerMinute) {
-          return yield* formFailure(
-            429,
-            "rate_limited",
-            "Too many tests",
-            { key: "too_many_tests", values: { seconds } },
-            { "retry-after": String(seconds) }
-          )
-        }
+  #makeLink(visit: Visit, found: IntegrationWithHealth, fields: URLSearchParams): PageEffect {
+    const { language } = visit
+    const { html, t } = language
+    const request = {
+      params: { id: String(found.integration.id) },
+      body: JSON.stringify({ expires_in: fields.get("lifetime") ?? "15m" })
+    }
+    return Effect.flatMap(
+      this.#services.call(integrationOperations.createPortalLink, request),
+      ({ expires_at, url }) => {
+        const expires = at(language, Date.parse(expires_at))
+        const above = Html.template`<section class="notice" role="status" aria-label="${t("link")}"><p>${html("link_made", { time: expires })}</p>
+${field("link", t("link"), (attributes) => Html.template`<input type="text" ${attributes} value="${url}" readonly class="wide mono">`)}${copyButton(language, "link")}</section>`
+        return this.onePage(visit, found, above)
       }
-      const sent = status === "disabled" ? yield* integrations.probe(id) : (yield* tests.send(id)).delivery_id
-      yield* awaitOutcome(sent)
-      return seeOther(deliveryPath(visit, id, sent))
-    })
+    )
+  }
 
-  const setStatus: Action = (visit, found, fields) =>
-    Effect.gen(function* () {
-      const { id, scope } = found.integration
-      const status = fields.get("status") === "disabled" ? "disabled" : "enabled"
-      if (visit.role === "operator") yield* integrations.set(id, { status })
-      else yield* managed.patch(actorOf(visit, found), scope, id, patchOf(id, { status }), null)
-      const path = `${visit.home}${pathOf(visit, id)}`
-      return seeOther(after(path, status === "enabled" ? "enabled" : "paused"))
-    })
-
-  const recover: Action = (visit, found, fields) =>
-    Effect.gen(function* () {
-      const { id } = found.integration
-      const since = Date.parse(`${fields.get("recover-since") ?? ""}Z`)
-      if (Number.isNaN(since)) {
-        return yield* formFailure(422, "invalid", "Invalid time", { key: "no_time" })
+  #override(visit: Visit, { integration }: IntegrationWithHealth, fields: URLSearchParams): PageEffect {
+    const { call, types } = this.#services
+    const { id, overrides } = integration
+    const listIn = (name: string) => (fields.get(name) ?? "").split(/[\s,]+/).filter((part) => part !== "")
+    const retry: Record<string, ReadonlyArray<string>> = {}
+    for (const type of types.keys()) {
+      const delays = listIn(`retry-${type}`)
+      if (delays.length > 0) retry[type] = delays[0] === "none" ? [] : delays
+    }
+    const { acknowledge: _, allow_targets: __, retry: ___, ...others } = writeOverrides(overrides)
+    const acknowledge = fields.get("acknowledge") ?? ""
+    const networks = listIn("allow")
+    const document = {
+      overrides: {
+        ...others,
+        ...(acknowledge !== "" && { acknowledge }),
+        ...(Object.keys(retry).length > 0 && { retry }),
+        ...(networks.length > 0 && { allow_targets: networks })
       }
-      const n = yield* deliveries.recover(id, since)
-      return seeOther(after(`${visit.home}${pathOf(visit, id)}`, "recovered", n))
-    })
+    }
+    const request = { params: { id: String(id) }, body: JSON.stringify(document) }
+    return Effect.as(
+      call(integrationOperations.set, request),
+      seeOther(after(`${visit.home}/integrations/${id}`, "saved"))
+    )
+  }
+}
 
-  const makeLink: Action = (visit, found, fields) =>
-    Effect.gen(function* () {
-      const { id } = found.integration
-      const link = yield* call(integrationOperations.createPortalLink, {
-        params: { id: String(id) },
-        body: JSON.stringify({ expires_in: fields.get("lifetime") ?? "15m" })
-      })
-      const { html, t } = visit.language
-      const expires = at(visit.language, Date.parse(link.expires_at))
-      return yield* onePage(
-        visit,
-        found,
-        Html.template`<section class="notice" role="status" aria-label="${t("link")}"><p>${html("link_made", { time: expires })}</p>
-${field("link", t("link"), (attributes) => Html.template`<input type="text" ${attributes} value="${link.url}" readonly class="wide mono">`)}${copyButton(visit.language, "link")}</section>`
+/** Makes the buttons for the possible actions, each with a confirmation. */
+const actions = (
+  visit: Visit,
+  { integration }: IntegrationWithHealth,
+  { signing, types }: Pick<Services, "signing" | "types">
+): ReadonlyArray<Html.Html> => [
+  ...(integration.status === "enabled"
+    ? enabledActions(visit, integration, types)
+    : disabledActions(visit, integration)),
+  ...(visit.role === "operator"
+    ? [linkAction(visit, integration)]
+    : ownerActions(visit, integration, signsWithSecret(signing)))
+]
+
+const enabledActions = (visit: Visit, integration: Integration, types: Services["types"]): ReadonlyArray<Html.Html> => {
+  const {
+    language,
+    language: { t },
+    now,
+    role
+  } = visit
+  const path = pathOf(visit, integration.id)
+  const kind = testKindOf(integration, types)
+  const day = new Date(now - recoverSince).toISOString().slice(0, 16)
+  return [
+    ask(visit, `${path}/test`, {
+      label: t("test"),
+      text: `${t("test_ask", { type: typeName(language, kind.resource_type) })}${kind.urgent ? ` ${t("test_rings")}` : ""}`
+    }),
+    ask(visit, `${path}/status`, {
+      label: t(role === "operator" ? "disable" : "pause"),
+      text: t("pause_ask"),
+      fields: hidden("status", "disabled"),
+      danger: true
+    }),
+    ask(visit, `${path}/recover`, {
+      label: t("recover"),
+      text: t("recover_ask"),
+      fields: field(
+        "recover-since",
+        t("since"),
+        (attributes) => Html.template`<input type="datetime-local" ${attributes} value="${day}" required>`
       )
     })
+  ]
+}
 
-  const override: Action = (visit, found, fields) =>
-    Effect.gen(function* () {
-      const { id, overrides } = found.integration
-      const listIn = (name: string) => (fields.get(name) ?? "").split(/[\s,]+/).filter((part) => part !== "")
-      const retry: Record<string, ReadonlyArray<string>> = {}
-      for (const type of types.keys()) {
-        const delays = listIn(`retry-${type}`)
-        if (delays.length > 0) retry[type] = delays[0] === "none" ? [] : delays
-      }
-      const { acknowledge: _, allow_targets: __, retry: ___, ...others } = writeOverrides(overrides)
-      const acknowledge = fields.get("acknowledge") ?? ""
-      const networks = listIn("allow")
-      const document = {
-        overrides: {
-          ...others,
-          ...(acknowledge !== "" && { acknowledge }),
-          ...(Object.keys(retry).length > 0 && { retry }),
-          ...(networks.length > 0 && { allow_targets: networks })
-        }
-      }
-      yield* call(integrationOperations.set, { params: { id: String(id) }, body: JSON.stringify(document) })
-      return seeOther(after(`${visit.home}/integrations/${id}`, "saved"))
-    })
+const disabledActions = (visit: Visit, { disabled_reason, id }: Integration): ReadonlyArray<Html.Html> => {
+  const { t } = visit.language
+  const path = pathOf(visit, id)
+  const enable = { label: t("enable"), text: t("enable_ask"), fields: hidden("status", "enabled") }
+  return [
+    ...(disabled_reason === "manual"
+      ? []
+      : [ask(visit, `${path}/probe`, { label: t("try_again"), text: t("try_again_ask") })]),
+    ask(visit, `${path}/status`, enable)
+  ]
+}
 
-  return {
-    listPage,
-    onePage,
-    permit,
-    shared: { test: send, probe: send, status: setStatus, recover },
-    operators: { link: makeLink, overrides: override }
+const linkLifetimes = ["15m", "1h", "8h", "24h"] as const
+
+const linkAction = (visit: Visit, { id }: Integration): Html.Html => {
+  const { t } = visit.language
+  const options = linkLifetimes.map((text) => [text, text] as const)
+  return ask(visit, `${pathOf(visit, id)}/link`, {
+    label: t("make_link"),
+    text: t("make_link_ask"),
+    fields: field("lifetime", t("lifetime"), (attributes) => select(attributes, options, linkLifetimes[0]))
+  })
+}
+
+const ownerActions = (visit: Visit, { id, version }: Integration, hasSecret: boolean): ReadonlyArray<Html.Html> => {
+  const {
+    home,
+    language: { t }
+  } = visit
+  const path = pathOf(visit, id)
+  const fields = hidden("version", String(version))
+  const rotate = { label: t("rotate"), text: t("rotate_ask"), fields, danger: true }
+  const remove = { label: t("delete"), text: t("delete_ask"), fields, danger: true }
+  return [
+    Html.template`<a class="button quiet" href="${home}${path}/edit">${t("edit")}</a>`,
+    Html.template`<a class="button quiet" href="${home}${path}/verify">${t("verify")}</a>`,
+    ...(hasSecret ? [ask(visit, `${path}/rotate`, rotate)] : []),
+    ask(visit, `${path}/delete`, remove)
+  ]
+}
+
+/** Makes the panel with this integration's own settings, which only operators can change. */
+const overridesPanel = (visit: Visit, { integration }: IntegrationWithHealth, types: Services["types"]): Html.Html => {
+  const { t } = visit.language
+  const { acknowledge = "", allow_targets = [], retry = {} } = writeOverrides(integration.overrides)
+  const choices: ReadonlyArray<readonly [string, string]> = [
+    ["", t("as_everywhere")],
+    ["200", "200"],
+    ["2xx", "2xx"]
+  ]
+  const own = [acknowledge, ...allow_targets, ...Object.keys(retry)].some((value) => value !== "")
+  const delaysOf = (delays: ReadonlyArray<string> | undefined): string => {
+    if (delays === undefined) return ""
+    return delays.length === 0 ? "none" : delays.join(", ")
   }
-})
+  const retryFields = [...types.keys()].map((type) =>
+    field(
+      `retry-${type}`,
+      t("retry", { type: typeName(visit.language, type) }),
+      (attributes) =>
+        Html.template`<input type="text" ${attributes} value="${delaysOf(retry[type])}" placeholder="${t("as_everywhere")}">`,
+      t("retry_hint")
+    )
+  )
+  const fields = Html.template`${field("acknowledge", t("acknowledge"), (attributes) => select(attributes, choices, acknowledge))}${retryFields}${field("allow", t("allow_targets"), (attributes) => Html.template`<input type="text" ${attributes} value="${allow_targets.join(", ")}">`, t("allow_hint"))}<button type="submit">${t("save")}</button>`
+  return panel(
+    "own",
+    t("own_settings"),
+    Html.template`<p class="muted">${t(own ? "own_some" : "own_none")}</p>
+<details><summary>${t("change")}</summary>
+${form(visit, `${pathOf(visit, integration.id)}/overrides`, fields, "fields")}</details>`
+  )
+}
 
 /** Describes the bindings of an integration in words. */
 const sends = (language: Visit["language"], bindings: IntegrationWithHealth["integration"]["bindings"]): string =>

@@ -1,11 +1,11 @@
 /**
  * The operator's page of notifications, newest first.
  */
-import type { IntegrationId, Notification } from "@doorhook/core"
+import type { IntegrationId, Notification, StoreError } from "@doorhook/core"
 import { DurationText, Html, NotificationId, Notifications, parsePositiveInt } from "@doorhook/core"
 import { Effect, Option } from "effect"
 import { pageOf } from "../http/Query.ts"
-import type { Shown, Visit } from "./Parts.ts"
+import type { PageEffect, Visit } from "./Parts.ts"
 import { ago, at, pager } from "./Parts.ts"
 
 const perPage = 50
@@ -13,35 +13,44 @@ const perPage = 50
 /** Maximum number of notifications on an integration's page. */
 const perIntegration = 10
 
-export const makeNotificationPages = Effect.gen(function* () {
-  const notifications = yield* Notifications
+export class NotificationPages {
+  static readonly make = Effect.map(Notifications, (notifications) => new NotificationPages(notifications))
+  readonly #notifications: Notifications["Service"]
 
-  const page = Effect.fnUntraced(function* (visit: Visit) {
+  constructor(notifications: Notifications["Service"]) {
+    this.#notifications = notifications
+  }
+
+  page(visit: Visit): PageEffect {
     const { home, language, query } = visit
     const after = Option.getOrUndefined(parsePositiveInt(NotificationId, query.get("after") ?? ""))
-    const { items, next } = yield* pageOf(perPage, (limit) =>
-      notifications.list({ limit, order: "newest", ...(after !== undefined && { after }) })
+    const listed = pageOf(perPage, (limit) =>
+      this.#notifications.list({ limit, order: "newest", ...(after !== undefined && { after }) })
     )
-    const title = language.t("notifications")
-    return {
-      title,
-      place: "/notifications",
-      refresh: 10,
-      body: Html.template`<h1>${title}</h1>
+    return Effect.map(listed, ({ items, next }) => {
+      const title = language.t("notifications")
+      return {
+        title,
+        place: "/notifications",
+        refresh: 10,
+        body: Html.template`<h1>${title}</h1>
 <section class="panel" aria-label="${title}">${notificationList(visit, items)}${pager(language, `${home}/notifications`, query, next === null ? null : String(next.id))}</section>`
-    } satisfies Shown
-  })
-
-  return {
-    page,
-    /** Lists the latest notifications about one integration, or about all if `integration_id` is null. */
-    of: (visit: Visit, integration_id: IntegrationId | null, limit = perIntegration) =>
-      Effect.map(
-        notifications.list({ limit, order: "newest", ...(integration_id !== null && { integration_id }) }),
-        (items) => notificationList(visit, items)
-      )
+      }
+    })
   }
-})
+
+  /** Lists the latest notifications about one integration, or about all if `integration_id` is null. */
+  latest(
+    visit: Visit,
+    integration_id: IntegrationId | null,
+    limit = perIntegration
+  ): Effect.Effect<Html.Html, StoreError> {
+    return Effect.map(
+      this.#notifications.list({ limit, order: "newest", ...(integration_id !== null && { integration_id }) }),
+      (items) => notificationList(visit, items)
+    )
+  }
+}
 
 const notificationList = (visit: Visit, items: ReadonlyArray<Notification>): Html.Html => {
   const {

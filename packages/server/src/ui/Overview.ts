@@ -10,7 +10,7 @@ import { OperatorApi } from "../operator/OperatorApi.ts"
 import { scopeName } from "./Integrations.ts"
 import type { Lately, Minute } from "./History.ts"
 import { History } from "./History.ts"
-import type { makeNotificationPages } from "./Notifications.ts"
+import type { NotificationPages } from "./Notifications.ts"
 import type { Shown, Visit } from "./Parts.ts"
 import { ago, badge, health, panel, table } from "./Parts.ts"
 
@@ -18,9 +18,7 @@ import { ago, badge, health, panel, table } from "./Parts.ts"
 const mostTroubled = 8
 const mostNotifications = 6
 
-export const makeOverview = Effect.fnUntraced(function* (
-  notificationPages: Effect.Success<typeof makeNotificationPages>
-) {
+export const makeOverview = Effect.fnUntraced(function* (notificationPages: NotificationPages) {
   const history = yield* History
   const integrations = yield* OperatorIntegrations
   const { call } = yield* OperatorApi
@@ -51,7 +49,7 @@ export const makeOverview = Effect.fnUntraced(function* (
         troubled.length === 0
           ? Html.template`<p class="muted">${t("none_troubled")}</p>`
           : Html.template`<ul class="plain">${troubled}${next === null ? null : Html.template`<li><a href="${home}/integrations?status=unhealthy">${t("and_more")}</a></li>`}</ul>`,
-      notifications: yield* notificationPages.of(visit, null, mostNotifications)
+      notifications: yield* notificationPages.latest(visit, null, mostNotifications)
     }
   })
 

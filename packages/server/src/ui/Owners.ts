@@ -15,6 +15,7 @@ import type {
 } from "@doorhook/core"
 import {
   BuildingId,
+  Crypto,
   DeliverySettings,
   Html,
   Integrations,
@@ -29,12 +30,13 @@ import {
   TenantId
 } from "@doorhook/core"
 import { Effect, Option, Redacted } from "effect"
+import { Base64Url } from "effect/encoding"
 import type { KnownError } from "../http/Failures.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
 import type { Answer } from "../http/Route.ts"
 import { actorOf, patchOf, pathOf, scopeName } from "./Integrations.ts"
 import { seeOther } from "./Page.ts"
-import type { Shown, Visit } from "./Parts.ts"
+import type { PageEffect, Shown, Visit } from "./Parts.ts"
 import {
   after,
   ago,
@@ -54,7 +56,7 @@ import {
 } from "./Parts.ts"
 import type { Snippet } from "./Snippets.ts"
 import { keySnippets, snippets } from "./Snippets.ts"
-import type { TextKey } from "./Texts.ts"
+import type { Language, TextKey } from "./Texts.ts"
 
 /** Maximum number of integrations per place on the page with all places, and on the page of one place. */
 const perGlance = 10
@@ -78,134 +80,163 @@ interface Entered {
 /** Field name of the checkboxes. Each checkbox represents one action of a resource type. */
 const boxName = "binding"
 
-export const makeOwnerPages = Effect.gen(function* () {
-  const integrations = yield* Integrations
-  const scopes = yield* ScopeReader
-  const operatorIntegrations = yield* OperatorIntegrations
-  const types = yield* ResourceTypes
-  const publicUrl = yield* PublicUrl
-  const { signing } = yield* DeliverySettings
+const servicesOf = Effect.gen(function* () {
   const serviceKey = yield* ServiceKey
-  const publicKey = serviceKey === null ? null : yield* Signature.publicKeyOf(serviceKey)
+  return {
+    crypto: yield* Crypto,
+    integrations: yield* Integrations,
+    operatorIntegrations: yield* OperatorIntegrations,
+    publicKey: serviceKey === null ? null : yield* Signature.publicKeyOf(serviceKey),
+    publicUrl: yield* PublicUrl,
+    scopes: yield* ScopeReader,
+    signing: (yield* DeliverySettings).signing,
+    types: yield* ResourceTypes
+  }
+})
+type Services = Effect.Success<typeof servicesOf>
 
-  const placesOf = Effect.fnUntraced(function* (visit: Visit, actor: Actor) {
-    const buildings = yield* scopes.buildings(actor)
-    const tenants = yield* scopes.tenants(actor)
-    return [
-      ...buildings.map(({ id, name }): Place => ({ scope: { type: "building", id }, name })),
-      ...tenants.map(({ id, unit }): Place => {
-        const scope = { type: "tenant", id } as const
-        return {
-          scope,
-          name: unit === null ? scopeName(visit.language, scope) : visit.language.t("unit", { label: unit.label })
-        }
-      })
-    ]
-  })
+export class OwnerPages {
+  static readonly make = Effect.map(servicesOf, (services) => new OwnerPages(services))
+  readonly #services: Services
+
+  constructor(services: Services) {
+    this.#services = services
+  }
+
+  #placesOf(visit: Visit, actor: Actor): Effect.Effect<ReadonlyArray<Place>, KnownError> {
+    const { scopes } = this.#services
+    return Effect.gen(function* () {
+      const buildings = yield* scopes.buildings(actor)
+      const tenants = yield* scopes.tenants(actor)
+      return [
+        ...buildings.map(({ id, name }): Place => ({ scope: { type: "building", id }, name })),
+        ...tenants.map(({ id, unit }): Place => {
+          const scope = { type: "tenant", id } as const
+          return {
+            scope,
+            name: unit === null ? scopeName(visit.language, scope) : visit.language.t("unit", { label: unit.label })
+          }
+        })
+      ]
+    })
+  }
 
   /** Makes the page with the owner's integrations, grouped by place. */
-  const home = Effect.fnUntraced(function* (visit: Visit, actor: Actor) {
+  home(visit: Visit, actor: Actor): PageEffect {
+    const { t } = visit.language
+    const chosen = visit.query.get("place")
+    return Effect.gen({ self: this }, function* () {
+      const places = yield* this.#placesOf(visit, actor)
+      const shown =
+        chosen === null ? places.slice(0, mostPlaces) : places.filter(({ scope }) => keyOf(scope) === chosen)
+      const limit = chosen === null ? perGlance : perPlace
+      const sections = yield* Effect.forEach(shown, (place) => this.#placePanel(visit, actor, place, limit))
+      return {
+        title: t("your_integrations"),
+        place: "",
+        refresh: 10,
+        body: Html.template`<h1>${t("your_integrations")}</h1>
+${sections.length === 0 ? Html.template`<p>${t("no_places")}</p>` : sections}${
+          chosen === null && places.length > mostPlaces
+            ? Html.template`<p class="muted">${t("more_places", { n: places.length - mostPlaces })}</p>`
+            : null
+        }`
+      }
+    })
+  }
+
+  #placePanel(visit: Visit, actor: Actor, { name, scope }: Place, limit: number): Effect.Effect<Html.Html, KnownError> {
+    const { integrations, operatorIntegrations } = this.#services
     const {
       home: base,
-      language,
-      language: { t },
-      query
+      language: { t }
     } = visit
-    const places = yield* placesOf(visit, actor)
-    const chosen = query.get("place")
-    const shown = chosen === null ? places.slice(0, mostPlaces) : places.filter(({ scope }) => keyOf(scope) === chosen)
-    const sections: Array<Html.Html> = []
-    for (const { name, scope } of shown) {
-      const limit = chosen === null ? perGlance : perPlace
+    return Effect.gen(function* () {
       const { items, total } = yield* integrations.list(actor, scope, { offset: 0, limit })
       const rows: Array<ReadonlyArray<Html.Part>> = []
       for (const { id } of items) {
         const one = yield* Effect.catchTag(operatorIntegrations.show(id), "IntegrationNotFound", () =>
           Effect.succeed(null)
         )
-        if (one === null) continue
-        const { bindings, configuration } = one.integration
-        rows.push([
-          Html.template`<a href="${base}/${id}">${t("integration_title", { id })}</a>`,
-          health(language, one),
-          Html.template`<span class="mono">${hostOf(configuration.url)}</span>`,
-          bindings.map(({ resource_type }) => typeName(language, resource_type)).join(", "),
-          one.failing === null ? null : ago(visit, one.failing.since)
-        ])
+        if (one !== null) rows.push(integrationRow(visit, one))
       }
       const key = keyOf(scope)
       const columns = [t("integration"), t("health"), t("host"), t("sends"), t("failing_since")]
-      sections.push(
-        panel(
-          key,
-          name,
-          Html.template`${table(name, columns, rows, t("no_integrations"))}
+      return panel(
+        key,
+        name,
+        Html.template`${table(name, columns, rows, t("no_integrations"))}
 <p class="row">${total > items.length ? Html.template`<a href="${base}?place=${key}">${t("all_of", { n: total })}</a>` : null}<a class="button quiet" href="${base}/new?place=${key}">${t("new_integration")}</a></p>`
-        )
       )
-    }
-    return {
-      title: t("your_integrations"),
-      place: "",
-      refresh: 10,
-      body: Html.template`<h1>${t("your_integrations")}</h1>
-${sections.length === 0 ? Html.template`<p>${t("no_places")}</p>` : sections}${
-        chosen === null && places.length > mostPlaces
-          ? Html.template`<p class="muted">${t("more_places", { n: places.length - mostPlaces })}</p>`
-          : null
-      }`
-    } satisfies Shown
-  })
+    })
+  }
+
+  /** Makes the page with the empty form for a new integration. All events are selected. */
+  emptyPage(visit: Visit, actor: Actor): PageEffect {
+    const { crypto, types } = this.#services
+    return this.#newPage(visit, actor, {
+      key: Base64Url.encode(crypto.randomBytes(18)),
+      place: visit.query.get("place") ?? "",
+      url: "",
+      bindings: [...types].map(([resource_type, { actions }]) => ({ resource_type, actions }))
+    })
+  }
 
   /** Makes the page with the form for a new integration, the values entered before, and the problem with them. */
-  const newPage = Effect.fnUntraced(function* (
+  #newPage(
     visit: Visit,
     actor: Actor,
     entered: Entered & { readonly place: string; readonly key: string },
-    problem: Html.Html | null = null,
-    status = 200
-  ) {
+    problem: Html.Html | null = null
+  ): Effect.Effect<Shown, KnownError> {
     const { t } = visit.language
-    const places = yield* placesOf(visit, actor)
-    const options = places.map(
-      ({ name, scope }) => [keyOf(scope), `${name} (${scopeName(visit.language, scope)})`] as const
-    )
-    const fields = Html.template`${hidden("key", entered.key)}${field("place", t("place"), (attributes) => select(attributes, options, entered.place))}${integrationFields(visit, entered)}<button type="submit">${t("create")}</button>`
-    return {
-      title: t("new_integration"),
-      place: "/new",
-      status,
-      body: Html.template`<h1>${t("new_integration")}</h1>
+    return Effect.map(this.#placesOf(visit, actor), (places) => {
+      const options = places.map(
+        ({ name, scope }) => [keyOf(scope), `${name} (${scopeName(visit.language, scope)})`] as const
+      )
+      const fields = Html.template`${hidden("key", entered.key)}${field("place", t("place"), (attributes) => select(attributes, options, entered.place))}${this.#fields(visit, entered)}<button type="submit">${t("create")}</button>`
+      return {
+        title: t("new_integration"),
+        place: "/new",
+        status: problem === null ? 200 : 422,
+        body: Html.template`<h1>${t("new_integration")}</h1>
 ${problem}${options.length === 0 ? Html.template`<p>${t("no_places")}</p>` : Html.template`<section class="panel" aria-label="${t("new_integration")}">${form(visit, "/new", fields, "fields")}</section>`}`
-    } satisfies Shown
-  })
+      }
+    })
+  }
 
-  const editPage = (
+  /** Makes the page with the form for an integration's URL and bindings. */
+  editPage(visit: Visit, { integration }: IntegrationWithHealth): Shown {
+    const { bindings, configuration } = integration
+    return this.#editPage(visit, integration, { url: configuration.url, bindings })
+  }
+
+  #editPage(
     visit: Visit,
     { id, version }: Pick<Integration, "id" | "version">,
     entered: Entered,
-    problem: Html.Html | null = null,
-    status = 200
-  ): Shown => {
+    problem: Html.Html | null = null
+  ): Shown {
     const {
       home: base,
       language: { t }
     } = visit
     const path = pathOf(visit, id)
-    const fields = Html.template`${hidden("version", String(version))}${integrationFields(visit, entered)}<button type="submit">${t("save")}</button> <a class="button quiet" href="${base}${path}">${t("cancel")}</a>`
+    const fields = Html.template`${hidden("version", String(version))}${this.#fields(visit, entered)}<button type="submit">${t("save")}</button> <a class="button quiet" href="${base}${path}">${t("cancel")}</a>`
     return {
       title: t("edit_title", { id }),
       place: "",
-      status,
+      status: problem === null ? 200 : 422,
       body: Html.template`<h1>${t("edit_title", { id })}</h1>
 ${problem}<section class="panel" aria-label="${t("edit")}">${form(visit, `${path}/edit`, fields, "fields")}</section>`
     }
   }
 
-  const integrationFields = ({ language, language: { t } }: Visit, { bindings, url }: Entered): Html.Html => {
+  /** Makes the fields for an integration's URL and bindings. */
+  #fields({ language, language: { t } }: Visit, { bindings, url }: Entered): Html.Html {
     const isBound = (type: string, action: string): boolean =>
       bindings.some(({ actions, resource_type }) => resource_type === type && actions.includes(action))
-    const boxes = [...types].flatMap(([type, { actions }]) =>
+    const boxes = [...this.#services.types].flatMap(([type, { actions }]) =>
       actions.map(
         (action) =>
           Html.template`<label class="box"><input type="checkbox" name="${boxName}" value="${type} ${action}"${isBound(type, action) ? Html.template` checked` : null}> ${typeName(language, type)}${actions.length === 1 ? null : ` (${action})`}</label>\n`
@@ -217,9 +248,9 @@ ${boxes}</fieldset>
   }
 
   /** Reads the values of the integration form. */
-  const enteredIn = (fields: URLSearchParams): Entered => {
+  #enteredIn(fields: URLSearchParams): Entered {
     const chosen = fields.getAll(boxName).map((text) => text.split(" ", 2))
-    const bindings = [...types.keys()].flatMap((type): ReadonlyArray<Binding> => {
+    const bindings = [...this.#services.types.keys()].flatMap((type): ReadonlyArray<Binding> => {
       const actions = chosen.flatMap(([name, action]) => (name === type && action !== undefined ? [action] : []))
       return actions.length === 0 ? [] : [{ resource_type: type, actions }]
     })
@@ -230,87 +261,108 @@ ${boxes}</fieldset>
    * Creates an integration. Only this answer shows its secret, if requests are signed with it. Submitting a form twice
    * creates only one integration.
    */
-  const create = (visit: Visit, actor: Actor, fields: URLSearchParams) =>
-    Effect.gen(function* () {
-      const place = fields.get("place") ?? ""
-      const scope = scopeOf(place)
-      if (scope === null) return yield* formFailure(404, "not_found", "Not found", { key: "no_place" })
-      const entered = enteredIn(fields)
-      const key = fields.get("key") ?? ""
-      const document = { data: { type: integrationType, attributes: attributesOf(entered) } }
-      return yield* Effect.matchEffect(integrations.create(actor, scope, document, key === "" ? null : key), {
-        onFailure: (error) =>
-          error._tag === "InvalidInput" || error._tag === "LimitReached"
-            ? newPage(
-                visit,
-                actor,
-                { ...entered, place, key },
-                alert(problemList(visit.language, problemsOf(error))),
-                422
-              )
-            : Effect.fail(error),
-        onSuccess: ({ integration, replayed }): Effect.Effect<Answer | Shown> => {
-          const path = `${visit.home}${pathOf(visit, integration.id)}`
-          if (replayed) return Effect.succeed(seeOther(path))
-          return Effect.succeed(
-            signsWithSecret(signing)
-              ? secretPage(visit, integration, "created_title")
-              : seeOther(after(path, "created"))
-          )
-        }
-      })
+  create(visit: Visit, actor: Actor, fields: URLSearchParams): PageEffect {
+    const { integrations, signing } = this.#services
+    const place = fields.get("place") ?? ""
+    const scope = scopeOf(place)
+    if (scope === null) return formFailure(404, "not_found", "Not found", { key: "no_place" })
+    const entered = this.#enteredIn(fields)
+    const key = fields.get("key") ?? ""
+    const document = { data: { type: integrationType, attributes: attributesOf(entered) } }
+    return Effect.matchEffect(integrations.create(actor, scope, document, key === "" ? null : key), {
+      onFailure: (error): PageEffect =>
+        error._tag === "InvalidInput" || error._tag === "LimitReached"
+          ? this.#newPage(visit, actor, { ...entered, place, key }, problemsWith(visit, error))
+          : Effect.fail(error),
+      onSuccess: ({ integration, replayed }): PageEffect => {
+        const path = `${visit.home}${pathOf(visit, integration.id)}`
+        if (replayed) return Effect.succeed(seeOther(path))
+        return Effect.succeed(
+          signsWithSecret(signing) ? secretPage(visit, integration, "created_title") : seeOther(after(path, "created"))
+        )
+      }
     })
+  }
 
   /** Changes an integration's URL and bindings. Fails if the integration has been changed since the form was shown. */
-  const edit = (visit: Visit, found: IntegrationWithHealth, fields: URLSearchParams) => {
+  edit(visit: Visit, found: IntegrationWithHealth, fields: URLSearchParams): PageEffect {
     const { id, scope } = found.integration
-    const entered = enteredIn(fields)
+    const entered = this.#enteredIn(fields)
     const { bindings, configuration } = attributesOf(entered)
     const document = patchOf(id, { configuration: { url: configuration.url }, bindings })
-    const { version } = found.integration
-    return Effect.matchEffect(integrations.patch(actorOf(visit, found), scope, id, document, expected(fields)), {
-      onFailure: (error): Effect.Effect<Answer | Shown, KnownError> =>
+    const changed = this.#services.integrations.patch(actorOf(visit, found), scope, id, document, expected(fields))
+    return Effect.matchEffect(changed, {
+      onFailure: (error): PageEffect =>
         error._tag === "InvalidInput"
-          ? Effect.succeed(
-              editPage(visit, { id, version }, entered, alert(problemList(visit.language, problemsOf(error))), 422)
-            )
+          ? Effect.succeed(this.#editPage(visit, found.integration, entered, problemsWith(visit, error)))
           : Effect.fail(error),
       onSuccess: () => Effect.succeed(seeOther(after(`${visit.home}${pathOf(visit, id)}`, "saved")))
     })
   }
 
-  const rotate = (visit: Visit, found: IntegrationWithHealth, fields: URLSearchParams) => {
+  rotate(visit: Visit, found: IntegrationWithHealth, fields: URLSearchParams): PageEffect {
     const { id, scope } = found.integration
-    return Effect.map(integrations.rotateSecret(actorOf(visit, found), scope, id, expected(fields)), (integration) =>
-      secretPage(visit, integration, "rotated_title")
+    return Effect.map(
+      this.#services.integrations.rotateSecret(actorOf(visit, found), scope, id, expected(fields)),
+      (integration) => secretPage(visit, integration, "rotated_title")
     )
   }
 
-  const remove = (visit: Visit, found: IntegrationWithHealth, fields: URLSearchParams) => {
+  /** Deletes an integration. Returns null for the holder of a link, who has no other page to go to. */
+  remove(
+    visit: Visit,
+    found: IntegrationWithHealth,
+    fields: URLSearchParams
+  ): Effect.Effect<Answer | null, KnownError> {
     const { id, scope } = found.integration
-    return Effect.map(integrations.remove(actorOf(visit, found), scope, id, expected(fields)), () =>
+    return Effect.as(
+      this.#services.integrations.remove(actorOf(visit, found), scope, id, expected(fields)),
       visit.link === null ? seeOther(after(visit.home, "deleted")) : null
     )
   }
 
-  return {
-    home,
-    newPage,
-    editPage: (visit: Visit, { integration }: IntegrationWithHealth) =>
-      editPage(visit, integration, { url: integration.configuration.url, bindings: integration.bindings }),
-    verifyPage: (visit: Visit, { integration }: IntegrationWithHealth) =>
-      verifyPage(visit, integration, signing, { publicKey, url: `${publicUrl.url}/v4/webhook_keys` }),
-    create,
-    edit,
-    rotate,
-    remove,
-    nothingEntered: (place: string): Entered & { readonly place: string } => ({
-      place,
-      url: "",
-      bindings: [...types].map(([resource_type, { actions }]) => ({ resource_type, actions }))
-    })
+  /** Makes the page with code that verifies signatures, in the chosen programming language. */
+  verifyPage(visit: Visit, { integration }: IntegrationWithHealth): Shown {
+    const {
+      language,
+      language: { t },
+      query
+    } = visit
+    const { publicKey, publicUrl, signing } = this.#services
+    const path = `${visit.home}${pathOf(visit, integration.id)}`
+    const { code, text } = verification[signing]
+    const chosen = code.find(({ id }) => id === query.get("in")) ?? code[0]
+    return {
+      title: t("verify"),
+      place: "",
+      body: Html.template`<p><a href="${path}">${t("back_to_integration")}</a></p>
+<h1>${t("verify")}</h1>
+<p>${t(text)}</p>
+${signing === "ed25519" ? publicKeyPanel(language, publicKey, `${publicUrl.url}/v4/webhook_keys`) : null}${
+        chosen === undefined
+          ? null
+          : Html.template`<nav class="row tabs" aria-label="${t("verify_language")}">${code.map(
+              ({ id, language: name }) =>
+                Html.template`<a class="button quiet" href="${path}/verify?in=${id}"${id === chosen.id ? Html.template` aria-current="true"` : null}>${name}</a>`
+            )}</nav>
+<pre tabindex="0" id="snippet" class="code" aria-label="${chosen.language}">${chosen.code}</pre>
+<p class="row">${copyButton(language, "snippet")}</p>`
+      }`
+    }
   }
-})
+}
+
+const integrationRow = (visit: Visit, one: IntegrationWithHealth): ReadonlyArray<Html.Part> => {
+  const { home, language } = visit
+  const { bindings, configuration, id } = one.integration
+  return [
+    Html.template`<a href="${home}/${id}">${language.t("integration_title", { id })}</a>`,
+    health(language, one),
+    Html.template`<span class="mono">${hostOf(configuration.url)}</span>`,
+    bindings.map(({ resource_type }) => typeName(language, resource_type)).join(", "),
+    one.failing === null ? null : ago(visit, one.failing.since)
+  ]
+}
 
 /** Formats a building or tenant as a query parameter, like `building-1`. */
 const keyOf = ({ id, type }: Scope): string => `${type}-${id}`
@@ -336,13 +388,18 @@ const expected = (fields: URLSearchParams): ReadonlyArray<number> | null => {
   return /^\d{1,15}$/.test(text) ? [Number(text)] : null
 }
 
-/** Returns the problems to show above the form. A problem with the bindings is shown as a text about the checkboxes. */
-const problemsOf = (error: InvalidInput | LimitReached): Parameters<typeof problemList>[1] =>
-  error._tag === "InvalidInput"
-    ? error.problems.map((problem) =>
-        problem.pointer === "/data/attributes/bindings" ? { ...problem, said: { key: "no_events" } } : problem
-      )
-    : [{ detail: error.message, said: error.said }]
+/** Makes the alert above the form. A problem with the bindings is shown as a text about the checkboxes. */
+const problemsWith = ({ language }: Visit, error: InvalidInput | LimitReached): Html.Html =>
+  alert(
+    problemList(
+      language,
+      error._tag === "InvalidInput"
+        ? error.problems.map((problem) =>
+            problem.pointer === "/data/attributes/bindings" ? { ...problem, said: { key: "no_events" } } : problem
+          )
+        : [{ detail: error.message, said: error.said }]
+    )
+  )
 
 /** Makes the only page that shows a signing secret. */
 const secretPage = (visit: Visit, integration: Integration, title: "created_title" | "rotated_title"): Shown => {
@@ -371,49 +428,12 @@ const verification: Readonly<Record<Signing, { readonly text: TextKey; readonly 
   off: { text: "verify_off_text", code: [] }
 }
 
-/**
- * Makes the page with code that verifies signatures, in the chosen programming language. `url` is the address of the
- * service's public key.
- */
-const verifyPage = (
-  visit: Visit,
-  integration: Integration,
-  signing: Signing,
-  { publicKey, url }: { readonly publicKey: string | null; readonly url: string }
-): Shown => {
-  const {
-    home,
-    language,
-    language: { html, t },
-    query
-  } = visit
-  const path = `${home}${pathOf(visit, integration.id)}`
-  const { code, text } = verification[signing]
-  const chosen = code.find(({ id }) => id === query.get("in")) ?? code[0]
-  return {
-    title: t("verify"),
-    place: "",
-    body: Html.template`<p><a href="${path}">${t("back_to_integration")}</a></p>
-<h1>${t("verify")}</h1>
-<p>${t(text)}</p>
-${
-  signing === "ed25519"
-    ? panel(
-        "key-title",
-        t("public_key"),
-        Html.template`${publicKey === null ? null : Html.template`<code id="key">${publicKey}</code><p class="row">${copyButton(language, "key")}</p>`}
+const publicKeyPanel = (language: Language, publicKey: string | null, url: string): Html.Html => {
+  const { html, t } = language
+  return panel(
+    "key-title",
+    t("public_key"),
+    Html.template`${publicKey === null ? null : Html.template`<code id="key">${publicKey}</code><p class="row">${copyButton(language, "key")}</p>`}
 <p class="muted">${html("public_key_hint", { url: Html.template`<a href="${url}">${url}</a>` })}</p>`
-      )
-    : null
-}${
-      chosen === undefined
-        ? null
-        : Html.template`<nav class="row tabs" aria-label="${t("verify_language")}">${code.map(
-            ({ id, language: name }) =>
-              Html.template`<a class="button quiet" href="${path}/verify?in=${id}"${id === chosen.id ? Html.template` aria-current="true"` : null}>${name}</a>`
-          )}</nav>
-<pre tabindex="0" id="snippet" class="code" aria-label="${chosen.language}">${chosen.code}</pre>
-<p class="row">${copyButton(language, "snippet")}</p>`
-    }`
-  }
+  )
 }

@@ -3,10 +3,11 @@
  */
 import type { Actor, IntegrationId, LastAttempt, ResourceType, IntegrationWithHealth } from "@doorhook/core"
 import { Html, isoOf, labelOf } from "@doorhook/core"
+import type { Effect } from "effect"
 import type { Exchange } from "../http/Exchange.ts"
-import type { PageSentence, RequestFailure } from "../http/Failures.ts"
+import type { KnownError, PageSentence, RequestFailure } from "../http/Failures.ts"
 import { failure } from "../http/Failures.ts"
-import type { Params } from "../http/Route.ts"
+import type { Answer, Params } from "../http/Route.ts"
 import type { PageContent } from "./Page.ts"
 import { formTokenField } from "./Session.ts"
 import type { Language, TextKey } from "./Texts.ts"
@@ -45,6 +46,9 @@ export interface Shown {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
 }
+
+/** What a page or a form is answered with, or the failure to show. */
+export type PageEffect = Effect.Effect<Answer | Shown, KnownError>
 
 const operatorPlaces: ReadonlyArray<readonly [string, TextKey]> = [
   ["", "overview"],
