@@ -122,167 +122,197 @@ const ignore = (): void => undefined
  * of a name would have to wait and there is a recent answer, returns that answer and looks up the name in the
  * background.
  */
-export const sharing = (ask: (name: string) => Promise<ReadonlyArray<string>>, places: Places): NameLookup => {
-  const known = new RecentMap<string, Known>(mostKnown)
+class SharedLookups {
+  readonly #ask: (name: string) => Promise<ReadonlyArray<string>>
+  readonly #places: Places
+  readonly #slowPerClient: number
+  readonly #known = new RecentMap<string, Known>(mostKnown)
   /** When each client's lower priority ends. */
-  const onProbation = new RecentMap<string, number>(mostKnown)
-  const looks = new Map<string, Look>()
+  readonly #onProbation = new RecentMap<string, number>(mostKnown)
+  readonly #looks = new Map<string, Look>()
   /** Clients with running or waiting lookups, in the order of their turns. */
-  const clients = new Map<string, Client>()
-  const slowPerClient = Math.max(1, Math.floor(places.perClient / 2))
-  let running = 0
-  let runningSlow = 0
+  readonly #clients = new Map<string, Client>()
+  #running = 0
+  #runningSlow = 0
 
-  const clientOf = (id: string): Client => {
-    const one = clients.get(id) ?? { id, quick: new Set(), slow: new Set(), running: 0, runningSlow: 0 }
-    clients.set(id, one)
-    return one
+  constructor(ask: (name: string) => Promise<ReadonlyArray<string>>, places: Places) {
+    this.#ask = ask
+    this.#places = places
+    this.#slowPerClient = Math.max(1, Math.floor(places.perClient / 2))
   }
 
-  const hasPlace = (client: Client, isSlow: boolean): boolean =>
-    running < places.total &&
-    client.running < places.perClient &&
-    (!isSlow || (runningSlow < places.slow && client.runningSlow < slowPerClient))
-
-  const leaveQueues = (look: Look): void => {
-    for (const client of look.clients) {
-      client.quick.delete(look)
-      client.slow.delete(look)
-      forgetIfIdle(client)
-    }
-    look.clients.clear()
-  }
-
-  const forgetIfIdle = (client: Client): void => {
-    if (client.running === 0 && client.quick.size === 0 && client.slow.size === 0) clients.delete(client.id)
-  }
-
-  const start = (look: Look, client: Client): void => {
-    const { name } = look
-    const before = known.get(name) ?? unknown
-    let isCountedSlow = false
-    let tookLong = false
-    const countSlow = (): void => {
-      if (isCountedSlow) return
-      isCountedSlow = true
-      runningSlow++
-      client.runningSlow++
-    }
-    client.running++
-    running++
-    look.isRunning = true
-    leaveQueues(look)
-    clients.delete(client.id)
-    clients.set(client.id, client)
-    if (look.isSlow) countSlow()
-    const timer = setTimeout(() => {
-      tookLong = true
-      countSlow()
-      known.set(name, { ...before, slowness: "slow" })
-      onProbation.set(client.id, performance.now() + probation)
-    }, longLookUp)
-    timer.unref()
-    const end = (slowness: Slowness | null, answer: Answer): void => {
-      clearTimeout(timer)
-      known.set(name, { slowness, answer })
-      looks.delete(name)
-      running--
-      client.running--
-      if (isCountedSlow) {
-        runningSlow--
-        client.runningSlow--
-      }
-      forgetIfIdle(client)
-      startNext()
-    }
-    ask(name).then(
-      (addresses) => {
-        end(tookLong ? (before.slowness === null ? "late" : "slow") : null, {
-          until: performance.now() + answerLife,
-          isFailure: false,
-          get: () => Promise.resolve(addresses)
-        })
-        look.ended.resolve(addresses)
-      },
-      (error: unknown) => {
-        const now = performance.now()
-        const earlier = before.answer
-        const isUsable = earlier !== null && !earlier.isFailure && earlier.until > now
-        const failure = { until: now + failureLife, isFailure: true, get: () => Promise.reject(error) }
-        end(tookLong ? "slow" : null, isUsable ? earlier : failure)
-        look.ended.reject(error)
-      }
-    )
-  }
-
-  /** Finds the next lookup to start, of a client that has a free place. */
-  const next = (isSlow: boolean, isOnProbation: boolean): readonly [Look, Client] | null => {
-    const now = performance.now()
-    for (const client of clients.values()) {
-      if (isOnProbation !== (onProbation.get(client.id) ?? 0) > now || !hasPlace(client, isSlow)) continue
-      for (const look of isSlow ? client.slow : client.quick) return [look, client]
-    }
-    return null
-  }
-
-  const startNext = (): void => {
-    while (running < places.total) {
-      const found = next(false, false) ?? next(false, true) ?? next(true, false) ?? next(true, true)
-      if (found === null) return
-      start(...found)
-    }
-  }
-
-  const withdraw = (look: Look): void => {
-    look.waiting--
-    if (look.isRunning || look.isKept || look.waiting > 0) return
-    leaveQueues(look)
-    looks.delete(look.name)
-  }
-
-  return (name, { client: id, onWait = ignore, signal }) => {
-    const open = looks.get(name)
+  lookUp(name: string, { client: id, onWait = ignore, signal }: Asker): Promise<ReadonlyArray<string>> {
+    const open = this.#looks.get(name)
     if (open?.isRunning === true) return open.ended.promise
-    const { answer, slowness } = known.get(name) ?? unknown
-    const client = clientOf(id)
-    const look: Look = open ?? {
+    const client = this.#clientOf(id)
+    const look = open ?? this.#open(name)
+    if (this.#hasPlace(client, look.isSlow)) {
+      this.#start(look, client)
+      return look.ended.promise
+    }
+    const isFull = client.quick.size + client.slow.size >= mostWaiting && !look.clients.has(client)
+    if (!isFull) {
+      look.clients.add(client)
+      ;(look.isSlow ? client.slow : client.quick).add(look)
+    } else if (open === undefined) this.#looks.delete(name)
+    const answer = this.#known.get(name)?.answer ?? null
+    if (answer !== null && answer.until > performance.now()) {
+      look.isKept = true
+      return answer.get()
+    }
+    if (isFull) {
+      const message = `${mostWaiting} names of the same client are already waiting to be looked up`
+      return Promise.reject(new QueueFull({ message }))
+    }
+    onWait()
+    if (signal === undefined) look.isKept = true
+    else {
+      look.waiting++
+      signal.addEventListener("abort", () => this.#withdraw(look), { once: true })
+    }
+    return look.ended.promise
+  }
+
+  #open(name: string): Look {
+    const look: Look = {
       name,
-      isSlow: slowness === "slow",
+      isSlow: this.#known.get(name)?.slowness === "slow",
       ended: Promise.withResolvers(),
       clients: new Set(),
       isRunning: false,
       waiting: 0,
       isKept: false
     }
-    if (open === undefined) look.ended.promise.catch(ignore)
-    looks.set(name, look)
-    if (hasPlace(client, look.isSlow)) {
-      start(look, client)
-      return look.ended.promise
-    }
-    const isFull = client.quick.size + client.slow.size >= mostWaiting && !look.clients.has(client)
-    if (isFull) {
-      if (open === undefined) looks.delete(name)
-    } else {
-      look.clients.add(client)
-      ;(look.isSlow ? client.slow : client.quick).add(look)
-    }
-    if (answer !== null && answer.until > performance.now()) {
-      look.isKept = true
-      return answer.get()
-    }
-    if (isFull)
-      return Promise.reject(
-        new QueueFull({ message: `${mostWaiting} names of the same client are already waiting to be looked up` })
-      )
-    onWait()
-    if (signal === undefined) look.isKept = true
-    else {
-      look.waiting++
-      signal.addEventListener("abort", () => withdraw(look), { once: true })
-    }
-    return look.ended.promise
+    look.ended.promise.catch(ignore)
+    this.#looks.set(name, look)
+    return look
   }
+
+  #clientOf(id: string): Client {
+    const one = this.#clients.get(id) ?? { id, quick: new Set(), slow: new Set(), running: 0, runningSlow: 0 }
+    this.#clients.set(id, one)
+    return one
+  }
+
+  #hasPlace(client: Client, isSlow: boolean): boolean {
+    return (
+      this.#running < this.#places.total &&
+      client.running < this.#places.perClient &&
+      (!isSlow || (this.#runningSlow < this.#places.slow && client.runningSlow < this.#slowPerClient))
+    )
+  }
+
+  #leaveQueues(look: Look): void {
+    for (const client of look.clients) {
+      client.quick.delete(look)
+      client.slow.delete(look)
+      this.#forgetIfIdle(client)
+    }
+    look.clients.clear()
+  }
+
+  #forgetIfIdle(client: Client): void {
+    if (client.running === 0 && client.quick.size === 0 && client.slow.size === 0) this.#clients.delete(client.id)
+  }
+
+  #start(look: Look, client: Client): void {
+    const before = this.#known.get(look.name) ?? unknown
+    let isCountedSlow = false
+    let tookLong = false
+    const countSlow = (): void => {
+      if (isCountedSlow) return
+      isCountedSlow = true
+      this.#runningSlow++
+      client.runningSlow++
+    }
+    client.running++
+    this.#running++
+    look.isRunning = true
+    this.#leaveQueues(look)
+    // The client's next turn comes after all others.
+    this.#clients.delete(client.id)
+    this.#clients.set(client.id, client)
+    if (look.isSlow) countSlow()
+    const timer = setTimeout(() => {
+      tookLong = true
+      countSlow()
+      this.#known.set(look.name, { ...before, slowness: "slow" })
+      this.#onProbation.set(client.id, performance.now() + probation)
+    }, longLookUp)
+    timer.unref()
+    const end = (known: Known): void => {
+      clearTimeout(timer)
+      this.#known.set(look.name, known)
+      this.#looks.delete(look.name)
+      this.#running--
+      client.running--
+      if (isCountedSlow) {
+        this.#runningSlow--
+        client.runningSlow--
+      }
+      this.#forgetIfIdle(client)
+      this.#startNext()
+    }
+    this.#ask(look.name).then(
+      (addresses) => {
+        end(answered(before, addresses, tookLong))
+        look.ended.resolve(addresses)
+      },
+      (error: unknown) => {
+        end(failed(before, error, tookLong))
+        look.ended.reject(error)
+      }
+    )
+  }
+
+  /** Finds the next lookup to start, of a client that has a free place. */
+  #next(isSlow: boolean, isOnProbation: boolean): readonly [Look, Client] | null {
+    const now = performance.now()
+    for (const client of this.#clients.values()) {
+      const hasLowerPriority = (this.#onProbation.get(client.id) ?? 0) > now
+      if (isOnProbation !== hasLowerPriority || !this.#hasPlace(client, isSlow)) continue
+      for (const look of isSlow ? client.slow : client.quick) return [look, client]
+    }
+    return null
+  }
+
+  #startNext(): void {
+    while (this.#running < this.#places.total) {
+      const found =
+        this.#next(false, false) ?? this.#next(false, true) ?? this.#next(true, false) ?? this.#next(true, true)
+      if (found === null) return
+      this.#start(...found)
+    }
+  }
+
+  #withdraw(look: Look): void {
+    look.waiting--
+    if (look.isRunning || look.isKept || look.waiting > 0) return
+    this.#leaveQueues(look)
+    this.#looks.delete(look.name)
+  }
+}
+
+/** Returns what to remember after an answer. */
+const answered = ({ slowness }: Known, addresses: ReadonlyArray<string>, tookLong: boolean): Known => ({
+  slowness: tookLong ? (slowness === null ? "late" : "slow") : null,
+  answer: { until: performance.now() + answerLife, isFailure: false, get: () => Promise.resolve(addresses) }
+})
+
+/** Returns what to remember after a failure: an earlier answer that may still be used, or the failure. */
+const failed = ({ answer }: Known, error: unknown, tookLong: boolean): Known => {
+  const now = performance.now()
+  const isUsable = answer !== null && !answer.isFailure && answer.until > now
+  return {
+    slowness: tookLong ? "slow" : null,
+    answer: isUsable ? answer : { until: now + failureLife, isFailure: true, get: () => Promise.reject(error) }
+  }
+}
+
+/** Returns a lookup that shares lookups of the same name, and divides the places among clients. */
+export const sharing = (ask: (name: string) => Promise<ReadonlyArray<string>>, places: Places): NameLookup => {
+  const lookups = new SharedLookups(ask, places)
+  return (name, asker) => lookups.lookUp(name, asker)
 }
 
 /** Size of libuv's thread pool. */

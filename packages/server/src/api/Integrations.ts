@@ -117,47 +117,61 @@ const feedMembers = (url: string, after: string, more: boolean, { name, size }: 
   return { meta: { cursor: after }, links: { next: more ? `${url}?${query.toString()}` : null } }
 }
 
+/** Formats integrations as JSON:API documents. */
+class Documents {
+  readonly #publicUrl: PublicUrl["Service"]
+  readonly #configAlias: boolean
+  /** Serialized resources. Stores return the same object until an integration changes, so the object can be the key. */
+  readonly #texts = new WeakMap<Integration, { readonly base: string; readonly text: string }>()
+
+  constructor(publicUrl: PublicUrl["Service"], configAlias: boolean) {
+    this.#publicUrl = publicUrl
+    this.#configAlias = configAlias
+  }
+
+  urlOf(integration: Integration): string {
+    return `${collectionUrl(this.#publicUrl.url, integration.scope)}/${integration.id}`
+  }
+
+  /** Formats an integration's resource object. */
+  resource(integration: Integration): string {
+    const base = this.#publicUrl.url
+    const known = this.#texts.get(integration)
+    if (known?.base === base) return known.text
+    const text = JSON.stringify(this.#resourceOf(integration))
+    this.#texts.set(integration, { base, text })
+    return text
+  }
+
+  #resourceOf(integration: Integration) {
+    const written = resourceOf(integration, this.urlOf(integration))
+    return this.#configAlias
+      ? { ...written, attributes: { ...written.attributes, config: integration.configuration } }
+      : written
+  }
+
+  /** Makes the answer with one integration. */
+  reply(integration: Integration): Reply & { readonly document: string } {
+    return {
+      status: 200,
+      document: `{"data":${this.resource(integration)}}`,
+      headers: { etag: entityTag(integration.version) }
+    }
+  }
+
+  /** Formats the document of an integration with its new secret. */
+  withSecret(integration: Integration): string {
+    const meta = { signing_secret: Redacted.value(integration.signing_secret) }
+    return JSON.stringify({ data: this.#resourceOf(integration), meta })
+  }
+}
+
 export const makeIntegrationRoutes = Effect.fnUntraced(function* ({ operation }: ApiEndpoint) {
   const integrations = yield* Integrations
   const feed = yield* IntegrationFeed
   const publicUrl = yield* PublicUrl
   const settings = yield* ApiSettings
-
-  const selfOf = (integration: Integration): string =>
-    `${collectionUrl(publicUrl.url, integration.scope)}/${integration.id}`
-
-  const toResource = (integration: Integration) => {
-    const written = resourceOf(integration, selfOf(integration))
-    return settings.configAlias
-      ? { ...written, attributes: { ...written.attributes, config: integration.configuration } }
-      : written
-  }
-
-  /**
-   * Cache of serialized resources. Stores return the same object until an integration changes, so the object can be the
-   * key.
-   */
-  const texts = new WeakMap<Integration, { readonly base: string; readonly text: string }>()
-  const resourceText = (integration: Integration): string => {
-    const known = texts.get(integration)
-    if (known?.base === publicUrl.url) return known.text
-    const text = JSON.stringify(toResource(integration))
-    texts.set(integration, { base: publicUrl.url, text })
-    return text
-  }
-
-  const single = (integration: Integration): Reply => ({
-    status: 200,
-    document: `{"data":${resourceText(integration)}}`,
-    headers: { etag: entityTag(integration.version) }
-  })
-
-  /** Formats the document of an integration with its new secret. */
-  const withSecret = (integration: Integration): string =>
-    JSON.stringify({
-      data: toResource(integration),
-      meta: { signing_secret: Redacted.value(integration.signing_secret) }
-    })
+  const documents = new Documents(publicUrl, settings.configAlias)
 
   const routesOf = (owner: ScopeKind): ReadonlyArray<Route> => {
     const group = owner.segment.slice(0, -1)
@@ -175,7 +189,14 @@ export const makeIntegrationRoutes = Effect.fnUntraced(function* ({ operation }:
           const page = yield* readPage(query)
           const { items, total } = yield* integrations.list(caller, owned, { offset: offsetOf(page), limit: page.size })
           const url = collectionUrl(publicUrl.url, owned)
-          return { status: 200, document: listText({ url, page, total }, items.map(resourceText), settings) }
+          return {
+            status: 200,
+            document: listText(
+              { url, page, total },
+              items.map((item) => documents.resource(item)),
+              settings
+            )
+          }
         })
     })
 
@@ -191,8 +212,8 @@ export const makeIntegrationRoutes = Effect.fnUntraced(function* ({ operation }:
           return {
             status: settings.createdStatus,
             // Only this answer contains the secret. A client that has lost the secret can rotate it.
-            document: replayed ? `{"data":${resourceText(integration)}}` : withSecret(integration),
-            headers: { location: selfOf(integration), etag: entityTag(integration.version) }
+            document: replayed ? documents.reply(integration).document : documents.withSecret(integration),
+            headers: { location: documents.urlOf(integration), etag: entityTag(integration.version) }
           }
         })
     })
@@ -203,7 +224,7 @@ export const makeIntegrationRoutes = Effect.fnUntraced(function* ({ operation }:
       path: item,
       run: ({ caller, params }) =>
         Effect.flatMapEager(targetIn(owner, params), ({ id, scope }) =>
-          Effect.mapEager(integrations.get(caller, scope, id), single)
+          Effect.mapEager(integrations.get(caller, scope, id), (found) => documents.reply(found))
         )
     })
 
@@ -216,7 +237,7 @@ export const makeIntegrationRoutes = Effect.fnUntraced(function* ({ operation }:
           Effect.gen(function* () {
             const { id, scope } = yield* targetIn(owner, params)
             const document = yield* readDocument(x)
-            return single(yield* integrations[how](caller, scope, id, document, expectedVersions(x)))
+            return documents.reply(yield* integrations[how](caller, scope, id, document, expectedVersions(x)))
           })
       })
 
@@ -240,7 +261,7 @@ export const makeIntegrationRoutes = Effect.fnUntraced(function* ({ operation }:
         Effect.gen(function* () {
           const { id, scope } = yield* targetIn(owner, params)
           const integration = yield* integrations.rotateSecret(caller, scope, id, expectedVersions(x))
-          return { ...single(integration), document: withSecret(integration) }
+          return { ...documents.reply(integration), document: documents.withSecret(integration) }
         })
     })
 

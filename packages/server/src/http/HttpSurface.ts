@@ -22,6 +22,7 @@ import type { BodyExit, Exchange, Incoming, ReadBody } from "./Exchange.ts"
 import { fromNode, fromWeb } from "./Exchange.ts"
 import type { KnownError, RequestFailure } from "./Failures.ts"
 import { failureBody, internalError, notAllowed, notFound, nothingHere, outcomeOf, stopped } from "./Failures.ts"
+import type { HttpSettingsShape } from "./HttpSettings.ts"
 import { HttpSettings } from "./HttpSettings.ts"
 import { json } from "./MediaType.ts"
 import { costOf, costOfPieces, OpenAnswers } from "./OpenAnswers.ts"
@@ -147,33 +148,153 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
   faces: Faces
 ): Effect.fn.Return<HttpSurface["Service"], never, Scope.Scope> {
   const settings = yield* HttpSettings
-  const { bodyTimeout, browserOrigins, trustedProxies } = settings
   const scope = yield* Effect.scope
   const context = yield* Effect.context<never>()
   const forkIn = Effect.runForkWith(context)
-  const fork = <A>(effect: Effect.Effect<A>): Fiber.Fiber<A> => Fiber.runIn(forkIn(effect), scope)
-
-  const find = makeTable(routes)
-  const bodies = makeBodyReader(bodyTimeout, Context.get(context, Clock.Clock), fork)
-  const addressOf = makeClientAddress(trustedProxies, fork)
-  const origins = new Set(browserOrigins)
+  const fork: Fork = (effect) => Fiber.runIn(forkIn(effect), scope)
   const openAnswers = new OpenAnswers(settings, (metric, value) => metric.updateUnsafe(value, context))
+  const bodies = makeBodyReader(settings.bodyTimeout, Context.get(context, Clock.Clock), fork)
+  const requests = new Requests({ routes, faces, settings, fork, bodies, openAnswers })
   const writer = new AnswerWriter(settings.unreadTimeout, fork, () => openAnswers.countClosed())
+  return {
+    handle: (request, response, body) => {
+      const begin = (): void => {
+        const cancel = requests.respond(fromNode(request, body), (given) => writer.send(request, response, given))
+        if (cancel !== null) response.once("close", cancel)
+      }
+      if (isFirst(request, response)) begin()
+      else waitForTurn(request.socket, response, begin)
+    },
+    fetch: (request, peer) =>
+      new Promise((resolve, reject) => {
+        request.signal.throwIfAborted()
+        const cancel = requests.respond(fromWeb(request, peer), (given) => resolve(writer.webResponse(request, given)))
+        if (cancel === null) return
+        request.signal.addEventListener("abort", () => {
+          cancel()
+          reject(request.signal.reason)
+        })
+      }),
+    answer: (incoming) =>
+      Effect.callback((resume) => {
+        const isHead = incoming.method === "HEAD"
+        const cancel = requests.respond(incoming, (given) => resume(Effect.succeed(writer.webAnswer(given, isHead))))
+        return Effect.sync(() => cancel?.())
+      })
+  }
+})
 
-  /** Returns the failure format for an address without a route: the format of neighbouring routes. */
-  const neighbours = (path: string): Face => {
-    if (isBelow(path, "/v4")) return faces.api
-    return isBelow(path, "/oauth") || isBelow(path, "/.well-known/oauth-authorization-server") ? faces.oauth : jsonFace
+type Fork = <A>(effect: Effect.Effect<A>) => Fiber.Fiber<A>
+
+/** The route for a request, or the answer if no route handles it. */
+type Target =
+  | { readonly route: Route; readonly params: Params; readonly resource: Resource }
+  | { readonly answer: Effect.Effect<Answer>; readonly resource?: Resource }
+
+/** Answers requests: finds the route, runs its handler, and turns failures into answers. */
+class Requests {
+  readonly #find: ReturnType<typeof makeTable>
+  readonly #faces: Faces
+  readonly #fork: Fork
+  readonly #bodies: BodyReader
+  readonly #openAnswers: OpenAnswers
+  readonly #addressOf: ReturnType<typeof makeClientAddress>
+  readonly #origins: ReadonlySet<string>
+
+  constructor({
+    bodies,
+    faces,
+    fork,
+    openAnswers,
+    routes,
+    settings
+  }: {
+    readonly routes: ReadonlyArray<Route>
+    readonly faces: Faces
+    readonly settings: HttpSettingsShape
+    readonly fork: Fork
+    readonly bodies: BodyReader
+    readonly openAnswers: OpenAnswers
+  }) {
+    this.#find = makeTable(routes)
+    this.#faces = faces
+    this.#fork = fork
+    this.#bodies = bodies
+    this.#openAnswers = openAnswers
+    this.#addressOf = makeClientAddress(settings.trustedProxies, fork)
+    this.#origins = new Set(settings.browserOrigins)
   }
 
-  const logged = (x: Exchange, effect: Effect.Effect<void>): void =>
-    void fork(Effect.annotateLogs(effect, "request_id", x.id))
+  /** Answers a request. Returns a function that cancels the request, or null if it has already been answered. */
+  respond(incoming: Incoming, done: Done): (() => void) | null {
+    const x: Exchange = new ReceivedRequest(incoming, this.#addressOf(incoming), this.#bodies, this.#openAnswers)
+    const target = this.#targetOf(incoming, x)
+    const face = "route" in target ? target.route.face : jsonFace
+    const finish = (answer: Answer): void => {
+      if (this.#origins.size === 0) return this.#counted(incoming, x, face, answer, done)
+      const headers = withVary({ ...answer.headers, ...this.#crossOrigin(incoming, target.resource) })
+      this.#counted(incoming, x, face, { ...answer, headers }, done)
+    }
+    if (!("route" in target)) return this.#settle(x, target.answer, finish)
+    const { params, route } = target
+    if (route.bodyFirst === undefined) return this.#settle(x, this.#handled(x, route, params, noBody), finish)
+    let cancel: (() => void) | null = null
+    let isRead = false
+    const stop = x.read(route.bodyFirst, (body) => {
+      isRead = true
+      const answer = Exit.isSuccess(body)
+        ? this.#handled(x, route, params, body.value)
+        : this.#recovered(x, route.face, Exit.failCause(body.cause))
+      cancel = this.#settle(x, answer, finish)
+    })
+    return () => (isRead ? cancel?.() : stop())
+  }
 
-  const recovered = (
-    x: Exchange,
-    { refuse }: Face,
-    answer: Effect.Effect<Answer, KnownError>
-  ): Effect.Effect<Answer> => {
+  #targetOf(incoming: Incoming, x: Exchange): Target {
+    const refusal = !isPlainlySpelled(x.path) ? nothingHere : isRepeated(incoming) ? repeatedAuthorization : null
+    if (refusal !== null) return { answer: this.#neighbours(x.path).refuse(x, refusal) }
+    const match = this.#find(x.path)
+    if (match === null) {
+      return { answer: this.#neighbours(x.path).refuse(x, x.path === "/" ? atRoot : nothingHere) }
+    }
+    const { params, resource } = match
+    const route = resource.routes.get(x.method) ?? resource.routes.get("*")
+    if (route !== undefined) return { route, params, resource }
+    if (x.method === "OPTIONS" && incoming.header("access-control-request-method") !== undefined) {
+      const shared = this.#crossOrigin(incoming, resource)
+      const headers = { ...preflightHeaders, "access-control-allow-methods": resource.allow }
+      if (shared !== null) return { answer: Exit.succeed({ status: 204, headers, body: null }), resource }
+    }
+    const [neighbour] = resource.routes.values()
+    return { answer: (neighbour?.face ?? jsonFace).refuse(x, notAllowed(resource.allow)), resource }
+  }
+
+  /** Returns the failure format for an address without a route: the format of neighbouring routes. */
+  #neighbours(path: string): Face {
+    const { api, oauth } = this.#faces
+    if (isBelow(path, "/v4")) return api
+    return isBelow(path, "/oauth") || isBelow(path, "/.well-known/oauth-authorization-server") ? oauth : jsonFace
+  }
+
+  /** Returns CORS headers for the browser's origin; null if the origin or the resource is not open to other origins. */
+  #crossOrigin(incoming: Incoming, resource: Resource | undefined): Answer["headers"] | null {
+    const origin = this.#origins.size === 0 ? undefined : incoming.header("origin")
+    if (origin === undefined || !this.#origins.has(origin)) return null
+    if (resource === undefined || ![...resource.routes.values()].some((route) => route.crossOrigin === true))
+      return null
+    return { "access-control-allow-origin": origin, "access-control-expose-headers": exposedHeaders }
+  }
+
+  #handled(x: Exchange, { face, handle }: Route, params: Params, body: Uint8Array): Effect.Effect<Answer> {
+    try {
+      return this.#recovered(x, face, handle(x, params, body))
+    } catch (defect) {
+      return this.#recovered(x, face, Exit.die(defect))
+    }
+  }
+
+  /** Turns failures of a handler into answers, and logs those that are not the caller's fault. */
+  #recovered(x: Exchange, { refuse }: Face, answer: Effect.Effect<Answer, KnownError>): Effect.Effect<Answer> {
     if (!isExit(answer)) {
       return Effect.catchCause(answer, (cause) => {
         if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
@@ -183,70 +304,35 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
     }
     if (Exit.isSuccess(answer)) return Exit.succeed(answer.value)
     const { log, refusal } = outcomeOf(answer.cause)
-    if (log !== null) logged(x, log)
+    if (log !== null) this.#log(x, log)
     return refuse(x, refusal)
   }
 
-  /** Returns CORS headers for the browser's origin; null if the origin or the resource is not open to other origins. */
-  const crossOrigin = (incoming: Incoming, resource: Resource | undefined): Answer["headers"] | null => {
-    const origin = origins.size === 0 ? undefined : incoming.header("origin")
-    if (origin === undefined || !origins.has(origin)) return null
-    if (resource === undefined || ![...resource.routes.values()].some((route) => route.crossOrigin === true))
-      return null
-    return { "access-control-allow-origin": origin, "access-control-expose-headers": exposedHeaders }
-  }
-
-  /** The route for a request, or the answer if no route handles it. */
-  type Target =
-    | { readonly route: Route; readonly params: Params; readonly resource: Resource }
-    | { readonly answer: Effect.Effect<Answer>; readonly resource?: Resource }
-
-  const targetOf = (incoming: Incoming, x: Exchange): Target => {
-    const refusal = !isPlainlySpelled(x.path) ? nothingHere : isRepeated(incoming) ? repeatedAuthorization : null
-    if (refusal !== null) return { answer: neighbours(x.path).refuse(x, refusal) }
-    const match = find(x.path)
-    if (match === null) return { answer: neighbours(x.path).refuse(x, x.path === "/" ? atRoot : nothingHere) }
-    const { params, resource } = match
-    const route = resource.routes.get(x.method) ?? resource.routes.get("*")
-    if (route !== undefined) return { route, params, resource }
-    if (x.method === "OPTIONS" && incoming.header("access-control-request-method") !== undefined) {
-      const shared = crossOrigin(incoming, resource)
-      const headers = { ...preflightHeaders, "access-control-allow-methods": resource.allow }
-      if (shared !== null) return { answer: Exit.succeed({ status: 204, headers, body: null }), resource }
-    }
-    const [neighbour] = resource.routes.values()
-    return { answer: (neighbour?.face ?? jsonFace).refuse(x, notAllowed(resource.allow)), resource }
-  }
-
-  const handled = (x: Exchange, { face, handle }: Route, params: Params, body: Uint8Array): Effect.Effect<Answer> => {
-    try {
-      return recovered(x, face, handle(x, params, body))
-    } catch (defect) {
-      return recovered(x, face, Exit.die(defect))
-    }
+  #log(x: Exchange, entry: Effect.Effect<void>): void {
+    this.#fork(Effect.annotateLogs(entry, "request_id", x.id))
   }
 
   /**
    * Runs an effect and passes its answer to `done`. Returns a function that cancels the effect, or null if the effect
    * has already finished.
    */
-  const settle = (x: Exchange, answer: Effect.Effect<Answer>, done: (answer: Answer) => void): (() => void) | null => {
+  #settle(x: Exchange, answer: Effect.Effect<Answer>, done: (answer: Answer) => void): (() => void) | null {
     if (isExit(answer)) {
       done(Exit.isSuccess(answer) ? answer.value : inJson(x, internalError))
       return null
     }
-    let isGivenUp = false
-    const fiber = fork(Effect.annotateLogs(answer, "request_id", x.id))
+    let isCancelled = false
+    const fiber = this.#fork(Effect.annotateLogs(answer, "request_id", x.id))
     fiber.addObserver((exit) => {
       if (Exit.isSuccess(exit)) return done(exit.value)
       // Nobody reads the answer to a cancelled request. Other interruptions come from closing the surface.
-      if (Cause.hasInterruptsOnly(exit.cause)) return isGivenUp ? undefined : done(inJson(x, stopped))
-      logged(x, Effect.logError("Can't build the answer to a failed request", exit.cause))
+      if (Cause.hasInterruptsOnly(exit.cause)) return isCancelled ? undefined : done(inJson(x, stopped))
+      this.#log(x, Effect.logError("Can't build the answer to a failed request", exit.cause))
       done(inJson(x, internalError))
     })
     if (fiber.pollUnsafe() !== undefined) return null
     return () => {
-      isGivenUp = true
+      isCancelled = true
       fiber.interruptUnsafe()
     }
   }
@@ -255,66 +341,14 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
    * Counts a large answer until it is closed. Passes on the refusal if it exceeds a budget. Only answers to GET are
    * refused, because other requests have changed something.
    */
-  const counted = (incoming: Incoming, x: Exchange, face: Face, answer: Answer, done: Done): void => {
+  #counted(incoming: Incoming, x: Exchange, face: Face, answer: Answer, done: Done): void {
     const cost = incoming.method === "HEAD" ? 0 : costOf(answer)
     if (cost === 0) return done({ answer, x, close: notCounted })
-    const refusal = incoming.method === "GET" ? openAnswers.refusalOf(x.client, cost) : null
-    if (refusal === null) return done({ answer, x, close: openAnswers.open(x.client, cost) })
-    settle(x, face.refuse(x, refusal), (refused) => done({ answer: refused, x, close: notCounted }))
+    const refusal = incoming.method === "GET" ? this.#openAnswers.refusalOf(x.client, cost) : null
+    if (refusal === null) return done({ answer, x, close: this.#openAnswers.open(x.client, cost) })
+    this.#settle(x, face.refuse(x, refusal), (refused) => done({ answer: refused, x, close: notCounted }))
   }
-
-  /** Answers a request. Returns a function that cancels the request, or null if it has already been answered. */
-  const respond = (incoming: Incoming, done: Done): (() => void) | null => {
-    const x: Exchange = new ReceivedRequest(incoming, addressOf(incoming), bodies, openAnswers)
-    const target = targetOf(incoming, x)
-    const face = "route" in target ? target.route.face : jsonFace
-    const finish = (answer: Answer): void => {
-      if (origins.size === 0) return counted(incoming, x, face, answer, done)
-      const headers = withVary({ ...answer.headers, ...crossOrigin(incoming, target.resource) })
-      counted(incoming, x, face, { ...answer, headers }, done)
-    }
-    if (!("route" in target)) return settle(x, target.answer, finish)
-    const { params, route } = target
-    if (route.bodyFirst === undefined) return settle(x, handled(x, route, params, noBody), finish)
-    let giveUp: (() => void) | null = null
-    let isRead = false
-    const stop = x.read(route.bodyFirst, (body) => {
-      isRead = true
-      const answer = Exit.isSuccess(body)
-        ? handled(x, route, params, body.value)
-        : recovered(x, route.face, Exit.failCause(body.cause))
-      giveUp = settle(x, answer, finish)
-    })
-    return () => (isRead ? giveUp?.() : stop())
-  }
-
-  return {
-    handle: (request, response, body) => {
-      const begin = (): void => {
-        const open = respond(fromNode(request, body), (given) => writer.send(request, response, given))
-        if (open !== null) response.once("close", open)
-      }
-      if (isFirst(request, response)) begin()
-      else waitForTurn(request.socket, response, begin)
-    },
-    fetch: (request, peer) =>
-      new Promise((resolve, reject) => {
-        request.signal.throwIfAborted()
-        const open = respond(fromWeb(request, peer), (given) => resolve(writer.webResponse(request, given)))
-        if (open === null) return
-        request.signal.addEventListener("abort", () => {
-          open()
-          reject(request.signal.reason)
-        })
-      }),
-    answer: (incoming) =>
-      Effect.callback((resume) => {
-        const isHead = incoming.method === "HEAD"
-        const open = respond(incoming, (given) => resume(Effect.succeed(writer.webAnswer(given, isHead))))
-        return Effect.sync(() => open?.())
-      })
-  }
-})
+}
 
 /** Passes on the answer to a request. */
 type Done = (given: Outgoing) => void
