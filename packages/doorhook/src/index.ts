@@ -76,7 +76,7 @@ export type {
 } from "./directory/FunctionDirectory.ts"
 export type { SqlDirectoryOptions } from "./directory/SqlDirectory.ts"
 export { sqlDirectory } from "./directory/SqlDirectory.ts"
-export type { PgLike, SqliteLike, SqlQuery, SqlSource } from "./directory/SqlSource.ts"
+export type { PgLike, SqliteLike, SqlQuery, SqlSource } from "./directory/SqlDirectory.ts"
 export type {
   AccessPointsTable,
   AdministratorsTable,

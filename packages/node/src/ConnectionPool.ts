@@ -12,6 +12,7 @@ import { IpNetwork } from "effect/net"
 import type { Socket } from "node:net"
 import { Client } from "undici"
 import * as GuardedConnector from "./GuardedConnector.ts"
+import type { Stage } from "./TransportFailure.ts"
 
 export interface PoolOptions {
   /** Maximum idle time of a connection, in milliseconds. */
@@ -41,7 +42,7 @@ export class Connection {
   /** Creation time by `performance.now()`. */
   readonly madeAt = performance.now()
   /** The current stage of opening; null once it is open. */
-  stage: GuardedConnector.Stage | null = null
+  stage: Stage | null = null
   /**
    * The first error of the socket; null if there was none. undici might report a later error that only follows from the
    * first.

@@ -14,13 +14,7 @@ import { buildConnector } from "undici"
 import * as EgressProxy from "./EgressProxy.ts"
 import type { NameLookup } from "./NameLookup.ts"
 import { ofBlocked, ofConnecting, ofGone, ofHandshake, ofLookup } from "./TransportFailure.ts"
-import type { TransportFailure } from "./TransportFailure.ts"
-
-/**
- * The stage of opening a connection. `queue`: the lookup of the name had to wait for other lookups. This stage lasts
- * until the addresses are known.
- */
-export type Stage = "queue" | "name" | "proxy" | "tunnel" | "connection" | "handshake"
+import type { Stage, TransportFailure } from "./TransportFailure.ts"
 
 /** Dependencies shared by all connections. */
 export interface Ways {

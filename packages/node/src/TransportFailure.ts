@@ -7,7 +7,6 @@
 import type { AttemptOutcome } from "@doorhook/core"
 import { alertDetail, closedDetail, tlsDetail } from "@doorhook/core"
 import { Data, Predicate } from "effect"
-import type { Stage } from "./GuardedConnector.ts"
 import { limits, QueueFull } from "./NameLookup.ts"
 
 export type FailureOutcome = Exclude<AttemptOutcome, "acknowledged" | "bad_status">
@@ -155,6 +154,12 @@ export const ofStatus = (status: number): AttemptFailure =>
     "invalid_response",
     status < 100 ? `${status} is not a status` : `too many interim answers (status ${status})`
   )
+
+/**
+ * The stage of opening a connection. `queue`: the lookup of the name had to wait for other lookups. This stage lasts
+ * until the addresses are known.
+ */
+export type Stage = "queue" | "name" | "proxy" | "tunnel" | "connection" | "handshake"
 
 /** Stages whose timeout is the fault of the receiver or the proxy. */
 type Blamed = Exclude<Stage, "queue">

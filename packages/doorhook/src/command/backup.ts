@@ -24,7 +24,7 @@ import { version as doorhookVersion } from "../version.ts"
 import type { Copied } from "./backupSources.ts"
 import { copySqlite, dumpPostgres } from "./backupSources.ts"
 import { databaseConfigOf, databaseFlags } from "./deliveryFlags.ts"
-import { stopOnSighup } from "./shutdown.ts"
+import { stopOnSighup } from "./Process.ts"
 
 /** Suffixes of files that SQLite and doorhook keep beside a database. */
 const besides = ["-wal", "-shm", "-journal", "-lock"]

@@ -3,8 +3,9 @@
  */
 import { Predicate } from "effect"
 import { makeDoorhook } from "./doorhook.ts"
+import type { Extensions } from "./extensions.ts"
 import { placeholders, simulator, suite } from "./extensions.ts"
-import { runMain } from "./runMain.ts"
+import { runMain } from "./Process.ts"
 
 /** Whether an import failed because this package itself is missing, rather than one of its dependencies. */
 const isMissing = (error: unknown, name: string): boolean =>
@@ -22,8 +23,7 @@ const loaded = async <A, B>(name: string, load: () => Promise<A>, otherwise: B):
   }
 }
 
-/** Commands of installed packages, and a placeholder for each missing package. */
-export const loadExtensions = async () => ({
+export const loadExtensions = async (): Promise<Extensions> => ({
   simulate: await loaded(
     simulator.package,
     async () => (await import("./simulate.ts")).simulateCommand,
@@ -35,8 +35,6 @@ export const loadExtensions = async () => ({
     placeholders.conformance
   )
 })
-
-export type Extensions = Awaited<ReturnType<typeof loadExtensions>>
 
 /** Drops the arguments after the name of a command that is not installed, because they can't be parsed. */
 const upToPlaceholder = (given: ReadonlyArray<string>, extensions: Extensions): ReadonlyArray<string> => {

@@ -4,6 +4,8 @@
 import { CommandFailure } from "@doorhook/core"
 import { Effect } from "effect"
 import { Command } from "effect/cli"
+import type { conformanceCommand } from "@doorhook/conformance"
+import type { simulateCommand } from "./simulate.ts"
 
 /** A command of a separate package. */
 interface Extension<Name extends string> {
@@ -38,6 +40,12 @@ const placeholder = <Name extends string>({ description, name, package: missing 
   ).pipe(Command.withDescription(description))
 
 export const placeholders = { simulate: placeholder(simulator), conformance: placeholder(suite) }
+
+/** The commands of installed packages, and a placeholder for each missing package. */
+export interface Extensions {
+  readonly simulate: typeof placeholders.simulate | typeof simulateCommand
+  readonly conformance: typeof placeholders.conformance | typeof conformanceCommand
+}
 
 /** Flags whose output lists all commands and subcommands. */
 const showsAll = /^--(?:completions|wizard)/

@@ -7,7 +7,7 @@
  */
 import { makeDoorhook } from "./doorhook.ts"
 import { mayNeedExtensions, placeholders } from "./extensions.ts"
-import { runMain } from "./runMain.ts"
+import { runMain } from "./Process.ts"
 
 const given = process.argv.slice(2)
 

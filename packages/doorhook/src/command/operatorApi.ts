@@ -2,15 +2,33 @@
  * Calls the operator API for commands, and prints its answers.
  */
 import { columns, commandAdvice, CommandFailure, onOneLine, shownJson, tlsProblemOf } from "@doorhook/core"
-import type { Redacted } from "effect"
-import { Config, Console, Effect, Option, Predicate } from "effect"
+import { Config, Console, Effect, Option, Predicate, Redacted, Result } from "effect"
 import { Argument, Flag } from "effect/cli"
+import { presentedKeyOf } from "../config/KeySettings.ts"
+import { problemsIn } from "../config/ReadingSettings.ts"
 import { DoorhookError } from "../DoorhookError.ts"
 import { makeHttpCalls } from "../embed/OperatorCalls.ts"
 import type { OperatorClient } from "../embed/OperatorClient.ts"
 import { makeOperatorClient } from "../embed/OperatorClient.ts"
-import { withFlagNames } from "./flagNames.ts"
-import { keyProblems, operatorKeyFlag, operatorKeyOf } from "./operatorKey.ts"
+import { withFlags } from "./settingFlags.ts"
+
+export const operatorKeyFlag = Flag.Redacted("operator-key").pipe(
+  Flag.withDescription("Key of the operator API; the variable DOORHOOK_OPERATOR_KEY is safer"),
+  Flag.optional
+)
+
+/** Lists the problems of a key, in terms of the command line. */
+export const keyProblems = (operatorKey: string | undefined): ReadonlyArray<string> =>
+  problemsIn([Result.mapError(presentedKeyOf({ operatorKey }), withFlags)])
+
+/** Returns the given key. The flag takes precedence over the environment. */
+export const operatorKeyOf = Effect.fnUntraced(function* (given: Option.Option<Redacted.Redacted>) {
+  const inEnvironment = yield* Config.option(Config.Redacted("DOORHOOK_OPERATOR_KEY"))
+  return Option.map(
+    Option.orElse(given, () => inEnvironment),
+    Redacted.value
+  )
+})
 
 const defaultUrl = "http://127.0.0.1:4000"
 
@@ -163,3 +181,24 @@ export const paging = {
     Flag.withDefault(100)
   )
 }
+
+/**
+ * Patterns for members (JSON Pointers at the beginning of a problem) and for parameters (in backquotes), with their
+ * flags.
+ */
+const names: ReadonlyArray<readonly [RegExp, string]> = [
+  [/(?<=^|\s)\/overrides\/retry\/(\w+)(?:\/\d+)?/g, "--retry $1"],
+  [/(?<=^|\s)\/overrides\/allow_targets(?:\/\d+)?/g, "--allow-target"],
+  [/(?<=^|\s)\/overrides\/acknowledge/g, "--acknowledge"],
+  [/(?<=^|\s)\/redirect_uris(?:\/\d+)?/g, "--redirect-uri"],
+  [/(?<=^|\s)\/expires_in/g, "--expires-in"],
+  [/(?<=^|\s)\/(status|name|id|overlap|since)\b/g, "--$1"],
+  [/`integration_id`/g, "--integration"],
+  [/^userId(?=: )|(?<=^|\s)\/user_id\b|`user_id`/g, "--user"],
+  [/^client(?=: )|(?<=^|\s)\/client_id\b/g, "--client"],
+  [/`event_id`/g, "--event"],
+  [/`(state|status|limit|after|since)`/g, "--$1"]
+]
+
+export const withFlagNames = (message: string): string =>
+  names.reduce((text, [pattern, flag]) => text.replaceAll(pattern, flag), message)

@@ -9,11 +9,8 @@ import { ownerProblem } from "../service/Agreement.ts"
 import { defaultDatabase, isPostgres } from "../service/Database.ts"
 import { inspect } from "../service/DatabaseInspection.ts"
 import { deliveryLayer } from "../service/Engine.ts"
-import { keepCompiled } from "./compileCache.ts"
+import { forceExitAfterSignal, keepCompiled, logStopped, logStopping, stopOnSighup, untilStopped } from "./Process.ts"
 import { deliveryConfigOf, deliveryFlags } from "./deliveryFlags.ts"
-import { forceExitAfterSignal } from "./forceExit.ts"
-import { stopOnSighup, logStopped, logStopping } from "./shutdown.ts"
-import { untilStopped } from "./untilStopped.ts"
 
 /** Fails with what to do instead of delivering without a directory. */
 const refuseWithoutDirectory = Effect.fnUntraced(function* (database: string) {

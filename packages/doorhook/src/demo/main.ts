@@ -2,29 +2,106 @@
  * `npm start`: a complete demo of doorhook. It runs a service on SQLite with a directory of two buildings, integrations
  * that send to a demo receiver, and live simulated traffic.
  */
+import type { DeliveryId, EventId, Scope } from "@doorhook/core"
 import {
+  bindAll,
+  BuildingId,
   builtInTable,
+  ClientId,
   CommandFailure,
   Deliveries,
   DirectoryDocument,
   DocumentDirectory,
   DurationText,
+  Integrations,
+  Publisher,
   PublishRequest,
-  Publisher
+  TenantId,
+  UserId
 } from "@doorhook/core"
 import { OperatorKey } from "@doorhook/server"
-import { demoDirectory, Measurements, runDemo, showProgress } from "@doorhook/simulator"
 import type { Target } from "@doorhook/simulator"
-import type { DeliveryId, EventId } from "@doorhook/core"
-import { Clock, Console, Effect, Layer, Option, Random, Redacted, Schedule } from "effect"
+import { demoDirectory, Measurements, runDemo, showProgress } from "@doorhook/simulator"
+import { Clock, Console, Context, Effect, Layer, Option, Random, Redacted, Schedule } from "effect"
 import { Command, Flag } from "effect/cli"
-import { runMain } from "../command/runMain.ts"
-import { untilStopped } from "../command/untilStopped.ts"
+import { once } from "node:events"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { createServer } from "node:http"
+import { runMain, untilStopped } from "../command/Process.ts"
 import * as Serving from "../service/HttpService.ts"
-import { DemoReceiver } from "./DemoReceiver.ts"
-import { ensureIntegrations } from "./DemoIntegrations.ts"
 import type { Accepted } from "./Figures.ts"
 import { endReport, liveLine, newestDelivery, storedAfter } from "./Figures.ts"
+
+/** Fraction of requests that get 503 instead of 200. */
+const badMoments = 0.01
+
+/** Minimum and maximum delay, in milliseconds. */
+const slowness = [3, 40] as const
+
+const receive = (request: IncomingMessage, response: ServerResponse): void => {
+  const [fastest, slowest] = slowness
+  // An unread body would block the next request on the connection.
+  request.resume()
+  response.statusCode = Math.random() < badMoments ? 503 : 200
+  setTimeout(() => response.end(), fastest + Math.random() * (slowest - fastest))
+}
+
+const listening = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const server = createServer(receive)
+    await once(server.listen(0, "127.0.0.1"), "listening")
+    return server
+  }),
+  (server) =>
+    Effect.sync(() => {
+      server.close()
+      server.closeAllConnections()
+    })
+)
+
+export class DemoReceiver extends Context.Service<DemoReceiver, { readonly url: string }>()(
+  "doorhook/demo/DemoReceiver"
+) {
+  /** Listens on a free port of this machine. */
+  static readonly layer = Layer.effect(
+    DemoReceiver,
+    Effect.map(listening, (server) => {
+      const address = server.address()
+      const port = address !== null && typeof address === "object" ? address.port : 0
+      return { url: `http://127.0.0.1:${port}/hook` }
+    })
+  )
+}
+
+const owners: ReadonlyArray<{ readonly scope: Scope; readonly login: string }> = [
+  { scope: { type: "building", id: BuildingId.make(1) }, login: "admin@example.com" },
+  { scope: { type: "building", id: BuildingId.make(2) }, login: "admin@example.com" },
+  { scope: { type: "tenant", id: TenantId.make(101) }, login: "tenant@example.com" }
+]
+
+const documentFor = (url: string) => ({
+  data: {
+    type: "integrations",
+    attributes: {
+      integrator: "webhook",
+      configuration: { url, method: "post" },
+      bindings: bindAll(builtInTable)
+    }
+  }
+})
+
+/** Ensures that all integrations exist, are enabled and point at the receiver. */
+export const ensureIntegrations = Effect.fnUntraced(function* (url: string) {
+  const integrations = yield* Integrations
+  for (const { login, scope } of owners) {
+    const actor = { user_id: UserId.make(login), client_id: ClientId.make("demo-client") }
+    const { items } = yield* integrations.list(actor, scope, { offset: 0, limit: 1 })
+    const [existing] = items
+    yield* existing === undefined
+      ? integrations.create(actor, scope, documentFor(url), null)
+      : integrations.replace(actor, scope, existing.id, documentFor(url), null)
+  }
+})
 
 const database = ".doorhook/demo.db"
 

@@ -1,14 +1,13 @@
 /**
  * The HTTP surface as a `node:http` handler, for hosts with their own server.
  */
+import type { HttpSurface, ReadBody, RequestFailure } from "@doorhook/server"
 import { bareAnswer, failure, internalError, stopped } from "@doorhook/server"
-import type { HttpSurface, RequestFailure } from "@doorhook/server"
 import { Predicate } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { closedError, DoorhookError } from "../DoorhookError.ts"
 import { badArgument } from "./Arguments.ts"
 import type { InFlightCalls } from "./InFlightCalls.ts"
-import { parsedBodyOf } from "./ParsedBody.ts"
 
 /**
  * Handles a request. Errors and requests for other paths are passed to `next` if it is given, as in Express. Otherwise,
@@ -98,3 +97,76 @@ export const makeHostHandler =
       refuse(asError(error), response, next, log)
     }
   }
+
+const lost = (): DoorhookError =>
+  new DoorhookError(
+    "body_consumed",
+    "Something read the request's body before doorhook and did not keep it in request.body. Mount doorhook.node earlier."
+  )
+
+/** Flattens a form's fields. Parsers produce texts, lists of texts, and (for names with brackets) objects of these. */
+const fieldsOf = (name: string, value: unknown): Array<[string, string]> => {
+  if (Array.isArray(value)) return value.flatMap((item) => fieldsOf(name, item))
+  if (Predicate.isObject(value)) {
+    return Object.entries(value).flatMap(([inner, item]) => fieldsOf(name === "" ? inner : `${name}[${inner}]`, item))
+  }
+  return value === undefined || value === null
+    ? []
+    : [[name, Predicate.isString(value) ? value : JSON.stringify(value)]]
+}
+
+const form = "application/x-www-form-urlencoded"
+
+const encoder = new TextEncoder()
+
+/** Encodes a parsed body again, and returns the bytes and their media type. */
+const encodeAs = (type: string, body: unknown): ReadBody => {
+  if (body instanceof Uint8Array) return { type, content: body }
+  if (Predicate.isString(body)) return { type, content: encoder.encode(body) }
+  const essence = type.split(";")[0]?.trim().toLowerCase()
+  // Parsers produce the same fields for both kinds of forms, and the URL-encoded kind is easier to write.
+  if (essence === form || essence === "multipart/form-data") {
+    return {
+      type: form,
+      content: encoder.encode(new URLSearchParams(fieldsOf("", body)).toString())
+    }
+  }
+  return { type, content: encoder.encode(JSON.stringify(body)) }
+}
+
+/**
+ * Returns the body that a parser kept; null if the body has not been read. Throws a `DoorhookError` if the body was
+ * read and not kept.
+ */
+export const parsedBodyOf = (request: IncomingMessage): ReadBody | null => {
+  if (!request.readableDidRead) return null
+  if (!Predicate.hasProperty(request, "body") || request.body === undefined) throw lost()
+  return encodeAs(request.headers["content-type"] ?? "", request.body)
+}
+
+/**
+ * Throws if the argument is not a web request, or if its body was read. A string or a URL is refused: unlike the global
+ * `fetch`, `doorhook.fetch` has no second argument for method and headers. Members are checked instead of the class,
+ * because frameworks and test runners have their own classes.
+ */
+export const checkWebRequest = (given: unknown): void => {
+  const isRequest =
+    Predicate.isObject(given) &&
+    Predicate.isString(given["method"]) &&
+    Predicate.isString(given["url"]) &&
+    URL.canParse(given["url"]) &&
+    Predicate.hasProperty(given["headers"], "get")
+  if (!isRequest) {
+    throw badArgument(
+      "request",
+      'a web request, like new Request("http://localhost/health/live")',
+      given,
+      "; pass requests of node:http and Express to doorhook.node"
+    )
+  }
+  if (given["bodyUsed"] !== true) return
+  throw new DoorhookError(
+    "body_consumed",
+    "Something read the request's body before doorhook. Call doorhook.fetch before that, or read a clone of the request."
+  )
+}

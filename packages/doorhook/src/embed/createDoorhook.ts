@@ -30,14 +30,13 @@ import * as HostListener from "./HostListener.ts"
 import * as HostLogger from "./HostLogger.ts"
 import { InferredUrl } from "./InferredUrl.ts"
 import type { HostLog, NodeRequestHandler } from "./NodeHandler.ts"
-import { makeHostHandler } from "./NodeHandler.ts"
+import { checkWebRequest, makeHostHandler } from "./NodeHandler.ts"
 import { makeInFlightCalls } from "./InFlightCalls.ts"
 import { makeInProcessCalls } from "./OperatorCalls.ts"
 import type { OperatorClient } from "./OperatorClient.ts"
 import { makeOperatorClient } from "./OperatorClient.ts"
 import type { RequestWithHeaders, TokenIdentity, TokenMiddleware, TokenOptions } from "./RequireToken.ts"
 import { makeAuthenticate, makeRequireToken } from "./RequireToken.ts"
-import { checkWebRequest } from "./WebRequest.ts"
 
 /** An event to publish. */
 export interface PublishInput {

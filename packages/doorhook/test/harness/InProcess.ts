@@ -4,10 +4,8 @@
 import { ConfigProvider, Console, Effect, Fiber, Layer } from "effect"
 import type { Cause, Scope } from "effect"
 import { makeDoorhook } from "../../src/command/doorhook.ts"
-import { exitCodeOf, reported } from "../../src/command/exit.ts"
+import { exitCodeOf, platform, reported, runWithArgv } from "../../src/command/Process.ts"
 import { loadExtensions } from "../../src/command/extended.ts"
-import { runWithArgv } from "../../src/command/argv.ts"
-import { platform } from "../../src/command/platform.ts"
 import type { Finished } from "@doorhook/testkit/Process"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
 

@@ -10,10 +10,10 @@ import { Context, Record, Schema, Struct } from "effect"
 import type { Exchange } from "../http/Exchange.ts"
 import type { PageSentence } from "../http/Failures.ts"
 import { de } from "./texts/de.ts"
+import type { TextKey, Texts } from "./texts/en.ts"
 import { en } from "./texts/en.ts"
 
-export type TextKey = keyof typeof en
-export type Texts = Readonly<Record<TextKey, string>>
+export type { TextKey }
 
 /** Keys with a singular and a plural text, `X_one` and `X_other`. */
 type CountKey = TextKey extends infer Key ? (Key extends `${infer Base}_one` ? Base : never) : never

@@ -1,7 +1,7 @@
 /**
  * All texts of the pages in German.
  */
-import type { Texts } from "../Texts.ts"
+import type { Texts } from "./en.ts"
 import { deSentences } from "./deSentences.ts"
 
 export const de: Texts = {

@@ -401,3 +401,6 @@ export const en = {
   tenant_ids_hint: "Tenants whose unit or access the event involves, separated by commas.",
   data: "Data (JSON)"
 } satisfies Readonly<Record<string, string>>
+
+export type TextKey = keyof typeof en
+export type Texts = Readonly<Record<TextKey, string>>
