@@ -1,7 +1,6 @@
 /**
  * Checks that editors can explain the API of `doorhook`. TypeScript's language service must find a comment in the
- * emitted declarations for each option of `createDoorhook`, each method and its options, everything that the host's
- * functions return, and the members of a delivery. Needs `npm run build`.
+ * emitted declarations for each export and each member reachable from it. Needs `npm run build`.
  */
 import ts from "../docs/node_modules/typescript/lib/typescript.js"
 
@@ -9,20 +8,19 @@ const root = new URL("..", import.meta.url).pathname
 const entry = `${root}packages/doorhook/dist/index.d.ts`
 
 /**
- * Exported types whose members need a comment. The value says whether the check includes the parameters or the results
- * of their functions.
+ * The types that users meet first. Their members need comments also where another package declares them. The value says
+ * whether to follow the parameters of functions, or the results of functions that the host writes.
  */
-const checked = {
+const entries: Readonly<Record<string, "parameters" | "results">> = {
   DoorhookOptions: "results",
   SqlDirectoryOptions: "results",
   Doorhook: "parameters",
   DeliveryPage: "parameters",
   DeliveryDetail: "parameters"
-} as const
-type Direction = (typeof checked)[keyof typeof checked]
+}
 
 /** Types of other libraries, which have their own documentation. */
-const foreign = ["FastifyHost", "PgLike", "SqliteLike", "SqlQuery"]
+const foreign = /Like$|Host$|^SqlQuery$/
 
 const program = ts.createProgram([entry], {
   target: ts.ScriptTarget.ES2023,
@@ -34,12 +32,17 @@ const program = ts.createProgram([entry], {
 })
 const checker = program.getTypeChecker()
 const source = program.getSourceFile(entry)
-const exports = source && checker.getSymbolAtLocation(source)?.exports
-if (exports === undefined) throw new Error(`${entry} is missing; run npm run build`)
+const module = source && checker.getSymbolAtLocation(source)
+if (module === undefined) throw new Error(`${entry} is missing; run npm run build`)
 
-/** Whether one of doorhook's packages declares the symbol. */
-const isOurs = ({ declarations = [] }: ts.Symbol): boolean =>
-  declarations.some((declaration) => !declaration.getSourceFile().fileName.includes("/node_modules/"))
+/** Returns whether the symbol needs a comment: a package of doorhook declares it, or the package `doorhook` itself. */
+const isOurs =
+  (isEntry: boolean) =>
+  ({ declarations = [] }: ts.Symbol): boolean =>
+    declarations.some((declaration) => {
+      const { fileName } = declaration.getSourceFile()
+      return isEntry ? !fileName.includes("/node_modules/") : fileName.includes("/packages/doorhook/dist/")
+    })
 
 /** Whether a type has type arguments, like a promise or an array. */
 const isReference = (type: ts.Type): type is ts.TypeReference => "target" in type
@@ -47,32 +50,36 @@ const isReference = (type: ts.Type): type is ts.TypeReference => "target" in typ
 const missing: Array<string> = []
 const seen = new Set<ts.Type>()
 
-const visit = (type: ts.Type, path: string, direction: Direction): void => {
-  if (seen.has(type) || foreign.includes((type.aliasSymbol ?? type.symbol)?.name)) return
+const visit = (type: ts.Type, path: string, name: string): void => {
+  if (seen.has(type) || foreign.test((type.aliasSymbol ?? type.symbol)?.name ?? "")) return
   seen.add(type)
   if (type.isUnion()) {
-    for (const part of type.types) visit(part, path, direction)
+    for (const part of type.types) visit(part, path, name)
     return
   }
   for (const signature of type.getCallSignatures()) {
     const followed =
-      direction === "results"
+      entries[name] === "results"
         ? [signature.getReturnType()]
         : signature.getParameters().map((parameter) => checker.getTypeOfSymbol(parameter))
-    for (const part of followed) visit(part, path, direction)
+    for (const part of followed) visit(part, path, name)
   }
-  if (isReference(type)) for (const part of checker.getTypeArguments(type)) visit(part, path, direction)
-  for (const member of type.getProperties().filter(isOurs)) {
+  if (isReference(type)) for (const part of checker.getTypeArguments(type)) visit(part, path, name)
+  for (const member of type.getProperties().filter(isOurs(name in entries))) {
     const place = `${path}.${member.name}`
     if (member.getDocumentationComment(checker).length === 0) missing.push(place)
-    visit(checker.getTypeOfSymbol(member), place, direction)
+    visit(checker.getTypeOfSymbol(member), place, name)
   }
 }
 
-for (const [name, direction] of Object.entries(checked)) {
-  const exported = exports.get(ts.escapeLeadingUnderscores(name))
-  if (exported === undefined) throw new Error(`doorhook exports no ${name}`)
-  visit(checker.getDeclaredTypeOfSymbol(checker.getAliasedSymbol(exported)), name, direction)
+const isType = ts.SymbolFlags.Type | ts.SymbolFlags.Class
+const exported = checker.getExportsOfModule(module)
+const isFirst = ({ name }: ts.Symbol): boolean => name in entries
+for (const alias of [...exported.filter(isFirst), ...exported.filter((one) => !isFirst(one))]) {
+  const symbol = (alias.flags & ts.SymbolFlags.Alias) === 0 ? alias : checker.getAliasedSymbol(alias)
+  if (symbol.getDocumentationComment(checker).length === 0) missing.push(symbol.name)
+  const type = (symbol.flags & isType) === 0 ? checker.getTypeOfSymbol(symbol) : checker.getDeclaredTypeOfSymbol(symbol)
+  visit(type, symbol.name, alias.name)
 }
 
 process.stdout.write(`${seen.size} types\n`)

@@ -7,8 +7,9 @@
 import { spawnSync } from "node:child_process"
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { Effect } from "effect"
 import { parse } from "yaml"
-import { helpOf, subcommandsIn } from "./help.ts"
+import { runHere } from "../packages/doorhook/test/harness/InProcess.ts"
 
 const root = new URL("..", import.meta.url).pathname
 
@@ -54,47 +55,6 @@ const attempt = (block: Block, parsing: () => unknown): void => {
 for (const block of of("json")) attempt(block, () => JSON.parse(block.text))
 for (const block of of("yaml")) attempt(block, () => parse(block.text))
 
-/** Declarations of host code that the examples use, so that each example stays short. */
-const host = `import type { Doorhook, DoorhookOptions, HostClient } from "doorhook"
-import type { Express } from "express"
-import type { FastifyInstance } from "fastify"
-import type { Hono } from "hono"
-import type { Server } from "node:http"
-import type pg from "pg"
-declare global {
-  const users: {
-    check(login: string, password: string): Promise<{ id: string } | null>
-    administers(user: string, building: number): Promise<boolean>
-    isTenant(user: string, tenant: number): Promise<boolean>
-    setPassword(user: string, password: string): Promise<void>
-  }
-  const sessions: {
-    find(cookies: string | undefined): Promise<{ id: string; name: string } | null>
-    endAll(user: string): Promise<void>
-  }
-  const doors: {
-    mayOpen(user: string, door: string): Promise<boolean>
-    open(door: string): Promise<void>
-  }
-  const clients: Map<string, HostClient>
-  const call: object
-  const integrationId: string | number
-  const doorhook: Doorhook
-  const options: DoorhookOptions
-  const app: Express
-  const fastify: FastifyInstance
-  const hono: Hono
-  const server: Server
-  const pool: pg.Pool
-  const client: pg.PoolClient
-  const argon2: { verify(stored: string, password: string): Promise<boolean> }
-  const createDoorhook: typeof import("doorhook").createDoorhook
-  const sqlDirectory: typeof import("doorhook").sqlDirectory
-  const DoorhookError: typeof import("doorhook").DoorhookError
-  const getConnInfo: typeof import("@hono/node-server/conninfo").getConnInfo
-}
-`
-
 /**
  * Returns a code block as a TypeScript module. Wraps a block that shows a single function of the directory in an
  * object.
@@ -105,47 +65,23 @@ const asModule = (text: string): string =>
     : `${text}\nexport {}\n`
 
 const checkTypes = (): void => {
-  const folder = join(root, "docs/.vitepress/cache/check")
-  rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder, { recursive: true })
+  const folder = join(root, "docs/.vitepress/check")
+  const written = join(folder, "blocks")
   const scripts = of("ts", "js")
-  writeFileSync(join(folder, "host.d.ts"), host)
+  rmSync(written, { recursive: true, force: true })
+  mkdirSync(written)
   for (const [index, { language, text }] of scripts.entries()) {
-    writeFileSync(join(folder, `block${index}.${language === "ts" ? "ts" : "mjs"}`), asModule(text))
+    writeFileSync(join(written, `${index}.${language === "ts" ? "ts" : "mjs"}`), asModule(text))
   }
-  writeFileSync(
-    join(folder, "tsconfig.json"),
-    JSON.stringify({
-      extends: "../../../../tsconfig.json",
-      compilerOptions: {
-        noEmit: true,
-        composite: false,
-        incremental: false,
-        declaration: false,
-        declarationMap: false,
-        allowJs: true,
-        noUnusedLocals: false,
-        noUnusedParameters: false
-      },
-      files: [
-        "host.d.ts",
-        ...scripts.map(({ language }, index) => `block${index}.${language === "ts" ? "ts" : "mjs"}`)
-      ],
-      references: []
-    })
-  )
-  const { stdout } = spawnSync(join(root, "node_modules/.bin/tsc"), ["-p", folder, "--pretty", "false"], {
-    cwd: folder,
-    encoding: "utf8"
-  })
+  const { stdout } = spawnSync("tsc", ["-p", folder, "--pretty", "false"], { cwd: folder, encoding: "utf8" })
   for (const line of stdout.split("\n").filter((text) => text !== "")) {
-    const block = scripts[Number(/^block(\d+)\./.exec(line)?.[1])]
+    const block = scripts[Number(/^blocks\/(\d+)\./.exec(line)?.[1])]
     // Examples may import files that exist only in the reader's project.
     if (/Cannot find module '\.\.?\//.test(line)) continue
     if (block !== undefined) complain(block, line)
-    else if (line.startsWith("host.d.ts")) problems.push(line)
+    else if (!line.startsWith(" ")) problems.push(line)
   }
-  rmSync(folder, { recursive: true, force: true })
+  rmSync(written, { recursive: true, force: true })
 }
 
 // Commands.
@@ -154,6 +90,23 @@ const scripts: Readonly<Record<string, unknown>> = JSON.parse(readFileSync(join(
 /** Splits a command into its words. */
 const wordsOf = (line: string): ReadonlyArray<string> =>
   [...line.matchAll(/'[^']*'|"[^"]*"|[^\s'"]+/g)].map(([word]) => word)
+
+const helps = new Map<string, Promise<string>>()
+
+/** Returns the `--help` of a command. Runs it in this process, because starting one takes longer than printing. */
+const helpOf = (path: ReadonlyArray<string>): Promise<string> => {
+  const key = path.join(" ")
+  const help =
+    helps.get(key) ?? Effect.runPromise(runHere([...path, "--help"], { NO_COLOR: "1" })).then(({ stdout }) => stdout)
+  helps.set(key, help)
+  return help
+}
+
+/** Returns the subcommands in a help text. */
+const subcommandsIn = (help: string): ReadonlyArray<string> =>
+  [...(/\nSUBCOMMANDS\n([^]*?)(?:\n\n|$)/.exec(`${help}\n`)?.[1] ?? "").matchAll(/^ {2}([a-z-]+)/gm)].map(
+    ([, name = ""]) => name
+  )
 
 const checkDoorhook = async (block: Block, words: ReadonlyArray<string>): Promise<void> => {
   const path: Array<string> = []

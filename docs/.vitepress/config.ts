@@ -61,12 +61,10 @@ const sidebar = [
   {
     text: "Reference",
     items: pages(
-      ["Commands", "reference/commands"],
       ["Settings", "reference/settings"],
       ["HTTP", "reference/http"],
       ["Error codes", "reference/errors"],
       ["Metrics", "reference/metrics"],
-      ["Scenario files", "reference/scenarios"],
       ["API", "reference/api/README"]
     )
   },

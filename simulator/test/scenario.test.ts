@@ -3,13 +3,6 @@ import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { Option, Result } from "effect"
 import { preset, presetNames, readScenario } from "@doorhook/simulator"
-import {
-  bandsPage,
-  scenarioJsonSchema,
-  scenarioReference,
-  schemaFile,
-  withBands
-} from "../../.ci/scenario-reference.ts"
 import { occurrences, records } from "../src/plan/Plan.ts"
 import { lineOf, plannedEvent } from "../src/plan/PlannedEvent.ts"
 import type { Scenario } from "../src/scenario/Scenario.ts"
@@ -28,26 +21,6 @@ const noMethods = { swipe_to_open: 0, pin: 0, qr_code: 0 }
 const withShape = (on_weekdays: object) => ({
   name: "x",
   buildings: [{ ...house, flows: { food: { on_weekdays } } }]
-})
-
-describe("the JSON Schema of scenario files", () => {
-  it("equals the published file", () => {
-    assert.deepStrictEqual(JSON.parse(readFileSync(schemaFile, "utf8")), JSON.parse(scenarioJsonSchema()))
-  })
-
-  it("is the source of the reference, with a row and a meaning for each parameter", () => {
-    const rows = scenarioReference().match(/^\| `\w+` \|.*$/gm) ?? []
-    assert.isAbove(rows.length, 100)
-    assert.deepStrictEqual(
-      rows.filter((row) => /^\| `\w+` \|  \|/.test(row)),
-      []
-    )
-  })
-
-  it("is documented together with the bands of validation", () => {
-    const page = readFileSync(bandsPage, "utf8")
-    assert.strictEqual(page, withBands(page))
-  })
 })
 
 describe("a scenario file", () => {

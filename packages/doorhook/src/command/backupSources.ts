@@ -43,7 +43,7 @@ const start = (program: string, args: ReadonlyArray<string>, { env, onLine }: Ru
 }
 
 /** Fails unless the program exits with 0. */
-export const runProgram = (
+const runProgram = (
   program: string,
   args: ReadonlyArray<string>,
   options: RunOptions

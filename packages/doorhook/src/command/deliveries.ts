@@ -195,7 +195,7 @@ const situation = ({ next_attempt_at: at, reason, state }: DeliverySummary): str
 }
 
 /** Returns a delivery as a row of a list. */
-export const rowOf = (delivery: DeliverySummary): ReadonlyArray<string> => [
+const rowOf = (delivery: DeliverySummary): ReadonlyArray<string> => [
   delivery.id,
   delivery.state,
   `integration ${delivery.integration_id}`,
@@ -227,7 +227,7 @@ const commandFor = (
 }
 
 /** Returns all details of a delivery as lines. */
-export const describe = (given: Connection, delivery: DeliveryDetail): ReadonlyArray<string> => [
+const describe = (given: Connection, delivery: DeliveryDetail): ReadonlyArray<string> => [
   `${delivery.id}: ${delivery.state}${delivery.reason === null ? "" : ` (${reasonText(delivery.reason)})`}`,
   `event ${delivery.event_id} to integration ${delivery.integration_id}, created ${delivery.created_at}`,
   `why:  ${delivery.explanation.why}`,

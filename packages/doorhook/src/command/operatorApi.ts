@@ -18,11 +18,11 @@ export const operatorKeyFlag = Flag.Redacted("operator-key").pipe(
 )
 
 /** Lists the problems of a key, in terms of the command line. */
-export const keyProblems = (operatorKey: string | undefined): ReadonlyArray<string> =>
+const keyProblems = (operatorKey: string | undefined): ReadonlyArray<string> =>
   problemsIn([Result.mapError(presentedKeyOf({ operatorKey }), withFlags)])
 
 /** Returns the given key. The flag takes precedence over the environment. */
-export const operatorKeyOf = Effect.fnUntraced(function* (given: Option.Option<Redacted.Redacted>) {
+const operatorKeyOf = Effect.fnUntraced(function* (given: Option.Option<Redacted.Redacted>) {
   const inEnvironment = yield* Config.option(Config.Redacted("DOORHOOK_OPERATOR_KEY"))
   return Option.map(
     Option.orElse(given, () => inEnvironment),
@@ -200,5 +200,5 @@ const names: ReadonlyArray<readonly [RegExp, string]> = [
   [/`(state|status|limit|after|since)`/g, "--$1"]
 ]
 
-export const withFlagNames = (message: string): string =>
+const withFlagNames = (message: string): string =>
   names.reduce((text, [pattern, flag]) => text.replaceAll(pattern, flag), message)

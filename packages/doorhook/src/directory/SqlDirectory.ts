@@ -227,7 +227,7 @@ export interface SqliteLike {
 export type SqlSource = PgLike | SqliteLike | SqlQuery
 
 /** Runs a statement on any kind of database. `$1`, `$2`, ... must occur in the order of the values. */
-export type RunSql = (text: string, values: Array<string | number>) => Promise<Rows>
+type RunSql = (text: string, values: Array<string | number>) => Promise<Rows>
 
 const rowsOf = (answer: unknown): Rows => {
   const rows: unknown = Predicate.hasProperty(answer, "rows") ? answer.rows : answer
@@ -244,7 +244,7 @@ const unusable = (): DoorhookError =>
 /**
  * Returns a function that runs statements on a host's database. Throws a `DoorhookError` for an unsupported database.
  */
-export const runnerOf = (source: SqlSource): RunSql => {
+const runnerOf = (source: SqlSource): RunSql => {
   if (typeof source === "function") return async (text, values) => rowsOf(await source(text, values))
   if (Predicate.hasProperty(source, "query") && Predicate.isFunction(source.query)) {
     return async (text, values) => rowsOf(await source.query(text, values))

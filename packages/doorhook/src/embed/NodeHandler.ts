@@ -138,7 +138,7 @@ const encodeAs = (type: string, body: unknown): ReadBody => {
  * Returns the body that a parser kept; null if the body has not been read. Throws a `DoorhookError` if the body was
  * read and not kept.
  */
-export const parsedBodyOf = (request: IncomingMessage): ReadBody | null => {
+const parsedBodyOf = (request: IncomingMessage): ReadBody | null => {
   if (!request.readableDidRead) return null
   if (!Predicate.hasProperty(request, "body") || request.body === undefined) throw lost()
   return encodeAs(request.headers["content-type"] ?? "", request.body)

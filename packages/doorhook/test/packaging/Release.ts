@@ -71,7 +71,12 @@ export const describeRelease = (): void => {
         const folder = yield* temporaryFolder
         const registry = join(folder, "registry")
         const upstream = (yield* Effect.promise(() => run("npm", ["config", "get", "registry"]))).stdout.trim()
-        const { printed } = yield* startNode([join(root, ".ci/registry.ts"), registry, "--upstream", upstream])
+        const { printed } = yield* startNode([
+          fileURLToPath(new URL("Registry.ts", import.meta.url)),
+          registry,
+          "--upstream",
+          upstream
+        ])
         const [, url = ""] = yield* Effect.promise(() => printed(/listening on (http:\S+)/))
         const settings = [
           `registry=${url}`,

@@ -109,7 +109,7 @@ interface Session {
 }
 
 /** The session of a user who has logged in to doorhook. */
-export interface OwnerSession extends Session {
+interface OwnerSession extends Session {
   readonly user: UserId
 }
 

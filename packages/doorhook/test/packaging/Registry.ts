@@ -1,7 +1,7 @@
 /**
  * An npm registry for rehearsing a release, which stores published packages in a folder:
  *
- *     node .ci/registry.ts FOLDER [--upstream URL]
+ *     node packages/doorhook/test/packaging/Registry.ts FOLDER [--upstream URL]
  *
  * Redirects requests for other packages to the upstream registry. Requests for doorhook's packages are never
  * redirected, because npm must not install a foreign package of the same name.
