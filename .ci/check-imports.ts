@@ -1,6 +1,6 @@
 /**
  * Checks the imports between packages and between folders, that core imports only Effect, and that the folders of a
- * package have no circular imports.
+ * package have no circular imports. Circles of files are found by the lint rule `import/no-cycle`.
  *
  * Apart from doorhook's packages, a package may import only the dependencies in its own package.json. The command may
  * also import development dependencies, because everything it imports is bundled. No import may be for side effects
@@ -9,7 +9,7 @@
  */
 import { globSync, readFileSync } from "node:fs"
 import { builtinModules } from "node:module"
-import { relative, sep } from "node:path"
+import { relative } from "node:path"
 
 const root = new URL("..", import.meta.url).pathname
 
@@ -44,8 +44,8 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
 
 /** Folders of core, each with the folders it may import. */
 const coreLayers: Readonly<Record<string, ReadonlyArray<string>>> = {
-  text: ["text"],
-  model: ["model"],
+  text: [],
+  model: [],
   ports: ["ports", "model"],
   delivery: ["delivery", "ports", "model"],
   publish: ["publish", "delivery", "ports", "model"],
@@ -81,73 +81,60 @@ const command = "packages/doorhook/src/command/"
 
 const problems: Array<string> = []
 
-/** An import of one folder from another of the same package. */
-interface Crossing {
-  readonly from: string
-  readonly to: string
-  readonly shown: string
-}
-
-/**
- * Returns the folder directly below `src` that contains a file; null for files in `src` itself, which may import all
- * folders.
- */
+/** Returns the folder directly below `src` that contains a file; null for files in `src` itself. */
 const folderOf = (place: string): string | null => /\/src\/([^/]+)\//.exec(place)?.[1] ?? null
 
-/** Returns the imports that are part of a cycle. */
-const circular = (crossings: ReadonlyArray<Crossing>): ReadonlyArray<Crossing> => {
-  const leadsTo = (from: string, goal: string, seen: Set<string>): boolean =>
-    crossings.some(
-      (crossing) =>
-        crossing.from === from &&
-        (crossing.to === goal || (!seen.has(crossing.to) && leadsTo(crossing.to, goal, seen.add(crossing.to))))
-    )
-  return crossings.filter(({ from, to }) => leadsTo(to, from, new Set([to])))
-}
+/** Folders that a folder imports, each with an import as an example. */
+type Crossings = Map<string, Map<string, string>>
+
+/** Whether imports lead from a folder to a goal. */
+const leadsTo = (crossings: Crossings, from: string, goal: string, seen = new Set<string>()): boolean =>
+  [...(crossings.get(from)?.keys() ?? [])].some(
+    (to) => to === goal || (!seen.has(to) && leadsTo(crossings, to, goal, seen.add(to)))
+  )
 
 for (const [folder, allowed] of Object.entries(arrows)) {
   const declared = dependenciesOf(folder, installed)
   const joined = dependenciesOf(folder, [...installed, "devDependencies"])
-  const crossings: Array<Crossing> = []
+  const crossings: Crossings = new Map()
   for (const path of globSync(`${root}${folder}/src/**/*.ts`)) {
     const place = relative(root, path)
     const text = readFileSync(path, "utf8")
-    for (const [, specifier] of text.matchAll(/^import "([^"]+)"/gm)) {
-      problems.push(
-        `${place} imports ${specifier} for its side effects, which bundlers drop: call one of its functions instead`
-      )
+    const complain = (specifier: string, why: string): void =>
+      void problems.push(`${place} imports ${specifier}: ${why}`)
+    for (const [, specifier = ""] of text.matchAll(/^import "([^"]+)"/gm)) {
+      complain(specifier, "bundlers drop imports for side effects only; call one of its functions instead")
     }
     for (const specifier of importsOf(text)) {
-      if (specifier.startsWith(".")) {
-        if (folder === "packages/core") checkLayer(place, specifier)
-        const [from, to] = [folderOf(place), folderOf(new URL(specifier, `file:///${place}`).pathname)]
-        if (from !== null && to !== null && from !== to) {
-          crossings.push({ from, to, shown: `${place} imports ${specifier}` })
-        }
-        continue
-      }
       const name = packageNameOf(specifier)
-      const isBuiltin = specifier.startsWith("node:") || builtinModules.includes(name)
-      if (folder === "packages/core" && name !== "effect") {
-        problems.push(`${place} imports ${specifier}: core may only depend on effect`)
-      } else if (name.startsWith("@doorhook/") || name === "doorhook") {
-        if (!allowed.includes(name))
-          problems.push(`${place} imports ${specifier}: not allowed, see .ci/check-imports.ts`)
-      } else if (!isBuiltin && !(place.startsWith(command) ? joined : declared).has(name)) {
-        problems.push(`${place} imports ${specifier}: not declared in ${folder}/package.json`)
+      if (specifier.startsWith(".")) {
+        const [from, to] = [folderOf(place), folderOf(new URL(specifier, `file:///${place}`).pathname)]
+        // Files in `src` itself may import all folders.
+        if (from === null || to === from) continue
+        if (folder === "packages/core" && !(to !== null && coreLayers[from]?.includes(to))) {
+          complain(specifier, `${from} may not import ${to ?? "a file in src"}`)
+        }
+        if (to !== null) {
+          crossings.set(
+            from,
+            (crossings.get(from) ?? new Map<string, string>()).set(to, `${place} imports ${specifier}`)
+          )
+        }
+      } else if (folder === "packages/core") {
+        if (name !== "effect") complain(specifier, "core may only depend on effect")
+      } else if (/^@?doorhook(?:\/|$)/.test(name)) {
+        if (!allowed.includes(name)) complain(specifier, "not allowed, see .ci/check-imports.ts")
+      } else if (!specifier.startsWith("node:") && !builtinModules.includes(name)) {
+        const known = place.startsWith(command) ? joined : declared
+        if (!known.has(name)) complain(specifier, `not declared in ${folder}/package.json`)
       }
     }
   }
-  for (const { from, shown, to } of circular(crossings))
-    problems.push(`${shown}: circular, because ${to} imports ${from}`)
-}
-
-function checkLayer(place: string, specifier: string): void {
-  const [, , , layer, ...inner] = place.split(sep)
-  if (layer === undefined || inner.length === 0) return
-  const target = new URL(specifier, `file:///${place}`).pathname.split("/")[4] ?? ""
-  const allowed = coreLayers[layer] ?? []
-  if (!allowed.includes(target)) problems.push(`${place} imports ${specifier}: ${layer} may not import ${target}`)
+  for (const [from, targets] of crossings) {
+    for (const [to, shown] of targets) {
+      if (leadsTo(crossings, to, from)) problems.push(`${shown}: circular, because ${to} leads back to ${from}`)
+    }
+  }
 }
 
 if (problems.length > 0) {

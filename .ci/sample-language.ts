@@ -18,51 +18,30 @@ if (!Number.isInteger(count) || count < 1 || !Number.isInteger(seed)) {
   process.exit(3)
 }
 
-interface Sentence {
-  readonly place: string
-  readonly kind: "comment" | "text" | "document"
-  readonly text: string
-}
+/** Prose, with the index in its file. */
+type Passage = readonly [index: number, text: string]
 
-/** Prose, with the number of its first line. */
-interface Passage {
-  readonly kind: Sentence["kind"]
-  readonly line: number
-  readonly text: string
-}
-
-const lineOf = (text: string, index: number): number => text.slice(0, index).split("\n").length
-
-/**
- * Comments and string literals of code. Consecutive `//` lines are one comment. Skips strings in tests, which are names
- * and data.
- */
+/** Comments and string literals of code. Skips strings in tests, which are names and data. */
 const passagesOfCode = (file: string, text: string): ReadonlyArray<Passage> =>
   [
     ...text.matchAll(/\/\*\*?([^]*?)\*\/|(?:^[ \t]*\/\/[^\n]*\n?)+|"((?:\\.|[^"\\\n])+)"|`((?:\\.|[^`\\\n])+)`/gm)
   ].flatMap(({ 0: whole, 1: block, 2: quoted, 3: template, index }): ReadonlyArray<Passage> => {
-    const line = lineOf(text, index)
     const string = quoted ?? template
-    if (string !== undefined) {
-      return /\/test\//.test(file) ? [] : [{ kind: "text", line, text: string.replaceAll("\\n", " ") }]
-    }
+    if (string !== undefined) return /\/test\//.test(file) ? [] : [[index, string.replaceAll("\\n", " ")]]
     const prose = (block ?? whole).replaceAll(/^[ \t]*(?:\*|\/\/)[ \t]?/gm, "")
-    return prose.split(/\n\s*\n|\n(?=\s*[-*|] )|\n(?=@)/).map((part) => ({ kind: "comment", line, text: part }))
+    return prose.split(/\n\s*\n|\n(?=\s*[-*|] )|\n(?=@)/).map((part) => [index, part])
   })
 
 /** Paragraphs, list items, headings and table cells, without code blocks and HTML. */
 const passagesOfDocument = (text: string): ReadonlyArray<Passage> => {
   const blank = (block: string): string => block.replaceAll(/[^\n]/g, "")
   const prose = text.replaceAll(/^ *```[^]*?^ *```$/gm, blank).replaceAll(/<!--[^]*?-->|<[^>]+>/g, blank)
-  return [...prose.matchAll(/^(?:\|.*\||(?!\|)\S[^]*?)(?=\n\s*(?:\n|[-*] |\d+\. |\|)|\n\||$(?![^]))/gm)].flatMap(
-    ({ 0: block, index }) =>
-      (block.startsWith("|") ? block.split(" | ") : [block]).map((part): Passage => ({
-        kind: "document",
-        line: lineOf(prose, index),
-        text: part
-          .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
-          .replaceAll(/^\s*(?:[-*#>|]+|\d+\.)\s+|\*\*|\s*\|\s*$/g, "")
-      }))
+  const blocks = prose.matchAll(/^(?:\|.*\||(?!\|)\S[^]*?)(?=\n\s*(?:\n|[-*] |\d+\. |\|)|\n\||$(?![^]))/gm)
+  return [...blocks].flatMap(({ 0: block, index }) =>
+    (block.startsWith("|") ? block.split(" | ") : [block]).map((part): Passage => {
+      const plain = part.replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
+      return [index, plain.replaceAll(/^\s*(?:[-*#>|]+|\d+\.)\s+|\*\*|\s*\|\s*$/g, "")]
+    })
   )
 }
 
@@ -72,19 +51,19 @@ const isSentence = (text: string): boolean =>
   (text.match(/[\p{L}\s,.]/gu) ?? []).length > 0.75 * text.length &&
   !/=>|^(?:import|const|SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|ON|WITH|AND|FROM|WHERE)\b/.test(text)
 
-const files = execFileSync("git", ["ls-files"], { cwd: root, encoding: "utf8", maxBuffer: 2 ** 26 }).split("\n")
+const files = execFileSync("git", ["ls-files"], { cwd: root, encoding: "utf8", maxBuffer: 2 ** 26 })
+  .split("\n")
+  .filter((file) => /\.(?:ts|mts|js|mjs|cjs|md)$/.test(file) && !file.endsWith("/de.ts"))
 
-const sentences = files.flatMap((file): ReadonlyArray<Sentence> => {
-  const isDocument = file.endsWith(".md")
-  if (file.endsWith("/de.ts") || (!isDocument && !/\.(?:ts|mts|js|mjs|cjs)$/.test(file))) return []
+const sentences = files.flatMap((file) => {
   const text = readFileSync(join(root, file), "utf8")
-  return (isDocument ? passagesOfDocument(text) : passagesOfCode(file, text)).flatMap(({ kind, line, text: passage }) =>
+  return (file.endsWith(".md") ? passagesOfDocument(text) : passagesOfCode(file, text)).flatMap(([index, passage]) =>
     passage
       .replaceAll(/\s+/g, " ")
       .split(/(?<=[.!?:]\)?) (?=[\p{Lu}`"])/u)
       .map((part) => part.trim())
       .filter(isSentence)
-      .map((part) => ({ place: `${file}:${line}`, kind, text: part }))
+      .map((part) => `${file}:${text.slice(0, index).split("\n").length}\n    ${part}`)
   )
 })
 
@@ -101,8 +80,8 @@ const drawn = sentences
   .map((sentence) => [random(), sentence] as const)
   .toSorted(([a], [b]) => a - b)
   .slice(0, count)
-for (const [number, [, { kind, place, text }]] of drawn.entries()) {
-  process.stdout.write(`${String(number + 1).padStart(3)} ${kind.padEnd(8)} ${place}\n    ${text}\n`)
+for (const [number, [, sentence]] of drawn.entries()) {
+  process.stdout.write(`${String(number + 1).padStart(3)} ${sentence}\n`)
 }
 process.stdout.write(
   `\n${drawn.length} of ${sentences.length} sentences, seed ${seed}: node .ci/sample-language.ts ${count} --seed ${seed}\n`

@@ -1,13 +1,13 @@
 /**
- * Generates the simulator's table of time zones from the data of the running Node.js: `node --conditions=source
- * .ci/zones.ts`.
+ * Generates the table of time zones, which zones.test.ts compares with the runtime, from the data of the running
+ * Node.js: `node --conditions=source simulator/test/makeZones.ts`.
  *
  * If all changes of a zone follow a rule from some year on, the table has the rule instead of these changes.
  */
 import { writeFileSync } from "node:fs"
-import { dateOf, weekdayOf } from "../simulator/src/world/CalendarDate.ts"
-import type { TimeZone } from "../simulator/src/world/zones/TimeZone.ts"
-import { fromRuntime, lastYear } from "../simulator/src/world/zones/TimeZone.ts"
+import { dateOf, weekdayOf } from "../src/world/CalendarDate.ts"
+import type { TimeZone } from "../src/world/zones/TimeZone.ts"
+import { fromRuntime, lastYear } from "../src/world/zones/TimeZone.ts"
 
 const minute = 60_000
 const dayMillis = 86_400_000
@@ -102,6 +102,6 @@ for (const name of names) {
 }
 
 writeFileSync(
-  new URL("../simulator/src/world/zones/zones.json", import.meta.url),
+  new URL("../src/world/zones/zones.json", import.meta.url),
   `${JSON.stringify({ edition: process.versions["tz"], zones, aliases }, null, 2)}\n`
 )
