@@ -48,6 +48,8 @@ type Manifest = typeof Manifest.Type
 
 const manifestFiles = globSync(["packages/*/package.json", "{simulator,conformance}/package.json"], { cwd: root })
 
+const changelogs = globSync("{packages/*,simulator,conformance}/CHANGELOG.md", { cwd: root })
+
 /** Returns the manifests of the published packages in a checkout. */
 const releasedIn = (folder: string): ReadonlyArray<Manifest> =>
   manifestFiles
@@ -88,6 +90,7 @@ export const describeRelease = (): void => {
 
         const released = releasedIn(root)
         const [{ version } = { version: "" }] = released
+        for (const file of changelogs) assert.include(readFileSync(join(root, file), "utf8"), `\n## ${version}\n`, file)
         // Only a build service can prove provenance.
         const rehearsing = { ...env, npm_config_provenance: "false" }
         assert.match(scripts["release"] ?? "", /changeset publish$/)
@@ -100,7 +103,7 @@ export const describeRelease = (): void => {
           for (const own of ownVersions(manifest)) assert.strictEqual(own, version, name)
           const [archive = ""] = globSync(join(registry, name, `*-${version}.tgz`))
           const files = yield* Effect.promise(() => filesIn(archive))
-          for (const file of ["LICENSE", "README.md", "package.json", "dist/index.js", "dist/index.d.ts"]) {
+          for (const file of ["CHANGELOG.md", "LICENSE", "README.md", "package.json", "dist/index.js", "dist/index.d.ts"]) {
             assert.include(files, `package/${file}`, name)
           }
           assert.deepStrictEqual(
