@@ -7,7 +7,7 @@ import { SecretBox } from "@doorhook/sql"
 import { createDoorhook } from "doorhook"
 import { Effect, Schema } from "effect"
 import { execFile } from "node:child_process"
-import { linkSync, readdirSync, readFileSync, statSync, symlinkSync, watch, writeFileSync } from "node:fs"
+import { linkSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { promisify } from "node:util"
@@ -16,10 +16,11 @@ import { installedTools, startInstalled } from "@doorhook/testkit/postgres/Insta
 import type { TestServer } from "@doorhook/testkit/postgres/TestServer"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import { directory, event, live, mount, tokenFrom } from "./harness/Embedded.ts"
+import { interruptWhen, writeProgram } from "./harness/Backups.ts"
 import { eventually } from "./harness/Eventually.ts"
 import { runHere } from "./harness/InProcess.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
-import { runDoorhook, startDoorhook } from "@doorhook/testkit/Doorhook"
+import { startDoorhook } from "@doorhook/testkit/Doorhook"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { canMount, smallDisk } from "@doorhook/testkit/SmallDisk"
 import { doorhookProgram } from "@doorhook/testkit/Programs"
@@ -32,30 +33,6 @@ const execute = promisify(execFile)
 const decodeWritten = Schema.decodeUnknownSync(
   Schema.fromJsonString(Schema.Struct({ bytes: Schema.Int, events: Schema.Int }))
 )
-
-/** Interrupts a backup as Ctrl-C does, once `isReached` returns true for the path of its unfinished file. */
-const interruptWhen = Effect.fnUntraced(function* (
-  args: ReadonlyArray<string>,
-  folder: string,
-  isReached: (part: string) => boolean,
-  env: Readonly<Record<string, string>> = {}
-) {
-  const changes = yield* Effect.acquireRelease(
-    Effect.sync(() => watch(folder)),
-    (watcher) => Effect.sync(() => watcher.close())
-  )
-  const { child, finished } = yield* startDoorhook(args, env)
-  const reached = new Promise<void>((resolve) =>
-    changes.on("change", () => {
-      const part = readdirSync(folder).find((name) => name.endsWith(".part"))
-      if (part !== undefined && isReached(join(folder, part))) resolve()
-    })
-  )
-  yield* Effect.promise(() => Promise.race([reached, finished]))
-  child.kill("SIGINT")
-  const { code, stderr, stdout } = yield* Effect.promise(() => finished)
-  assert.deepStrictEqual([code, stdout, stderr], [130, "", ""])
-})
 
 const open = (database: string) =>
   Effect.acquireRelease(
@@ -135,8 +112,6 @@ const runGuide = async (
 
 /** Returns the permission bits of a file. */
 const modeOf = (file: string): number => statSync(file).mode & 0o777
-
-const writeProgram = (path: string, text: string): void => writeFileSync(path, text, { mode: 0o700 })
 
 /** Makes a folder with an `npx` that runs this checkout's doorhook. */
 const withNpx = Effect.map(temporaryFolder, (folder) => {
@@ -448,124 +423,6 @@ await describeOnPostgres("a backup on PostgreSQL", (server) => {
         ({ stop }) => Effect.promise(stop)
       )
       return yield* rehearseDump(older, tools.folder)
-    }).pipe(Effect.scoped)
-  )
-
-  /** Prepares a backup with substitutes for PostgreSQL's programs, given as JavaScript by program name. */
-  const withPrograms = (programs: Readonly<Record<string, string>>) =>
-    Effect.gen(function* () {
-      const [folder, tools] = [yield* temporaryFolder, yield* temporaryFolder]
-      for (const [name, text] of Object.entries(programs)) {
-        const version = `if (process.argv[2] === "--version") { console.log("${name} (PostgreSQL) 99.1"); process.exit() }`
-        writeProgram(join(tools, name), `#!${process.execPath}\n${version}\n${text}\n`)
-      }
-      const database = server.url(yield* newDatabase(server))
-      yield* runHere(["migrate", "--database", database])
-      return { folder, args: ["backup", "--database", database, "--out", join(folder, "b.dump")], env: { PATH: tools } }
-    })
-
-  const writesHalf = `require("node:fs").writeFileSync(process.argv.find((one) => one.startsWith("--file=")).slice(7), "half")`
-
-  const flaws: ReadonlyArray<readonly [string, Readonly<Record<string, string>>, RegExp]> = [
-    ["there is no pg_dump", {}, /There is no pg_dump in PATH\. Install the PostgreSQL client programs of version \d+/],
-    ["there is no pg_restore", { pg_dump: "" }, /There is no pg_restore in PATH\. Install/],
-    [
-      "pg_dump fails",
-      { pg_dump: `${writesHalf}; console.error("error: no\\nway"); process.exit(1)`, pg_restore: "" },
-      /can't be dumped: error: no; way$/
-    ],
-    [
-      "pg_dump fails, and its arguments have no password",
-      {
-        pg_dump: `const { argv, env } = process; console.error(argv.some((one) => one.includes(":" + env.PGPASSWORD)) ? "seen" : "not seen"); process.exit(1)`,
-        pg_restore: ""
-      },
-      /can't be dumped: not seen$/
-    ],
-    [
-      "the dump can't be read back",
-      { pg_dump: writesHalf, pg_restore: `console.error("error: unexpected end of file"); process.exit(1)` },
-      /can't be read back: error: unexpected end of file\./
-    ],
-    [
-      "the dump lacks tables",
-      { pg_dump: writesHalf, pg_restore: 'console.log("COPY doorhook.events (id) FROM stdin;\\n\\\\.")' },
-      /The dump lacks migrations, integrations, queue, deliveries, settings\./
-    ]
-  ]
-
-  it.live.each(flaws)("is refused, in one line, when %s", ([, programs, said]) =>
-    Effect.gen(function* () {
-      const { args, env, folder } = yield* withPrograms(programs)
-      const { code, stderr, stdout } = yield* runDoorhook(args, env)
-      assert.deepStrictEqual([code, stdout], [1, ""], stderr)
-      assert.match(stderr.trimEnd(), said)
-      assert.lengthOf(stderr.trimEnd().split("\n"), 1)
-      assert.lengthOf(readdirSync(folder), 0)
-    }).pipe(Effect.scoped)
-  )
-
-  /** A stand-in for `pg_restore` that prints a dump with these rows of some tables. */
-  const printsDump = (rows: Readonly<Record<string, string>>): string => {
-    const columns = new Map([
-      ["integrations", "id, status, signing_secret"],
-      ["settings", "name, value"]
-    ])
-    const dump = ["migrations", "integrations", "events", "queue", "deliveries", "settings"].flatMap((table) => [
-      `COPY doorhook.${table} (${columns.get(table) ?? "id"}) FROM stdin;`,
-      ...(rows[table] === undefined ? [] : [rows[table]]),
-      "\\."
-    ])
-    return `for (const line of ${JSON.stringify(dump)}) console.log(line)`
-  }
-
-  const sealedRow = "1\tenabled\tsealed:v1:AAAA"
-
-  /** Rows of a dump, and whether its secrets count as encrypted. */
-  const dumps: ReadonlyArray<readonly [what: string, rows: Readonly<Record<string, string>>, encrypted: boolean]> = [
-    ["all are encrypted", { integrations: sealedRow, settings: "portal_secret\tsealed:v1:AAAA" }, true],
-    ["the operator key was generated", { integrations: sealedRow, settings: "operator_key\tdhop_readable" }, false],
-    [
-      "a signing secret is from before the key was set",
-      { integrations: "1\tenabled\twhsec_readable", settings: "portal_secret\tsealed:v1:AAAA" },
-      false
-    ]
-  ]
-
-  it.live.each(dumps)("reports whether secrets are readable: %s", ([, rows, encrypted]) =>
-    Effect.gen(function* () {
-      const { args, env } = yield* withPrograms({ pg_dump: writesHalf, pg_restore: printsDump(rows) })
-      const { stderr, stdout } = yield* runDoorhook([...args, "--json"], env)
-      assert.include(stdout, `"secrets_encrypted": ${encrypted},`, stderr)
-    }).pipe(Effect.scoped)
-  )
-
-  live(
-    "leaves nothing after an interruption",
-    Effect.gen(function* () {
-      const { args, env, folder } = yield* withPrograms({
-        pg_dump: `${writesHalf}; setInterval(() => undefined, 60_000)`,
-        pg_restore: ""
-      })
-      yield* interruptWhen(args, folder, (part) => statSync(part).size > 0, env)
-      assert.lengthOf(readdirSync(folder), 0)
-    })
-  )
-
-  it.live("is refused if pg_dump is older than the server", (context) =>
-    Effect.gen(function* () {
-      const tools = installedTools()
-      const [newest] = yield* Effect.promise(() => server.administer("SHOW server_version_num"))
-      const major = Math.trunc(Number(newest?.["server_version_num"]) / 10_000)
-      if (typeof tools === "string" || tools.version >= major) return context.skip("there is no older pg_dump")
-      const { args, folder } = yield* withPrograms({})
-      const { code, stderr } = yield* runDoorhook(args, { PATH: tools.folder })
-      assert.strictEqual(code, 1)
-      assert.match(
-        stderr,
-        new RegExp(`pg_dump has version ${tools.version} and .* version ${major}\\. Install .*-${major};`)
-      )
-      assert.lengthOf(readdirSync(folder), 0)
     }).pipe(Effect.scoped)
   )
 })

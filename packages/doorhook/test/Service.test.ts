@@ -3,32 +3,25 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import * as client from "openid-client"
 import { existsSync } from "node:fs"
 import { writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { Webhook } from "standardwebhooks"
 import { listening } from "@doorhook/testkit/ListeningServer"
-import { authorizeUrl, codeIn } from "./harness/CodeGrant.ts"
 import { configured, integrate } from "./harness/Delivering.ts"
 import { live } from "./harness/Embedded.ts"
 import { eventually, testPatience } from "./harness/Eventually.ts"
-import { acme, admin, directory, tenant, tokensOf } from "./harness/KnownDirectory.ts"
-import { logIn } from "./harness/LoginForm.ts"
+import { admin, directory, tenant, tokensOf } from "./harness/KnownDirectory.ts"
 import type { Receiver } from "@doorhook/testkit/Receiver"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { runHere, serveHere } from "./harness/InProcess.ts"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { operatorKey, startService } from "@doorhook/testkit/Doorhook"
-import { callApi, createIntegration, discover } from "./harness/ThirdParty.ts"
+import { callApi, createIntegration } from "./harness/ThirdParty.ts"
 
 const serviceOn = (database: string, ...more: ReadonlyArray<string>) =>
   startService(["--database", database, "--directory", directory, "--allow-target", "127.0.0.0/8", ...more])
-
-/** Starts a service in this process, for tests that are not about starting and stopping. */
-const service = (...more: ReadonlyArray<string>) =>
-  serveHere(["--database", "memory", "--directory", directory, "--allow-target", "127.0.0.0/8", ...more])
 
 const Accepted = Schema.Struct({
   events: Schema.Array(Schema.Struct({ id: Schema.String, deliveries: Schema.Finite }))
@@ -37,7 +30,6 @@ const Deliveries = Schema.Struct({
   deliveries: Schema.Array(Schema.Struct({ id: Schema.String, state: Schema.String, attempts: Schema.Finite })),
   next: Schema.NullOr(Schema.String)
 })
-const Errors = Schema.Struct({ errors: Schema.Array(Schema.Struct({ status: Schema.String, code: Schema.String })) })
 
 const read = <A>(schema: Schema.Codec<A, unknown>, response: Response) =>
   Effect.promise(async () => Schema.decodeUnknownSync(schema)(await response.json()))
@@ -118,107 +110,6 @@ describe("doorhook serve", { concurrent: true }, () => {
         new Set(inBuilding.received.map(({ headers }) => headers["webhook-id"])),
         new Set(events.slice(0, 3).map(({ id }) => id))
       )
-    })
-  )
-
-  live(
-    "refreshes, and refuses a used code together with its tokens",
-    Effect.gen(function* () {
-      const { url } = yield* service()
-      const config = yield* Effect.promise(() => discover(url, acme.client_id, acme.client_secret))
-      const tokens = yield* tokensFor(url)
-      const refreshed = yield* Effect.promise(() => client.refreshTokenGrant(config, tokens.refresh_token ?? ""))
-      assert.strictEqual((yield* api(url, refreshed.access_token, "GET", "/v4/buildings/1/integrations")).status, 200)
-
-      const answer = yield* Effect.promise(() => logIn(authorizeUrl(url, acme), admin.login, admin.password))
-      const code = codeIn(answer)
-      const exchange = () =>
-        Effect.promise(async () => {
-          const body = new FormData()
-          const fields = { grant_type: "authorization_code", code, ...acme }
-          for (const [name, value] of Object.entries(fields)) body.set(name, value)
-          const response = await fetch(`${url}/oauth/token`, { method: "POST", body })
-          const Answer = Schema.Struct({
-            access_token: Schema.optionalKey(Schema.String),
-            error: Schema.optionalKey(Schema.String)
-          })
-          return { status: response.status, ...Schema.decodeUnknownSync(Answer)(await response.json()) }
-        })
-      const first = yield* exchange()
-      assert.strictEqual(first.status, 200)
-      const second = yield* exchange()
-      assert.deepInclude(second, { status: 400, error: "invalid_grant" })
-      assert.strictEqual((yield* api(url, first.access_token ?? "", "GET", "/v4/buildings/1/integrations")).status, 401)
-    })
-  )
-
-  live(
-    "gives the same answer to a wrong password and an unknown user, and shows the form again",
-    Effect.gen(function* () {
-      const { url } = yield* service()
-      const attempt = (login: string) =>
-        Effect.promise(async () => {
-          const answer = await logIn(authorizeUrl(url, acme), login, "wrong")
-          return { status: answer.status, location: answer.headers.get("location"), text: await answer.text() }
-        })
-      const wrong = yield* attempt(admin.login)
-      const unknown = yield* attempt("nobody@example.com")
-      assert.isNull(wrong.location)
-      assert.strictEqual(wrong.status, unknown.status)
-      assert.match(wrong.text, /<form/)
-    })
-  )
-
-  live(
-    "treats a foreign building like one that does not exist, and a malformed body as its documented error",
-    Effect.gen(function* () {
-      const { url } = yield* service()
-      const { access_token } = yield* tokensFor(url)
-      for (const building of [2, 999]) {
-        const answer = yield* api(url, access_token, "GET", `/v4/buildings/${building}/integrations`)
-        assert.strictEqual(answer.status, 404)
-        assert.strictEqual((yield* read(Errors, answer)).errors[0]?.code, "not_found")
-      }
-      const broken = yield* Effect.promise(() =>
-        fetch(`${url}/v4/buildings/1/integrations`, {
-          method: "POST",
-          headers: { authorization: `Bearer ${access_token}`, "content-type": "application/json" },
-          body: "{"
-        })
-      )
-      assert.strictEqual(broken.status, 400)
-      const empty = yield* api(url, access_token, "POST", "/v4/buildings/1/integrations", {})
-      assert.strictEqual(empty.status, 422)
-      const list = yield* api(url, access_token, "GET", "/v4/buildings/1/integrations")
-      assert.deepStrictEqual((yield* read(Schema.Struct({ data: Schema.Array(Schema.Unknown) }), list)).data, [])
-      const unpublished = yield* operator(url, "POST", "/events", [
-        event("call", 101),
-        { ...event("call", 101), building_id: -1 }
-      ])
-      assert.strictEqual(unpublished.status, 422)
-      const { deliveries } = yield* read(Deliveries, yield* operator(url, "GET", "/deliveries"))
-      assert.deepStrictEqual(deliveries, [])
-    })
-  )
-
-  live(
-    "shows which deliveries failed, and why",
-    Effect.gen(function* () {
-      const { url } = yield* service("--retry", "access_log=")
-      const gone = yield* Effect.scoped(startReceiver())
-      yield* integrate(url, gone.url)
-      yield* operator(url, "POST", "/events", event("access_log", 101))
-      const { deliveries } = yield* eventually(
-        "it is given up",
-        Effect.flatMap(operator(url, "GET", "/deliveries?state=exhausted"), (response) => read(Deliveries, response)),
-        (page) => page.deliveries.length === 1
-      )
-      const shown = yield* runHere(["deliveries", "show", deliveries[0]?.id ?? "", "--url", url], {
-        DOORHOOK_OPERATOR_KEY: operatorKey
-      })
-      assert.strictEqual(shown.code, 0, shown.stderr)
-      assert.match(shown.stdout, /exhausted \(schedule used up\)/)
-      assert.match(shown.stdout, /1\. .*connection_refused/)
     })
   )
 

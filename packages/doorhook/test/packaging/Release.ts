@@ -103,7 +103,14 @@ export const describeRelease = (): void => {
           for (const own of ownVersions(manifest)) assert.strictEqual(own, version, name)
           const [archive = ""] = globSync(join(registry, name, `*-${version}.tgz`))
           const files = yield* Effect.promise(() => filesIn(archive))
-          for (const file of ["CHANGELOG.md", "LICENSE", "README.md", "package.json", "dist/index.js", "dist/index.d.ts"]) {
+          for (const file of [
+            "CHANGELOG.md",
+            "LICENSE",
+            "README.md",
+            "package.json",
+            "dist/index.js",
+            "dist/index.d.ts"
+          ]) {
             assert.include(files, `package/${file}`, name)
           }
           assert.deepStrictEqual(

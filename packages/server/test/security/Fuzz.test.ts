@@ -26,7 +26,7 @@ import type { Address } from "./Surface.ts"
 
 const settings = Effect.runSync(
   Effect.all({
-    runs: Config.Int("DOORHOOK_FUZZ_RUNS").pipe(Config.withDefault(3_000)),
+    runs: Config.Int("DOORHOOK_FUZZ_RUNS").pipe(Config.withDefault(1_000)),
     seed: Config.option(Config.Int("DOORHOOK_FUZZ_SEED"))
   })
 )

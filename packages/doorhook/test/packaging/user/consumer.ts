@@ -24,10 +24,8 @@ createServer(receiver.node)
 const kind: Problem["kind"] = "lost"
 export { kind }
 const options: DoorhookOptions = {
-  ...{
-    database: "memory",
-    directory: { client: () => null, authenticate: () => null, administers: () => true, isTenant: () => false }
-  },
+  database: "memory",
+  directory: { client: () => null, authenticate: () => null, administers: () => true, isTenant: () => false },
   retry: { access_log: ["5s"] },
   ackTimeout: "5s"
 }
