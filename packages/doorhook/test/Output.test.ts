@@ -29,10 +29,10 @@ const runInto = async (file: string, ...args: ReadonlyArray<string>) => {
 }
 
 describe("standard output that can't be written", () => {
-  it.runIf(existsSync(fullDisk)).each([["--help"], ["simulate plan"], ["simulate preview"]])(
-    "ends %s with one line about it",
-    async (command) => {
-      const { exitCode, stderr } = await runInto(fullDisk, ...command.split(" "))
+  it.runIf(existsSync(fullDisk))(
+    "ends a command with one line about it",
+    async () => {
+      const { exitCode, stderr } = await runInto(fullDisk, "--help")
       assert.strictEqual(stderr, "doorhook: cannot write to standard output: no space left on device\n")
       assert.strictEqual(exitCode, 1)
     },

@@ -1,7 +1,7 @@
 /**
  * doorhook on PostgreSQL: a service with workers, one of which is killed.
  */
-import { ClientId, DeliveryStore, UserId } from "@doorhook/core"
+import { DeliveryStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { PostgresStore, PostgresWakeSignal } from "@doorhook/sql/postgres"
 import { assert, describe } from "@effect/vitest"
@@ -110,39 +110,6 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
   // Concurrent, because these tests mostly wait for processes to start and for leases to expire.
   describe("processes", { concurrent: true }, () => {
     live(
-      "a service delivers published events, and keeps them after a restart",
-      Effect.gen(function* () {
-        const database = server.url(yield* newDatabase(server))
-        const receiver = yield* startReceiver()
-        const stored = yield* openStore(database)
-        yield* createIntegration({
-          configuration: { url: receiver.url, method: "post" },
-          created_by: { user_id: UserId.make("admin@example.com"), client_id: ClientId.make("c1") }
-        }).pipe(Effect.provideContext(stored))
-        const serve = startService([...flagsFor(database), "--directory", directory])
-        const event = (id: number) => ({ resource_type: "access_log", action: "create", building_id: 1, data: { id } })
-        yield* Effect.scoped(
-          Effect.gen(function* () {
-            const { child, finished, url } = yield* serve
-            const answer = yield* Effect.promise(() =>
-              callApi(url, operatorKey, "POST", "/operator/events", [event(1), event(2)])
-            )
-            assert.strictEqual(answer.status, 202)
-            yield* untilStates(stored, ({ delivered }) => delivered === 2)
-            child.kill("SIGTERM")
-            assert.strictEqual((yield* Effect.promise(() => finished)).code, 0)
-          })
-        )
-        const { url } = yield* serveHere([...flagsFor(database), "--directory", directory])
-        const list = yield* Effect.promise(async () => {
-          const answer = await callApi(url, operatorKey, "GET", "/operator/deliveries?state=delivered")
-          return JSON.stringify(await answer.json())
-        })
-        assert.match(list, /dlv_1".*dlv_2"/)
-      })
-    )
-
-    live(
       "a service refuses texts that PostgreSQL can't store like a service in memory",
       Effect.gen(function* () {
         const serve = (database: string) => serveHere(["--database", database, "--directory", directory])
@@ -222,39 +189,6 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
         yield* Effect.promise(() => receiver.until((received) => idsOf(received).size === 1_000))
         assert.deepEqual(idsOf(receiver.received), new Set(published.map(({ id }) => id)))
         yield* untilStates(stored, ({ delivered }) => delivered === 1_000)
-      })
-    )
-
-    live(
-      "when one of two workers is killed under load, everything arrives and is accounted for",
-      Effect.gen(function* () {
-        const database = server.url(yield* newDatabase(server))
-        const receiver = yield* startReceiver(() => new Promise((resolve) => void setTimeout(() => resolve(200), 10)))
-        const stored = yield* openStore(database)
-        const publish = (from: number, to: number) =>
-          enqueue(...records(from, to, ...integrations)).pipe(Effect.provideContext(stored))
-        const integrations = yield* Effect.replicateEffect(
-          createIntegration({ configuration: { url: receiver.url, method: "post" } }),
-          5
-        ).pipe(Effect.provideContext(stored))
-        const flags = yield* stored1970(database)
-        const killed = yield* startWorker(flags)
-        const survivor = yield* startWorker(flags)
-        yield* publish(1, 120)
-        yield* Effect.promise(() => receiver.until(({ length }) => length >= 100))
-        killed.child.kill("SIGKILL")
-        yield* publish(121, 200)
-        yield* untilStates(stored, ({ delivered }) => delivered === 1_000)
-        const { events, states } = yield* Context.get(stored, DeliveryStore).summary(0)
-        assert.deepEqual(
-          [events, states.delivered, states.pending + states.delivering + states.retrying, states.exhausted],
-          [200, 1_000, 0, 0]
-        )
-        // Each event is sent to five integrations. Deliveries that were in flight in the killed worker are sent again.
-        assert.strictEqual(idsOf(receiver.received).size, 200)
-        assert.isAtLeast(receiver.received.length, 1_000)
-        survivor.child.kill("SIGTERM")
-        assert.strictEqual((yield* Effect.promise(() => survivor.finished)).code, 0)
       })
     )
 

@@ -1,35 +1,13 @@
 /**
- * PostgreSQL fails over to a standby whose former primary stays reachable. The other ways are in
+ * PostgreSQL fails over to a standby whose former primary freezes. The other ways are in
  * `PostgresFailovers.long.test.ts`.
  */
-import { assert } from "@effect/vitest"
-import { Effect } from "effect"
 import { describe } from "vitest"
-import { startDoorhook } from "@doorhook/testkit/Doorhook"
-import { configured, end } from "../harness/Delivering.ts"
-import { live } from "../harness/Embedded.ts"
-import { testPatience } from "../harness/Eventually.ts"
-import { makeReadOnly, replicated, survives } from "../harness/Failover.ts"
+import { survives } from "../harness/Failover.ts"
 
 describe("doorhook when PostgreSQL fails over to a standby", () => {
   survives({
     name: "the former primary freezes, and its connections stay open",
     before: ({ primary }) => primary.freeze()
   })
-  survives({ name: "the former primary stays up, and its sessions become read-only", before: makeReadOnly })
-
-  live(
-    "a start waits for a read-only server, says so, and goes on when it accepts changes",
-    Effect.gen(function* () {
-      const servers = yield* replicated
-      servers.moveAddress()
-      const flags = yield* configured(servers.url)
-      const service = yield* startDoorhook(["serve", "--port", "0", ...flags])
-      yield* Effect.promise(() => service.complained(/is a standby or a read-only server\. Waiting up to 60 s/))
-      yield* Effect.promise(() => servers.promote())
-      yield* Effect.promise(() => service.printed(/doorhook listening on/))
-      assert.strictEqual((yield* end(service, "SIGTERM")).code, 0)
-    }),
-    testPatience
-  )
 })
