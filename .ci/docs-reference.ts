@@ -20,8 +20,8 @@ import { sharedSettings } from "../packages/doorhook/src/config/SharedSettings.t
 import { givenBy } from "../packages/doorhook/src/command/settingFlags.ts"
 import { facadeCodes } from "../packages/doorhook/src/DoorhookError.ts"
 import { parameterFailure } from "../packages/server/src/http/Failures.ts"
-import { eventOperations } from "../packages/server/src/operator/Events.ts"
-import { statsOperations } from "../packages/server/src/operator/Stats.ts"
+import { eventOperations } from "../packages/server/src/operator/EventOperations.ts"
+import { statsOperations } from "../packages/server/src/operator/StatsOperations.ts"
 import { ScenarioDocument } from "../simulator/src/scenario/ScenarioDocument.ts"
 import { sourceKey } from "../simulator/src/traffic/Parameter.ts"
 import bands from "../simulator/src/validate/bands.json" with { type: "json" }

@@ -17,26 +17,26 @@ export * from "./http/Listener.ts"
 export * from "./http/OwnPaths.ts"
 export { PageSecret } from "./http/PageSecret.ts"
 export * from "./http/PublicUrl.ts"
-export type { ClientDocument, ClientWithSecretDocument } from "./operator/Clients.ts"
-export { clientOperations } from "./operator/Clients.ts"
+export type { ClientDocument, ClientWithSecretDocument } from "./operator/ClientOperations.ts"
+export { clientOperations } from "./operator/ClientOperations.ts"
 export type {
   AttemptDocument,
   DeliveryCountsDocument,
   DeliveryDetailDocument,
   DeliveryDocument,
   DeliveryPageDocument
-} from "./operator/Deliveries.ts"
-export { deliveryOperations } from "./operator/Deliveries.ts"
-export type { GrantDocument } from "./operator/Grants.ts"
-export { grantOperations } from "./operator/Grants.ts"
+} from "./operator/DeliveryOperations.ts"
+export { deliveryOperations } from "./operator/DeliveryOperations.ts"
+export type { GrantDocument } from "./operator/GrantOperations.ts"
+export { grantOperations } from "./operator/GrantOperations.ts"
 export type {
   OperatorIntegrationDocument,
   OperatorIntegrationPageDocument,
   TestSentDocument
-} from "./operator/Integrations.ts"
-export { integrationOperations } from "./operator/Integrations.ts"
-export type { NotificationDocument, NotificationPageDocument } from "./operator/Notifications.ts"
-export { notificationDocument, notificationOperations } from "./operator/Notifications.ts"
+} from "./operator/IntegrationOperations.ts"
+export { integrationOperations } from "./operator/IntegrationOperations.ts"
+export type { NotificationDocument, NotificationPageDocument } from "./operator/NotificationOperations.ts"
+export { notificationDocument, notificationOperations } from "./operator/NotificationOperations.ts"
 export type { Operation } from "./operator/Operation.ts"
 export { OperatorApi } from "./operator/OperatorApi.ts"
 export type { OperatorCall, OperatorServices } from "./operator/OperatorApi.ts"

@@ -20,10 +20,10 @@ import type { EngineConfig } from "../config/EngineConfig.ts"
 import { deliveryOverrides } from "../config/EngineConfig.ts"
 import { InvalidConfig } from "../config/ReadingSettings.ts"
 import { onSighup } from "../service/Sighup.ts"
-import { consoleLogger } from "../telemetry/LogLine.ts"
+import { consoleLogger } from "../telemetry/Loggers.ts"
 import * as Otlp from "../telemetry/Otlp.ts"
 import { version } from "../version.ts"
-import { exitWithParent, stopWithRunner } from "./parentWatch.ts"
+import { exitWithParent, stopWithRunner } from "./ParentWatch.ts"
 import { presenter } from "./Presenter.ts"
 
 // Running a command.

@@ -10,8 +10,7 @@ import { once } from "node:events"
 import { existsSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import { createInterface } from "node:readline"
-import { checkNoFolder } from "../service/DatabaseFile.ts"
-import { inspect } from "../service/DatabaseInspection.ts"
+import { checkNoFolder, inspect } from "../service/DatabaseInspection.ts"
 import { checkOneName, lossOf } from "../service/FileOwner.ts"
 
 /** Error if a program fails or can't be started. */

@@ -10,7 +10,7 @@ import { warnOfReadableSecrets } from "../config/KeySettings.ts"
 import { checkEmbeddedConfig } from "../config/ServeConfig.ts"
 import { layer as engineLayer } from "../service/Engine.ts"
 import type { Port } from "../service/Ports.ts"
-import * as GuardedLogger from "../telemetry/GuardedLogger.ts"
+import { guardedLoggers } from "../telemetry/Loggers.ts"
 import { Tracing } from "../telemetry/Spans.ts"
 import { defaultPublicUrl } from "./DoorhookOptions.ts"
 
@@ -46,7 +46,7 @@ export const layer = <E = never, R = never, E2 = never, R2 = never, P extends Po
               Effect.map(Tracing, (chosen) => chosen ?? true)
             )
           ),
-          Layer.provide(GuardedLogger.layer)
+          Layer.provide(guardedLoggers)
         )
       })
     )

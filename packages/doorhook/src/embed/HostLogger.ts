@@ -4,8 +4,7 @@
 import { nameOf } from "@doorhook/core"
 import { Logger, Predicate } from "effect"
 import type { Layer, LogLevel } from "effect"
-import { guarded } from "../telemetry/GuardedLogger.ts"
-import { consoleLogger, logLine } from "../telemetry/LogLine.ts"
+import { consoleLogger, guarded, logLine } from "../telemetry/Loggers.ts"
 
 /** A logger for lines of text. `console`, pino, winston and most others have this shape. */
 export interface HostLogger {

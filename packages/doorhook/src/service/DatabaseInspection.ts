@@ -1,11 +1,26 @@
 /**
- * Inspects the configured database without changing it.
+ * Inspects the configured database without changing it, and refuses a folder as a database file.
  */
-import { SqliteInspection } from "@doorhook/sql"
-import type { DatabaseUnusable, Inspection } from "@doorhook/sql"
+import type { Inspection } from "@doorhook/sql"
+import { DatabaseUnusable, SqliteInspection } from "@doorhook/sql"
 import { Effect, Redacted } from "effect"
+import { statSync } from "node:fs"
+import * as Path from "node:path"
 import { isPostgres } from "./Database.ts"
-import { checkNoFolder } from "./DatabaseFile.ts"
+
+/** Fails if the path is a folder. Opening the file reports all other problems. */
+export const checkNoFolder = (database: string): Effect.Effect<void, DatabaseUnusable> =>
+  Effect.suspend(() =>
+    statSync(database, { throwIfNoEntry: false })?.isDirectory() === true
+      ? Effect.fail(
+          new DatabaseUnusable({
+            database,
+            why: "cannot_open",
+            explanation: `it is a folder. Name a file in it, like ${Path.join(database, "doorhook.db")}.`
+          })
+        )
+      : Effect.void
+  )
 
 /** Returns the state of the database; null for a database in memory, which is always new. */
 export const inspect = (database: string): Effect.Effect<Inspection | null, DatabaseUnusable> => {

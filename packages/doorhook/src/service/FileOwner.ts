@@ -20,7 +20,7 @@ import { hostname } from "node:os"
 import * as Path from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { defaultDatabase, isFile } from "./Database.ts"
-import { checkNoFolder } from "./DatabaseFile.ts"
+import { checkNoFolder } from "./DatabaseInspection.ts"
 
 /**
  * Maximum time that a starting process waits for another owner to release the lock, and the time between its tries, in

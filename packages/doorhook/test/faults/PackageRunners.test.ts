@@ -11,7 +11,7 @@ import { once } from "node:events"
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { isRunner } from "../../src/command/parentWatch.ts"
+import { isRunner } from "../../src/command/ParentWatch.ts"
 import { readinessOf } from "../harness/Accounting.ts"
 import { eventually, testPatience } from "../harness/Eventually.ts"
 

@@ -35,8 +35,8 @@ import type { ApiEndpoint } from "./ApiEndpoint.ts"
 import { ApiSettings } from "./ApiSettings.ts"
 import { scopePath, scopeKinds, scopeUrl, scopeIn } from "./ScopePaths.ts"
 import type { ScopeKind } from "./ScopePaths.ts"
-import { listDocument, listText, offsetOf, pageMembers, pageParameters, readPage, readPart } from "./Pages.ts"
-import type { ListPart, PageRequest } from "./Pages.ts"
+import { listDocument, listText, offsetOf, pageMembers, pageParameters, readPage, readPart } from "./ListPages.ts"
+import type { ListPart, PageRequest } from "./ListPages.ts"
 
 const buildingResource = (publicUrl: string, { access_points, id, name, time_zone }: DirectoryBuilding) => ({
   type: "buildings",

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import fc from "fast-check"
-import { offsetOf, pageInfo, pageLinks, readPage } from "../../src/api/Pages.ts"
+import { offsetOf, pageInfo, pageLinks, readPage } from "../../src/api/ListPages.ts"
 
 const input = fc.record({
   total: fc.nat({ max: 1_000 }),

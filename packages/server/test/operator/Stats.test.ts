@@ -2,7 +2,7 @@ import { idleStatus, IntegrationId } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { StatsDocument } from "../../src/operator/Stats.ts"
+import { StatsDocument } from "../../src/operator/StatsOperations.ts"
 import { call, Controls, operatorKey, testServer } from "../TestServer.ts"
 import { published } from "./Attempts.ts"
 

@@ -34,7 +34,7 @@ import { Base64Url } from "effect/encoding"
 import type { KnownError } from "../http/Failures.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
 import type { Answer } from "../http/Route.ts"
-import { actorOf, patchOf, pathOf, scopeName } from "./Integrations.ts"
+import { actorOf, patchOf, pathOf, scopeName } from "./IntegrationPages.ts"
 import { seeOther } from "./Page.ts"
 import type { PageEffect, Shown, Visit } from "./Parts.ts"
 import {

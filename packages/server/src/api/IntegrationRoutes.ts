@@ -37,8 +37,8 @@ import {
   readPart,
   readSize,
   sizeParameters
-} from "./Pages.ts"
-import type { ListPart, PageSize } from "./Pages.ts"
+} from "./ListPages.ts"
+import type { ListPart, PageSize } from "./ListPages.ts"
 
 /** Largest request body, in bytes. */
 const maxDocumentBytes = 64 * 1024

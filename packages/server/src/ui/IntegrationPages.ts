@@ -39,10 +39,10 @@ import {
 import { Effect, Option, Schedule } from "effect"
 import type { KnownError } from "../http/Failures.ts"
 import { pageOf, parseIntegrationId } from "../http/Query.ts"
-import { integrationOperations } from "../operator/Integrations.ts"
+import { integrationOperations } from "../operator/IntegrationOperations.ts"
 import { OperatorApi } from "../operator/OperatorApi.ts"
-import type { DeliveryPages } from "./Deliveries.ts"
-import type { NotificationPages } from "./Notifications.ts"
+import type { DeliveryPages } from "./DeliveryPages.ts"
+import type { NotificationPages } from "./NotificationPages.ts"
 import { seeOther } from "./Page.ts"
 import type { PageEffect, Visit } from "./Parts.ts"
 import {

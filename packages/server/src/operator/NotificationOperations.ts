@@ -6,7 +6,7 @@ import { DisabledReason, isoOf, NotificationId, Notifications, parsePositiveInt 
 import type { Notification } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import { all, pageOf, readAfter, readIntegrationId, readLimit, readOrder } from "../http/Query.ts"
-import { OperatorScope } from "./Integrations.ts"
+import { OperatorScope } from "./IntegrationOperations.ts"
 import { handler, operation } from "./Operation.ts"
 
 const about = {

@@ -9,7 +9,7 @@ import { readinessOf } from "../health/HealthCauses.ts"
 import type { Readiness } from "../health/HealthCauses.ts"
 import type { HealthStatus, StoreProbe } from "../health/HealthStatus.ts"
 import { checkHealth, outageDetail, readSummary } from "../health/HealthStatus.ts"
-import { deliveryCounts, DeliveryCountsDocument } from "./Deliveries.ts"
+import { deliveryCounts, DeliveryCountsDocument } from "./DeliveryOperations.ts"
 import { handler, operation } from "./Operation.ts"
 
 const Count = Schema.Finite

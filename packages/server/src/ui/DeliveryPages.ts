@@ -54,8 +54,8 @@ import {
   table,
   typeName
 } from "./Parts.ts"
-import type { Search } from "./Search.ts"
-import { makeSearch } from "./Search.ts"
+import type { Search } from "./DeliverySearch.ts"
+import { makeSearch } from "./DeliverySearch.ts"
 
 /** Number of deliveries on a page. */
 const perPage = 25
