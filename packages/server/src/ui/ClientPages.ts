@@ -23,11 +23,8 @@ export class ClientPages {
 
   /** Makes the page with all clients, and with the grants of the user in the query. `above` is the result of a form. */
   page(visit: Visit, above: Html.Html | null = null): PageEffect {
-    const {
-      home,
-      language: { t },
-      query
-    } = visit
+    const { home, query } = visit
+    const { t } = visit.language
     const user = query.get("user_id") ?? ""
     return Effect.gen({ self: this }, function* () {
       const { clients } = yield* this.#call(clientOperations.list)
@@ -100,9 +97,7 @@ ${user === "" ? null : yield* this.#grantsOf(visit, user)}`
 }
 
 const clientRow = (visit: Visit, client: ClientDocument): ReadonlyArray<Html.Part> => {
-  const {
-    language: { count, t }
-  } = visit
+  const { count, t } = visit.language
   const ends = client.secrets.flatMap(({ expires_at }) => (expires_at === null ? [] : [Date.parse(expires_at)]))
   const fields = hidden("id", client.id)
   const rotate = { label: t("rotate"), text: t("rotate_client_ask"), fields, danger: true }
@@ -124,9 +119,7 @@ const newClientFields = ({ language: { t } }: Visit): Html.Html =>
 <button type="submit">${t("register")}</button>`
 
 const grantList = (visit: Visit, user: string, grants: ReadonlyArray<GrantDocument>): Html.Html => {
-  const {
-    language: { t }
-  } = visit
+  const { t } = visit.language
   const revoke = (label: string, text: string, fields: Html.Html): Html.Html =>
     ask(visit, "/clients/revoke", { label, text, fields, danger: true })
   const rows = grants.map((grant): ReadonlyArray<Html.Part> => [

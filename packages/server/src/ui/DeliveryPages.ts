@@ -280,12 +280,8 @@ const listForm = (
   items: ReadonlyArray<ListedDelivery>,
   hosts: ReadonlyMap<IntegrationId, string>
 ): Html.Html => {
-  const {
-    home,
-    language,
-    language: { t },
-    now
-  } = visit
+  const { home, language, now } = visit
+  const { t } = language
   const all = of.integration === null
   const next = ({ next_attempt_at, reason, state }: ListedDelivery): Html.Part => {
     if (state !== "retrying" || next_attempt_at === null) return reason === null ? null : t(`reason_${reason}`)
@@ -393,12 +389,8 @@ const detailPage = (
   of: ListOf,
   signing: Signing
 ): Shown => {
-  const {
-    home,
-    language,
-    language: { html, t },
-    role
-  } = visit
+  const { home, language, role } = visit
+  const { html, t } = language
   const id = formatDeliveryId(delivery.id)
   const { event, explanation, history, next_attempt_at, state } = delivery
   const due = state === "retrying" && next_attempt_at !== null ? next_attempt_at : null

@@ -139,12 +139,8 @@ export class IntegrationPages {
   /** Makes the operator's page with all integrations. */
   listPage(visit: Visit): PageEffect {
     const { integrations } = this.#services
-    const {
-      home,
-      language,
-      language: { t },
-      query
-    } = visit
+    const { home, language, query } = visit
+    const { t } = language
     const status = statusFilters.find((one) => one === query.get("status"))
     const cursor = Option.getOrElse(parseIntegrationId(query.get("after") ?? ""), () => 0 as const)
     return Effect.gen({ self: this }, function* () {
@@ -187,11 +183,8 @@ ${items
 
   /** Makes a row of the list, with the last attempt and a strip with the states of the latest deliveries. */
   #row(visit: Visit, one: IntegrationWithHealth): Effect.Effect<ReadonlyArray<Html.Part>, StoreError> {
-    const {
-      home,
-      language,
-      language: { t }
-    } = visit
+    const { home, language } = visit
+    const { t } = language
     const { configuration, id, scope } = one.integration
     return Effect.map(this.#latest(id), (items) => {
       const last = items.find(({ last_attempt }) => last_attempt !== null)?.last_attempt ?? null
@@ -270,10 +263,8 @@ ${notifications === null ? null : panel("notifications", t("notifications"), not
 
   /** Says why an integration is disabled, since when it fails, and whether it is catching up. */
   #notices(visit: Visit, { failing, integration }: IntegrationWithHealth): Effect.Effect<Html.Html, StoreError> {
-    const {
-      language,
-      language: { html, t }
-    } = visit
+    const { language } = visit
+    const { html, t } = language
     const { disabled_reason, id, status } = integration
     return Effect.gen({ self: this }, function* () {
       const { catching_up } = yield* this.#services.dispatcher.status
@@ -441,12 +432,8 @@ const actions = (
 ]
 
 const enabledActions = (visit: Visit, integration: Integration, types: Services["types"]): ReadonlyArray<Html.Html> => {
-  const {
-    language,
-    language: { t },
-    now,
-    role
-  } = visit
+  const { language, now, role } = visit
+  const { t } = language
   const path = pathOf(visit, integration.id)
   const kind = testKindOf(integration, types)
   const day = new Date(now - recoverSince).toISOString().slice(0, 16)
@@ -498,10 +485,8 @@ const linkAction = (visit: Visit, { id }: Integration): Html.Html => {
 }
 
 const ownerActions = (visit: Visit, { id, version }: Integration, hasSecret: boolean): ReadonlyArray<Html.Html> => {
-  const {
-    home,
-    language: { t }
-  } = visit
+  const { home } = visit
+  const { t } = visit.language
   const path = pathOf(visit, id)
   const fields = hidden("version", String(version))
   const rotate = { label: t("rotate"), text: t("rotate_ask"), fields, danger: true }

@@ -53,10 +53,8 @@ export class NotificationPages {
 }
 
 const notificationList = (visit: Visit, items: ReadonlyArray<Notification>): Html.Html => {
-  const {
-    home,
-    language: { t }
-  } = visit
+  const { home } = visit
+  const { t } = visit.language
   if (items.length === 0) return Html.template`<p class="muted">${t("no_notifications")}</p>`
   return Html.template`<ul class="plain">${items.map((notification) => {
     const id = notification.integration_id

@@ -25,11 +25,8 @@ export const makeOverview = Effect.fnUntraced(function* (notificationPages: Noti
 
   /** Makes the panels with unhealthy integrations and the latest notifications. */
   const attention = Effect.fnUntraced(function* (visit: Visit) {
-    const {
-      home,
-      language,
-      language: { t }
-    } = visit
+    const { home, language } = visit
+    const { t } = language
     const { items, next } = yield* pageOf(mostTroubled, (limit) =>
       integrations.list({ status: "unhealthy", after: 0, limit })
     )
@@ -54,9 +51,7 @@ export const makeOverview = Effect.fnUntraced(function* (notificationPages: Noti
   })
 
   return Effect.fnUntraced(function* (visit: Visit) {
-    const {
-      language: { t }
-    } = visit
+    const { t } = visit.language
     const figures = yield* call(statsOperations.read)
     const lately = yield* history.lately
     const hour = yield* history.hour

@@ -147,10 +147,8 @@ ${sections.length === 0 ? Html.template`<p>${t("no_places")}</p>` : sections}${
 
   #placePanel(visit: Visit, actor: Actor, { name, scope }: Place, limit: number): Effect.Effect<Html.Html, KnownError> {
     const { integrations, operatorIntegrations } = this.#services
-    const {
-      home: base,
-      language: { t }
-    } = visit
+    const base = visit.home
+    const { t } = visit.language
     return Effect.gen(function* () {
       const { items, total } = yield* integrations.list(actor, scope, { offset: 0, limit })
       const rows: Array<ReadonlyArray<Html.Part>> = []
@@ -217,10 +215,8 @@ ${problem}${options.length === 0 ? Html.template`<p>${t("no_places")}</p>` : Htm
     entered: Entered,
     problem: Html.Html | null = null
   ): Shown {
-    const {
-      home: base,
-      language: { t }
-    } = visit
+    const base = visit.home
+    const { t } = visit.language
     const path = pathOf(visit, id)
     const fields = Html.template`${hidden("version", String(version))}${this.#fields(visit, entered)}<button type="submit">${t("save")}</button> <a class="button quiet" href="${base}${path}">${t("cancel")}</a>`
     return {
@@ -323,11 +319,8 @@ ${boxes}</fieldset>
 
   /** Makes the page with code that verifies signatures, in the chosen programming language. */
   verifyPage(visit: Visit, { integration }: IntegrationWithHealth): Shown {
-    const {
-      language,
-      language: { t },
-      query
-    } = visit
+    const { language, query } = visit
+    const { t } = language
     const { publicKey, publicUrl, signing } = this.#services
     const path = `${visit.home}${pathOf(visit, integration.id)}`
     const { code, text } = verification[signing]
@@ -403,10 +396,8 @@ const problemsWith = ({ language }: Visit, error: InvalidInput | LimitReached): 
 
 /** Makes the only page that shows a signing secret. */
 const secretPage = (visit: Visit, integration: Integration, title: "created_title" | "rotated_title"): Shown => {
-  const {
-    home,
-    language: { t }
-  } = visit
+  const { home } = visit
+  const { t } = visit.language
   const path = pathOf(visit, integration.id)
   return {
     title: t(title),

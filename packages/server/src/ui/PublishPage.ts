@@ -51,10 +51,8 @@ export const makePublishPages = Effect.gen(function* () {
     above: Html.Html | null = null,
     status = 200
   ): Shown => {
-    const {
-      language,
-      language: { t }
-    } = visit
+    const { language } = visit
+    const { t } = language
     const kinds = [...types].flatMap(([type, { actions }]) =>
       actions.map((action) => [`${type} ${action}`, `${typeName(language, type)}: ${action}`] as const)
     )
