@@ -31,12 +31,6 @@ const lists: ReadonlyArray<ReadonlyArray<Check>> = [
   ]
 ]
 
-if (process.argv.slice(2).some((argument) => argument === "--help" || argument === "-h")) {
-  const names = lists.flat().map(([name]) => name)
-  process.stdout.write(`npm run check runs all of these and fails if any fails: ${names.join(", ")}\n`)
-  process.exit(0)
-}
-
 const run = promisify(execFile)
 
 const passes = async ([name, command, ...args]: Check): Promise<boolean> => {

@@ -4,7 +4,7 @@
  * sentences.
  */
 import { execFileSync } from "node:child_process"
-import { randomInt } from "node:crypto"
+import { hash, randomInt } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
@@ -67,18 +67,9 @@ const sentences = files.flatMap((file) => {
   )
 })
 
-/** Mulberry32: a small generator with the same results on every machine. */
-let state = seed >>> 0
-const random = (): number => {
-  state = (state + 0x6d2b79f5) >>> 0
-  let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-  mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-  return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-}
-
 const drawn = sentences
-  .map((sentence) => [random(), sentence] as const)
-  .toSorted(([a], [b]) => a - b)
+  .map((sentence, at) => [hash("sha1", `${seed} ${at} ${sentence}`), sentence] as const)
+  .toSorted(([a], [b]) => (a < b ? -1 : 1))
   .slice(0, count)
 for (const [number, [, sentence]] of drawn.entries()) {
   process.stdout.write(`${String(number + 1).padStart(3)} ${sentence}\n`)

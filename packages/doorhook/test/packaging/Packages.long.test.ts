@@ -120,10 +120,11 @@ describe("the installed command", () => {
   })
 
   live(
-    "delivers",
+    "delivers, and finds the script of its pages",
     Effect.gen(function* () {
       const receiver = yield* startReceiver()
       const { url } = yield* startService(["--database", "memory", "--allow-target", "127.0.0.0/8"])
+      assert.strictEqual((yield* Effect.promise(() => fetch(`${url}/console/live.js`))).status, 200)
       yield* integrate(url, receiver.url)
       const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
       const { status } = yield* Effect.promise(() => callApi(url, operatorKey, "POST", "/operator/events", event))
