@@ -65,7 +65,7 @@ interface FormToken {
  * and a cookie that scripts can't read. Only the service can make a token, even for a cookie that an attacker has
  * chosen.
  */
-interface FormTokens {
+export interface FormTokens {
   /** Makes the token for a form shown in a session. All forms that are open in a browser share the cookie. */
   readonly forForm: (x: Exchange, session: string) => Effect.Effect<FormToken, StoreError>
   /** Whether a submitted form was shown to the same browser in the same session. */
@@ -113,7 +113,7 @@ interface OwnerSession extends Session {
   readonly user: UserId
 }
 
-interface Sessions {
+export interface Sessions {
   /** Reads the operator's session in this browser; null without a session. */
   readonly operator: (x: Exchange) => Effect.Effect<Session | null, StoreError>
   readonly owner: (x: Exchange) => Effect.Effect<OwnerSession | null, StoreError>

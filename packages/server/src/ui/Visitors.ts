@@ -12,10 +12,11 @@ import { PublicUrl } from "../http/PublicUrl.ts"
 import type { Answer, Handler } from "../http/Route.ts"
 import { KeyGuard } from "../operator/OperatorKey.ts"
 import { PortalLinks } from "../operator/PortalLinks.ts"
-import type { PageContent } from "./Page.ts"
+import type { PageContent, Pages } from "./Page.ts"
 import { makePages, seeOther } from "./Page.ts"
 import type { Visit } from "./Parts.ts"
 import { alert, hidden, loginFields, loginNames, messagePage, sessionEndedPage } from "./Parts.ts"
+import type { FormTokens, Sessions } from "./Session.ts"
 import {
   askHost,
   formTokenField,
@@ -58,8 +59,20 @@ interface SignIn {
   readonly problem: string | null
 }
 
+interface Services {
+  readonly authorization: AuthorizationServer["Service"]
+  readonly guard: KeyGuard["Service"]
+  readonly links: PortalLinks["Service"]
+  readonly publicUrl: PublicUrl["Service"]
+  readonly languageOf: (x: Exchange) => Language
+  readonly now: () => number
+  readonly pages: Pages
+  readonly sessions: Sessions
+  readonly tokens: FormTokens
+}
+
 const servicesOf = Effect.gen(function* () {
-  return {
+  const services: Services = {
     authorization: yield* AuthorizationServer,
     guard: yield* KeyGuard,
     links: yield* PortalLinks,
@@ -70,13 +83,14 @@ const servicesOf = Effect.gen(function* () {
     sessions: yield* makeSessions,
     tokens: yield* makeFormTokens("page form")
   }
+  return services
 })
 
 export class Visitors {
   static readonly make = Effect.map(servicesOf, (services) => new Visitors(services))
-  readonly #services: Effect.Success<typeof servicesOf>
+  readonly #services: Services
 
-  constructor(services: Effect.Success<typeof servicesOf>) {
+  constructor(services: Services) {
     this.#services = services
   }
 
