@@ -9,7 +9,7 @@ import { listening } from "@doorhook/testkit/ListeningServer"
 import { start } from "../harness/Embedded.ts"
 import { shared } from "../harness/Shared.ts"
 import { accessibilityProblems } from "./Accessibility.ts"
-import { hostile, openPageStage, owner } from "./PageStage.ts"
+import { openPageStage, owner } from "./PageStage.ts"
 import { openSites } from "./Sites.ts"
 import { hasBrowser, looks, openVisitors } from "./Visitors.ts"
 
@@ -91,32 +91,6 @@ describe.skipIf(!hasBrowser)("the holder of a link", () => {
     )
   })
 
-  it("sees the receiver's answer as text, and nothing of another integration", async () => {
-    const { broken, doorhook, good, visitors } = stage()
-    const { page } = await visitors.page()
-    await page.goto((await doorhook.portalLink(broken)).url)
-    await page.getByText("has acknowledged nothing since", { exact: false }).waitFor()
-    await page.getByRole("link", { name: /^dlv_/ }).first().click()
-    await page.getByText("Receiver's response").first().click()
-    assert.strictEqual(await page.locator("pre").first().innerText(), hostile)
-    assert.isUndefined(await page.evaluate("window.hacked"))
-    const { deliveries } = await doorhook.deliveries.list({ integration_id: good, limit: 1 })
-    const foreign = await page.goto(`${stage().url}/portal/${broken}/deliveries/${deliveries[0]?.id}`)
-    assert.strictEqual(foreign?.status(), 404)
-    assert.strictEqual((await page.goto(`${stage().url}/portal/${good}`))?.status(), 403)
-    assert.strictEqual(await link(page, "New integration").count(), 0)
-  })
-
-  it("probes an integration that doorhook disabled, which enables it", async () => {
-    const { doorhook, gone, visitors } = stage()
-    const { page } = await visitors.page()
-    await page.goto((await doorhook.portalLink(gone)).url)
-    await page.getByText("the receiver answered 410 Gone", { exact: false }).waitFor()
-    await confirm(page, "Try it again")
-    await page.getByText("The receiver acknowledged with 200", { exact: false }).first().waitFor()
-    assert.strictEqual((await doorhook.integrations.show(gone)).status, "enabled")
-  })
-
   it("sees that the link has expired, on an open page and when opening the link", async () => {
     const { doorhook, good, visitors } = stage()
     const { page } = await visitors.page({ javaScriptEnabled: false })
@@ -132,21 +106,6 @@ describe.skipIf(!hasBrowser)("the holder of a link", () => {
     assert.match(await title.innerText(), /^(?:This link has expired|Your webhooks)$/)
     await page.goto(url)
     assert.strictEqual(await title.innerText(), "This link has expired")
-  })
-
-  it("can't be tricked into sending by a form of another site", async () => {
-    const { broken, doorhook, site, visitors } = stage()
-    const { page } = await visitors.page()
-    await page.goto((await doorhook.portalLink(broken)).url)
-    const token = (await page.locator("input[name=csrf_token]").first().getAttribute("value")) ?? ""
-    const before = tests("/broken").length
-    // Worst case: the other site has a valid form token.
-    const form = `<form method="post" action="${stage().url}/portal/${broken}/test"><input name="csrf_token" value="${token}"><button>go</button></form>`
-    await page.goto((await site(form)).replace("127.0.0.1", "localhost"))
-    const answered = page.waitForResponse(`${stage().url}/portal/${broken}/test`)
-    await button(page, "go").click()
-    assert.strictEqual((await answered).status(), 403)
-    assert.strictEqual(tests("/broken").length, before)
   })
 })
 
@@ -209,19 +168,6 @@ describe.skipIf(!hasBrowser)("an owner who logs in", () => {
       for (const address of addresses) assert.notMatch(address, /whsec_|right/)
     }
   )
-
-  it("resends several deliveries", async () => {
-    const { broken, visitors } = stage()
-    const { page } = await visitors.page()
-    await signIn(page)
-    await page.goto(`${stage().url}/portal/${broken}`)
-    await page.getByLabel("Select all on this page").check()
-    const before = stage().bodiesAt("/broken").length
-    await button(page, "Send selected again").click()
-    await page.getByText(/The delivery is being sent\.|Deliveries being sent: \d+/).waitFor()
-    while (stage().bodiesAt("/broken").length === before) await page.reload()
-    assert.isAbove(stage().bodiesAt("/broken").length, before)
-  })
 
   it("needs no mouse", async () => {
     const { good, visitors } = stage()
@@ -391,27 +337,6 @@ describe.skipIf(!hasBrowser)("an owner's page", () => {
       const text = await page.evaluate(`[...document.querySelectorAll("main *")].filter((one) =>
         one.closest("[lang=en], pre, .mono, code") === null && one.children.length === 0).map((one) => one.textContent).join(" ")`)
       assert.notMatch(String(text), /\b(?:the|is|Send|Deliveries|Attempt)\b/, place)
-    }
-  })
-
-  it("can't be framed, on any page", async () => {
-    const { broken, brokenDelivery, visitors } = stage()
-    const { context, page } = await visitors.page()
-    await signIn(page)
-    const frames = await context.newPage()
-    for (const place of [
-      "",
-      "/new",
-      `/${broken}`,
-      `/${broken}/edit`,
-      `/${broken}/verify`,
-      `/${broken}/deliveries/${brokenDelivery}`
-    ]) {
-      await frames.goto(`${stage().url}/health/live`)
-      await frames.setContent(`<iframe src="${stage().url}/portal${place}"></iframe>`)
-      await frames.waitForLoadState("load")
-      const [, frame] = frames.frames()
-      assert.strictEqual((await frame?.locator("main").count()) ?? 0, 0, place)
     }
   })
 })
