@@ -44,9 +44,6 @@ const isOurs =
       return isEntry ? !fileName.includes("/node_modules/") : fileName.includes("/packages/doorhook/dist/")
     })
 
-/** Whether a type has type arguments, like a promise or an array. */
-const isReference = (type: ts.Type): type is ts.TypeReference => "target" in type
-
 const missing: Array<string> = []
 const seen = new Set<ts.Type>()
 
@@ -64,7 +61,7 @@ const visit = (type: ts.Type, path: string, name: string): void => {
         : signature.getParameters().map((parameter) => checker.getTypeOfSymbol(parameter))
     for (const part of followed) visit(part, path, name)
   }
-  if (isReference(type)) for (const part of checker.getTypeArguments(type)) visit(part, path, name)
+  for (const part of checker.getTypeArguments(Object(type))) visit(part, path, name)
   for (const member of type.getProperties().filter(isOurs(name in entries))) {
     const place = `${path}.${member.name}`
     if (member.getDocumentationComment(checker).length === 0) missing.push(place)

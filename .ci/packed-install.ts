@@ -44,15 +44,8 @@ const program = "node_modules/doorhook/bin/doorhook.js"
 
 /** Checks that the suite can start a receiver and test it. */
 const testsReceiver = ([command = "", ...args]: ReadonlyArray<string>, folder: string): void => {
-  const spawned = [
-    "--spawn",
-    `'${process.execPath}' acknowledges.cjs`,
-    "--port-env",
-    "PORT",
-    "--url",
-    "http://127.0.0.1:0/"
-  ]
-  run(command, [...args, "run", ...spawned, "--only", "R-ACK-*", "--max-time", "60s"], folder)
+  const flags = ["--port-env", "PORT", "--url", "http://127.0.0.1:0/", "--only", "R-ACK-*", "--max-time", "60s"]
+  run(command, [...args, "run", "--spawn", `'${process.execPath}' acknowledges.cjs`, ...flags], folder)
 }
 
 /** The single-file suite, the only part that runs on older versions of Node.js. */
