@@ -42,11 +42,11 @@ export const changeStored = Effect.fnUntraced(function* <E>(
 })
 
 /** Deletes an integration in the version that `find` returns. */
-export const removeStored = Effect.fnUntraced(function* <E>(
+export const removeStored: <E>(
   store: IntegrationStore["Service"],
   dispatcher: Dispatcher["Service"],
   find: () => Effect.Effect<IntegrationRef, E>
-) {
+) => Effect.Effect<void, E | StoreError> = Effect.fnUntraced(function* (store, dispatcher, find) {
   for (;;) {
     const found = yield* find()
     if (yield* forgetting(dispatcher, found.id, store.remove(found))) return

@@ -13,6 +13,8 @@ import type {
   IntegrationWithHealth,
   ListedDelivery,
   Scope,
+  ResourceTypeTable,
+  Signing,
   StoreError
 } from "@doorhook/core"
 import {
@@ -102,8 +104,20 @@ export const patchOf = (id: IntegrationId, attributes: object): object => ({
   data: { type: integrationType, id: String(id), attributes }
 })
 
+interface Services {
+  readonly call: OperatorApi["Service"]["call"]
+  readonly deliveries: Deliveries["Service"]
+  readonly dispatcher: Dispatcher["Service"]
+  readonly integrations: OperatorIntegrations["Service"]
+  readonly managed: Integrations["Service"]
+  readonly signing: Signing
+  readonly store: DeliveryStore["Service"]
+  readonly tests: TestEvents["Service"]
+  readonly types: ResourceTypeTable
+}
+
 const servicesOf = Effect.gen(function* () {
-  return {
+  const services: Services = {
     call: (yield* OperatorApi).call,
     deliveries: yield* Deliveries,
     dispatcher: yield* Dispatcher,
@@ -114,8 +128,8 @@ const servicesOf = Effect.gen(function* () {
     tests: yield* TestEvents,
     types: yield* ResourceTypes
   }
+  return services
 })
-type Services = Effect.Success<typeof servicesOf>
 
 /** Handler of an action on an integration. */
 type Action = (visit: Visit, found: IntegrationWithHealth, fields: URLSearchParams) => PageEffect
