@@ -5,7 +5,7 @@
  *   and stay in memory. The others wait in the store.
  * - The *claim loop* leases due deliveries from the store when there is room (`ClaimTimer`), and early retries of
  *   integrations that catch up after an outage (`IntegrationHealth`).
- * - The *sender* takes from the fair queue (`FairQueue`) and attempts each delivery (`Sender`). It decides when each one starts.
+ * - The *sender* takes from the fair queue (`FairQueue`) and attempts each delivery (`Sender`). The sender decides when each one starts.
  * - The *record loop* stores outcomes and releases in batches (`RecordQueue`), at the same time as publications.
  *   `model/RetryPolicy` decides when a failed attempt is retried, `delivery/HealthRules` when an integration is
  *   disabled.
@@ -14,7 +14,7 @@
  * All of them share the state of one `Worker`.
  *
  * When the store is slow or unavailable, sending stops before too many outcomes are unrecorded. Outcomes that another
- * process's transaction holds are set aside, and don't delay the others. If a process dies, another worker sends its
+ * process's transaction holds are recorded later, without delaying the others. If a process dies, another worker sends its
  * unrecorded deliveries again: at-least-once delivery.
  *
  * `layer` sends deliveries; `layerNone` is for a process that only accepts events.
@@ -253,7 +253,7 @@ class DeliveringDispatcher {
       ],
       { concurrency: "unbounded", discard: true }
     )
-    const first = Effect.catchDefect(this.#heartbeat(), (defect) =>
+    const first = Effect.catchDefect(this.#heartbeat(false), (defect) =>
       logDefect("The heartbeat failed; it continues", defect)
     )
     return Effect.gen({ self: this }, function* () {
@@ -301,23 +301,24 @@ class DeliveringDispatcher {
     ).pipe(
       Effect.flatMap(() => {
         beatNow.closeUnsafe()
-        return membership.isInDoubt ? this.#leasing.withPermits(1)(this.#heartbeat()) : this.#heartbeat()
+        return membership.isInDoubt ? this.#leasing.withPermits(1)(this.#heartbeat(true)) : this.#heartbeat(false)
       })
     )
   }
 
-  #heartbeat(): Effect.Effect<void> {
+  /** Renews the membership. A heartbeat that lists the held deliveries must hold the permit of `#leasing`. */
+  #heartbeat(lists: boolean): Effect.Effect<void> {
     const { storeFailures } = this.#worker
     const report = storeFailures.report("heartbeat", () => this.#worker.now())
     // On an idle service the heartbeat is the only write, so it detects a full disk before an event arrives.
-    return Effect.map(Effect.catchTag(this.#renewMembership(), "StoreError", report), () => {
+    return Effect.map(Effect.catchTag(this.#renewMembership(lists), "StoreError", report), () => {
       this.#sender.pump()
       // The heartbeat may have released deliveries of a dead worker, without a wake signal.
       this.#worker.signal()
     })
   }
 
-  #renewMembership(): Effect.Effect<void, StoreError> {
+  #renewMembership(lists: boolean): Effect.Effect<void, StoreError> {
     const worker = this.#worker
     const { agreement, clock, membership, queue } = worker
     return Effect.gen({ self: this }, function* () {
@@ -326,7 +327,7 @@ class DeliveringDispatcher {
       const spares = clock.hasJumped(worker.settings.lease)
       if (membership.hasLapsed(at) && !spares) worker.beginAgain()
       const heartbeat = {
-        ...membership.heartbeat(at, () => this.#heldIds(), spares),
+        ...membership.heartbeat(at, lists ? this.#heldIds() : null, spares),
         ...(agreement.settings !== null && { settings: agreement.settings })
       }
       const answer = yield* this.#store.heartbeat(heartbeat)
@@ -337,7 +338,7 @@ class DeliveringDispatcher {
         worker.beginAgain()
         // The heartbeat has begun a new membership under the old name, which would take a share of the concurrency.
         yield* this.#leave(heartbeat.worker)
-        return yield* this.#renewMembership()
+        return yield* this.#renewMembership(false)
       }
       worker.release(queue.shareWith(answer))
       if (this.#isFirstHeartbeat && answer.workers > 1) yield* this.#logOthers(answer.workers - 1)
@@ -394,7 +395,7 @@ class DeliveringDispatcher {
     const batch = this.#worker.records.take()
     if (batch === undefined) return Effect.void
     const recorded = Effect.onExit(this.#storeBatch(batch), (exit) => {
-      this.#afterBatch(batch, Exit.isFailure(exit) && Cause.hasDies(exit.cause))
+      this.#afterBatch(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
       return Effect.void
     })
     return Effect.flatMap(recorded, (pause) => (pause > 0 ? Effect.sleep(pause) : Effect.void))
@@ -407,7 +408,13 @@ class DeliveringDispatcher {
     const at = this.#worker.now()
     const settlements = outcomes.map(({ settlement }) => settlement)
     return Effect.matchEffect(this.#store.settle({ worker, settlements, releases }, at, settings.disableAfter), {
-      onFailure: (error) => Effect.map(this.#refused(batch, error, at), () => records.refused(this.#worker.now())),
+      onFailure: (error) =>
+        Effect.map(this.#refused(batch, error, at), () => {
+          const pause = records.refused(this.#worker.now())
+          // Only now: until then, the deliveries of the batch count as held.
+          if (error.outcome === "unknown") this.#worker.noteLostAnswer()
+          return pause
+        }),
       onSuccess: (answer) => {
         this.#postpone(answer.postponed, at)
         if (answer.hasDueDeliveries) timer.noteDue(at)
@@ -422,7 +429,6 @@ class DeliveringDispatcher {
   /** Handles a batch that the store did not record, or whose answer was lost. */
   #refused(batch: Batch, error: StoreError, at: number): Effect.Effect<void> {
     if (error.outcome === "unknown") {
-      batch.isInDoubt = true
       // A released delivery may already be leased to this worker again, so it must not be released twice.
       batch.releases = []
       // The call whose answer was lost may have disabled integrations, and a repeated call does not report them again.
@@ -445,14 +451,15 @@ class DeliveringDispatcher {
   }
 
   /**
-   * Cleans up after a batch. After a defect, the batch's deliveries stay leased until a heartbeat no longer lists them.
+   * Cleans up after a batch. After a defect, the next heartbeat does not list the batch's deliveries, so the store
+   * releases them.
    */
-  #afterBatch(batch: Batch, hasDefect: boolean): void {
+  #afterBatch(hasDefect: boolean): void {
     const { recordedAll, records, storeFailures } = this.#worker
     if (records.isUnderWay) {
       records.over(this.#worker.now())
       // Called only after `over`: until then, the deliveries of the batch count as held.
-      if (hasDefect || batch.isInDoubt) this.#worker.noteLostAnswer()
+      if (hasDefect) this.#worker.noteLostAnswer()
       // The failure is cleared after a defect too: if no results are left to record, no later batch would clear it.
       storeFailures.clear("settle")
     }
@@ -491,7 +498,7 @@ class DeliveringDispatcher {
     })
     return answer.notifications.length === 0
       ? applyToState
-      : Effect.andThen(this.#notifications.notify(answer.notifications, lastAttempts(outcomes)), applyToState)
+      : Effect.andThen(applyToState, this.#notifications.notify(answer.notifications, lastAttempts(outcomes)))
   }
 
   // Claiming.

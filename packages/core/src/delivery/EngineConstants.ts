@@ -1,5 +1,5 @@
 /**
- * The fixed numbers of the engine, with their reasons. `DeliverySettings` has those that a host can set. Durations are in
+ * The fixed numbers of the engine, with their reasons. Those of one algorithm stand with it, as in `Linger`. `DeliverySettings` has those that a host can set. Durations are in
  * milliseconds.
  */
 
@@ -20,6 +20,9 @@ export const busyKeyPause = 100
 /** How long a call waits for room in `waitingBytes`. Longer, its caller would time out and publish the event twice. */
 export const publishPatience = 5_000
 
+/** Pause of the commit loop after a defect. */
+export const defectPause = 1_000
+
 // Claims.
 
 /** Maximum number of deliveries per claim. A larger claim would delay urgent deliveries. */
@@ -37,7 +40,7 @@ export const recheckDelay = 1_000
 /** Early retries per claim, for each request that may be in flight to the integration: a full pipeline, not its backlog. */
 export const earlyPerRequest = 4
 
-/** Deliveries held for each request that may be in flight, when other workers share the store: more would idle them. */
+/** Deliveries held for each request that may be in flight, when other workers share the store: more would leave the others idle. */
 export const heldPerRequest = 16
 
 // Sending.
@@ -96,8 +99,10 @@ export const disagreeingBeat = 1_000
 export const longestPause = 2_000
 
 /**
- * How long a refused or stored publication shows the state of the store. Publications come from outside, so after this
- * time the probe of the store decides. All other operations are repeated until they succeed.
+ * How long a refused publication counts as a failure of the store. Publications come from outside, so after this time the
+ * probe of the store decides. All other operations are repeated until they succeed.
  */
 export const refusalCounts = 10_000
+
+/** How long a stored publication proves that the store works, without a probe. */
 export const proofCounts = 5_000

@@ -4,9 +4,9 @@
  * - *Order*: the most urgent lane first. In a lane, integrations take turns, and slow ones follow the others.
  * - *Concurrency* is limited per integration and in total. A fifth of each limit is only for urgent deliveries. Retries
  *   use at most half of the total, and so do slow integrations. A rate limit delays an integration's next request.
- * - *Memory*: an integration holds at most a quarter of the free room, not counting the last quarter of the queue while it
- *   holds more than twice its concurrency. Slow integrations together hold at most half. The last eighth is only for
- *   urgent deliveries, which may exceed the limit of their integration.
+ * - *Memory*: an integration holds at most an eighth of the queue and a quarter of the free room; a slow or rate-limited
+ *   one at most twice its concurrency. All others wait in the store. Slow integrations together hold at most half. The
+ *   last eighth, up to the concurrency, is only for urgent deliveries, which may exceed the limit of their integration.
  */
 import type { Lane, LeasedDelivery } from "../model/Delivery.ts"
 import { isEarly, isRetryLane, isUrgentLane, lanes, concurrencyFor } from "../model/Delivery.ts"
@@ -133,11 +133,11 @@ const firstOf = <A>(set: ReadonlySet<A>): A | undefined => {
 export class FairQueue {
   private readonly options: FairQueueOptions
   private readonly backlogs = new Map<IntegrationId, Backlog>()
-  /** Lines with more deliveries in the store. */
+  /** Backlogs with more deliveries in the store. */
   private readonly behindBacklogs = new Set<Backlog>()
   /** For each lane, the backlogs with a delivery in it that may be sent now, in sending order. */
   private readonly turns = makeTurns()
-  /** Lines that wait for their rate limits. */
+  /** Backlogs that wait for their rate limits or pauses. */
   private readonly pausedBacklogs = new Set<Backlog>()
   /** Like `turns`, for slow backlogs, which get their turns after the others. */
   private readonly slowTurns = makeTurns()
@@ -216,7 +216,7 @@ export class FairQueue {
 
   /** Reserves room for a delivery that is about to be stored; false if it should wait in the store instead. */
   reserve(id: IntegrationId, lane: Lane, bytes: number): boolean {
-    const backlog = this.lineOf(id)
+    const backlog = this.backlogOf(id)
     if (isUrgentLane(lane) ? this.fitsUrgent(backlog) : this.fits(backlog)) {
       this.hold(backlog, bytes)
       return true
@@ -233,7 +233,7 @@ export class FairQueue {
 
   /** Queues a delivery that is leased to this worker. */
   add(delivery: LeasedDelivery): void {
-    const backlog = this.lineOf(delivery.integration.id)
+    const backlog = this.backlogOf(delivery.integration.id)
     this.hold(backlog, delivery.event.data.length)
     if (isEarly(delivery)) backlog.early++
     const waiting = (backlog.queues[delivery.lane] ??= new Fifo())
@@ -295,7 +295,7 @@ export class FairQueue {
 
   /** Sends nothing to an integration for some milliseconds. */
   pause(id: IntegrationId, now: number, millis: number): void {
-    const backlog = this.lineOf(id)
+    const backlog = this.backlogOf(id)
     backlog.interval = Math.max(backlog.interval, millis)
     backlog.readyAt = Math.max(readyOf(backlog, now), now + millis)
     this.pausedBacklogs.add(backlog)
@@ -440,17 +440,20 @@ export class FairQueue {
     return Math.min(depth, isSlow ? this.shareOfSlow : this.shareOfRoom)
   }
 
-  /** The more integrations hold deliveries, the less room is free, so the less each may hold. */
+  /**
+   * The more integrations hold deliveries, the less room is free, so the less each may hold. The last quarter of the queue
+   * counts only for integrations that hold less than twice their concurrency.
+   */
   private get shareOfRoom(): number {
     const lastQuarter = Math.floor(this.options.buffer / 4)
-    return Math.max(Math.ceil((this.room - lastQuarter) / 4), Math.min(this.minDepth, Math.ceil(this.room / 4)))
+    return Math.max(1, Math.ceil((this.room - lastQuarter) / 4), Math.min(this.minDepth, Math.ceil(this.room / 4)))
   }
 
   private get shareOfSlow(): number {
     return Math.max(1, Math.floor(this.ordinary / 2 / Math.max(1, this.slowCount)))
   }
 
-  private lineOf(id: IntegrationId): Backlog {
+  private backlogOf(id: IntegrationId): Backlog {
     const known = this.backlogs.get(id)
     if (known !== undefined) return known
     const backlog: Backlog = {
@@ -555,7 +558,8 @@ export class FairQueue {
   private extractSurplus(backlog: Backlog): ReadonlyArray<LeasedDelivery> {
     let staying = Math.max(0, this.limitOf(backlog) - backlog.inFlight)
     const surplus = this.extract(backlog, (delivery) => !isEarly(delivery) && staying-- <= 0)
-    if (surplus.length > 0) this.setBehind(backlog, true)
+    // The queue has forgotten a backlog that holds no more deliveries.
+    if (surplus.length > 0) this.setBehind(this.backlogOf(backlog.id), true)
     return surplus
   }
 

@@ -2,7 +2,7 @@
  * This process's membership among the workers of one store: its name, its expiry, and whether deliveries may be leased
  * to it that it never received.
  *
- * If the store's answer to a call is lost, the call may have leased deliveries to this worker. The next heartbeat then
+ * If the store's answer to a call is lost, the call may have leased deliveries to this worker that it does not know of. The next heartbeat then
  * lists all held deliveries, and the store releases the others. Deliveries of publications in progress are exempt.
  *
  * Plain state without timers or I/O; never fails. All times are in milliseconds since the epoch.
@@ -67,7 +67,7 @@ export class Membership {
   }
 
   /**
-   * Whether the membership has expired by this process's clock. The store may report the end in an answer that is lost.
+   * Whether the membership has expired by this process's clock. Checked here too, because the answer that reports the end may be lost.
    */
   hasLapsed(now: number): boolean {
     return this.#until !== null && this.#until <= now
@@ -79,12 +79,12 @@ export class Membership {
   }
 
   /**
-   * Returns the next heartbeat. It lists the held deliveries only if leases are in doubt. `spares`: whether the store's
-   * clock has jumped.
+   * Returns the next heartbeat. `held` are the held deliveries if leases are in doubt, otherwise null. `spares`: whether
+   * the store's clock has jumped.
    */
-  heartbeat(now: number, held: () => ReadonlyArray<DeliveryId>, spares: boolean): Heartbeat {
+  heartbeat(now: number, held: ReadonlyArray<DeliveryId> | null, spares: boolean): Heartbeat {
     const before = Math.min(now, ...Array.from(this.publications, ({ began }) => began))
-    const holds = this.isInDoubt ? { holds: { ids: held(), before } } : {}
+    const holds = held === null ? {} : { holds: { ids: held, before } }
     return { worker: this.#worker, now, until: now + this.#lease, ...holds, ...(spares && { spares }) }
   }
 
@@ -108,7 +108,7 @@ export class Membership {
 // Agreement of the processes that deliver from one database. The first process stores its settings. A worker whose
 // settings differ is no member, unless no other worker is one: then its settings replace the stored ones. `doorhook
 // settings accept` replaces the stored settings, too, and it alone replaces the directory, which decides who may receive
-// an event. The processes that then differ finish their attempts and leave.
+// an event. Workers whose settings differ from the new ones finish their attempts and leave.
 
 export interface OwnSettings {
   readonly settings: AgreedSettings

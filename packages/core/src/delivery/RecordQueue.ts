@@ -1,6 +1,6 @@
 /**
  * Results to be stored: outcomes of attempts, and released deliveries. They are collected in batches; each batch is
- * recorded in one transaction. Results that can't be recorded now are set aside and repeated later, while the others are
+ * recorded in one call of the store. Results that can't be recorded now are set aside and repeated later, while the others are
  * recorded: those that another transaction holds in the store, and batches that the store refuses.
  *
  * Plain state without timers or I/O; never fails.
@@ -32,8 +32,6 @@ export interface Batch {
   readonly worker: string
   outcomes: Array<Outcome>
   releases: Array<Release>
-  /** Whether the store may have recorded the batch although its answer was lost. */
-  isInDoubt: boolean
   /** How often its results were set aside. */
   readonly tries: number
   /** Whether the store has refused it. */
@@ -217,7 +215,6 @@ const newBatch = (worker: string): Batch => ({
   worker,
   outcomes: [],
   releases: [],
-  isInDoubt: false,
   tries: 0,
   isRefused: false
 })

@@ -168,7 +168,7 @@ export class Sender {
 
   /** Starts urgent deliveries that may be sent now, and all others as `pump` does. */
   pumpUrgent(): void {
-    this.#startSome("urgent")
+    this.#tryToStart("urgent")
     this.pump()
   }
 
@@ -195,15 +195,21 @@ export class Sender {
   readonly #takeTurn = (): void => {
     this.#isTurnScheduled = false
     let hasMore = false
-    try {
-      this.#access.withinTurn(() => {
-        hasMore = this.#startSome("all")
-      })
-    } catch (defect) {
-      this.#log(logDefect("Deliveries could not be started", defect))
-    }
+    this.#access.withinTurn(() => {
+      hasMore = this.#tryToStart("all")
+    })
     if (hasMore) this.pump()
     else this.#resumeInTime()
+  }
+
+  /** Like `#startSome`, but logs a defect. */
+  #tryToStart(which: "urgent" | "all"): boolean {
+    try {
+      return this.#startSome(which)
+    } catch (defect) {
+      this.#log(logDefect("Deliveries could not be started", defect))
+      return false
+    }
   }
 
   /** Starts queued deliveries that may be sent. Returns whether there may be more to start. */

@@ -36,6 +36,8 @@ const weight = 1 / 8
 
 /** After this many useless waits in a row, lingering pauses for `rest`. */
 export const patience = 3
+
+/** Length of that pause. */
 export const rest = 1_000
 
 export class Linger {

@@ -30,6 +30,7 @@ import { StoreError } from "../ports/StoreError.ts"
 import type { Handover } from "../delivery/Dispatcher.ts"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
 import { makeMatcher } from "./Matcher.ts"
+import { logDefect } from "../delivery/Loops.ts"
 import { countAccepted } from "../delivery/DeliveryMetrics.ts"
 import { DeliverySettings } from "../delivery/DeliverySettings.ts"
 import type { IdempotentRequest } from "./Idempotency.ts"
@@ -41,6 +42,7 @@ import type { Sentence } from "../model/Sentences.ts"
 import { english, say } from "../model/Sentences.ts"
 import {
   busyKeyPause,
+  defectPause,
   enoughEvents,
   eventOverhead,
   publishBatch,
@@ -125,7 +127,7 @@ const countEvents = (calls: ReadonlyArray<Call>): number => calls.reduce((sum, {
 
 /** Whether a change that failed with this cause might have been carried out, at least in part. */
 const mayBeStored = (cause: Cause.Cause<unknown>): boolean => {
-  if (Cause.hasInterrupts(cause)) return true
+  if (Cause.hasInterrupts(cause) || Cause.hasDies(cause)) return true
   return storeErrorOf(cause)?.outcome !== undefined
 }
 
@@ -348,9 +350,13 @@ class GroupCommitPublisher {
   // The commit loop: takes the calls that share a transaction.
 
   #commitBatches(): Effect.Effect<never, Cause.Done> {
+    const next = Effect.flatMap(this.#takeBatch(), (batch) =>
+      Effect.uninterruptible(Effect.map(this.#answerAll(batch), () => this.#free(batch)))
+    )
+    // Without this, a defect would leave all later calls without an answer.
     return Effect.forever(
-      Effect.flatMap(this.#takeBatch(), (batch) =>
-        Effect.uninterruptible(Effect.map(this.#answerAll(batch), () => this.#free(batch)))
+      Effect.catchDefect(next, (defect) =>
+        Effect.andThen(logDefect("Storing publications failed; it continues", defect), Effect.sleep(defectPause))
       )
     )
   }
@@ -575,8 +581,10 @@ class GroupCommitPublisher {
   #close(committing: Fiber.Fiber<unknown, unknown>): Effect.Effect<void> {
     return Effect.suspend(() => {
       this.#isClosed = true
-      for (const { admit } of this.#blocked) admit()
-      this.#blocked.clear()
+      for (const waiter of this.#blocked) {
+        this.#blocked.delete(waiter)
+        waiter.admit()
+      }
       this.#arrival.openUnsafe()
       this.#flushNow.openUnsafe()
       return Effect.andThen(Fiber.await(committing), this.#repeatedAll())

@@ -984,6 +984,36 @@ describe("publishing and dispatching", () => {
     )
   })
 
+  it.effect("sends released deliveries whose release was lost, although the store then failed", () => {
+    const ends = [Effect.fail(lostAnswer("DeliveryStore.settle")), refused]
+    return Effect.gen(function* () {
+      const world = yield* World
+      yield* Ref.set(world.answer, () => timeout)
+      yield* enqueueMany(20)
+      yield* pass(1_000)
+      yield* Ref.set(world.answer, () => answer(200))
+      const [delivery] = yield* (yield* DeliveryStore).list({ limit: 1 })
+      if (delivery === undefined) return assert.fail("no delivery")
+      yield* (yield* Dispatcher).forget(delivery.integration_id)
+      yield* pass(60_000)
+      assert.lengthOf(ends, 0)
+      const { states } = yield* (yield* DeliveryStore).summary(yield* Clock.currentTimeMillis)
+      assert.deepInclude(states, { pending: 0, delivering: 0, delivered: 20 })
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(30_000))),
+      Effect.provide(
+        over((store) => ({
+          settle: (outcomes, ...rest) =>
+            Effect.suspend(() =>
+              outcomes.settlements.length === 0
+                ? (ends.shift() ?? store.settle(outcomes, ...rest))
+                : store.settle(outcomes, ...rest)
+            )
+        }))
+      )
+    )
+  })
+
   it.effect("continues to send after a settlement that first failed and then ended in a defect", () => {
     const ends = [refused, Effect.die(new Error("a defect"))]
     return Effect.gen(function* () {

@@ -524,6 +524,18 @@ describe("FairQueue", () => {
     assert.strictEqual(queue.held, 0)
   })
 
+  it("needs no more claims after it has released all deliveries of an integration", () => {
+    const queue = new FairQueue({ concurrency: 8, concurrencyPerIntegration: 2, buffer: 1_000, queueBytes })
+    for (let n = 1; n <= 992; n++) queue.add(makeLeased(n))
+    assert.strictEqual(queue.room, 0)
+    assert.isNotEmpty(queue.shareWith({ workers: 2, rank: 0 }))
+    for (let sent = drain(queue); sent.length > 0; sent = drain(queue))
+      for (const each of sent) queue.finish(each, "prompt")
+    queue.claimed(queue.demand(150), [])
+    assert.isFalse(queue.needsRefill)
+    assert.deepEqual(queue.demand(150).behind, [])
+  })
+
   it("shares an integration's places between workers: at least one each, and no more in total if there are enough", () => {
     fc.assert(
       fc.property(
