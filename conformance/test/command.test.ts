@@ -82,6 +82,9 @@ describe("the command as a process", () => {
   )
 })
 
+/** The flags of a run, unless a refusal has a URL of its own. */
+const usual = ["--url", "http://127.0.0.1:9/"]
+
 describe("the command refuses with exit code 3 and one line", () => {
   const refusals: ReadonlyArray<readonly [what: string, flags: ReadonlyArray<string>, says: RegExp]> = [
     [
@@ -97,32 +100,16 @@ describe("the command refuses with exit code 3 and one line", () => {
       /^--url: The URL must begin with http:\/\/ or https:\/\/\.$/
     ],
     ["a password in the URL", ["--url", "http://me:you@127.0.0.1/"], /user name or password/],
-    [
-      "level 2 without a probe",
-      ["--url", "http://127.0.0.1:9/", "--level", "2"],
-      /^--level 2 needs a probe: --probe http:URL/
-    ],
-    ["level 3 without a probe", ["--url", "http://127.0.0.1:9/", "--level", "3"], /^--level 3 needs a probe/],
+    ["level 2 without a probe", ["--level", "2"], /^--level 2 needs a probe: --probe http:URL/],
+    ["level 3 without a probe", ["--level", "3"], /^--level 3 needs a probe/],
     [
       "level 3 without a hook",
-      ["--url", "http://127.0.0.1:9/", "--level", "3", "--probe", "exec:true"],
+      ["--level", "3", "--probe", "exec:true"],
       /needs a way to stop the receiver: --restart-cmd, --kill-cmd or --spawn/
     ],
-    [
-      "an unknown probe",
-      ["--url", "http://127.0.0.1:9/", "--level", "2", "--probe", "sql:x"],
-      /no such probe; write http:URL/
-    ],
-    [
-      "a log without an expression",
-      ["--url", "http://127.0.0.1:9/", "--level", "2", "--probe", "log:x"],
-      /log:FILE:REGEX/
-    ],
-    [
-      "a probe that is not a URL",
-      ["--url", "http://127.0.0.1:9/", "--level", "2", "--probe", "https:"],
-      /^--probe https: /
-    ],
+    ["an unknown probe", ["--level", "2", "--probe", "sql:x"], /no such probe; write http:URL/],
+    ["a log without an expression", ["--level", "2", "--probe", "log:x"], /log:FILE:REGEX/],
+    ["a probe that is not a URL", ["--level", "2", "--probe", "https:"], /^--probe https: /],
     [
       "a third URL",
       ["--url", "http://127.0.0.1:9/1", "--url", "http://127.0.0.1:9/2", "--url", "http://127.0.0.1:9/3"],
@@ -135,85 +122,73 @@ describe("the command refuses with exit code 3 and one line", () => {
     ],
     [
       "an unknown probe in a dry run",
-      ["--url", "http://127.0.0.1:9/", "--dry-run", "--level", "2", "--probe", "sql:x"],
+      ["--dry-run", "--level", "2", "--probe", "sql:x"],
       /^--probe sql:x: there is no such probe; write http:URL/
     ],
     ...["restart", "kill", "pause", "resume", "advance"].map(
       (name) =>
         [
           `an empty command to ${name}`,
-          ["--url", "http://127.0.0.1:9/", `--${name}-cmd`, " "],
+          [`--${name}-cmd`, " "],
           new RegExp(`^--${name}-cmd: the command is missing$`)
         ] as const
     ),
-    ["an empty command to spawn", ["--url", "http://127.0.0.1:9/", "--spawn", ""], /^--spawn: the command is missing$/],
-    ["an unknown profile", ["--url", "http://127.0.0.1:9/", "--profile", "fast"], /no such profile; use signed/],
-    ["signed without a secret", ["--url", "http://127.0.0.1:9/", "--profile", "signed"], /needs the receiver's secret/],
-    ["load without a rate", ["--url", "http://127.0.0.1:9/", "--profile", "load"], /needs --peak-rate/],
-    ["clock without a hook", ["--url", "http://127.0.0.1:9/", "--profile", "clock"], /needs --advance-cmd/],
-    ["tenant without a second URL", ["--url", "http://127.0.0.1:9/", "--profile", "tenant"], /needs a second --url/],
-    ["a malformed rate", ["--url", "http://127.0.0.1:9/", "--peak-rate", "fast"], /write events a second like 50\/s/],
-    [
-      "a pause command without a resume command",
-      ["--url", "http://127.0.0.1:9/", "--pause-cmd", "x"],
-      /--pause-cmd and --resume-cmd go together/
-    ],
-    [
-      "a port variable without a spawned receiver",
-      ["--url", "http://127.0.0.1:9/", "--port-env", "PORT"],
-      /--port-env is for --spawn/
-    ],
+    ["an empty command to spawn", ["--spawn", ""], /^--spawn: the command is missing$/],
+    ["an unknown profile", ["--profile", "fast"], /no such profile; use signed/],
+    ["signed without a secret", ["--profile", "signed"], /needs the receiver's secret/],
+    ["load without a rate", ["--profile", "load"], /needs --peak-rate/],
+    ["clock without a hook", ["--profile", "clock"], /needs --advance-cmd/],
+    ["tenant without a second URL", ["--profile", "tenant"], /needs a second --url/],
+    ["a malformed rate", ["--peak-rate", "fast"], /write events a second like 50\/s/],
+    ["a pause command without a resume command", ["--pause-cmd", "x"], /--pause-cmd and --resume-cmd go together/],
+    ["a port variable without a spawned receiver", ["--port-env", "PORT"], /--port-env is for --spawn/],
     [
       "two ways to operate the receiver",
-      ["--url", "http://127.0.0.1:9/", "--spawn", "x", "--pause-cmd", "y", "--resume-cmd", "z"],
+      ["--spawn", "x", "--pause-cmd", "y", "--resume-cmd", "z"],
       /^--spawn starts and stops the receiver itself: leave out .*--pause-cmd and --resume-cmd$/
     ],
-    ["level 4", ["--url", "http://127.0.0.1:9/", "--level", "4"], /no such level/],
-    [
-      "an unknown report",
-      ["--url", "http://127.0.0.1:9/", "--report", "pdf=x.pdf"],
-      /unknown kind of report; accepted: json=FILE/
-    ],
-    ["a report without a file", ["--url", "http://127.0.0.1:9/", "--report", "json"], /write json=FILE/],
+    ["level 4", ["--level", "4"], /no such level/],
+    ["an unknown report", ["--report", "pdf=x.pdf"], /unknown kind of report; accepted: json=FILE/],
+    ["a report without a file", ["--report", "json"], /write json=FILE/],
     [
       "a report in a missing folder",
-      ["--url", "http://127.0.0.1:9/", "--report", "json=/no/such/x.json"],
+      ["--report", "json=/no/such/x.json"],
       /^--report json=\S+: expected a file that can be written; \S+: there is no such file or folder$/
     ],
     [
       "two reports in one file",
-      ["--url", "http://127.0.0.1:9/", "--report", "json=both.json,html=./both.json"],
+      ["--report", "json=both.json,html=./both.json"],
       /^--report html=\.\/both\.json: must not be the same file as --report json=both\.json$/
     ],
     [
       "a trace in the file of a report",
-      ["--url", "http://127.0.0.1:9/", "--report", "json=both.json", "--trace", "both.json"],
+      ["--report", "json=both.json", "--trace", "both.json"],
       /^--trace both\.json: must not be the same file as --report json=both\.json$/
     ],
-    ["a deadline too short to time", ["--url", "http://127.0.0.1:9/", "--deadline", "10ms"], /at least 200ms/],
+    ["a deadline too short to time", ["--deadline", "10ms"], /at least 200ms/],
     [
       "an --only with an unknown requirement",
-      ["--url", "http://127.0.0.1:9/", "--only", "R-DUP-01,R-DPU-02"],
+      ["--only", "R-DUP-01,R-DPU-02"],
       /^--only: R-DPU-02 is no requirement; did you mean R-DUP-02\?$/
     ],
     [
       "a pattern with another wildcard than *",
-      ["--url", "http://127.0.0.1:9/", "--only", "R-HTTP-0[23],R-DUP-01"],
+      ["--only", "R-HTTP-0[23],R-DUP-01"],
       /^--only: R-HTTP-0\[23\] is no requirement; only \* is a wildcard, as in R-ACK-\*/
     ],
     [
       "a --skip that matches nothing",
-      ["--url", "http://127.0.0.1:9/", "--skip", "R-NOPE-*"],
+      ["--skip", "R-NOPE-*"],
       /^--skip: R-NOPE-\* is no requirement; there are R-ACK-01, /
     ],
     [
       "a --skip with an unknown requirement in a dry run",
-      ["--url", "http://127.0.0.1:9/", "--dry-run", "--skip", "R-DPU-02"],
+      ["--dry-run", "--skip", "R-DPU-02"],
       /^--skip: R-DPU-02 is no requirement; did you mean R-DUP-02\?$/
     ],
     [
       "a report that can't be written in a dry run",
-      ["--url", "http://127.0.0.1:9/", "--dry-run", "--report", "json=/no/such/x.json"],
+      ["--dry-run", "--report", "json=/no/such/x.json"],
       /^--report json=\S+: expected a file that can be written/
     ],
     [
@@ -225,20 +200,16 @@ describe("the command refuses with exit code 3 and one line", () => {
       (flag) =>
         [
           `a URL in ${flag} that was copied from a report`,
-          ["--url", "http://127.0.0.1:9/", flag, "http://127.0.0.1:9/?..."],
+          [flag, "http://127.0.0.1:9/?..."],
           new RegExp(`^${flag}.* http://\\S+: \\S+ stands for a query that reports leave out`)
         ] as const
     ),
-    ["a negative seed", ["--url", "http://127.0.0.1:9/", "--seed=-1"], /--seed must be/],
-    [
-      "a malformed secret",
-      ["--url", "http://127.0.0.1:9/", "--secret", "whsec_?"],
-      /--secret \(or DOORHOOK_CONFORMANCE_SECRET\) must be/
-    ]
+    ["a negative seed", ["--seed=-1"], /--seed must be/],
+    ["a malformed secret", ["--secret", "whsec_?"], /--secret \(or DOORHOOK_CONFORMANCE_SECRET\) must be/]
   ]
   it.live.each(refusals)("%s", ([, flags, says]) =>
     Effect.gen(function* () {
-      const { exitCode, message } = yield* conformance("run", ...flags)
+      const { exitCode, message } = yield* conformance("run", ...(flags.includes("--url") ? [] : usual), ...flags)
       assert.strictEqual(exitCode, 3, message)
       assert.match(message, says)
       assert.strictEqual(message.split("\n").length, 1)
@@ -247,8 +218,8 @@ describe("the command refuses with exit code 3 and one line", () => {
 
   const misread: ReadonlyArray<readonly [what: string, flags: ReadonlyArray<string>]> = [
     ["a missing URL", []],
-    ["a deadline that is not a duration", ["--url", "http://127.0.0.1:9/", "--deadline", "soon"]],
-    ["an unknown way to acknowledge", ["--url", "http://127.0.0.1:9/", "--ack", "3xx"]]
+    ["a deadline that is not a duration", [...usual, "--deadline", "soon"]],
+    ["an unknown way to acknowledge", [...usual, "--ack", "3xx"]]
   ]
   it.live.each(misread)("%s", ([, flags]) =>
     Effect.gen(function* () {

@@ -67,18 +67,6 @@ describe.concurrent("a correct receiver", () => {
       assert.strictEqual(report.verdict, "inconclusive", "nothing passed")
     })
   )
-
-  it.live("may recognise duplicates by data.id", () =>
-    Effect.gen(function* () {
-      const key: Manners["key"] = ({ dataId, type }) => `${type}:${dataId}`
-      const report = yield* run({ key }, { only: ["R-DUP-03", "R-NEW-01", "R-ORD-01"] })
-      assert.deepStrictEqual(idsWith(report, "FAIL"), [], shown(report))
-      const stressed = yield* run({ key }, { only: ["R-DUP-03", "R-NEW-01"], dedupKey: "body" })
-      assert.deepStrictEqual(idsWith(stressed, "FAIL"), [], shown(stressed))
-      const other = yield* run({ key }, { only: ["R-NEW-01"], dedupKey: "header" })
-      assert.deepStrictEqual(idsWith(other, "FAIL"), ["R-NEW-01"])
-    })
-  )
 })
 
 describe("a receiver in a busy process, with a turn of the event loop between check and record", () => {
@@ -98,17 +86,6 @@ describe("a receiver in a busy process, with a turn of the event loop between ch
   )
 })
 
-describe.concurrent("a receiver that stores nothing of a chunked body", () => {
-  it.live("fails by the digest of its stored data", () =>
-    Effect.gen(function* () {
-      const stores: Manners["stores"] = (data, { request: { headers } }) =>
-        headers["transfer-encoding"] === undefined ? data : "{}"
-      const report = yield* run({ stores }, { only: ["R-HTTP-01", "R-HTTP-02"] })
-      assert.deepStrictEqual(idsWith(report, "FAIL"), ["R-HTTP-02"], shown(report))
-    })
-  )
-})
-
 describe.concurrent("a case whose answer was late", () => {
   it.live("is also judged by the effects of its repeat", () =>
     Effect.gen(function* () {
@@ -124,34 +101,6 @@ describe.concurrent("a case whose answer was late", () => {
   )
 })
 
-describe.concurrent("a receiver that acknowledges nothing", () => {
-  it.live("fails R-ACK-01, and the run completes", () =>
-    Effect.gen(function* () {
-      const report = yield* run({ status: () => 401 })
-      assert.strictEqual(report.ended, "complete", shown(report))
-      assert.strictEqual(report.verdict, "fail")
-      assert.includeMembers([...idsWith(report, "FAIL")], ["R-ACK-01"])
-      assert.isAbove(report.attempts, 10)
-    })
-  )
-})
-
-describe.concurrent("an unreliable probe makes the run unusable", () => {
-  const probes: ReadonlyArray<readonly [what: string, probed: Manners["probed"], says: RegExp]> = [
-    ["says only whether there is an effect", (effects) => Math.min(effects, 1), /can't count past 1/],
-    ["counts all events together", (_, total) => total, /never sent/],
-    ["sees nothing", () => 0, /effects = 0 for 3 acknowledged events/]
-  ]
-  it.live.each(probes)("%s", ([, probed, says]) =>
-    Effect.gen(function* () {
-      const report = yield* run(probed === undefined ? {} : { probed })
-      assert.strictEqual(report.ended, "probe_unusable")
-      assert.match(report.endedBecause, says)
-      assert.deepStrictEqual(idsWith(report, "FAIL"), [])
-    })
-  )
-})
-
 describe.concurrent("a history that may block the receiver", () => {
   it.live("is executed alone", () =>
     Effect.gen(function* () {
@@ -163,18 +112,6 @@ describe.concurrent("a history that may block the receiver", () => {
       const blocking = runs.filter(({ trace: { history } }) => history.ops.some(({ k }) => k === "stalled"))
       assert.strictEqual(blocking.length, 2)
       for (const { alone, title } of blocking) assert.isTrue(alone, title)
-    })
-  )
-})
-
-describe.concurrent("a history that failed", () => {
-  it.live("is stored with how often it failed alone", () =>
-    Effect.gen(function* () {
-      const cases = `${yield* temporaryFolder}/cases`
-      const report = yield* run({ key: ({ body }) => body }, { only: ["R-DUP-02", "R-DUP-03"], cases, maxTime: 60_000 })
-      const file = report.requirements.find(({ id }) => id === "R-DUP-03")?.stored ?? assert.fail(shown(report))
-      const stored = Schema.decodeUnknownSync(Schema.fromJsonString(StoredCase))(readFileSync(file, "utf8"))
-      assert.deepStrictEqual(stored.reproduced, { tried: 5, failed: 5 })
     })
   )
 })

@@ -1,9 +1,9 @@
 /**
  * The command on receivers of other tests' making: what they get, and how few requests a hopeless one gets.
  */
-import { Crypto, Signature } from "@doorhook/core"
+import { Signature } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect } from "effect"
 import { requirements } from "../src/requirements/Catalogue.ts"
 import { conformance, idsWith } from "./support/command.ts"
 import { acknowledge, answer, receiver, serialReceiver } from "./support/receiver.ts"
@@ -17,16 +17,6 @@ const run = Effect.fnUntraced(function* (behave: Behaviour, ...flags: ReadonlyAr
   const result = yield* conformance("run", "--url", target.url, ...flags)
   return { ...result, target }
 })
-
-const secret = "whsec_dGhlIHNlY3JldCBvZiB0aGUgcmVjZWl2ZXI="
-
-const checking: Behaviour = ({ body, headers }, response) => {
-  const flat = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
-  const verified = Signature.verify(Redacted.make(secret), flat, body, Date.now())
-  void Effect.runPromise(Effect.provide(verified, Crypto.layerWebCrypto)).then((problem) =>
-    answer(response, problem === null ? 200 : 401)
-  )
-}
 
 describe("a correct receiver passes", () => {
   it.live("all requirements of level 1", () =>
@@ -64,17 +54,6 @@ describe("a correct receiver passes", () => {
       )
       assert.strictEqual(exitCode, 0, output)
       assert.isNotEmpty(idsWith(report, "PASS"))
-    })
-  )
-
-  it.live("that checks signatures, if the suite has its secret, and fails without", () =>
-    Effect.gen(function* () {
-      const signed = yield* run(checking, "--secret", secret, "--only", "R-ACK-*,R-DUP-*,R-HTTP-*")
-      assert.strictEqual(signed.exitCode, 0, signed.output)
-      assert.isFalse(signed.output.includes(secret))
-      const unsigned = yield* run(checking, "--only", "R-ACK-01")
-      assert.strictEqual(unsigned.exitCode, 1)
-      assert.include(idsWith(unsigned.report, "FAIL"), "R-ACK-01")
     })
   )
 

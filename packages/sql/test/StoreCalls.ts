@@ -99,6 +99,7 @@ const call = fc.oneof(
   }),
   fc.record({ op: fc.constant("warn"), limit: fc.integer({ min: 1, max: 3 }) }),
   fc.record({ op: fc.constant("resend"), delivery: place }),
+  fc.record({ op: fc.constant("resend leased"), leased: place }),
   fc.record({ op: fc.constant("recover"), integration: place, since: fc.integer({ min: -50, max: 50 }) }),
   fc.record({ op: fc.constant("probe"), integration: place }),
   fc.record({ op: fc.constant("feed"), integration: place, after: place, limit: fc.integer({ min: 1, max: 5 }) }),
@@ -131,6 +132,9 @@ interface Lease {
   readonly worker: string
   readonly delivery: LeasedDelivery
 }
+
+/** Number of the last leases that calls use, so that most of these leases are current. */
+const recent = 8
 
 /** A call, and the time in milliseconds that passes before it. */
 const step = fc.record({ after: fc.nat(15), call })
@@ -258,9 +262,10 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
       }
       case "settle": {
         // One worker settles the whole batch: the holder of its first lease.
-        const worker = at(leases, call.settlements[0]?.leased ?? call.released[0]?.leased ?? 0)?.worker ?? "a"
+        const known = leases.slice(-recent)
+        const worker = at(known, call.settlements[0]?.leased ?? call.released[0]?.leased ?? 0)?.worker ?? "a"
         const settlements = call.settlements.flatMap((wanted) => {
-          const leased = at(leases, wanted.leased)?.delivery
+          const leased = at(known, wanted.leased)?.delivery
           if (leased === undefined) return []
           const retrying = wanted.ending === "retrying"
           const shown =
@@ -281,7 +286,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
           ]
         })
         const releases = call.released.flatMap(({ delay, leased }) => {
-          const id = at(leases, leased)?.delivery.id
+          const id = at(known, leased)?.delivery.id
           return id === undefined ? [] : [{ delivery_id: id, due_at: now + delay }]
         })
         // Never releases a delivery that the same batch settles.
@@ -304,6 +309,10 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
       case "resend": {
         const id = at(deliveries, call.delivery)
         return id === undefined ? "no delivery" : redelivered(yield* store.redeliver({ type: "delivery", id }, now))
+      }
+      case "resend leased": {
+        const id = at(leases.slice(-recent), call.leased)?.delivery.id
+        return id === undefined ? "no lease" : redelivered(yield* store.redeliver({ type: "delivery", id }, now))
       }
       case "recover": {
         const request = { type: "integration", id: integrationAt(call.integration), since: start + call.since } as const
@@ -351,7 +360,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
         return yield* keyStore.purgeExpired(now, call.limit)
       case "heartbeat": {
         const { holds, lifetime, worker } = call
-        const held = holds?.leased.flatMap((index) => at(leases, index)?.delivery.id ?? [])
+        const held = holds?.leased.flatMap((index) => at(leases.slice(-recent), index)?.delivery.id ?? [])
         return yield* store.heartbeat({
           worker,
           now,

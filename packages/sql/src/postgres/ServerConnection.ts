@@ -20,6 +20,7 @@ import type { Trust } from "./PostgresTls.ts"
 import { readTrust, TlsUnusable } from "./PostgresTls.ts"
 import type { ServerWatch, WatchedConnection } from "./ServerWatch.ts"
 import type { TransactionSettings } from "./TransactionSettings.ts"
+import { letters, MessageReader } from "./TransactionSettings.ts"
 
 /** Time limit for an answer; null for none, as during migrations. */
 interface Patience {
@@ -46,22 +47,12 @@ export interface Link {
 /** Idle time before TCP keep-alive probes, in milliseconds. */
 const keepAliveAfter = 3_000
 
-/** ReadyForQuery: `Z`. ErrorResponse: `E`. */
-const readyForQuery = 0x5a
-const errorResponse = 0x45
-
 /** Answers to SSLRequest: `S` and `N`. */
 const willEncrypt = 0x53
 const refusesTls = 0x4e
 
 /** SSLRequest: the length, and the code of the request. */
 const sslRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f])
-
-/** Length of a message's header (letter and length field), in bytes. */
-const headerLength = 5
-
-/** Status in ReadyForQuery: idle, outside a transaction. */
-const idle = 0x49
 
 /** Maximum length of the part of an error that is read, in bytes. */
 const maxError = 65_536
@@ -76,60 +67,39 @@ const fieldsOf = (body: Buffer): ReadonlyMap<string, string> =>
       .map((field) => [field.slice(0, 1), field.slice(1)])
   )
 
-/**
- * Detects the end of each answer, which is the message ReadyForQuery, and errors. A message is one letter, a four-byte
- * length that includes itself, and a body (PostgreSQL documentation, "Frontend/Backend Protocol", "Message Formats").
- */
-class AnswerReader {
+/** Detects the end of each answer, which is the message ReadyForQuery, and errors. */
+class AnswerReader extends MessageReader {
   /** Whether the session is outside a transaction, as the last complete answer said. */
   isIdle = false
+  private isReady = false
   private readonly onError: (fields: ReadonlyMap<string, string>) => void
   /** Parts of the current error. */
   private error: Array<Uint8Array> = []
   private errorLength = 0
-  /** Bytes of the current message still to come. */
-  private rest = 0
-  /** Bytes of the current header received. */
-  private header = 0
-  private letter = 0
-  private length = 0
 
   constructor(onError: (fields: ReadonlyMap<string, string>) => void) {
+    super()
     this.onError = onError
   }
 
   /** Returns whether an answer ends within `bytes`, the next bytes of the stream. */
   sees(bytes: Uint8Array): boolean {
-    let isReady = false
-    for (let at = 0; at < bytes.length;) {
-      if (this.rest > 0) {
-        const step = Math.min(this.rest, bytes.length - at)
-        this.rest -= step
-        if (this.letter === readyForQuery) {
-          this.isIdle = bytes[at] === idle
-          isReady = true
-        } else if (this.letter === errorResponse) this.readError(bytes.subarray(at, at + step))
-        at += step
-        continue
-      }
-      const byte = bytes[at++] ?? 0
-      if (this.header === 0) {
-        this.letter = byte
-        this.length = 0
-      } else {
-        this.length = this.length * 256 + byte
-      }
-      if (++this.header < headerLength) continue
-      this.header = 0
-      this.rest = Math.max(0, this.length - 4)
-    }
-    return isReady
+    this.isReady = false
+    this.read(bytes)
+    return this.isReady
   }
 
-  private readError(part: Uint8Array): void {
+  protected override part(letter: number, part: Uint8Array, isLast: boolean): void {
+    if (letter === letters.readyForQuery) {
+      this.isIdle = part[0] === letters.idle
+      this.isReady = true
+    } else if (letter === letters.error) this.readError(part, isLast)
+  }
+
+  private readError(part: Uint8Array, isLast: boolean): void {
     if (this.errorLength < maxError) this.error.push(Uint8Array.from(part))
     this.errorLength += part.length
-    if (this.rest > 0) return
+    if (!isLast) return
     const fields = fieldsOf(Buffer.concat(this.error))
     this.error = []
     this.errorLength = 0
@@ -335,7 +305,7 @@ class ServerConnection extends Duplex implements WatchedConnection {
 
   private receive(chunk: Buffer): void {
     this.received += chunk.length
-    if (!this.isAccepted && chunk[0] === errorResponse) return this.refuse(chunk)
+    if (!this.isAccepted && chunk[0] === letters.error) return this.refuse(chunk)
     if (!this.isAccepted) {
       const { failure, isEncrypted, isVerified, link } = this
       this.isAccepted = true

@@ -11,7 +11,7 @@ import * as PgProtocol from "@effect/sql-pg/PgProtocol"
 import { Result } from "effect"
 
 /** Letters of messages, and the status of a session outside a transaction block. */
-const letters = {
+export const letters = {
   parseComplete: 0x31,
   bindComplete: 0x32,
   commandComplete: 0x43,
@@ -40,20 +40,62 @@ const encode = (settings: Readonly<Record<string, string>>): Buffer => {
   ])
 }
 
+/**
+ * Reads the server's messages: one letter, a four-byte length that includes itself, and a body (PostgreSQL
+ * documentation, "Frontend/Backend Protocol", "Message Formats").
+ */
+export abstract class MessageReader {
+  /** Bytes of the current header received. */
+  private header = 0
+  private letter = 0
+  private length = 0
+  /** Bytes of the current body still to come. */
+  private rest = 0
+
+  protected begin(_letter: number, _length: number): void {
+    // Most readers need only bodies.
+  }
+
+  /** Receives the next bytes of the current body. */
+  protected abstract part(letter: number, part: Uint8Array, isLast: boolean): void
+
+  protected read(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length;) {
+      if (this.rest > 0) {
+        const part = bytes.subarray(at, at + this.rest)
+        this.rest -= part.length
+        at += part.length
+        this.part(this.letter, part, this.rest === 0)
+        continue
+      }
+      const byte = bytes[at++] ?? 0
+      if (this.header === 0) {
+        this.letter = byte
+        this.length = 0
+      } else {
+        this.length = this.length * 256 + byte
+      }
+      if (++this.header < headerLength) continue
+      this.header = 0
+      this.rest = Math.max(0, this.length - 4)
+      this.begin(this.letter, this.length)
+    }
+  }
+}
+
 /** The messages of one connection. Its client sends a packet at a time, and waits for the answer. */
-export class TransactionSettings {
+export class TransactionSettings extends MessageReader {
   private readonly messages: Buffer
   /** Whether the session waits for a statement outside a transaction block. */
   private isIdle = false
   /** Letters of the messages to remove next. */
   private unwanted: ReadonlyArray<number> = []
-  /** The part of the current message's header that has arrived. */
-  private header: Array<number> = []
-  /** Bytes of the current message still to come. */
-  private rest = 0
+  /** What has been received and is not removed. */
+  private wanted: Array<Uint8Array> = []
   private isWanted = true
 
   constructor(settings: Readonly<Record<string, string>>) {
+    super()
     this.messages = encode(settings)
   }
 
@@ -67,32 +109,25 @@ export class TransactionSettings {
 
   /** Returns the next bytes from the server, without the answer to the settings. */
   receive(bytes: Buffer): Buffer {
-    const wanted: Array<Buffer> = []
-    for (let at = 0; at < bytes.length;) {
-      if (this.rest === 0) {
-        this.header.push(bytes[at++] ?? 0)
-        if (this.header.length === headerLength) wanted.push(this.begin(Buffer.from(this.header)))
-        continue
-      }
-      const part = bytes.subarray(at, at + this.rest)
-      if (this.isWanted) wanted.push(part)
-      this.rest -= part.length
-      at += part.length
-      if (this.header[0] === letters.readyForQuery) this.isIdle = part[0] === letters.idle
-      if (this.rest === 0) this.header = []
-    }
-    return Buffer.concat(wanted)
+    this.wanted = []
+    this.read(bytes)
+    return Buffer.concat(this.wanted)
   }
 
-  /** Begins a message. Returns its header, or nothing if the message is removed. */
-  private begin(header: Buffer): Buffer {
-    const letter = header[0]
-    this.rest = header.readInt32BE(1) - 4
+  protected override begin(letter: number, length: number): void {
     this.isWanted = letter !== this.unwanted[0]
     if (!this.isWanted) this.unwanted = this.unwanted.slice(1)
     // After an error, the server skips everything up to Sync.
     if (letter === letters.error) this.unwanted = []
-    if (this.rest === 0) this.header = []
-    return this.isWanted ? header : Buffer.alloc(0)
+    if (!this.isWanted) return
+    const header = Buffer.alloc(headerLength)
+    header[0] = letter
+    header.writeInt32BE(length, 1)
+    this.wanted.push(header)
+  }
+
+  protected override part(letter: number, part: Uint8Array): void {
+    if (this.isWanted) this.wanted.push(part)
+    if (letter === letters.readyForQuery) this.isIdle = part[0] === letters.idle
   }
 }
