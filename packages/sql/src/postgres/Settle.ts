@@ -23,7 +23,7 @@ import type {
 import { BuildingId, HealthRules, FailureState, Settlements, Transitions } from "@doorhook/core"
 import { Effect } from "effect"
 import type { SubjectRow } from "../IntegrationRows.ts"
-import { failingOf, failingValues, subjectOf } from "../IntegrationRows.ts"
+import { failingValues, subjectOf } from "../IntegrationRows.ts"
 import { toRow } from "../NotificationRows.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { recordStatements } from "../statements/RecordStatements.ts"
@@ -84,32 +84,10 @@ const underLease = ({ attempt, early, lane }: Acknowledged, worker: string): Tra
   resend: 0
 })
 
-type Outline = Pick<SubjectRow, "status" | "disabled_reason"> & Parameters<typeof failingOf>[0]
-
 /** A typical integration: enabled and not failing. */
-const sound: Omit<SubjectRow, "id"> = {
-  scope_type: "building",
-  scope_id: 1,
-  status: "enabled",
-  disabled_reason: null,
-  failing_since: null,
-  failing_noticed: 0,
-  failing_attempts: 0,
-  failing_retry_after: null
-}
-
-/**
- * Returns the part of an integration that decides whether a settlement can have consequences. Decoding the whole row
- * takes longer.
- */
-const outlineOf = (id: IntegrationId, row: Outline): HealthRules.HealthSubject => ({
-  integration: {
-    id,
-    scope: { type: "building", id: BuildingId.make(1) },
-    status: row.status === "enabled" ? "enabled" : "disabled",
-    disabled_reason: row.disabled_reason === "manual" ? "manual" : null
-  },
-  failing: failingOf(row)
+const sound = (id: IntegrationId): HealthRules.HealthSubject => ({
+  integration: { id, scope: { type: "building", id: BuildingId.make(1) }, status: "enabled", disabled_reason: null },
+  failing: null
 })
 
 /** Columns of an integration that settlements read, and whether this transaction has locked its row. */
@@ -120,15 +98,6 @@ interface LockedRow extends SubjectRow {
 /** Reads integrations, and locks `suspects` and all integrations that are failing or disabled, if they are free. */
 const lockSubjects = (sql: Sql, ids: ReadonlyArray<IntegrationId>, suspects: ReadonlyArray<IntegrationId>) =>
   sql.unsafe<LockedRow>(Statements.lockSubjects, [int8s(ids), int8s(suspects)])
-
-/** Returns the integrations that can be read. */
-const subjectsOf = (rows: ReadonlyArray<SubjectRow>): ReadonlyMap<IntegrationId, HealthRules.HealthSubject> =>
-  new Map(
-    rows.flatMap((row) => {
-      const subject = subjectOf(row)
-      return subject === null ? [] : [[row.id, subject] as const]
-    })
-  )
 
 /** Stores notifications. Runs in a transaction. */
 export const writeNotifications = Effect.fnUntraced(function* <Kind extends NewNotification>(
@@ -157,15 +126,20 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     now: number,
     disableAfter: number
   ) {
-    const mayFollow = (row: SubjectRow) =>
-      HealthRules.mayChangeHealth(outlineOf(row.id, row), settlements.get(row.id) ?? [])
+    const mayChange = (subject: HealthRules.HealthSubject) =>
+      HealthRules.mayChangeHealth(subject, settlements.get(subject.integration.id) ?? [])
     const ids = [...settlements.keys()]
-    const suspects = ids.filter((id) => mayFollow({ ...sound, id }))
+    const suspects = ids.filter((id) => mayChange(sound(id)))
     const rows = ids.length === 0 ? [] : yield* lockSubjects(sql, ids, suspects)
-    const held = rows.filter((row) => !row.locked && mayFollow(row))
     const seen = new Set(rows.map(({ id }) => id))
-    const affectedRows = rows.filter((row) => row.locked && mayFollow(row))
-    const affected = subjectsOf(affectedRows)
+    const affected = new Map<IntegrationId, HealthRules.HealthSubject>()
+    const held = new Set<IntegrationId>()
+    for (const row of rows) {
+      const subject = subjectOf(row)
+      if (subject === null || !mayChange(subject)) continue
+      if (row.locked) affected.set(row.id, subject)
+      else held.add(row.id)
+    }
     const wanted: Array<IntegrationId> = []
     for (const [id, subject] of affected)
       if (HealthRules.mayDisable(subject, settlements.get(id) ?? [], now, disableAfter)) wanted.push(id)
@@ -177,7 +151,7 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     return {
       affected,
       /** Affected integrations that another transaction has locked. Their settlements are postponed. */
-      held: new Set(held.map(({ id }) => id)),
+      held,
       /** Integrations that can't be disabled now, because a host is publishing to them. */
       busy: new Set(wanted.filter((id) => !free.has(id))),
       /**
@@ -338,8 +312,10 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     )
     if (due.length === 0) return []
     const rows = yield* lockSubjects(sql, due, due)
-    const subjects = subjectsOf(rows.filter(({ locked }) => locked))
-    const changes = [...subjects.values()].flatMap((subject) => HealthRules.evaluateTime(subject, now, disableAfter))
+    const changes = rows.flatMap((row) => {
+      const subject = row.locked ? subjectOf(row) : null
+      return subject === null ? [] : HealthRules.evaluateTime(subject, now, disableAfter)
+    })
     return (yield* applyAll(changes, now)).notifications
   })
 

@@ -56,8 +56,6 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, lockFree, numbersIn
     endedOf: text(`SELECT id FROM queue WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}
         AND id <= (SELECT e.last_id FROM endings AS e WHERE e.integration_id = queue.integration_id)
       ORDER BY id ${lockFree}`),
-    /** Selects the given events that have an active delivery. Cost: one search by id per row. */
-    withActive: text(`SELECT DISTINCT event_id FROM queue WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}`),
     /**
      * Selects the given events that have an active delivery, or an ended one that is not locked. Uses one statement,
      * because two could miss a delivery that moves between the tables. Cost: one search by id per row.

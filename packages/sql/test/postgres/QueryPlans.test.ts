@@ -70,7 +70,6 @@ const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArr
   oldEvents: [Records.oldEvents, "events_pkey"],
   lockEndedOf: [Records.lockEndedOf, "deliveries_pkey"],
   endedOf: [Records.endedOf, "queue_pkey", "endings_pkey"],
-  withActive: [Records.withActive, "queue_pkey"],
   withUnkept: [Records.withUnkept, "queue_pkey", "deliveries_pkey"],
   deleteEndedOf: [Records.deleteEndedOf, "deliveries_pkey"],
   deleteAttempts: [Records.deleteAttempts, "attempts_pkey"],
