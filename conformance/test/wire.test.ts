@@ -15,7 +15,6 @@ import { leastElapsed } from "../src/evidence/Exchange.ts"
 import type { HttpRequest } from "../src/evidence/Exchange.ts"
 import { formOf } from "../src/history/Variations.ts"
 import type { Variation } from "../src/history/Variations.ts"
-import { ask } from "../src/http/Ask.ts"
 import { makeBarrier, open, plainSending } from "../src/http/Wire.ts"
 import { acknowledge, deadPort, receiver, socketReceiver } from "./support/receiver.ts"
 
@@ -201,20 +200,6 @@ describe("a connection", () => {
     })
   )
 
-  it.live("is recorded as reset when it breaks under a later request", () =>
-    Effect.gen(function* () {
-      const target = yield* receiver((_, response, socket) => {
-        socket.once("data", () => socket.resetAndDestroy())
-        response.end("ok")
-      })
-      const connection = yield* open(new URL(target.url))
-      yield* connection.send(request, plain)
-      const { exchange, reused } = yield* connection.send(request, plain)
-      assert.deepInclude(exchange, { outcome: "connection_reset" })
-      assert.isTrue(reused)
-    })
-  )
-
   it.live("sends header names as they are written", () =>
     Effect.gen(function* () {
       let got = ""
@@ -317,20 +302,6 @@ describe("a barrier", () => {
         target.received.map(({ body }) => body),
         ["{}", "{}"]
       )
-    })
-  )
-})
-
-describe("a request to a probe", () => {
-  it.live("is answered with status and body, or fails within its time", () =>
-    Effect.gen(function* () {
-      const target = yield* receiver(({ index }, response) => {
-        if (index === 0) response.writeHead(404).end("nothing")
-      })
-      assert.deepStrictEqual(yield* ask(new URL(target.url), "GET", 1_000), { status: 404, body: "nothing" })
-      const error = yield* Effect.flip(ask(new URL(target.url), "POST", 50))
-      assert.include(error.message, "within 50 ms")
-      yield* Effect.flip(ask(new URL(`http://127.0.0.1:${yield* deadPort}/`), "GET", 1_000))
     })
   )
 })
