@@ -6,7 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { requirements } from "../src/requirements/Catalogue.ts"
 import { conformance, idsWith } from "./support/command.ts"
-import { acknowledge, answer, receiver, serialReceiver } from "./support/receiver.ts"
+import { acknowledge, answer, receiver } from "./support/receiver.ts"
 import type { Behaviour } from "./support/receiver.ts"
 
 /** The requirements that can pass at level 1. R-GET-01 is one of them: only its check of effects needs a probe. */
@@ -54,24 +54,6 @@ describe("a correct receiver passes", () => {
       )
       assert.strictEqual(exitCode, 0, output)
       assert.isNotEmpty(idsWith(report, "PASS"))
-    })
-  )
-
-  it.live("that serves one connection at a time and keeps it", () =>
-    Effect.gen(function* () {
-      const target = yield* serialReceiver
-      const { exitCode, output } = yield* conformance(
-        "run",
-        "--url",
-        target,
-        "--only",
-        "R-ACK-*,R-DUP-*,R-FWD-01",
-        "--skip",
-        "R-DUP-04",
-        "--max-time",
-        "4m"
-      )
-      assert.strictEqual(exitCode, 0, output)
     })
   )
 })

@@ -177,12 +177,12 @@ describe("a stored history", () => {
       // Records the id in the middle of its work, and drops the rest of the work when the sender hangs up.
       const target = yield* probed((id, response, act) => {
         if (known.has(id)) return answer(response, 200)
-        setTimeout(() => known.add(id), 20)
+        setTimeout(() => known.add(id), 60)
         setTimeout(() => {
           if (response.destroyed) return
           act()
           answer(response, 200)
-        }, 120)
+        }, 400)
       })
       // Even on a busy machine, one of the executions hangs up at the right moment.
       const file = yield* storedAs(
@@ -243,7 +243,9 @@ describe("a requirement with several failures", () => {
       "--cases",
       folder,
       "--seed",
-      "7"
+      "7",
+      "--max-time",
+      "60s"
     )
     assert.strictEqual(exitCode, 1, output)
     const [failed] = report?.requirements ?? []
