@@ -137,23 +137,10 @@ describe("a scenario file", () => {
       "$.buildings[0].flows.residents.errand_duration.median must be a duration of at most 3650d"
     ],
     [
-      { name: "x", buildings: [{ ...house, flows: { parcels: { unlock: { median: "61m" } } } }] },
-      "$.buildings[0].flows.parcels.unlock.median must be a duration of at most 1h"
-    ],
-    [
-      { name: "x", buildings: [{ ...house, flows: { parcels: { answer: { median: "5000d" } } } }] },
-      "$.buildings[0].flows.parcels.answer.median must be a duration of at most 1h"
-    ],
-    [
       { name: "x", buildings: [{ ...house, flows: { parcels: { ring_out: "2h" } } }] },
       "$.buildings[0].flows.parcels.ring_out must be a duration of at most 1h"
     ],
-    [
-      { name: "x", buildings: [{ ...house, devices: { flush: { jitter: "3d" } } }] },
-      "$.buildings[0].devices.flush.jitter must be a duration of at most 1h"
-    ],
     [{ name: "x", buildings: [{ ...house, flows: { food: { rate: 1e6 } } }] }, "must be a number from 0 to 1000"],
-    [{ name: "x", buildings: [{ ...house, anomalies: { door_held: 1e6 } }] }, "must be a number from 0 to 1000"],
     [
       { name: "x", buildings: [{ ...house, flows: { food: { weekdays: { mon: 101 } } } }] },
       "must be a number from 0 to 100"
