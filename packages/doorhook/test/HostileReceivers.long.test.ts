@@ -54,7 +54,7 @@ describe("doorhook among hostile receivers", () => {
     Effect.scoped(
       Effect.gen(function* () {
         assert.strictEqual(hostile.length, chosen.length)
-        const doorhook = yield* start({ retry: { access_log: [], call: [] }, ackTimeout: "3s" })
+        const doorhook = yield* start({ retry: { access_log: [], call: [] }, ackTimeout: "15s" })
         const healthy = yield* serve(answers(ok))
         const receivers = yield* Effect.forEach(hostile, ({ behave, scheme }) => serve(behave, { scheme }))
         const gone = yield* Effect.scoped(serve(answers(ok)))

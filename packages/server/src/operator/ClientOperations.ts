@@ -33,34 +33,15 @@ export type ClientWithSecretDocument = typeof ClientWithSecretDocument.Type
 const maxClientBytes = 16 * 1024
 
 export const clientOperations = {
-  list: operation({
-    name: "clients.list",
-    method: "GET",
-    path: "/operator/clients",
-    answer: Schema.Struct({ clients: Schema.Array(ClientDocument) })
-  }),
-  add: operation({
-    name: "clients.add",
-    method: "POST",
-    path: "/operator/clients",
+  list: operation("clients.list", "GET", "/operator/clients", Schema.Struct({ clients: Schema.Array(ClientDocument) })),
+  add: operation("clients.add", "POST", "/operator/clients", ClientWithSecretDocument, {
     bodyLimit: maxClientBytes,
-    status: 201,
-    answer: ClientWithSecretDocument
+    status: 201
   }),
-  rotate: operation({
-    name: "clients.rotate",
-    method: "POST",
-    path: "/operator/clients/:id/rotate",
-    bodyLimit: maxClientBytes,
-    answer: ClientWithSecretDocument
+  rotate: operation("clients.rotate", "POST", "/operator/clients/:id/rotate", ClientWithSecretDocument, {
+    bodyLimit: maxClientBytes
   }),
-  remove: operation({
-    name: "clients.remove",
-    method: "DELETE",
-    path: "/operator/clients/:id",
-    status: 204,
-    answer: Schema.Null
-  })
+  remove: operation("clients.remove", "DELETE", "/operator/clients/:id", Schema.Null, { status: 204 })
 }
 
 const documentOf = (client: RegisteredClient): ClientDocument => ({

@@ -149,40 +149,25 @@ export type DeliveryCountsDocument = typeof DeliveryCountsDocument.Type
 const maxRecoverBytes = 4 * 1024
 
 export const deliveryOperations = {
-  list: operation({
-    name: "deliveries.list",
-    method: "GET",
-    path: "/operator/deliveries",
-    query: ["state", "integration_id", "event_id", "order", "after", "limit"],
-    answer: PageDocument
+  list: operation("deliveries.list", "GET", "/operator/deliveries", PageDocument, {
+    query: ["state", "integration_id", "event_id", "order", "after", "limit"]
   }),
-  summary: operation({
-    name: "deliveries.summary",
-    method: "GET",
-    path: "/operator/summary",
-    answer: DeliveryCountsDocument
-  }),
-  show: operation({
-    name: "deliveries.show",
-    method: "GET",
-    path: "/operator/deliveries/:id",
-    answer: DetailDocument
-  }),
-  resend: operation({
-    name: "deliveries.resend",
-    method: "POST",
-    path: "/operator/deliveries/:id/resend",
-    status: 202,
-    answer: Schema.Struct({ id: Schema.String })
-  }),
-  recover: operation({
-    name: "deliveries.recover",
-    method: "POST",
-    path: "/operator/integrations/:id/recover",
-    bodyLimit: maxRecoverBytes,
-    status: 202,
-    answer: Schema.Struct({ deliveries: Schema.Finite })
-  })
+  summary: operation("deliveries.summary", "GET", "/operator/summary", DeliveryCountsDocument),
+  show: operation("deliveries.show", "GET", "/operator/deliveries/:id", DetailDocument),
+  resend: operation(
+    "deliveries.resend",
+    "POST",
+    "/operator/deliveries/:id/resend",
+    Schema.Struct({ id: Schema.String }),
+    { status: 202 }
+  ),
+  recover: operation(
+    "deliveries.recover",
+    "POST",
+    "/operator/integrations/:id/recover",
+    Schema.Struct({ deliveries: Schema.Finite }),
+    { bodyLimit: maxRecoverBytes, status: 202 }
+  )
 }
 
 const commonOf = (delivery: Delivery) => ({

@@ -14,13 +14,11 @@ const maxPublishBytes = 1024 * 1024
 const maxHints = 10
 
 export const eventOperations = {
-  publish: operation({
-    name: "events.publish",
-    method: "POST",
-    path: "/operator/events",
-    bodyLimit: maxPublishBytes,
-    status: 202,
-    answer: Schema.Struct({
+  publish: operation(
+    "events.publish",
+    "POST",
+    "/operator/events",
+    Schema.Struct({
       /**
        * The events in the order of the request. `deliveries` counts one for each matching integration, even if the
        * integration is disabled.
@@ -28,8 +26,9 @@ export const eventOperations = {
       events: Schema.Array(Schema.Struct({ id: Schema.String, deliveries: Schema.Finite })),
       /** Probable mistakes in accepted events. */
       hints: Schema.optionalKey(Schema.Array(Schema.String))
-    })
-  })
+    }),
+    { bodyLimit: maxPublishBytes, status: 202 }
+  )
 }
 
 /**

@@ -24,23 +24,19 @@ export type GrantDocument = typeof GrantDocument.Type
 const maxRevocationBytes = 4 * 1024
 
 export const grantOperations = {
-  list: operation({
-    name: "grants.list",
-    method: "GET",
-    path: "/operator/grants",
-    query: ["user_id"],
-    answer: Schema.Struct({ grants: Schema.Array(GrantDocument) })
+  list: operation("grants.list", "GET", "/operator/grants", Schema.Struct({ grants: Schema.Array(GrantDocument) }), {
+    query: ["user_id"]
   }),
-  revoke: operation({
-    name: "grants.revoke",
-    method: "POST",
-    path: "/operator/grants/revoke",
-    bodyLimit: maxRevocationBytes,
-    answer: Schema.Struct({
+  revoke: operation(
+    "grants.revoke",
+    "POST",
+    "/operator/grants/revoke",
+    Schema.Struct({
       /** The number of revoked grants. */
       grants: Schema.Finite
-    })
-  })
+    }),
+    { bodyLimit: maxRevocationBytes }
+  )
 }
 
 const documentOf = ({ client_name, grant }: NamedGrant): GrantDocument => ({

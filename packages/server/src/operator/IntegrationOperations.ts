@@ -86,56 +86,42 @@ const maxChangeBytes = 16 * 1024
 const maxLinkBytes = 4 * 1024
 
 export const integrationOperations = {
-  list: operation({
-    name: "integrations.list",
-    method: "GET",
-    path: "/operator/integrations",
-    query: ["status", "after", "limit"],
-    answer: PageDocument
+  list: operation("integrations.list", "GET", "/operator/integrations", PageDocument, {
+    query: ["status", "after", "limit"]
   }),
-  show: operation({
-    name: "integrations.show",
-    method: "GET",
-    path: "/operator/integrations/:id",
-    answer: OperatorIntegrationDocument
+  show: operation("integrations.show", "GET", "/operator/integrations/:id", OperatorIntegrationDocument),
+  set: operation("integrations.set", "PATCH", "/operator/integrations/:id", OperatorIntegrationDocument, {
+    bodyLimit: maxChangeBytes
   }),
-  set: operation({
-    name: "integrations.set",
-    method: "PATCH",
-    path: "/operator/integrations/:id",
-    bodyLimit: maxChangeBytes,
-    answer: OperatorIntegrationDocument
-  }),
-  probe: operation({
-    name: "integrations.probe",
-    method: "POST",
-    path: "/operator/integrations/:id/probe",
-    status: 202,
-    answer: Schema.Struct({ id: Schema.String, delivery_id: Schema.String })
-  }),
-  sendTestEvent: operation({
-    name: "integrations.sendTestEvent",
-    method: "POST",
-    path: "/operator/integrations/:id/test_event",
-    status: 202,
-    answer: TestSentDocument
-  }),
-  createPortalLink: operation({
-    name: "integrations.createPortalLink",
-    method: "POST",
-    path: "/operator/integrations/:id/portal_links",
-    bodyLimit: maxLinkBytes,
-    status: 201,
-    answer: PortalLink
-  }),
+  probe: operation(
+    "integrations.probe",
+    "POST",
+    "/operator/integrations/:id/probe",
+    Schema.Struct({ id: Schema.String, delivery_id: Schema.String }),
+    { status: 202 }
+  ),
+  sendTestEvent: operation(
+    "integrations.sendTestEvent",
+    "POST",
+    "/operator/integrations/:id/test_event",
+    TestSentDocument,
+    { status: 202 }
+  ),
+  createPortalLink: operation(
+    "integrations.createPortalLink",
+    "POST",
+    "/operator/integrations/:id/portal_links",
+    PortalLink,
+    { bodyLimit: maxLinkBytes, status: 201 }
+  ),
   /** Ends all portal links and their sessions, and invalidates open forms. */
-  rotatePortalSecret: operation({
-    name: "integrations.rotatePortalSecret",
-    method: "POST",
-    path: "/operator/portal/rotate_secret",
-    status: 204,
-    answer: Schema.Null
-  })
+  rotatePortalSecret: operation(
+    "integrations.rotatePortalSecret",
+    "POST",
+    "/operator/portal/rotate_secret",
+    Schema.Null,
+    { status: 204 }
+  )
 }
 
 const documentOf = (

@@ -65,12 +65,8 @@ const PageDocument = Schema.Struct({
 export type NotificationPageDocument = typeof PageDocument.Type
 
 export const notificationOperations = {
-  list: operation({
-    name: "notifications.list",
-    method: "GET",
-    path: "/operator/notifications",
-    query: ["integration_id", "order", "after", "limit"],
-    answer: PageDocument
+  list: operation("notifications.list", "GET", "/operator/notifications", PageDocument, {
+    query: ["integration_id", "order", "after", "limit"]
   })
 }
 

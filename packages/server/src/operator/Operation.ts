@@ -28,8 +28,12 @@ export interface Operation<Answer = unknown, Name extends string = string> {
 
 /** Defines an operation. By default, an operation has no query parameters, no body, and the status 200. */
 export const operation = <Answer, const Name extends string = never>(
-  given: Pick<Operation<Answer, Name>, "name" | "method" | "path" | "answer"> & Partial<Operation<Answer, Name>>
-): Operation<Answer, Name> => ({ query: [], bodyLimit: 0, status: 200, ...given })
+  name: string,
+  method: Method,
+  path: `/operator/${string}`,
+  answer: Schema.Codec<Answer, unknown>,
+  options: Partial<Pick<Operation<Answer, Name>, "query" | "bodyLimit" | "status">> = {}
+): Operation<Answer, Name> => ({ name, method, path, answer, query: [], bodyLimit: 0, status: 200, ...options })
 
 /** A call of an operation. */
 export interface OperatorRequest {

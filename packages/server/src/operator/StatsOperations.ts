@@ -48,7 +48,7 @@ export const StatsDocument = Schema.Struct({
 export type StatsDocument = typeof StatsDocument.Type
 
 export const statsOperations = {
-  read: operation({ name: "stats.read", method: "GET", path: "/operator/stats", answer: StatsDocument })
+  read: operation("stats.read", "GET", "/operator/stats", StatsDocument)
 }
 
 const documentOf = (
