@@ -254,12 +254,13 @@ describe("effects are counted", () => {
   }
 
   type KeyOf = (type: string, id: string, webhookId: string) => string
-  const ways: ReadonlyArray<readonly [what: string, keyOf: KeyOf, shownAs: (id: string) => unknown, exitCode: number]> =
-    [
-      ["whole in the log, duplicates known by webhook-id", (_type, _id, webhookId) => webhookId, String, 0],
-      ["rounded in the log", (_type, _id, webhookId) => webhookId, Number, 0],
-      ["rounded in both", (type, id) => `${type} ${Number(id)}`, Number, 1]
-    ]
+  const ways: ReadonlyArray<
+    readonly [what: string, keyOf: KeyOf, shownAs: (id: string) => string | number, exitCode: number]
+  > = [
+    ["whole in the log, duplicates known by webhook-id", (_type, _id, webhookId) => webhookId, String, 0],
+    ["rounded in the log", (_type, _id, webhookId) => webhookId, Number, 0],
+    ["rounded in both", (type, id) => `${type} ${Number(id)}`, Number, 1]
+  ]
   describe.concurrent("by data.id", () => {
     it.live.each(ways)("%s", ([what, keyOf, shownAs, expected]) =>
       Effect.gen(function* () {
