@@ -58,6 +58,8 @@ export const survives = ({ after, before, isUnfenced = false, name }: Failover):
       if (isUnfenced) {
         const notices = Effect.sync(() => service.stderr().includes("leads to another server"))
         yield* eventually("the service notices the new primary", notices, (hasNoticed) => hasNoticed)
+        // The former primary may still have stored the calls that were in flight.
+        yield* Effect.promise(() => load.more(20))
       }
       // Some of these were not replicated before the failover.
       const unsure = new Set(load.accepted)
