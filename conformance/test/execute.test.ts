@@ -264,7 +264,7 @@ describe("a history", () => {
       const target = yield* receiver(acknowledge)
       const setting = settingOf(new URL(target.url))
       const context = { title: "one", allElseDone: Effect.void, fillerTime: 0 }
-      const ops = [newEvent(accessLog), { k: "idle", ms: 60 } satisfies Operation]
+      const ops = [newEvent(accessLog), { k: "idle", ms: 600 } satisfies Operation]
       const [{ trace }] = yield* Effect.all(
         [
           execute({ v: 1, ops }, setting, context),
@@ -473,7 +473,7 @@ describe("an action on the receiver", () => {
       const advance = (ms: number) => Effect.sync(() => void advanced.push(ms))
       const setting = settingOf(new URL(target.url), { hooks: { ...noHooks, advance } })
       const context = (title: string) => ({ title, allElseDone: Effect.void, fillerTime: 0 })
-      const idle: Operation = { k: "idle", ms: 80 }
+      const idle: Operation = { k: "idle", ms: 800 }
       const [waited, moved] = yield* Effect.all(
         [
           execute({ v: 1, ops: [idle] }, setting, context("one that waits")),

@@ -188,11 +188,11 @@ describe("a connection", () => {
       const answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
       for (const then of [(socket: Socket) => socket.end(), (socket: Socket) => socket.write("x")]) {
         const url = yield* socketReceiver((socket) => {
-          socket.on("data", () => socket.write(answer, () => void setTimeout(() => then(socket), 10)))
+          socket.on("data", () => socket.write(answer, () => void setTimeout(() => then(socket), 150)))
         })
         const connection = yield* open(new URL(url))
         yield* connection.send(request, plain)
-        yield* Effect.sleep(60)
+        yield* Effect.sleep(500)
         const { exchange, reused } = yield* connection.send(request, plain)
         assert.deepInclude(exchange, { status: 200, ending: "complete" })
         assert.isFalse(reused)

@@ -130,7 +130,7 @@ describe.concurrent("simulate run", () => {
         )
       )
       assert.strictEqual(missed.code, 1)
-      assert.match(missed.stderr, /^doorhook: Objectives missed: ack_max<1ms \(\d+ ms\)\n$/)
+      assert.match(missed.stderr, /^doorhook: Objectives missed: ack_max<1ms \([\d.]+ m?s\)\n$/)
     })
   )
 

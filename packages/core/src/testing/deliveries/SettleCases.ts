@@ -3,7 +3,6 @@
  */
 import { Effect } from "effect"
 import type { DeliveryState } from "../../model/Delivery.ts"
-import {} from "../../model/Delivery.ts"
 import { DeliveryId } from "../../model/Ids.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
