@@ -482,8 +482,8 @@ class DeliveringDispatcher {
       const isCurrent = answer.applied.size === outcomes.length
       const applied = isCurrent ? outcomes : outcomes.filter(({ delivery }) => answer.applied.has(delivery.id))
       counter.ended(applied)
-      const telling = applied.filter(({ countsForHealth }) => countsForHealth)
-      const lines = health.recorded(telling, answer.notifications, at)
+      const counted = applied.filter(({ countsForHealth }) => countsForHealth)
+      const lines = health.recorded(counted, answer.notifications, at)
       if (isCurrent && lines.length === 0) return Effect.void
       return Effect.andThen(
         Metric.update(staleSettlements, outcomes.length - applied.length),

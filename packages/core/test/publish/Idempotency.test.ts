@@ -107,7 +107,7 @@ describe("publishing with an idempotency key", () => {
     )
   }
 
-  it.effect("repeats a call whose key is in use, whatever becomes of the other calls meanwhile", () =>
+  it.effect("repeats a call whose key is in use, however the other calls end", () =>
     Effect.gen(function* () {
       const publisher = yield* Publisher
       const held = yield* Effect.forkChild(Effect.result(publisher.publish([event(1)], request("k"))))
