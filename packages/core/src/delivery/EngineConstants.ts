@@ -1,6 +1,6 @@
 /**
- * The fixed numbers of the engine, with their reasons. Those of one algorithm stand with it, as in `Linger`. `DeliverySettings` has those that a host can set. Durations are in
- * milliseconds.
+ * The fixed numbers of the engine, with their reasons. Those of one algorithm stand with it, as in `Linger`.
+ * `DeliverySettings` has those that a host can set. Durations are in milliseconds.
  */
 
 // Publications.
@@ -37,10 +37,13 @@ export const minPollInterval = 20
  */
 export const recheckDelay = 1_000
 
-/** Early retries per claim, for each request that may be in flight to the integration: a full pipeline, not its backlog. */
+/** Early retries per claim, for each request that may be in flight: a full pipeline, not the backlog. */
 export const earlyPerRequest = 4
 
-/** Deliveries held for each request that may be in flight, when other workers share the store: more would leave the others idle. */
+/**
+ * Deliveries held for each request that may be in flight, when other workers share the store. More would leave the others
+ * idle.
+ */
 export const heldPerRequest = 16
 
 // Sending.
