@@ -52,6 +52,11 @@ const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Parti
   ["bad_status", { status: 500 }, "The receiver answered 500: something failed inside it. Check its log."],
   ["bad_status", { status: 502 }, "The receiver answered 502: a proxy in front of it could not reach it."],
   ["bad_status", { status: 503 }, "The receiver answered 503: it is unavailable for now."],
+  [
+    "bad_status",
+    { status: 503, detail: "asked to wait 2h (Retry-After)" },
+    "The receiver answered 503: it is unavailable for now. It asked to wait 2h (Retry-After); at most 1h is respected."
+  ],
   ["bad_status", { status: 504 }, "The receiver answered 504: a proxy in front of it got no answer from it."],
   ["bad_status", { status: 599 }, "The receiver answered 599: something failed inside it. Check its log."],
   ["bad_status", { status: 999 }, "The receiver answered 999."],

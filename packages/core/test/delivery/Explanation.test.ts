@@ -295,6 +295,8 @@ describe("the explanation of a delivery", () => {
     ["cancelled", { reason: "right_lost" }, ["resend"]]
   ] as const)("names what can be done for one that is %s, %j: %j", (state, known, actions) => {
     assert.deepStrictEqual([...explain(state, known).actions], [...actions])
+    const owners = actions.filter((action) => action !== "allow")
+    assert.deepStrictEqual([...explain(state, known, "owner").actions], owners, "only operators can allow networks")
   })
 
   it("exists for every state and reason that can be stored", () => {
