@@ -65,7 +65,7 @@ await describeOnPostgres("a backup on PostgreSQL", (server) => {
       assert.match(stderr.trimEnd(), said)
       assert.lengthOf(stderr.trimEnd().split("\n"), 1)
       assert.lengthOf(readdirSync(folder), 0)
-    }).pipe(Effect.scoped)
+    })
   )
 
   /** A stand-in for `pg_restore` that prints a dump with these rows of some tables. */
@@ -100,20 +100,17 @@ await describeOnPostgres("a backup on PostgreSQL", (server) => {
       const { args, env } = yield* withPrograms({ pg_dump: writesHalf, pg_restore: printsDump(rows) })
       const { stderr, stdout } = yield* runDoorhook([...args, "--json"], env)
       assert.include(stdout, `"secrets_encrypted": ${encrypted},`, stderr)
-    }).pipe(Effect.scoped)
-  )
-
-  live(
-    "leaves nothing after an interruption",
-    Effect.gen(function* () {
-      const { args, env, folder } = yield* withPrograms({
-        pg_dump: `${writesHalf}; setInterval(() => undefined, 60_000)`,
-        pg_restore: ""
-      })
-      yield* interruptWhen(args, folder, (part) => statSync(part).size > 0, env)
-      assert.lengthOf(readdirSync(folder), 0)
     })
   )
+
+  live("leaves nothing after an interruption", function* () {
+    const { args, env, folder } = yield* withPrograms({
+      pg_dump: `${writesHalf}; setInterval(() => undefined, 60_000)`,
+      pg_restore: ""
+    })
+    yield* interruptWhen(args, folder, (part) => statSync(part).size > 0, env)
+    assert.lengthOf(readdirSync(folder), 0)
+  })
 
   it.live("is refused if pg_dump is older than the server", (context) =>
     Effect.gen(function* () {
@@ -129,6 +126,6 @@ await describeOnPostgres("a backup on PostgreSQL", (server) => {
         new RegExp(`pg_dump has version ${tools.version} and .* version ${major}\\. Install .*-${major};`)
       )
       assert.lengthOf(readdirSync(folder), 0)
-    }).pipe(Effect.scoped)
+    })
   )
 })

@@ -126,54 +126,48 @@ const someReadable = /^keep +some of its secrets are not encrypted: let nobody e
 const isWhole = /^ok +tables +version \d+, the newest$/m
 
 describe("a backup on SQLite", () => {
-  live(
-    "is taken while the service runs, is readable only by its owner, and continues from its state",
-    Effect.gen(function* () {
-      const [folder, other, tools] = [yield* temporaryFolder, yield* temporaryFolder, yield* withNpx]
-      const backup = join(folder, "backup.db")
-      const to = join(other, "doorhook.db")
-      // Leftover files of the lost database.
-      for (const end of ["", "-wal", "-shm"]) writeFileSync(to + end, "of the old database")
-      yield* rehearse(join(folder, "doorhook.db"), to, {
-        running: async () => {
-          const said = await runGuide("backup --database doorhook.db", { folder, tools })
-          assert.match(said, /^holds +1 event, 1 delivery$/m)
-          assert.match(said, /^keep +DOORHOOK_ENCRYPTION_KEY/m)
-          assert.strictEqual(modeOf(backup), 0o600)
-        },
-        stopped: async () => {
-          await runGuide("cp backup.db", { folder: other, tools, words: { "backup.db": backup } })
-          assert.match(await runGuide("doctor --database doorhook.db", { folder: other, tools }), isWhole)
-        }
-      })
+  live("is taken while the service runs, is readable only by its owner, and continues from its state", function* () {
+    const [folder, other, tools] = [yield* temporaryFolder, yield* temporaryFolder, yield* withNpx]
+    const backup = join(folder, "backup.db")
+    const to = join(other, "doorhook.db")
+    // Leftover files of the lost database.
+    for (const end of ["", "-wal", "-shm"]) writeFileSync(to + end, "of the old database")
+    yield* rehearse(join(folder, "doorhook.db"), to, {
+      running: async () => {
+        const said = await runGuide("backup --database doorhook.db", { folder, tools })
+        assert.match(said, /^holds +1 event, 1 delivery$/m)
+        assert.match(said, /^keep +DOORHOOK_ENCRYPTION_KEY/m)
+        assert.strictEqual(modeOf(backup), 0o600)
+      },
+      stopped: async () => {
+        await runGuide("cp backup.db", { folder: other, tools, words: { "backup.db": backup } })
+        assert.match(await runGuide("doctor --database doorhook.db", { folder: other, tools }), isWhole)
+      }
     })
-  )
+  })
 
-  live(
-    "is consistent while the service accepts events",
-    Effect.gen(function* () {
-      const folder = yield* temporaryFolder
-      const [from, to] = [join(folder, "doorhook.db"), join(folder, "backup.db")]
-      const doorhook = yield* open(from)
-      const publish = () => doorhook.publish(Array.from({ length: 50 }, () => event))
-      const accepted = yield* Effect.promise(publish)
-      const backup = yield* startDoorhook(["backup", "--database", from, "--out", to, "--json"])
-      const during = yield* Effect.promise(async () => {
-        const ended = backup.finished.then(() => "ended")
-        for (let batches = 0; ; batches++) if ((await Promise.race([ended, publish()])) === "ended") return batches
-      })
-      const { code, stderr, stdout } = yield* Effect.promise(() => backup.finished)
-      assert.strictEqual(code, 0, stderr)
-      assert.isAtLeast(during, 1)
-      const copy = new DatabaseSync(to, { readOnly: true })
-      const ids = copy.prepare("SELECT id FROM events").all()
-      copy.close()
-      const { bytes, events } = decodeWritten(stdout)
-      assert.deepStrictEqual([events, bytes], [ids.length, statSync(to).size])
-      const held = new Set(ids.map(({ id }) => id))
-      for (const { id } of accepted) assert.isTrue(held.has(id))
+  live("is consistent while the service accepts events", function* () {
+    const folder = yield* temporaryFolder
+    const [from, to] = [join(folder, "doorhook.db"), join(folder, "backup.db")]
+    const doorhook = yield* open(from)
+    const publish = () => doorhook.publish(Array.from({ length: 50 }, () => event))
+    const accepted = yield* Effect.promise(publish)
+    const backup = yield* startDoorhook(["backup", "--database", from, "--out", to, "--json"])
+    const during = yield* Effect.promise(async () => {
+      const ended = backup.finished.then(() => "ended")
+      for (let batches = 0; ; batches++) if ((await Promise.race([ended, publish()])) === "ended") return batches
     })
-  )
+    const { code, stderr, stdout } = yield* Effect.promise(() => backup.finished)
+    assert.strictEqual(code, 0, stderr)
+    assert.isAtLeast(during, 1)
+    const copy = new DatabaseSync(to, { readOnly: true })
+    const ids = copy.prepare("SELECT id FROM events").all()
+    copy.close()
+    const { bytes, events } = decodeWritten(stdout)
+    assert.deepStrictEqual([events, bytes], [ids.length, statSync(to).size])
+    const held = new Set(ids.map(({ id }) => id))
+    for (const { id } of accepted) assert.isTrue(held.has(id))
+  })
 
   const twoIntegrations = `INSERT INTO integrations (scope_type, scope_id, integrator, url, method, bindings, status,
       created_by_user, created_by_client, signing_secret, previous_secrets, overrides, failing_noticed, failing_attempts,
@@ -233,20 +227,17 @@ describe("a backup on SQLite", () => {
       for (const [index, said] of kept.entries()) assert.match(lines[index] ?? "", said)
       const { stdout } = yield* runHere([...args, "--json"])
       assert.include(stdout, `"secrets_encrypted": ${encrypted},`)
-    }).pipe(Effect.scoped)
-  )
-
-  live(
-    "succeeds if a killed backup with the same process id left its unfinished file",
-    Effect.gen(function* () {
-      const folder = yield* temporaryFolder
-      const [from, to] = [join(folder, "doorhook.db"), join(folder, "backup.db")]
-      yield* runHere(["migrate", "--database", from])
-      writeFileSync(`${to}.${process.pid}.part`, "half")
-      const { code, stderr } = yield* runHere(["backup", "--database", from, "--out", to])
-      assert.strictEqual(code, 0, stderr)
     })
   )
+
+  live("succeeds if a killed backup with the same process id left its unfinished file", function* () {
+    const folder = yield* temporaryFolder
+    const [from, to] = [join(folder, "doorhook.db"), join(folder, "backup.db")]
+    yield* runHere(["migrate", "--database", from])
+    writeFileSync(`${to}.${process.pid}.part`, "half")
+    const { code, stderr } = yield* runHere(["backup", "--database", from, "--out", to])
+    assert.strictEqual(code, 0, stderr)
+  })
 
   const damaged = (path: string): void => {
     const database = new DatabaseSync(path)
@@ -325,7 +316,7 @@ describe("a backup on SQLite", () => {
       assert.strictEqual(code, 1)
       assert.match(stderr, new RegExp(`^doorhook: .*${disk.folder}.* is full`))
       assert.deepStrictEqual(readdirSync(disk.folder), ["filler"])
-    }).pipe(Effect.scoped)
+    })
   )
 
   it.live.each(refusals)("is refused, in one line: %s", ([, args, exitCode, said, prepare]) =>
@@ -346,28 +337,25 @@ describe("a backup on SQLite", () => {
         readdirSync(folder).map((name) => [name, readFileSync(file(name), "base64")]),
         before
       )
-    }).pipe(Effect.scoped)
-  )
-
-  live(
-    "replaces a file with --force, and leaves nothing after an interruption",
-    Effect.gen(function* () {
-      const folder = yield* temporaryFolder
-      const [from, to] = [join(folder, "doorhook.db"), join(folder, "backup.db")]
-      yield* runHere(["migrate", "--database", from])
-      writeFileSync(to, "an older one", { mode: 0o644 })
-      const replaced = yield* runHere(["backup", "--database", from, "--out", to, "--force"])
-      assert.strictEqual(replaced.code, 0, replaced.stderr)
-      assert.strictEqual(modeOf(to), 0o600)
-      // An exclusive lock keeps the backup from reading the database.
-      const other = new DatabaseSync(from)
-      other.exec("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE")
-      const before = readdirSync(folder)
-      yield* interruptWhen(["backup", "--database", from, "--out", to, "--force"], folder, () => true)
-      other.close()
-      assert.deepStrictEqual(readdirSync(folder), before)
     })
   )
+
+  live("replaces a file with --force, and leaves nothing after an interruption", function* () {
+    const folder = yield* temporaryFolder
+    const [from, to] = [join(folder, "doorhook.db"), join(folder, "backup.db")]
+    yield* runHere(["migrate", "--database", from])
+    writeFileSync(to, "an older one", { mode: 0o644 })
+    const replaced = yield* runHere(["backup", "--database", from, "--out", to, "--force"])
+    assert.strictEqual(replaced.code, 0, replaced.stderr)
+    assert.strictEqual(modeOf(to), 0o600)
+    // An exclusive lock keeps the backup from reading the database.
+    const other = new DatabaseSync(from)
+    other.exec("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE")
+    const before = readdirSync(folder)
+    yield* interruptWhen(["backup", "--database", from, "--out", to, "--force"], folder, () => true)
+    other.close()
+    assert.deepStrictEqual(readdirSync(folder), before)
+  })
 })
 
 /** Dumps a database and restores it into another, with PostgreSQL's programs from the folder `programs`. */
@@ -394,18 +382,15 @@ const rehearseDump = (server: TestServer, programs: string) =>
   }).pipe(Effect.scoped)
 
 await describeOnPostgres("a backup on PostgreSQL", (server) => {
-  live(
-    "is a copy of the database on its server, made only with SQL, and continues from its state",
-    Effect.gen(function* () {
-      const [from, to] = [yield* newDatabase(server), yield* newDatabase(server)]
-      yield* rehearse(server.url(from), server.url(to), {
-        stopped: async () => {
-          await server.administer(`DROP DATABASE ${to}`)
-          await server.administer(`CREATE DATABASE ${to} TEMPLATE ${from}`)
-        }
-      })
+  live("is a copy of the database on its server, made only with SQL, and continues from its state", function* () {
+    const [from, to] = [yield* newDatabase(server), yield* newDatabase(server)]
+    yield* rehearse(server.url(from), server.url(to), {
+      stopped: async () => {
+        await server.administer(`DROP DATABASE ${to}`)
+        await server.administer(`CREATE DATABASE ${to} TEMPLATE ${from}`)
+      }
     })
-  )
+  })
 
   it.live("is a dump of the schema, which continues in another database", (context) =>
     Effect.gen(function* () {
@@ -423,6 +408,6 @@ await describeOnPostgres("a backup on PostgreSQL", (server) => {
         ({ stop }) => Effect.promise(stop)
       )
       return yield* rehearseDump(older, tools.folder)
-    }).pipe(Effect.scoped)
+    })
   )
 })

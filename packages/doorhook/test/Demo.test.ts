@@ -14,31 +14,28 @@ const startDemo = (cwd: string, ...flags: ReadonlyArray<string>) =>
   startNode([demoProgram, "--port", "0", ...flags], { cwd })
 
 describe("npm start", { concurrent: true }, () => {
-  live(
-    "accounts for all events that it published, despite other publishers and earlier runs",
-    Effect.gen(function* () {
-      const folder = yield* temporaryFolder
-      const first = yield* startDemo(folder)
-      const [, url = ""] = yield* Effect.promise(() => first.printed(/doorhook listening on (http:\S+)/))
-      const [, key = ""] = yield* Effect.promise(() => first.printed(/operator key: (\S+)\)/))
-      const guest = { resource_type: "access_log", action: "create", building_id: 2, data: { id: 1 } }
-      const answer = yield* Effect.promise(() => callApi(url, key, "POST", "/operator/events", [guest]))
-      assert.strictEqual(answer.status, 202)
-      first.child.kill("SIGINT")
-      const stopped = yield* Effect.promise(() => first.finished)
-      assert.match(stopped.stdout, /also: 1 event published by others/)
-      assert.match(stopped.stdout, /every accepted event is accounted for\n$/)
-      assert.strictEqual(stopped.code, 0, stopped.stderr)
+  live("accounts for all events that it published, despite other publishers and earlier runs", function* () {
+    const folder = yield* temporaryFolder
+    const first = yield* startDemo(folder)
+    const [, url = ""] = yield* Effect.promise(() => first.printed(/doorhook listening on (http:\S+)/))
+    const [, key = ""] = yield* Effect.promise(() => first.printed(/operator key: (\S+)\)/))
+    const guest = { resource_type: "access_log", action: "create", building_id: 2, data: { id: 1 } }
+    const answer = yield* Effect.promise(() => callApi(url, key, "POST", "/operator/events", [guest]))
+    assert.strictEqual(answer.status, 202)
+    first.child.kill("SIGINT")
+    const stopped = yield* Effect.promise(() => first.finished)
+    assert.match(stopped.stdout, /also: 1 event published by others/)
+    assert.match(stopped.stdout, /every accepted event is accounted for\n$/)
+    assert.strictEqual(stopped.code, 0, stopped.stderr)
 
-      const second = yield* Effect.flatMap(startDemo(folder, "--for", "2s"), ({ finished }) =>
-        Effect.promise(() => finished)
-      )
-      assert.notMatch(second.stdout, /also:/, "events of earlier runs are not counted")
-      assert.match(second.stdout, /accepted in this run: \d+ events with \d+ deliveries\nin the database: .*delivered/)
-      assert.match(second.stdout, /every accepted event is accounted for\n$/)
-      assert.strictEqual(second.code, 0, second.stderr)
-    })
-  )
+    const second = yield* Effect.flatMap(startDemo(folder, "--for", "2s"), ({ finished }) =>
+      Effect.promise(() => finished)
+    )
+    assert.notMatch(second.stdout, /also:/, "events of earlier runs are not counted")
+    assert.match(second.stdout, /accepted in this run: \d+ events with \d+ deliveries\nin the database: .*delivered/)
+    assert.match(second.stdout, /every accepted event is accounted for\n$/)
+    assert.strictEqual(second.code, 0, second.stderr)
+  })
 })
 
 describe("the demo's summary", () => {

@@ -110,80 +110,68 @@ const butExceptions = all.filter((name) => name !== "noProxy")
 const wrongExceptions = { DOORHOOK_PROXY: "http://proxy.internal:3128", DOORHOOK_NO_PROXY: "a..b" }
 
 describe("the environment", () => {
-  live(
-    "gives every setting of the engine to applications in Effect",
-    Effect.gen(function* () {
-      const meant = Object.entries(settings).map(([name, [, , meaning]]) => [name, meaning])
-      const read = yield* readFrom(right)
-      assert.deepStrictEqual(read, Object.fromEntries(meant))
-      assert.sameMembers(Object.keys(read), all)
-      assert.deepStrictEqual(yield* readFrom({ DOORHOOK_ALLOW_TARGETS: "" }), {})
-      const unlimited = yield* readFrom({ DOORHOOK_REQUESTS_PER_MINUTE: "unlimited", DOORHOOK_SIGNING: "off" })
-      assert.deepStrictEqual(unlimited, { requestsPerMinute: "unlimited", signing: "off" })
-    })
-  )
+  live("gives every setting of the engine to applications in Effect", function* () {
+    const meant = Object.entries(settings).map(([name, [, , meaning]]) => [name, meaning])
+    const read = yield* readFrom(right)
+    assert.deepStrictEqual(read, Object.fromEntries(meant))
+    assert.sameMembers(Object.keys(read), all)
+    assert.deepStrictEqual(yield* readFrom({ DOORHOOK_ALLOW_TARGETS: "" }), {})
+    const unlimited = yield* readFrom({ DOORHOOK_REQUESTS_PER_MINUTE: "unlimited", DOORHOOK_SIGNING: "off" })
+    assert.deepStrictEqual(unlimited, { requestsPerMinute: "unlimited", signing: "off" })
+  })
 
-  live(
-    "reports all problems together, by the names of the variables",
-    Effect.gen(function* () {
-      const { message } = yield* Effect.flip(readFrom(wrong))
-      assert.sameMembers(namedIn(message), butExceptions)
-      assert.match(
-        (yield* Effect.flip(readFrom(wrongExceptions))).message,
-        /^noProxy \(DOORHOOK_NO_PROXY\): "a\.\.b" is/
-      )
-      for (const command of ["serve", "worker", "doctor", "migrate"]) {
-        const refused = yield* runHere([command], wrong)
-        assert.deepStrictEqual([refused.code, refused.stdout], [3, ""], command)
-        assert.match(refused.stderr, /^doorhook: [^\n]*\n$/)
-        assert.sameMembers(namedIn(refused.stderr), butExceptions)
-        assert.notInclude(refused.stderr, "swordfish")
-        for (const said of [
-          "createdStatus (DOORHOOK_CREATED_STATUS): must be 200 or 201",
-          "requestsPerMinute (DOORHOOK_REQUESTS_PER_MINUTE): must be a whole number of at least 1, or unlimited",
-          'appearance (DOORHOOK_APPEARANCE): must be JSON, like {"name":"Doors"}',
-          "plainJson (DOORHOOK_PLAIN_JSON): must be true or false"
-        ]) {
-          assert.include(refused.stderr, said)
-        }
+  live("reports all problems together, by the names of the variables", function* () {
+    const { message } = yield* Effect.flip(readFrom(wrong))
+    assert.sameMembers(namedIn(message), butExceptions)
+    assert.match((yield* Effect.flip(readFrom(wrongExceptions))).message, /^noProxy \(DOORHOOK_NO_PROXY\): "a\.\.b" is/)
+    for (const command of ["serve", "worker", "doctor", "migrate"]) {
+      const refused = yield* runHere([command], wrong)
+      assert.deepStrictEqual([refused.code, refused.stdout], [3, ""], command)
+      assert.match(refused.stderr, /^doorhook: [^\n]*\n$/)
+      assert.sameMembers(namedIn(refused.stderr), butExceptions)
+      assert.notInclude(refused.stderr, "swordfish")
+      for (const said of [
+        "createdStatus (DOORHOOK_CREATED_STATUS): must be 200 or 201",
+        "requestsPerMinute (DOORHOOK_REQUESTS_PER_MINUTE): must be a whole number of at least 1, or unlimited",
+        'appearance (DOORHOOK_APPEARANCE): must be JSON, like {"name":"Doors"}',
+        "plainJson (DOORHOOK_PLAIN_JSON): must be true or false"
+      ]) {
+        assert.include(refused.stderr, said)
       }
-      const flagged = yield* runHere(["serve", "--database", "memory", "--ack-timeout", "later"], wrong)
-      assert.include(flagged.stderr, "ackTimeout (--ack-timeout):")
-      assert.include(flagged.stderr, "lease (DOORHOOK_LEASE):")
-      const look = yield* runHere(["serve"], { DOORHOOK_APPEARANCE: '{"nmae":"x"}' })
-      assert.match(look.stderr, /^doorhook: appearance\.nmae \(DOORHOOK_APPEARANCE\): is not known here/)
-      const texts = yield* runHere(["serve"], { DOORHOOK_TEXTS: '{"fr":{"dney":"Refuser","deny":1}}' })
-      assert.include(texts.stderr, "texts.fr.dney (DOORHOOK_TEXTS): is not known here")
-      assert.include(texts.stderr, "texts.fr.deny (DOORHOOK_TEXTS): must be a text")
-    })
-  )
+    }
+    const flagged = yield* runHere(["serve", "--database", "memory", "--ack-timeout", "later"], wrong)
+    assert.include(flagged.stderr, "ackTimeout (--ack-timeout):")
+    assert.include(flagged.stderr, "lease (DOORHOOK_LEASE):")
+    const look = yield* runHere(["serve"], { DOORHOOK_APPEARANCE: '{"nmae":"x"}' })
+    assert.match(look.stderr, /^doorhook: appearance\.nmae \(DOORHOOK_APPEARANCE\): is not known here/)
+    const texts = yield* runHere(["serve"], { DOORHOOK_TEXTS: '{"fr":{"dney":"Refuser","deny":1}}' })
+    assert.include(texts.stderr, "texts.fr.dney (DOORHOOK_TEXTS): is not known here")
+    assert.include(texts.stderr, "texts.fr.deny (DOORHOOK_TEXTS): must be a text")
+  })
 
-  live(
-    "applies to a service, and exceptions bypass the proxy",
-    Effect.gen(function* () {
-      const receiver = yield* startReceiver()
-      // Nothing listens at the proxy's address, so a request that reaches the receiver has bypassed the proxy.
-      const { url } = yield* serveHere(["--database", "memory", "--directory", directory], {
-        DOORHOOK_ALLOW_TARGETS: "127.0.0.0/8",
-        DOORHOOK_PROXY: `http://127.0.0.1:${yield* freePort}`,
-        DOORHOOK_NO_PROXY: "127.0.0.0/8",
-        DOORHOOK_CREATED_STATUS: "200",
-        DOORHOOK_CONFIG_ALIAS: "true",
-        DOORHOOK_APPEARANCE: '{"name":"North Tower"}'
-      })
-      const { access_token: token } = yield* Effect.promise(() => tokensOf(url))
-      const created = yield* Effect.promise(() =>
-        callApi(url, token, "POST", "/v4/buildings/1/integrations", integrationDocument(receiver.url))
-      )
-      assert.strictEqual(created.status, 200)
-      assert.include(yield* Effect.promise(() => created.text()), '"config":')
-      const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
-      yield* Effect.promise(() => callApi(url, operatorKey, "POST", "/operator/events", event))
-      yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
-      const page = yield* Effect.promise(async () => (await fetch(`${url}/oauth/authorize?${query.toString()}`)).text())
-      assert.include(page, "North Tower")
+  live("applies to a service, and exceptions bypass the proxy", function* () {
+    const receiver = yield* startReceiver()
+    // Nothing listens at the proxy's address, so a request that reaches the receiver has bypassed the proxy.
+    const { url } = yield* serveHere(["--database", "memory", "--directory", directory], {
+      DOORHOOK_ALLOW_TARGETS: "127.0.0.0/8",
+      DOORHOOK_PROXY: `http://127.0.0.1:${yield* freePort}`,
+      DOORHOOK_NO_PROXY: "127.0.0.0/8",
+      DOORHOOK_CREATED_STATUS: "200",
+      DOORHOOK_CONFIG_ALIAS: "true",
+      DOORHOOK_APPEARANCE: '{"name":"North Tower"}'
     })
-  )
+    const { access_token: token } = yield* Effect.promise(() => tokensOf(url))
+    const created = yield* Effect.promise(() =>
+      callApi(url, token, "POST", "/v4/buildings/1/integrations", integrationDocument(receiver.url))
+    )
+    assert.strictEqual(created.status, 200)
+    assert.include(yield* Effect.promise(() => created.text()), '"config":')
+    const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
+    yield* Effect.promise(() => callApi(url, operatorKey, "POST", "/operator/events", event))
+    yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
+    const page = yield* Effect.promise(async () => (await fetch(`${url}/oauth/authorize?${query.toString()}`)).text())
+    assert.include(page, "North Tower")
+  })
 })
 
 /** A port without a listener. */

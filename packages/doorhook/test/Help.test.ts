@@ -3,6 +3,7 @@
  */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { live } from "./harness/Embedded.ts"
 import { runHere } from "./harness/InProcess.ts"
 
 /** Returns the commands in a help text. */
@@ -30,23 +31,21 @@ it.live("explains each of the commands", () =>
   )
 )
 
-it.live("shows the flags of `conformance run` under headings", () =>
-  Effect.gen(function* () {
-    const { code, stdout } = yield* runHere(["conformance", "run", "--help"], {})
-    assert.strictEqual(code, 0)
-    const flags = stdout.slice(stdout.indexOf("FLAGS\n"), stdout.indexOf("GLOBAL FLAGS"))
-    const places = [
-      "\n\n Target\n  --url ",
-      "\n\n Probe and control\n  --probe ",
-      "\n\n Hooks\n  --spawn ",
-      "\n\n What is tested\n  --level ",
-      "\n\n Time\n  --max-time ",
-      "\n\n Reports\n  --report "
-    ].map((text) => flags.indexOf(text))
-    assert.notInclude(places, -1, flags)
-    assert.deepStrictEqual(
-      places,
-      places.toSorted((a, b) => a - b)
-    )
-  })
-)
+live("shows the flags of `conformance run` under headings", function* () {
+  const { code, stdout } = yield* runHere(["conformance", "run", "--help"], {})
+  assert.strictEqual(code, 0)
+  const flags = stdout.slice(stdout.indexOf("FLAGS\n"), stdout.indexOf("GLOBAL FLAGS"))
+  const places = [
+    "\n\n Target\n  --url ",
+    "\n\n Probe and control\n  --probe ",
+    "\n\n Hooks\n  --spawn ",
+    "\n\n What is tested\n  --level ",
+    "\n\n Time\n  --max-time ",
+    "\n\n Reports\n  --report "
+  ].map((text) => flags.indexOf(text))
+  assert.notInclude(places, -1, flags)
+  assert.deepStrictEqual(
+    places,
+    places.toSorted((a, b) => a - b)
+  )
+})

@@ -41,7 +41,7 @@ const failOnce = Effect.fnUntraced(function* (doorhook: Embedded) {
 describe("notifications by webhook", () => {
   live(
     "are the same as for onNotification, signed with the operator's secret, even to a private address",
-    Effect.gen(function* () {
+    function* () {
       const operator = yield* startReceiver()
       const heard: Array<DoorhookNotification> = []
       const doorhook = yield* start({
@@ -65,108 +65,93 @@ describe("notifications by webhook", () => {
         [[data.kind, data.id]]
       )
       assert.deepStrictEqual(heard, notifications)
-    })
+    }
   )
 
-  live(
-    "are retried, continue after a restart, and cause no notifications about themselves",
-    Effect.gen(function* () {
-      const database = join(yield* temporaryFolder, "doorhook.db")
-      let isBroken = true
-      const operator = yield* startReceiver(() => (isBroken ? 500 : 200))
-      const settings = { database, notificationUrl: operator.url, notificationSecret, retry: { access_log: ["1h"] } }
-      const first = yield* start(settings)
-      yield* failOnce(first)
-      yield* Effect.promise(() => operator.until(({ length }) => length === 1))
-      yield* Effect.promise(() => first.close())
-      isBroken = false
-      const second = yield* start(settings)
-      const { deliveries } = yield* Effect.promise(() => second.deliveries.list({ state: "retrying" }))
-      const [waiting] = deliveries
-      assert.isDefined(waiting)
-      yield* Effect.promise(() => second.deliveries.resend(waiting.id))
-      yield* Effect.promise(() => operator.until(({ length }) => length === 2))
-      // A second failing integration causes exactly one more notification.
-      yield* failOnce(second)
-      yield* Effect.promise(() => operator.until(({ length }) => length === 3))
-      assert.deepStrictEqual(
-        operator.received.map((each) => read(each).data.id),
-        ["1", "1", "2"]
-      )
-      const { integrations } = yield* Effect.promise(() => second.integrations.list())
-      assert.deepStrictEqual(integrations[0]?.scope, { type: "service", id: 1 })
-    })
-  )
+  live("are retried, continue after a restart, and cause no notifications about themselves", function* () {
+    const database = join(yield* temporaryFolder, "doorhook.db")
+    let isBroken = true
+    const operator = yield* startReceiver(() => (isBroken ? 500 : 200))
+    const settings = { database, notificationUrl: operator.url, notificationSecret, retry: { access_log: ["1h"] } }
+    const first = yield* start(settings)
+    yield* failOnce(first)
+    yield* Effect.promise(() => operator.until(({ length }) => length === 1))
+    yield* Effect.promise(() => first.close())
+    isBroken = false
+    const second = yield* start(settings)
+    const { deliveries } = yield* Effect.promise(() => second.deliveries.list({ state: "retrying" }))
+    const [waiting] = deliveries
+    assert.isDefined(waiting)
+    yield* Effect.promise(() => second.deliveries.resend(waiting.id))
+    yield* Effect.promise(() => operator.until(({ length }) => length === 2))
+    // A second failing integration causes exactly one more notification.
+    yield* failOnce(second)
+    yield* Effect.promise(() => operator.until(({ length }) => length === 3))
+    assert.deepStrictEqual(
+      operator.received.map((each) => read(each).data.id),
+      ["1", "1", "2"]
+    )
+    const { integrations } = yield* Effect.promise(() => second.integrations.list())
+    assert.deepStrictEqual(integrations[0]?.scope, { type: "service", id: 1 })
+  })
 
-  live(
-    "follow the setting: a new URL gets later notifications, and without a URL none is sent",
-    Effect.gen(function* () {
-      const database = join(yield* temporaryFolder, "doorhook.db")
-      const [one, other] = [yield* startReceiver(), yield* startReceiver()]
-      const run = (receiver: Receiver | null) =>
-        Effect.gen(function* () {
-          const given = receiver === null ? {} : { notificationUrl: receiver.url, notificationSecret }
-          const doorhook = yield* start({ database, ...given })
-          yield* failOnce(doorhook)
-          if (receiver !== null) yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
-          const { integrations } = yield* Effect.promise(() => doorhook.integrations.list())
-          return integrations.filter(({ scope }) => scope.type === "service").map(({ url }) => url)
-        }).pipe(Effect.scoped)
-      assert.deepStrictEqual(yield* run(one), [one.url])
-      assert.deepStrictEqual(yield* run(other), [other.url])
-      assert.deepStrictEqual(yield* run(null), [])
-      assert.lengthOf(one.received, 1)
-      assert.lengthOf(other.received, 1)
-    })
-  )
+  live("follow the setting: a new URL gets later notifications, and without a URL none is sent", function* () {
+    const database = join(yield* temporaryFolder, "doorhook.db")
+    const [one, other] = [yield* startReceiver(), yield* startReceiver()]
+    const run = (receiver: Receiver | null) =>
+      Effect.gen(function* () {
+        const given = receiver === null ? {} : { notificationUrl: receiver.url, notificationSecret }
+        const doorhook = yield* start({ database, ...given })
+        yield* failOnce(doorhook)
+        if (receiver !== null) yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
+        const { integrations } = yield* Effect.promise(() => doorhook.integrations.list())
+        return integrations.filter(({ scope }) => scope.type === "service").map(({ url }) => url)
+      }).pipe(Effect.scoped)
+    assert.deepStrictEqual(yield* run(one), [one.url])
+    assert.deepStrictEqual(yield* run(other), [other.url])
+    assert.deepStrictEqual(yield* run(null), [])
+    assert.lengthOf(one.received, 1)
+    assert.lengthOf(other.received, 1)
+  })
 
-  live(
-    "are signed with a secret that the service generates and prints once",
-    Effect.gen(function* () {
-      const folder = yield* temporaryFolder
-      const url = "http://127.0.0.1:9/"
-      const serve = ["serve", "--port", "0", "--database", join(folder, "doorhook.db")]
-      const printed = yield* Effect.scoped(
-        Effect.gen(function* () {
-          const { printed } = yield* startDoorhook(serve, { DOORHOOK_NOTIFICATION_URL: url })
-          const [, secret] = yield* Effect.promise(() => printed(/^notification secret \(shown only now\): (\S+)$/m))
-          yield* Effect.promise(() => printed(/listening/))
-          return secret
-        })
-      )
-      assert.match(printed ?? "", /^whsec_[A-Za-z0-9+/=]{32}$/)
-      const again = yield* startDoorhook(serve, { DOORHOOK_NOTIFICATION_URL: url })
-      const [before] = yield* Effect.promise(() => again.printed(/[^]*listening/))
-      assert.notInclude(before, "notification secret")
-    })
-  )
+  live("are signed with a secret that the service generates and prints once", function* () {
+    const folder = yield* temporaryFolder
+    const url = "http://127.0.0.1:9/"
+    const serve = ["serve", "--port", "0", "--database", join(folder, "doorhook.db")]
+    const printed = yield* Effect.scoped(
+      Effect.gen(function* () {
+        const { printed } = yield* startDoorhook(serve, { DOORHOOK_NOTIFICATION_URL: url })
+        const [, secret] = yield* Effect.promise(() => printed(/^notification secret \(shown only now\): (\S+)$/m))
+        yield* Effect.promise(() => printed(/listening/))
+        return secret
+      })
+    )
+    assert.match(printed ?? "", /^whsec_[A-Za-z0-9+/=]{32}$/)
+    const again = yield* startDoorhook(serve, { DOORHOOK_NOTIFICATION_URL: url })
+    const [before] = yield* Effect.promise(() => again.printed(/[^]*listening/))
+    assert.notInclude(before, "notification secret")
+  })
 
-  live(
-    "need valid settings",
-    Effect.gen(function* () {
-      for (const [given, problem] of [
-        [{ notificationUrl: "ftp://ops.example", notificationSecret }, "notificationUrl: The URL must begin with http"],
-        [{ notificationUrl: "https://ops.example" }, "notificationSecret: must be given with notificationUrl"],
-        [
-          { notificationUrl: "https://ops.example", notificationSecret: "swordfish" },
-          "notificationSecret: must be whsec_"
-        ],
-        [{ notificationSecret }, "notificationSecret: has no effect without notificationUrl"]
-      ] as const) {
-        const { message } = yield* codeOf(Effect.runPromise(Effect.scoped(start(given))))
-        assert.include(message, problem)
-        assert.notInclude(message, "swordfish")
-      }
-    })
-  )
+  live("need valid settings", function* () {
+    for (const [given, problem] of [
+      [{ notificationUrl: "ftp://ops.example", notificationSecret }, "notificationUrl: The URL must begin with http"],
+      [{ notificationUrl: "https://ops.example" }, "notificationSecret: must be given with notificationUrl"],
+      [
+        { notificationUrl: "https://ops.example", notificationSecret: "swordfish" },
+        "notificationSecret: must be whsec_"
+      ],
+      [{ notificationSecret }, "notificationSecret: has no effect without notificationUrl"]
+    ] as const) {
+      const { message } = yield* codeOf(Effect.runPromise(Effect.scoped(start(given))))
+      assert.include(message, problem)
+      assert.notInclude(message, "swordfish")
+    }
+  })
 
-  live(
-    "need a secret in the Effect layer, too, where nobody could read a generated one",
-    Effect.gen(function* () {
-      const settings = { database: "memory", notificationUrl: "https://ops.example" }
-      const layer = Doorhook.layer(settings, Doorhook.directoryOf(directory))
-      const error = yield* Effect.flip(Layer.build(layer))
-      assert.include(error.message, "notificationSecret: must be given with notificationUrl")
-    })
-  )
+  live("need a secret in the Effect layer, too, where nobody could read a generated one", function* () {
+    const settings = { database: "memory", notificationUrl: "https://ops.example" }
+    const layer = Doorhook.layer(settings, Doorhook.directoryOf(directory))
+    const error = yield* Effect.flip(Layer.build(layer))
+    assert.include(error.message, "notificationSecret: must be given with notificationUrl")
+  })
 })

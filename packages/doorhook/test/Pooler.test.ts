@@ -25,7 +25,7 @@ await describeOnPgbouncer("doorhook through pgbouncer", "transaction", (server) 
   for (const isListening of [false, true]) {
     live(
       `migrates, publishes, delivers, resends and opens the portal, ${isListening ? "with listen=" : "by polling"}`,
-      Effect.gen(function* () {
+      function* () {
         const name = yield* newDatabase(server)
         const listen = isListening ? `?listen=${encodeURIComponent(server.directUrl(name))}` : ""
         const database = `${server.url(name)}${listen}`
@@ -83,30 +83,27 @@ await describeOnPgbouncer("doorhook through pgbouncer", "transaction", (server) 
           client.release()
         })
         yield* untilDelivered(22)
-      })
+      }
     )
   }
 
-  live(
-    "a backup reads from the server itself, which listen= names, and is refused without it",
-    Effect.gen(function* () {
-      const name = yield* newDatabase(server)
-      const database = server.url(name)
-      yield* runHere(["migrate", "--database", database])
-      const folder = yield* temporaryFolder
-      // Stand-ins for the client programs: the dump fails with the port that it was given.
-      const port = `process.argv.join().match(/port=(\\d+)/)[1]`
-      for (const program of ["pg_dump", "pg_restore"]) {
-        const text = `if (process.argv[2] === "--version") console.log("${program} (PostgreSQL) 99.1")
+  live("a backup reads from the server itself, which listen= names, and is refused without it", function* () {
+    const name = yield* newDatabase(server)
+    const database = server.url(name)
+    yield* runHere(["migrate", "--database", database])
+    const folder = yield* temporaryFolder
+    // Stand-ins for the client programs: the dump fails with the port that it was given.
+    const port = `process.argv.join().match(/port=(\\d+)/)[1]`
+    for (const program of ["pg_dump", "pg_restore"]) {
+      const text = `if (process.argv[2] === "--version") console.log("${program} (PostgreSQL) 99.1")
           else { console.error("port", ${port}); process.exit(1) }`
-        writeFileSync(`${folder}/${program}`, `#!${process.execPath}\n${text}\n`, { mode: 0o755 })
-      }
-      const backUp = (from: string) =>
-        runDoorhook(["backup", "--database", from, "--out", `${folder}/backup`], { PATH: folder })
-      assert.match((yield* backUp(database)).stderr, /pooler in transaction mode.*listen=/)
-      const direct = server.directUrl(name)
-      const { stderr } = yield* backUp(`${database}?listen=${encodeURIComponent(direct)}`)
-      assert.include(stderr, `can't be dumped: port ${new URL(direct).port}`)
-    })
-  )
+      writeFileSync(`${folder}/${program}`, `#!${process.execPath}\n${text}\n`, { mode: 0o755 })
+    }
+    const backUp = (from: string) =>
+      runDoorhook(["backup", "--database", from, "--out", `${folder}/backup`], { PATH: folder })
+    assert.match((yield* backUp(database)).stderr, /pooler in transaction mode.*listen=/)
+    const direct = server.directUrl(name)
+    const { stderr } = yield* backUp(`${database}?listen=${encodeURIComponent(direct)}`)
+    assert.include(stderr, `can't be dumped: port ${new URL(direct).port}`)
+  })
 })

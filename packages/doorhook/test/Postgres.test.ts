@@ -109,136 +109,115 @@ const answersToNul = async (url: string): Promise<Readonly<Record<string, number
 await describeOnPostgres("doorhook on PostgreSQL", (server) => {
   // Concurrent, because these tests mostly wait for processes to start and for leases to expire.
   describe("processes", { concurrent: true }, () => {
-    live(
-      "a service refuses texts that PostgreSQL can't store like a service in memory",
-      Effect.gen(function* () {
-        const serve = (database: string) => serveHere(["--database", database, "--directory", directory])
-        const [inMemory, here] = [yield* serve("memory"), yield* serve(server.url(yield* newDatabase(server)))]
-        const expected = yield* Effect.promise(() => answersToNul(inMemory.url))
-        assert.deepStrictEqual(yield* Effect.promise(() => answersToNul(here.url)), expected)
-        for (const [what, status] of Object.entries(expected)) assert.isBelow(status, 500, what)
-      })
-    )
+    live("a service refuses texts that PostgreSQL can't store like a service in memory", function* () {
+      const serve = (database: string) => serveHere(["--database", database, "--directory", directory])
+      const [inMemory, here] = [yield* serve("memory"), yield* serve(server.url(yield* newDatabase(server)))]
+      const expected = yield* Effect.promise(() => answersToNul(inMemory.url))
+      assert.deepStrictEqual(yield* Effect.promise(() => answersToNul(here.url)), expected)
+      for (const [what, status] of Object.entries(expected)) assert.isBelow(status, 500, what)
+    })
 
-    live(
-      "a service starts workers, and stops them when it ends",
-      Effect.gen(function* () {
-        const database = server.url(yield* newDatabase(server))
-        const args = ["--port", "0", "--database", database, "--directory", directory, "--workers", "1"]
-        const { child, finished, printed } = yield* startDoorhook(["--log-level", "warn", "serve", ...args])
-        const [, pid] = yield* Effect.promise(() => printed(/worker process (\d+)[^]*doorhook worker ready/))
-        const { stdout: shown } = yield* Effect.promise(() => run("ps", ["-o", "args=", "-p", String(pid)]))
-        assert.include(shown, " worker --log-level warn ")
-        child.kill("SIGTERM")
-        assert.strictEqual((yield* Effect.promise(() => finished)).code, 0)
-        assert.throws(() => process.kill(Number(pid), 0), /ESRCH/)
-      })
-    )
+    live("a service starts workers, and stops them when it ends", function* () {
+      const database = server.url(yield* newDatabase(server))
+      const args = ["--port", "0", "--database", database, "--directory", directory, "--workers", "1"]
+      const { child, finished, printed } = yield* startDoorhook(["--log-level", "warn", "serve", ...args])
+      const [, pid] = yield* Effect.promise(() => printed(/worker process (\d+)[^]*doorhook worker ready/))
+      const { stdout: shown } = yield* Effect.promise(() => run("ps", ["-o", "args=", "-p", String(pid)]))
+      assert.include(shown, " worker --log-level warn ")
+      child.kill("SIGTERM")
+      assert.strictEqual((yield* Effect.promise(() => finished)).code, 0)
+      assert.throws(() => process.kill(Number(pid), 0), /ESRCH/)
+    })
 
-    live(
-      "workers reload the directory when the service does",
-      Effect.gen(function* () {
-        const database = server.url(yield* newDatabase(server))
-        const { child, printed, stdout } = yield* startService(yield* configured(database, { workers: 1 }))
-        yield* Effect.promise(() => printed(/doorhook worker ready/))
-        child.kill("SIGHUP")
-        yield* Effect.promise(() => printed(/directory \S+ reloaded[^]*directory \S+ reloaded/))
-        assert.lengthOf(stdout().match(/worker process/g) ?? [], 1)
-      })
-    )
+    live("workers reload the directory when the service does", function* () {
+      const database = server.url(yield* newDatabase(server))
+      const { child, printed, stdout } = yield* startService(yield* configured(database, { workers: 1 }))
+      yield* Effect.promise(() => printed(/doorhook worker ready/))
+      child.kill("SIGHUP")
+      yield* Effect.promise(() => printed(/directory \S+ reloaded[^]*directory \S+ reloaded/))
+      assert.lengthOf(stdout().match(/worker process/g) ?? [], 1)
+    })
 
-    live(
-      "a service without a directory starts no workers, because they could not check rights",
-      Effect.gen(function* () {
-        const database = server.url(yield* newDatabase(server))
-        const { stdout } = yield* startService(["--database", database, "--workers", "2"])
-        assert.match(stdout(), /^no --directory: .*; no workers are started$/m)
-        assert.notInclude(stdout(), "worker process")
-      })
-    )
+    live("a service without a directory starts no workers, because they could not check rights", function* () {
+      const database = server.url(yield* newDatabase(server))
+      const { stdout } = yield* startService(["--database", database, "--workers", "2"])
+      assert.match(stdout(), /^no --directory: .*; no workers are started$/m)
+      assert.notInclude(stdout(), "worker process")
+    })
 
-    live(
-      "an embedded doorhook wakes a worker for deliveries that exceed its own capacity",
-      Effect.gen(function* () {
-        const database = server.url(yield* newDatabase(server))
-        const receiver = yield* startReceiver()
-        const stored = yield* openStore(database)
-        yield* createIntegration({ configuration: { url: receiver.url, method: "post" } }).pipe(
-          Effect.provideContext(stored)
+    live("an embedded doorhook wakes a worker for deliveries that exceed its own capacity", function* () {
+      const database = server.url(yield* newDatabase(server))
+      const receiver = yield* startReceiver()
+      const stored = yield* openStore(database)
+      yield* createIntegration({ configuration: { url: receiver.url, method: "post" } }).pipe(
+        Effect.provideContext(stored)
+      )
+      const doorhook = yield* Effect.acquireRelease(
+        Effect.promise(() =>
+          createDoorhook({
+            database,
+            directory: {
+              client: () => null,
+              authenticate: () => null,
+              administers: () => true,
+              isTenant: () => false
+            },
+            allowTargets: ["127.0.0.0/8"]
+          })
+        ),
+        (running) => Effect.promise(() => running.close())
+      )
+      yield* startWorker([...flagsFor(database), "--without-rights"])
+      const event = { resource_type: "access_log", action: "create", building_id: 1 } as const
+      const published = yield* Effect.promise(() =>
+        doorhook.publish(Array.from({ length: 1_000 }, (_, id) => ({ ...event, data: { id } })))
+      )
+      yield* Effect.promise(() => receiver.until((received) => idsOf(received).size === 1_000))
+      assert.deepEqual(idsOf(receiver.received), new Set(published.map(({ id }) => id)))
+      yield* untilStates(stored, ({ delivered }) => delivered === 1_000)
+    })
+
+    live("a stopping worker finishes open requests, releases the rest, and exits with 0", function* () {
+      const database = server.url(yield* newDatabase(server))
+      let answer = (): void => undefined
+      const answered = new Promise<number>((resolve) => (answer = () => resolve(200)))
+      const receiver = yield* startReceiver(() => answered)
+      const stored = yield* openStore(database)
+      const integration = yield* createIntegration({ configuration: { url: receiver.url, method: "post" } }).pipe(
+        Effect.provideContext(stored)
+      )
+      yield* enqueue(...records(1, 50, integration)).pipe(Effect.provideContext(stored))
+      // The receiver answers only when the test calls `answer`, so the deadline must be long.
+      const worker = yield* startWorker(yield* stored1970(database, { ackTimeout: "1m", lease: "70s" }))
+      yield* Effect.promise(() => receiver.until(({ length }) => length >= 5))
+      worker.child.kill("SIGTERM")
+      // The worker releases deliveries that it has not started, and waits for the others.
+      yield* untilStates(stored, ({ pending }) => (pending ?? 0) > 0)
+      answer()
+      assert.strictEqual((yield* Effect.promise(() => worker.finished)).code, 0)
+      const { delivered, delivering, pending } = (yield* Context.get(stored, DeliveryStore).summary(0)).states
+      const open = receiver.received.length
+      assert.isBelow(open, 50)
+      assert.deepEqual([delivered, delivering, pending], [open, 0, 50 - open])
+    })
+
+    live("a worker says in one line what is wrong with its database", function* () {
+      for (const [flags, what] of [
+        [["--database", "memory"], "a database in memory"],
+        [["--database", "doors.db"], "the SQLite file doors\\.db"],
+        [[], "the SQLite file doorhook\\.db"]
+      ] as const) {
+        const { code, stderr } = yield* runHere(["worker", ...flags])
+        assert.strictEqual(code, 3)
+        assert.match(
+          stderr,
+          new RegExp(`^doorhook: worker: only one process can use ${what},.*--database postgres://.*\n$`)
         )
-        const doorhook = yield* Effect.acquireRelease(
-          Effect.promise(() =>
-            createDoorhook({
-              database,
-              directory: {
-                client: () => null,
-                authenticate: () => null,
-                administers: () => true,
-                isTenant: () => false
-              },
-              allowTargets: ["127.0.0.0/8"]
-            })
-          ),
-          (running) => Effect.promise(() => running.close())
-        )
-        yield* startWorker([...flagsFor(database), "--without-rights"])
-        const event = { resource_type: "access_log", action: "create", building_id: 1 } as const
-        const published = yield* Effect.promise(() =>
-          doorhook.publish(Array.from({ length: 1_000 }, (_, id) => ({ ...event, data: { id } })))
-        )
-        yield* Effect.promise(() => receiver.until((received) => idsOf(received).size === 1_000))
-        assert.deepEqual(idsOf(receiver.received), new Set(published.map(({ id }) => id)))
-        yield* untilStates(stored, ({ delivered }) => delivered === 1_000)
-      })
-    )
-
-    live(
-      "a stopping worker finishes open requests, releases the rest, and exits with 0",
-      Effect.gen(function* () {
-        const database = server.url(yield* newDatabase(server))
-        let answer = (): void => undefined
-        const answered = new Promise<number>((resolve) => (answer = () => resolve(200)))
-        const receiver = yield* startReceiver(() => answered)
-        const stored = yield* openStore(database)
-        const integration = yield* createIntegration({ configuration: { url: receiver.url, method: "post" } }).pipe(
-          Effect.provideContext(stored)
-        )
-        yield* enqueue(...records(1, 50, integration)).pipe(Effect.provideContext(stored))
-        // The receiver answers only when the test calls `answer`, so the deadline must be long.
-        const worker = yield* startWorker(yield* stored1970(database, { ackTimeout: "1m", lease: "70s" }))
-        yield* Effect.promise(() => receiver.until(({ length }) => length >= 5))
-        worker.child.kill("SIGTERM")
-        // The worker releases deliveries that it has not started, and waits for the others.
-        yield* untilStates(stored, ({ pending }) => (pending ?? 0) > 0)
-        answer()
-        assert.strictEqual((yield* Effect.promise(() => worker.finished)).code, 0)
-        const { delivered, delivering, pending } = (yield* Context.get(stored, DeliveryStore).summary(0)).states
-        const open = receiver.received.length
-        assert.isBelow(open, 50)
-        assert.deepEqual([delivered, delivering, pending], [open, 0, 50 - open])
-      })
-    )
-
-    live(
-      "a worker says in one line what is wrong with its database",
-      Effect.gen(function* () {
-        for (const [flags, what] of [
-          [["--database", "memory"], "a database in memory"],
-          [["--database", "doors.db"], "the SQLite file doors\\.db"],
-          [[], "the SQLite file doorhook\\.db"]
-        ] as const) {
-          const { code, stderr } = yield* runHere(["worker", ...flags])
-          assert.strictEqual(code, 3)
-          assert.match(
-            stderr,
-            new RegExp(`^doorhook: worker: only one process can use ${what},.*--database postgres://.*\n$`)
-          )
-        }
-        const nobody = yield* runHere(["worker"], { DOORHOOK_DATABASE: "postgres://u:hidden@127.0.0.1:1/doors" })
-        assert.strictEqual(nobody.code, 1)
-        assert.match(nobody.stderr, /^doorhook: Can't use postgres:\/\/127.0.0.1:1\/doors: can't connect.*\n$/)
-        assert.notInclude(nobody.stderr, "hidden")
-      })
-    )
+      }
+      const nobody = yield* runHere(["worker"], { DOORHOOK_DATABASE: "postgres://u:hidden@127.0.0.1:1/doors" })
+      assert.strictEqual(nobody.code, 1)
+      assert.match(nobody.stderr, /^doorhook: Can't use postgres:\/\/127.0.0.1:1\/doors: can't connect.*\n$/)
+      assert.notInclude(nobody.stderr, "hidden")
+    })
   })
 })

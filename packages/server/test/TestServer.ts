@@ -47,6 +47,7 @@ import type {
   ResourceType,
   TokenStore
 } from "@doorhook/core"
+import { it } from "@effect/vitest"
 import { Context, Deferred, Effect, Layer, Predicate, Redacted } from "effect"
 import { ApiSettings } from "../src/api/ApiSettings.ts"
 import type { ApiSettingsShape } from "../src/api/ApiSettings.ts"
@@ -374,6 +375,13 @@ export const testServer = (options: TestServerOptions = {}) =>
     Layer.provideMerge(listener),
     Layer.fresh
   )
+
+/** Declares a test on the test clock, with a running server. */
+export const onServer = (
+  name: string,
+  body: () => Effect.fn.Return<void, unknown, Layer.Success<ReturnType<typeof testServer>>>,
+  options?: TestServerOptions
+) => it.effect(name, () => Effect.gen(body).pipe(Effect.provide(testServer(options))))
 
 /** A response. */
 export interface Reply {

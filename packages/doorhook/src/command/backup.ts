@@ -2,9 +2,9 @@
  * `doorhook backup`: copies the database to a file while the service runs, checks the copy, and then gives it its final
  * name.
  */
-import { CommandFailure, columns, counted, fileTroubleOf, onOneLine, shownJson } from "@doorhook/core"
+import { CommandFailure, columns, counted, fileTroubleOf } from "@doorhook/core"
 import { SqliteFile } from "@doorhook/sql"
-import { Console, Effect, Option } from "effect"
+import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { randomBytes } from "node:crypto"
 import {
@@ -23,7 +23,8 @@ import { defaultDatabase, isFile, isPostgres } from "../service/Database.ts"
 import { version as doorhookVersion } from "../version.ts"
 import type { Copied } from "./backupSources.ts"
 import { copySqlite, dumpPostgres } from "./backupSources.ts"
-import { databaseConfigOf, databaseFlags } from "./deliveryFlags.ts"
+import { databaseFlags, deliveryConfigOf } from "./deliveryFlags.ts"
+import { jsonFlag, printJson, printLine } from "./operatorApi.ts"
 import { stopOnSighup } from "./Process.ts"
 
 /** Suffixes of files that SQLite and doorhook keep beside a database. */
@@ -134,14 +135,12 @@ const targetOf = (
 
 const force = Flag.Boolean("force").pipe(Flag.withDescription("Replace the file if it exists"), Flag.withDefault(false))
 
-const json = Flag.Boolean("json").pipe(Flag.withDescription("Print a summary as JSON"), Flag.withDefault(false))
-
 export const backupCommand = Command.make(
   "backup",
-  { ...databaseFlags, out, file, force, json },
+  { ...databaseFlags, out, file, force, json: jsonFlag("Print a summary as JSON") },
   Effect.fnUntraced(function* (given) {
     const target = yield* targetOf(given.out, given.file)
-    const { database = defaultDatabase } = yield* databaseConfigOf(given)
+    const { database = defaultDatabase } = yield* deliveryConfigOf(given)
     if (database === "memory") return yield* CommandFailure.usage("A database in memory can't be backed up.")
     yield* stopOnSighup(undefined)
     yield* checkTarget(target, database, given.force)
@@ -155,9 +154,7 @@ export const backupCommand = Command.make(
     const { deliveries, engine, events, isExposed, isSealed, version } = copied
     if (given.json) {
       const written = { file: Path.resolve(target), bytes, events, deliveries, tables_version: version, engine }
-      return yield* Console.log(
-        shownJson({ ...written, secrets_encrypted: isSealed && !isExposed, doorhook: doorhookVersion })
-      )
+      return yield* printJson({ ...written, secrets_encrypted: isSealed && !isExposed, doorhook: doorhookVersion })
     }
     const rows = [
       ["backup", `${Path.resolve(target)}, ${sizeText(bytes)}, checked`],
@@ -165,7 +162,7 @@ export const backupCommand = Command.make(
       ["tables", `version ${version}, ${engine}, doorhook ${doorhookVersion}`],
       ...advice(copied)
     ]
-    for (const line of columns(rows)) yield* Console.log(onOneLine(line))
+    for (const line of columns(rows)) yield* printLine(line)
   }, Effect.scoped)
 ).pipe(
   Command.withDescription("Copy the database to a file while the service runs, and check the copy"),

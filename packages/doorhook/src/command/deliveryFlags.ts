@@ -1,15 +1,15 @@
 /**
- * Flags for the database and the delivery settings, shared by all commands that deliver.
+ * Flags for the database and the delivery settings, shared by all commands that deliver. A flag is declared under the name
+ * of its setting.
  */
-import { Effect, Option, Result, Struct } from "effect"
+import { Effect, Option, Redacted, Result, Struct } from "effect"
 import type { LogLevel } from "effect"
 import type { Command } from "effect/cli"
 import { Flag } from "effect/cli"
 import { readEnvironment, variables } from "../config/EnvironmentConfig.ts"
 import type { Reading } from "../config/ReadingSettings.ts"
-import { collectAll, InvalidConfig, withPlaces } from "../config/ReadingSettings.ts"
-import type { ServeConfig } from "../config/ServeConfig.ts"
-import { checkConfig, fromFile, parseRetryFlags } from "../config/ServeConfig.ts"
+import { collectAll, InvalidConfig, readSettings, withPlaces } from "../config/ReadingSettings.ts"
+import { checkConfig, fromFile, parseRetryFlags, ServeConfig } from "../config/ServeConfig.ts"
 import { givenBy } from "./settingFlags.ts"
 
 export const deliveryFlags = {
@@ -25,7 +25,7 @@ export const deliveryFlags = {
     Flag.withMetavar("FILE.json"),
     Flag.optional
   ),
-  allowTarget: Flag.String("allow-target").pipe(
+  allowTargets: Flag.String("allow-target").pipe(
     Flag.withDescription("Private or reserved network that integrations may point at; repeatable"),
     Flag.withMetavar("CIDR"),
     Flag.atLeast(0)
@@ -71,6 +71,12 @@ export const deliveryFlags = {
 
 type DeliveryFlags = Command.Command.Config.Infer<typeof deliveryFlags>
 
+/** Flags of commands that use a database but deliver nothing. */
+export const databaseFlags = { database: deliveryFlags.database, config: deliveryFlags.config }
+
+/** The flags of a command. Those that don't have the name of a setting are left to the command. */
+type GivenFlags = Pick<DeliveryFlags, "config"> & Partial<Pick<DeliveryFlags, "retry">>
+
 /** A command's own check of the settings. `isSound` is true if the shared checks found no problem. */
 type Check<R> = (
   config: ServeConfig,
@@ -85,41 +91,38 @@ const noMore = () => Effect.succeed([])
 /** The result without a configuration file: no settings and no problems. */
 const noFile: Reading<ServeConfig> = { usable: {}, problems: [] }
 
+/** Reads the settings that flags give. */
+const readFlags = ({ retry = [], ...given }: GivenFlags): Reading<ServeConfig> => {
+  const schedules = parseRetryFlags(retry)
+  const settings = Object.entries(given).flatMap(([name, value]: [string, unknown]) => {
+    const one: unknown = Option.isOption(value) ? Option.getOrUndefined(value) : value
+    if (!Object.hasOwn(ServeConfig.fields, name) || one === undefined) return []
+    return Array.isArray(one) && one.length === 0 ? [] : [[name, Redacted.isRedacted(one) ? Redacted.value(one) : one]]
+  })
+  const { problems, usable } = readSettings(ServeConfig, Object.fromEntries(settings))
+  return Result.match(schedules, {
+    onFailure: ({ message }) => ({ usable, problems: [message, ...problems] }),
+    onSuccess: (read) => ({ usable: retry.length === 0 ? usable : { ...usable, retry: read }, problems })
+  })
+}
+
 /**
- * Merges flags, environment and file, in this order of precedence. `more` returns settings that only this command has,
- * and `check` is the command's own check. Fails with all problems together.
+ * Merges flags, environment and file, in this order of precedence. `check` is the command's own check. Fails with all
+ * problems together.
  */
-export const deliveryConfigOf = Effect.fnUntraced(function* <R = never>(
-  given: DeliveryFlags,
-  more: (otherwise: ServeConfig) => Partial<ServeConfig> = () => ({}),
-  check: Check<R> = noMore
-) {
+export const deliveryConfigOf = Effect.fnUntraced(function* <R = never>(given: GivenFlags, check: Check<R> = noMore) {
   const file = Option.isSome(given.config) ? yield* fromFile(given.config.value) : noFile
   const environment = yield* readEnvironment
-  const flagged = parseRetryFlags(given.retry)
-  // The settings that apply when no flag is given.
-  const otherwise: ServeConfig = {
+  const flags = readFlags(given)
+  const config: ServeConfig = {
     ...file.usable,
     ...environment.usable,
-    retry: { ...file.usable.retry, ...environment.usable.retry }
+    ...flags.usable,
+    retry: { ...file.usable.retry, ...environment.usable.retry, ...flags.usable.retry }
   }
-  const retry = Result.getOrElse(flagged, () => ({}))
-  const config: ServeConfig = {
-    ...otherwise,
-    database: Option.getOrElse(given.database, () => otherwise.database),
-    directory: Option.getOrElse(given.directory, () => otherwise.directory),
-    ackTimeout: Option.getOrElse(given.ackTimeout, () => otherwise.ackTimeout),
-    disableAfter: Option.getOrElse(given.disableAfter, () => otherwise.disableAfter),
-    retention: Option.getOrElse(given.retention, () => otherwise.retention),
-    acceptLostFrames: Option.getOrElse(given.acceptLostFrames, () => otherwise.acceptLostFrames),
-    caFile: Option.getOrElse(given.caFile, () => otherwise.caFile),
-    allowTargets: given.allowTarget.length > 0 ? given.allowTarget : otherwise.allowTargets,
-    retry: given.retry.length > 0 ? { ...otherwise.retry, ...retry } : otherwise.retry,
-    ...more(otherwise)
-  }
-  const unflagged = Struct.keys(environment.usable).filter((name) => config[name] === otherwise[name])
+  const unflagged = Struct.keys(environment.usable).filter((name) => flags.usable[name] === undefined)
   const inVariables = withPlaces({ ...givenBy, ...Struct.pick(variables, unflagged) })
-  const own = [flagged, checkConfig(config)]
+  const own = [...failuresOf(flags.problems), checkConfig(config)]
   const isSound = file.problems.length + environment.problems.length === 0 && own.every(Result.isSuccess)
   const checks = collectAll<unknown>([...own, ...(yield* check(config, isSound))])
   yield* Effect.fromResult(
@@ -133,41 +136,28 @@ export const deliveryConfigOf = Effect.fnUntraced(function* <R = never>(
   return config
 })
 
-/** Flags of commands that use a database but deliver nothing. */
-export const databaseFlags = { database: deliveryFlags.database, config: deliveryFlags.config }
+/** The flags that `doorhook serve` passes on to its workers. The database is passed in the environment. */
+const forWorkers = [
+  "directory",
+  "ackTimeout",
+  "disableAfter",
+  "retention",
+  "caFile",
+  "config",
+  "allowTargets",
+  "retry"
+] as const
 
-/** Reads the configuration for `databaseFlags`. */
-export const databaseConfigOf = (given: Command.Command.Config.Infer<typeof databaseFlags>) =>
-  deliveryConfigOf({
-    directory: Option.none(),
-    allowTarget: [],
-    retry: [],
-    ackTimeout: Option.none(),
-    disableAfter: Option.none(),
-    retention: Option.none(),
-    caFile: Option.none(),
-    acceptLostFrames: Option.none(),
-    ...given
+const again = (name: string, values: ReadonlyArray<string>): ReadonlyArray<string> =>
+  values.flatMap((value) => [givenBy[name] ?? `--${name}`, value])
+
+/** Returns the flags as arguments for another process. */
+export const deliveryArguments = (given: DeliveryFlags): ReadonlyArray<string> =>
+  forWorkers.flatMap((name) => {
+    const value = given[name]
+    return again(name, Option.isOption(value) ? Option.toArray(value) : value)
   })
-
-const again = (flag: string, value: Option.Option<string>): ReadonlyArray<string> =>
-  Option.match(value, { onNone: () => [], onSome: (text) => [flag, text] })
-
-/** Returns the flags as arguments for another process, except for the database, which is passed in the environment. */
-export const deliveryArguments = (given: DeliveryFlags): ReadonlyArray<string> => [
-  ...again("--directory", given.directory),
-  ...again("--ack-timeout", given.ackTimeout),
-  ...again("--disable-after", given.disableAfter),
-  ...again("--retention", given.retention),
-  ...again("--ca-file", given.caFile),
-  ...again("--config", given.config),
-  ...given.allowTarget.flatMap((network) => ["--allow-target", network]),
-  ...given.retry.flatMap((retry) => ["--retry", retry])
-]
 
 /** Returns the log level as an argument for another process. */
 export const logLevelArguments = (level: Option.Option<LogLevel.LogLevel>): ReadonlyArray<string> =>
-  again(
-    "--log-level",
-    Option.map(level, (name) => name.toLowerCase())
-  )
+  Option.match(level, { onNone: () => [], onSome: (name) => ["--log-level", name.toLowerCase()] })

@@ -9,7 +9,6 @@ import {
   columns,
   CommandFailure,
   counted,
-  isoOf,
   onOneLine
 } from "@doorhook/core"
 import { SecretBox } from "@doorhook/sql"
@@ -19,7 +18,7 @@ import { Command } from "effect/cli"
 import { encryptionKeyOf, readableSecretsOf } from "../config/KeySettings.ts"
 import type { ServeConfig } from "../config/ServeConfig.ts"
 import * as FileDirectory from "../directory/FileDirectory.ts"
-import { agreedSettingsOf } from "../config/SharedSettings.ts"
+import { agreedSettingsOf, proposalText } from "../config/SharedSettings.ts"
 import { ownerProblem } from "../service/Agreement.ts"
 import { defaultDatabase, isFile, isPostgres } from "../service/Database.ts"
 import { inspect } from "../service/DatabaseInspection.ts"
@@ -122,21 +121,26 @@ const databaseFindings = (
 const isEmbedded = ({ directory }: ServeConfig, agreed: string | null): boolean =>
   directory === undefined && agreed !== null && AgreedSettings.decodeAgreed(agreed)["directory"] === "functions"
 
-/** Compares the directory and the settings with those of the processes that deliver from the database. */
 /** What a database shows about the settings of its processes. */
 type Agreement = Pick<Inspection, "agreed" | "proposed" | "workers">
 const noAgreement: Agreement = { agreed: null, proposed: null, workers: null }
 
 /** If no process delivers, reports the last one that sent nothing because its settings differed. */
 const proposalFindings = ({ agreed, proposed, workers }: Agreement): ReadonlyArray<Finding> => {
+  if (workers !== 0 || agreed === null) return []
   const proposal = AgreedSettings.decodeProposed(proposed)
-  if (workers !== 0 || agreed === null || proposal === null) return []
-  const differing = AgreedSettings.differencesText(AgreedSettings.decodeAgreed(agreed), proposal.settings)
-  if (differing === "") return []
-  const what = `no process delivers now. At ${isoOf(proposal.at)}, ${proposal.process} differed: ${differing}`
-  return [warn("agreement", `${what}. To use its settings, run: doorhook settings accept ${proposal.id}`)]
+  const what = proposalText(AgreedSettings.decodeAgreed(agreed), proposal)
+  return what === null
+    ? []
+    : [
+        warn(
+          "agreement",
+          `no process delivers now. ${what}. To use its settings, run: doorhook settings accept ${proposal?.id}`
+        )
+      ]
 }
 
+/** Compares the directory and the settings with those of the processes that deliver from the database. */
 const agreementFindings = (config: ServeConfig, { agreed, workers }: Agreement): ReadonlyArray<Finding> => {
   if (agreed === null || isEmbedded(config, agreed)) return []
   const stored = AgreedSettings.decodeAgreed(agreed)
@@ -219,7 +223,7 @@ export const doctorCommand = Command.make(
   Effect.fnUntraced(function* (given) {
     // If all other settings are valid, an unusable directory is a separate finding. Otherwise, it is reported together
     // with the problems of the other settings.
-    const config = yield* deliveryConfigOf(given, undefined, ({ directory }, isSound) =>
+    const config = yield* deliveryConfigOf(given, ({ directory }, isSound) =>
       isSound ? Effect.succeed([]) : FileDirectory.check(directory)
     )
     const now = yield* Clock.currentTimeMillis

@@ -8,13 +8,13 @@ import * as Database from "../service/Database.ts"
 import { makeFolder } from "../service/DatabaseFolder.ts"
 import { inspect } from "../service/DatabaseInspection.ts"
 import * as FileOwner from "../service/FileOwner.ts"
-import { databaseConfigOf, databaseFlags } from "./deliveryFlags.ts"
+import { databaseFlags, deliveryConfigOf } from "./deliveryFlags.ts"
 
 export const migrateCommand = Command.make(
   "migrate",
   databaseFlags,
   Effect.fnUntraced(function* (given) {
-    const settings = yield* databaseConfigOf(given)
+    const settings = yield* deliveryConfigOf(given)
     const name = settings.database ?? Database.defaultDatabase
     const before = yield* inspect(name)
     if (before === null) return yield* CommandFailure.usage("A database in memory has no tables to upgrade.")

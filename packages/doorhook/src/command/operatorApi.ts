@@ -32,6 +32,10 @@ const operatorKeyOf = Effect.fnUntraced(function* (given: Option.Option<Redacted
 
 const defaultUrl = "http://127.0.0.1:4000"
 
+/** Makes the flag of a command that can print JSON instead of text. */
+export const jsonFlag = (description: string) =>
+  Flag.Boolean("json").pipe(Flag.withDescription(description), Flag.withDefault(false))
+
 /** Flags of every command that calls the operator API. */
 export const connection = {
   url: Flag.String("url").pipe(
@@ -39,7 +43,7 @@ export const connection = {
     Flag.withFallbackConfig(Config.NonEmptyString("DOORHOOK_URL").pipe(Config.withDefault(defaultUrl)))
   ),
   operatorKey: operatorKeyFlag,
-  json: Flag.Boolean("json").pipe(Flag.withDescription("Print the API's response unchanged"), Flag.withDefault(false))
+  json: jsonFlag("Print the API's response unchanged")
 }
 
 export interface Connection {

@@ -30,21 +30,21 @@ const flags = {
     Flag.optional
   ),
   operatorKey: operatorKeyFlag,
-  webhookSource: Flag.String("webhook-source").pipe(
+  webhookSources: Flag.String("webhook-source").pipe(
     Flag.withDescription(
       "Network from which deliveries are sent, published for receivers that filter by address; repeatable (or DOORHOOK_WEBHOOK_SOURCES)"
     ),
     Flag.withMetavar("CIDR"),
     Flag.atLeast(0)
   ),
-  trustedProxy: Flag.String("trusted-proxy").pipe(
+  trustedProxies: Flag.String("trusted-proxy").pipe(
     Flag.withDescription(
       "Network of reverse proxies whose X-Forwarded-For gives the client's address; repeatable (or DOORHOOK_TRUSTED_PROXIES)"
     ),
     Flag.withMetavar("CIDR"),
     Flag.atLeast(0)
   ),
-  browserOrigin: Flag.String("browser-origin").pipe(
+  browserOrigins: Flag.String("browser-origin").pipe(
     Flag.withDescription(
       "Origin whose pages may call the token and /v4 routes from a browser (CORS); repeatable (or DOORHOOK_BROWSER_ORIGINS)"
     ),
@@ -69,27 +69,18 @@ const flags = {
 
 type Flags = Command.Command.Config.Infer<typeof flags>
 
-/** Merges the settings. Flags take precedence over the environment, and the environment over the file. */
 const configOf = Effect.fnUntraced(function* (given: Flags) {
   const port = Option.map(given.port, parsePort)
   const workers = Option.map(given.workers, parseWorkers)
+  const counts = {
+    port: Option.flatMap(port, Result.getSuccess),
+    workers: Option.flatMap(workers, Result.getSuccess)
+  }
   return yield* deliveryConfigOf(
-    given,
-    (otherwise) => ({
-      port: Option.getOrElse(Option.flatMap(port, Result.getSuccess), () => otherwise.port),
-      host: Option.getOrElse(given.host, () => otherwise.host),
-      publicUrl: Option.getOrElse(given.publicUrl, () => otherwise.publicUrl),
-      operatorKey: Option.getOrElse(Option.map(given.operatorKey, Redacted.value), () => otherwise.operatorKey),
-      metricsFor: Option.getOrElse(given.metricsFor, () => otherwise.metricsFor),
-      clientIsolation: Option.getOrElse(given.clientIsolation, () => otherwise.clientIsolation),
-      webhookSources: given.webhookSource.length > 0 ? given.webhookSource : otherwise.webhookSources,
-      browserOrigins: given.browserOrigin.length > 0 ? given.browserOrigin : otherwise.browserOrigins,
-      trustedProxies: given.trustedProxy.length > 0 ? given.trustedProxy : otherwise.trustedProxies,
-      workers: Option.getOrElse(Option.flatMap(workers, Result.getSuccess), () => otherwise.workers)
-    }),
+    { ...given, ...counts },
     Effect.fnUntraced(function* ({ database, directory, workers: count }) {
-      const flags = [...Option.toArray(port), ...Option.toArray(workers)]
-      return [...flags, checkShared(count, database), ...(yield* FileDirectory.check(directory))]
+      const read = [...Option.toArray(port), ...Option.toArray(workers)]
+      return [...read, checkShared(count, database), ...(yield* FileDirectory.check(directory))]
     })
   )
 })

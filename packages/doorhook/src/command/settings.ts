@@ -4,33 +4,31 @@
 import { AgreedSettings, columns, CommandFailure, isoOf, SettingStore } from "@doorhook/core"
 import { Console, Effect, Layer } from "effect"
 import { Argument, Command } from "effect/cli"
-import { idOf } from "../config/SharedSettings.ts"
+import { idOf, proposalText } from "../config/SharedSettings.ts"
 import * as Database from "../service/Database.ts"
 import { inspect } from "../service/DatabaseInspection.ts"
 import * as FileOwner from "../service/FileOwner.ts"
-import { databaseConfigOf, databaseFlags } from "./deliveryFlags.ts"
+import { databaseFlags, deliveryConfigOf } from "./deliveryFlags.ts"
+import { jsonFlag, printJson } from "./operatorApi.ts"
 
-const { agreedName, decodeAgreed, decodeProposed, differencesOf, differencesText, encodeAgreed } = AgreedSettings
-
-const printSettings = (settings: AgreedSettings.AgreedSettings) =>
-  Effect.forEach(columns([...Object.entries(settings), ["others", "the default"]]), (line) => Console.log(line))
+const { agreedName, decodeAgreed, decodeProposed, differencesText, encodeAgreed } = AgreedSettings
 
 const show = Command.make(
   "show",
-  databaseFlags,
-  Effect.fnUntraced(function* (given) {
-    const { database = Database.defaultDatabase } = yield* databaseConfigOf(given)
+  { ...databaseFlags, json: jsonFlag("Print the settings as JSON") },
+  Effect.fnUntraced(function* ({ json, ...given }) {
+    const { database = Database.defaultDatabase } = yield* deliveryConfigOf(given)
     const found = yield* inspect(database)
     if (found === null) return yield* CommandFailure.usage("A database in memory stores no settings.")
-    if (found.agreed === null)
-      return yield* Console.log("no settings yet: the first process that delivers stores its own")
-    const agreed = decodeAgreed(found.agreed)
-    yield* printSettings(agreed)
+    const agreed = found.agreed === null ? null : decodeAgreed(found.agreed)
     const proposed = decodeProposed(found.proposed)
-    if (proposed === null || differencesOf(agreed, proposed.settings).length === 0) return
-    yield* Console.log(
-      `${proposed.id} was proposed at ${isoOf(proposed.at)} by ${proposed.process}: ${differencesText(agreed, proposed.settings)}`
-    )
+    if (json) {
+      return yield* printJson({ agreed, proposed: proposed === null ? null : { ...proposed, at: isoOf(proposed.at) } })
+    }
+    if (agreed === null) return yield* Console.log("no settings yet: the first process that delivers stores its own")
+    for (const line of columns([...Object.entries(agreed), ["others", "the default"]])) yield* Console.log(line)
+    const proposal = proposalText(agreed, proposed)
+    if (proposal !== null) yield* Console.log(proposal)
   })
 ).pipe(
   Command.withDescription("Show the settings that processes must agree on, and those of the last process that differed")
@@ -45,7 +43,7 @@ const accept = Command.make(
     )
   },
   Effect.fnUntraced(function* ({ id, ...given }) {
-    const config = yield* databaseConfigOf(given)
+    const config = yield* deliveryConfigOf(given)
     // Inspected first, because opening the store would create a database under a mistyped path.
     const found = yield* inspect(config.database ?? Database.defaultDatabase)
     if (found === null) return yield* CommandFailure.usage("A database in memory stores no settings.")

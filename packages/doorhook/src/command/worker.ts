@@ -34,7 +34,7 @@ export const workerCommand = Command.make(
   },
   Effect.fnUntraced(
     function* (given) {
-      const config = yield* deliveryConfigOf(given, undefined, ({ directory }) => FileDirectory.check(directory))
+      const config = yield* deliveryConfigOf(given, ({ directory }) => FileDirectory.check(directory))
       if (config.directory !== undefined && given.withoutRights) {
         return yield* CommandFailure.usage(
           "worker: --without-rights contradicts the directory that --directory or --config names: give one of them."

@@ -3,8 +3,15 @@
  *
  * Compared are the settings in effect, so a setting that is left out equals one with the default value.
  */
-import { builtInTable, defaultDeliverySettings, deliverySettingsOf, DurationText } from "@doorhook/core"
-import type { AgreedSettings, DeliverySettingsShape, Directory, ResourceTypeTable, RetrySchedule } from "@doorhook/core"
+import {
+  AgreedSettings,
+  builtInTable,
+  defaultDeliverySettings,
+  deliverySettingsOf,
+  DurationText,
+  isoOf
+} from "@doorhook/core"
+import type { DeliverySettingsShape, Directory, ResourceTypeTable, RetrySchedule } from "@doorhook/core"
 import { Record, Result } from "effect"
 import { IpNetwork } from "effect/net"
 import { createHash, createHmac } from "node:crypto"
@@ -108,3 +115,14 @@ const directoryTexts = { functions: "functions", file: "file", none: null, all: 
 /** Returns a short name for settings. */
 export const idOf = (settings: AgreedSettings.AgreedSettings): string =>
   hashOf(JSON.stringify(settings, Object.keys(settings).toSorted())).slice(0, 8)
+
+/** Says how proposed settings differ from the stored ones; null if they don't, or none were proposed. */
+export const proposalText = (
+  stored: AgreedSettings.AgreedSettings,
+  proposal: AgreedSettings.ProposedSettings | null
+): string | null => {
+  const differing = proposal === null ? "" : AgreedSettings.differencesText(stored, proposal.settings)
+  return proposal === null || differing === ""
+    ? null
+    : `${proposal.id} was proposed at ${isoOf(proposal.at)} by ${proposal.process}, whose settings differed: ${differing}`
+}

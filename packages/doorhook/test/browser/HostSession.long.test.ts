@@ -5,10 +5,9 @@ import { afterEach, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { createServer } from "node:http"
 import { listening } from "@doorhook/testkit/ListeningServer"
-import { authorizeUrl } from "../harness/CodeGrant.ts"
+import { authorizeUrl, challenge } from "../harness/CodeGrant.ts"
 import { start } from "../harness/Embedded.ts"
 import { shared } from "../harness/Shared.ts"
-import { pkce } from "./LoginStage.ts"
 import { welcome } from "./Sites.ts"
 import { hasBrowser, openVisitors } from "./Visitors.ts"
 
@@ -49,11 +48,7 @@ const openHost = Effect.gen(function* () {
     }
   })
   const callback = `${url}/cb`
-  const toApp = authorizeUrl(
-    url,
-    { client_id: "p1", redirect_uri: callback },
-    { state: "s t", code_challenge: pkce.challenge, code_challenge_method: "S256" }
-  )
+  const toApp = authorizeUrl(url, { client_id: "p1", redirect_uri: callback }, { state: "s t", ...challenge })
   return { ...(yield* openVisitors), callback, toApp }
 })
 

@@ -6,17 +6,11 @@ import { Effect } from "effect"
 import { createServer } from "node:http"
 import type { Page } from "playwright-core"
 import { listening } from "@doorhook/testkit/ListeningServer"
-import { authorizeUrl, exchange } from "../harness/CodeGrant.ts"
+import { authorizeUrl, challenge, exchange, pkce } from "../harness/CodeGrant.ts"
 import { serveHere } from "../harness/InProcess.ts"
 import { acme, directory } from "../harness/KnownDirectory.ts"
 import { openSites, welcome } from "./Sites.ts"
 import { openVisitors } from "./Visitors.ts"
-
-/** RFC 7636 appendix B. */
-export const pkce = {
-  verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
-  challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
-} as const
 
 /** OAuth `state` with characters that forms, URLs and HTML encode in different ways. */
 export const state = " s t/á\"'<&amp;>+%25\\🚪\ufeff\u2028 "
@@ -31,7 +25,7 @@ export const openLoginStage = Effect.gen(function* () {
   )
   const visitors = yield* openVisitors
   const client = { client_id: "p1", redirect_uri: `${app}/cb` }
-  const way = { state, code_challenge: pkce.challenge, code_challenge_method: "S256" }
+  const way = { state, ...challenge }
   return {
     ...visitors,
     url,

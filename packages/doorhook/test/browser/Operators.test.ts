@@ -2,38 +2,14 @@
  * Operators' pages in Chromium: with and without JavaScript, by mouse and keyboard, on a phone, and for screen readers.
  * Some receivers answer with HTML that pages must escape.
  */
-import { afterEach, assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { assert, describe, it } from "@effect/vitest"
 import type { Page } from "playwright-core"
-import { shared } from "../harness/Shared.ts"
 import { accessibilityProblems } from "./Accessibility.ts"
-import { hostile, openPageStage, operatorKey } from "./PageStage.ts"
-import { openSites } from "./Sites.ts"
-import { hasBrowser, looks, openVisitors } from "./Visitors.ts"
+import { hostile, operatorKey } from "./PageStage.ts"
+import { button, confirm, heading, link, open, sharedPageStage } from "./SharedPages.ts"
+import { hasBrowser, looks } from "./Visitors.ts"
 
-const openStage = Effect.gen(function* () {
-  const visitors = yield* openVisitors
-  const site = yield* openSites
-  const stage = yield* openPageStage()
-  return yield* Effect.promise(async () => {
-    const good = await stage.integrate("/good")
-    const broken = await stage.integrate("/broken")
-    const gone = await stage.integrate("/gone")
-    await stage.publish(1)
-    await stage.until(gone, "cancelled")
-    await stage.publish(2)
-    return { ...stage, visitors, site, good, broken, gone, brokenDelivery: await stage.until(broken, "retrying") }
-  })
-})
-const stage = shared(openStage, hasBrowser)
-afterEach(() => (hasBrowser ? stage().visitors.closePages() : undefined))
-
-const heading = (page: Page, name: string | RegExp) => page.getByRole("heading", { level: 1, name }).waitFor()
-const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true })
-const link = (page: Page, name: string) => page.getByRole("link", { name, exact: true })
-
-/** Presses a button and opens its confirmation. */
-const open = (page: Page, name: string) => page.locator("summary").getByText(name, { exact: true }).click()
+const stage = sharedPageStage()
 
 const signIn = async (page: Page) => {
   await page.goto(`${stage().url}/console`)
@@ -79,15 +55,13 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
       assert.include(await page.locator("pre").last().innerText(), "</pre><script>window.hacked = 1</script>")
 
       const attempts = await page.locator(".timeline > li:not(.coming)").count()
-      await open(page, "Send again")
-      await page.locator("details[open]").getByRole("button", { name: "Send again" }).click()
+      await confirm(page, "Send again")
       await page.getByText("The delivery is being sent.").waitFor()
       while ((await page.locator(".timeline > li:not(.coming)").count()) === attempts)
         await link(page, "Refresh").click()
 
       await page.goto(`${stage().url}/console/integrations/${broken}`)
-      await open(page, "Recover")
-      await page.locator("details[open]").getByRole("button", { name: "Recover" }).click()
+      await confirm(page, "Recover")
       await page.getByText(/Deliveries being sent: \d/).waitFor()
 
       const cookies = (await context.cookies()).map(({ httpOnly, name, sameSite }) => ({ httpOnly, name, sameSite }))
@@ -115,23 +89,19 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
         .bodiesAt(path)
         .filter((body) => body.includes('"test":true')).length
     await page.goto(address)
-    await open(page, "Send a test event")
-    await page.locator("details[open]").getByRole("button", { name: "Send a test event" }).click()
+    await confirm(page, "Send a test event")
     await page.getByText("The receiver acknowledged with 200", { exact: false }).first().waitFor()
     assert.deepStrictEqual([testsAt("/good"), testsAt("/broken")], [1, 0])
 
     await page.goto(address)
-    await open(page, "Disable")
-    await page.locator("details[open]").getByRole("button", { name: "Disable" }).click()
+    await confirm(page, "Disable")
     await page.getByText("This integration was disabled by hand.", { exact: false }).waitFor()
     assert.strictEqual((await doorhook.integrations.show(good)).status, "disabled")
-    await open(page, "Enable")
-    await page.locator("details[open]").getByRole("button", { name: "Enable" }).click()
+    await confirm(page, "Enable")
     await page.getByText("Integration enabled.").waitFor()
     assert.strictEqual((await doorhook.integrations.show(good)).status, "enabled")
 
-    await open(page, "Create a link for the owner")
-    await page.locator("details[open]").getByRole("button", { name: "Create a link for the owner" }).click()
+    await confirm(page, "Create a link for the owner")
     const made = await page.getByRole("textbox", { name: "Link" }).inputValue()
     assert.isTrue(made.startsWith(`${stage().url}/portal/open/dh_pl_${good}.`))
     await button(page, "Copy").click()
@@ -145,8 +115,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await signIn(page)
     await page.goto(`${stage().url}/console/integrations/${gone}`)
     await page.getByText("the receiver answered 410 Gone", { exact: false }).waitFor()
-    await open(page, "Try it again")
-    await page.locator("details[open]").getByRole("button", { name: "Try it again" }).click()
+    await confirm(page, "Try it again")
     await page.getByText("The receiver acknowledged with 200", { exact: false }).first().waitFor()
     assert.strictEqual((await doorhook.integrations.show(gone)).status, "enabled")
     await link(page, "Notifications").click()

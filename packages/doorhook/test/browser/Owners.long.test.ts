@@ -9,35 +9,12 @@ import { listening } from "@doorhook/testkit/ListeningServer"
 import { start } from "../harness/Embedded.ts"
 import { shared } from "../harness/Shared.ts"
 import { accessibilityProblems } from "./Accessibility.ts"
-import { openPageStage, owner } from "./PageStage.ts"
+import { owner } from "./PageStage.ts"
+import { button, confirm, heading, link, sharedPageStage } from "./SharedPages.ts"
 import { openSites } from "./Sites.ts"
 import { hasBrowser, looks, openVisitors } from "./Visitors.ts"
 
-const openStage = Effect.gen(function* () {
-  const visitors = yield* openVisitors
-  const site = yield* openSites
-  const stage = yield* openPageStage()
-  return yield* Effect.promise(async () => {
-    const good = await stage.integrate("/good")
-    const broken = await stage.integrate("/broken")
-    const gone = await stage.integrate("/gone")
-    await stage.publish(1)
-    await stage.until(gone, "cancelled")
-    return { ...stage, visitors, site, good, broken, gone, brokenDelivery: await stage.until(broken, "retrying") }
-  })
-})
-const stage = shared(openStage, hasBrowser)
-afterEach(() => (hasBrowser ? stage().visitors.closePages() : undefined))
-
-const heading = (page: Page, name: string | RegExp) => page.getByRole("heading", { level: 1, name }).waitFor()
-const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true })
-const link = (page: Page, name: string) => page.getByRole("link", { name, exact: true })
-
-/** Presses a button and confirms. */
-const confirm = async (page: Page, name: string) => {
-  await page.locator("summary").getByText(name, { exact: true }).click()
-  await page.locator("details[open]").getByRole("button", { name, exact: true }).click()
-}
+const stage = sharedPageStage()
 
 const tests = (path: string) =>
   stage()

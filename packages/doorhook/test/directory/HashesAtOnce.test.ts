@@ -61,7 +61,7 @@ const startHost = Effect.gen(function* () {
 
 live(
   "forty logins of unknown users leave threads for publishing: at most two hashes are computed concurrently",
-  Effect.gen(function* () {
+  function* () {
     const { doorhook, logIn } = yield* startHost
     const { counted } = yield* countHashes
     let ended = 0
@@ -77,27 +77,24 @@ live(
     assert.deepStrictEqual([...statuses], [403])
     assert.strictEqual(counted.all, 40)
     assert.isAtMost(counted.most, 2)
-  })
+  }
 )
 
-live(
-  "logins beyond the waiting limit get 503 with Retry-After, and later ones are checked again",
-  Effect.gen(function* () {
-    const { logIn } = yield* startHost
-    const answers = yield* Effect.promise(() =>
-      Promise.all(
-        Array.from({ length: 200 }, async (_, n) => {
-          const { headers, status } = await logIn(n)
-          return `${status} ${headers.get("retry-after")}`
-        })
-      )
+live("logins beyond the waiting limit get 503 with Retry-After, and later ones are checked again", function* () {
+  const { logIn } = yield* startHost
+  const answers = yield* Effect.promise(() =>
+    Promise.all(
+      Array.from({ length: 200 }, async (_, n) => {
+        const { headers, status } = await logIn(n)
+        return `${status} ${headers.get("retry-after")}`
+      })
     )
-    const checked = answers.filter((answer) => answer === "403 null").length
-    assert.isTrue(checked >= 41 && checked < 200, `${checked} were checked`)
-    assert.lengthOf(
-      answers.filter((answer) => answer === "503 1"),
-      200 - checked
-    )
-    assert.strictEqual((yield* Effect.promise(() => logIn(200))).status, 403)
-  })
-)
+  )
+  const checked = answers.filter((answer) => answer === "403 null").length
+  assert.isTrue(checked >= 41 && checked < 200, `${checked} were checked`)
+  assert.lengthOf(
+    answers.filter((answer) => answer === "503 1"),
+    200 - checked
+  )
+  assert.strictEqual((yield* Effect.promise(() => logIn(200))).status, 403)
+})

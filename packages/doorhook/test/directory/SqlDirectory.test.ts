@@ -103,11 +103,9 @@ describe("the directory over tables", () => {
     assert.deepStrictEqual(await ownAnswersOf(sqlDirectory({ database, ...ownNames })), ownExpected)
   })
 
-  live(
-    "refuses ids that are not numbers when they are first used, and names the value and the rule",
-    Effect.gen(function* () {
-      const database = new DatabaseSync(":memory:")
-      database.exec(`
+  live("refuses ids that are not numbers when they are first used, and names the value and the rule", function* () {
+    const database = new DatabaseSync(":memory:")
+    database.exec(`
         CREATE TABLE users (id text PRIMARY KEY, login text, password_hash text);
         CREATE TABLE buildings (id text PRIMARY KEY, name text, time_zone text);
         CREATE TABLE building_administrators (user_id text, building_id text);
@@ -115,27 +113,26 @@ describe("the directory over tables", () => {
         INSERT INTO buildings VALUES ('b-1', 'North', 'UTC');
         INSERT INTO building_administrators VALUES ('u1', 'b-1');
       `)
-      const tables = { tenants: null, accessPoints: null }
-      const lines: Array<string> = []
-      const keep = (line: string) => void lines.push(line)
-      const doorhook = yield* start({
-        directory: sqlDirectory({
-          database,
-          tables,
-          client: known.client,
-          verifyPassword: (given, kept) => given === kept
-        }),
-        logger: { info: keep, warn: keep, error: keep }
-      })
-      const { url } = yield* mount(doorhook)
-      const token = yield* tokenFrom(url)
-      const answer = yield* Effect.promise(() => callApi(url, token, "GET", "/v4/buildings"))
-      assert.strictEqual(answer.status, 503)
-      // Retrying would not help, so the response has no `Retry-After`.
-      assert.isNull(answer.headers.get("retry-after"))
-      assert.match(lines.at(-1) ?? "", /: \/0\/id must be a positive whole number, not "b-1"\. request_id=/)
+    const tables = { tenants: null, accessPoints: null }
+    const lines: Array<string> = []
+    const keep = (line: string) => void lines.push(line)
+    const doorhook = yield* start({
+      directory: sqlDirectory({
+        database,
+        tables,
+        client: known.client,
+        verifyPassword: (given, kept) => given === kept
+      }),
+      logger: { info: keep, warn: keep, error: keep }
     })
-  )
+    const { url } = yield* mount(doorhook)
+    const token = yield* tokenFrom(url)
+    const answer = yield* Effect.promise(() => callApi(url, token, "GET", "/v4/buildings"))
+    assert.strictEqual(answer.status, 503)
+    // Retrying would not help, so the response has no `Retry-After`.
+    assert.isNull(answer.headers.get("retry-after"))
+    assert.match(lines.at(-1) ?? "", /: \/0\/id must be a positive whole number, not "b-1"\. request_id=/)
+  })
 
   const startedOver = Effect.fnUntraced(function* (options: SqlDirectoryOptions) {
     const warnings: Array<string> = []
@@ -157,7 +154,7 @@ describe("the directory over tables", () => {
 
   live(
     "warns at the start about each table and column that it can't read, with the option that names it",
-    Effect.gen(function* () {
+    function* () {
       const database = new DatabaseSync(":memory:")
       database.exec(standard)
       database.exec("DROP TABLE access_points; ALTER TABLE users RENAME COLUMN login TO email")
@@ -177,29 +174,26 @@ describe("the directory over tables", () => {
       assert.match(away.warnings()[0] ?? "", /tables.users .*, tables.tenants .*: connect ECONNREFUSED/)
       const right = yield* startedOver({ database, tables: { users: { login: "email" }, accessPoints: null } })
       assert.lengthOf(right.warnings(), 0)
-    })
+    }
   )
 
-  live(
-    "warns once about a stored password that it can't verify, without showing it",
-    Effect.gen(function* () {
-      const database = new DatabaseSync(":memory:")
-      database.exec(standard)
-      const directory = sqlDirectory({ database })
-      const warnings: Array<string> = []
-      yield* start({ directory, logger: { info: () => {}, warn: (line) => warnings.push(line), error: () => {} } })
-      database.exec("UPDATE users SET password_hash = '$2b$10$abcdefghijk' WHERE login = 'ada'")
-      for (const _ of [1, 2]) {
-        assert.isNull(yield* Effect.promise(async () => directory.authenticate("ada", "correct horse")))
-      }
-      const about = warnings.filter((line) => line.includes("users.password_hash"))
-      assert.lengthOf(about, 1)
-      assert.match(about[0] ?? "", /not scrypt in PHC form.*`verifyPassword`/)
-      assert.notInclude(about[0] ?? "", "2b")
-      database.exec("UPDATE users SET password_hash = '$2b$10$abcdefghijk'")
-      assert.lengthOf((yield* startedOver({ database })).warnings(), 1)
-    })
-  )
+  live("warns once about a stored password that it can't verify, without showing it", function* () {
+    const database = new DatabaseSync(":memory:")
+    database.exec(standard)
+    const directory = sqlDirectory({ database })
+    const warnings: Array<string> = []
+    yield* start({ directory, logger: { info: () => {}, warn: (line) => warnings.push(line), error: () => {} } })
+    database.exec("UPDATE users SET password_hash = '$2b$10$abcdefghijk' WHERE login = 'ada'")
+    for (const _ of [1, 2]) {
+      assert.isNull(yield* Effect.promise(async () => directory.authenticate("ada", "correct horse")))
+    }
+    const about = warnings.filter((line) => line.includes("users.password_hash"))
+    assert.lengthOf(about, 1)
+    assert.match(about[0] ?? "", /not scrypt in PHC form.*`verifyPassword`/)
+    assert.notInclude(about[0] ?? "", "2b")
+    database.exec("UPDATE users SET password_hash = '$2b$10$abcdefghijk'")
+    assert.lengthOf((yield* startedOver({ database })).warnings(), 1)
+  })
 
   it("checks an unknown login like a known one, so that both take the same time, and refuses it", async () => {
     const database = new DatabaseSync(":memory:")
@@ -276,9 +270,8 @@ await describeOnPostgres("the directory over tables", (server) => {
       return yield* Effect.promise(() => use(pool, url))
     })
 
-  live(
-    "says what is missing if doorhook is not installed, or not accessible to the host's user",
-    withPool(async (pool, url) => {
+  live("says what is missing if doorhook is not installed, or not accessible to the host's user", function* () {
+    yield* withPool(async (pool, url) => {
       const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } } as const
       const refusedIn = async (...before: ReadonlyArray<string>) => {
         const client = await pool.connect()
@@ -317,22 +310,20 @@ await describeOnPostgres("the directory over tables", (server) => {
         client.release()
       }
     })
-  )
+  })
 
-  live(
-    "has no building or tenant with an id that is too large for its column",
-    withPool(async (pool) => {
+  live("has no building or tenant with an id that is too large for its column", function* () {
+    yield* withPool(async (pool) => {
       await pool.query(standard.replaceAll("bigint", "integer"))
       const directory = sqlDirectory({ database: pool })
       assert.isTrue(await directory.administers("1", 1))
       assert.isFalse(await directory.administers("1", 3_000_000_000))
       assert.isFalse(await directory.isTenant("2", Number.MAX_SAFE_INTEGER))
     })
-  )
+  })
 
-  live(
-    "answers from PostgreSQL, and its host publishes in its own transactions",
-    withPool(async (pool, url) => {
+  live("answers from PostgreSQL, and its host publishes in its own transactions", function* () {
+    yield* withPool(async (pool, url) => {
       await pool.query(standard + own)
       assert.deepStrictEqual(await answersOf(sqlDirectory({ database: pool })), expected)
       const byFunction = sqlDirectory({ database: async (text, values) => (await pool.query(text, values)).rows })
@@ -380,5 +371,5 @@ await describeOnPostgres("the directory over tables", (server) => {
         client.release()
       }
     })
-  )
+  })
 })

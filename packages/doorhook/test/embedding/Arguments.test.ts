@@ -6,9 +6,8 @@ import { assert, describe } from "@effect/vitest"
 import type { Doorhook } from "doorhook"
 import { publishIn } from "doorhook"
 import { Effect, Predicate } from "effect"
-import { codeOf, event, integrate, live, mount, start } from "../harness/Embedded.ts"
+import { codeOf, event, live, start, startIntegrated } from "../harness/Embedded.ts"
 import { eventually } from "../harness/Eventually.ts"
-import { startReceiver } from "@doorhook/testkit/Receiver"
 
 /**
  * Calls the method at a path with arguments of any type, as plain JavaScript can. The test fails if the call throws
@@ -67,56 +66,44 @@ const refusals: ReadonlyArray<readonly [path: string, given: ReadonlyArray<unkno
 ]
 
 describe("arguments", () => {
-  live(
-    "that are invalid are reported by name",
-    Effect.gen(function* () {
-      const doorhook = yield* start()
-      for (const [path, given, message] of refusals) {
-        const refused = yield* codeOf(call(doorhook, path, given))
-        assert.deepInclude(refused, { code: "bad_request", status: 400 }, path)
-        assert.match(refused.message, message)
-      }
-    })
-  )
+  live("that are invalid are reported by name", function* () {
+    const doorhook = yield* start()
+    for (const [path, given, message] of refusals) {
+      const refused = yield* codeOf(call(doorhook, path, given))
+      assert.deepInclude(refused, { code: "bad_request", status: 400 }, path)
+      assert.match(refused.message, message)
+    }
+  })
 
-  live(
-    "that are null count as left out, and a loop over pages ends",
-    Effect.gen(function* () {
-      const doorhook = yield* start()
-      const receiver = yield* startReceiver()
-      const { url } = yield* mount(doorhook)
-      yield* integrate(url, receiver.url)
-      yield* Effect.promise(async () => {
-        for (const path of ["deliveries.list", "integrations.list", "notifications.list"]) {
-          await call(doorhook, path, [null])
-          await call(doorhook, path, [{ limit: null }])
-        }
-        await call(doorhook, "publish", [event, null])
-        await call(doorhook, "publish", [event, { idempotencyKey: null }])
-        await call(doorhook, "portalLink", ["1", null])
-        await call(doorhook, "clients.add", [{ id: "c2", name: "Two", redirect_uris: ["https://two.example/cb"] }])
-        await call(doorhook, "clients.rotate", ["c2", null])
-        assert.strictEqual(await call(doorhook, "grants.revoke", [42, null]), 0)
-        assert.strictEqual(await call(doorhook, "grants.revoke", [".", {}]), 0)
-        assert.deepStrictEqual(await call(doorhook, "grants.list", [42]), [])
-        const seen: Array<string> = []
-        let page: Awaited<ReturnType<Doorhook["deliveries"]["list"]>> | undefined
-        do {
-          page = await doorhook.deliveries.list({ after: page?.next, limit: 1 })
-          seen.push(...page.deliveries.map(({ id }) => id))
-        } while (page.next !== null)
-        assert.strictEqual(new Set(seen).size, 2)
-      })
+  live("that are null count as left out, and a loop over pages ends", function* () {
+    const { doorhook } = yield* startIntegrated()
+    yield* Effect.promise(async () => {
+      for (const path of ["deliveries.list", "integrations.list", "notifications.list"]) {
+        await call(doorhook, path, [null])
+        await call(doorhook, path, [{ limit: null }])
+      }
+      await call(doorhook, "publish", [event, null])
+      await call(doorhook, "publish", [event, { idempotencyKey: null }])
+      await call(doorhook, "portalLink", ["1", null])
+      await call(doorhook, "clients.add", [{ id: "c2", name: "Two", redirect_uris: ["https://two.example/cb"] }])
+      await call(doorhook, "clients.rotate", ["c2", null])
+      assert.strictEqual(await call(doorhook, "grants.revoke", [42, null]), 0)
+      assert.strictEqual(await call(doorhook, "grants.revoke", [".", {}]), 0)
+      assert.deepStrictEqual(await call(doorhook, "grants.list", [42]), [])
+      const seen: Array<string> = []
+      let page: Awaited<ReturnType<Doorhook["deliveries"]["list"]>> | undefined
+      do {
+        page = await doorhook.deliveries.list({ after: page?.next, limit: 1 })
+        seen.push(...page.deliveries.map(({ id }) => id))
+      } while (page.next !== null)
+      assert.strictEqual(new Set(seen).size, 2)
     })
-  )
+  })
 
   live(
     "accept a Date or a text as the time to recover from, directly or as a member like in the HTTP API",
-    Effect.gen(function* () {
-      const doorhook = yield* start({ retry: { access_log: [] }, logger: false })
-      const receiver = yield* startReceiver(() => 500)
-      const { url } = yield* mount(doorhook)
-      yield* integrate(url, receiver.url)
+    function* () {
+      const { doorhook } = yield* startIntegrated({ retry: { access_log: [] }, logger: false }, () => 500)
       yield* Effect.promise(() => doorhook.publish(event))
       const past = new Date(Date.now() - 60_000)
       for (const since of [past, { since: past }, past.toISOString(), { since: past.toISOString() }]) {
@@ -129,12 +116,12 @@ describe("arguments", () => {
       }
       const wrong = yield* codeOf(doorhook.deliveries.recover("1", { since: "yesterday" }))
       assert.deepInclude(wrong, { code: "invalid", status: 422 })
-    })
+    }
   )
 
   live(
     "that JSON can't represent are reported as problems of the event, and unknown members of an event are ignored",
-    Effect.gen(function* () {
+    function* () {
       const doorhook = yield* start()
       for (const data of [new Map([["id", 1]]), { n: 1n }]) {
         const { code, message, status } = yield* codeOf(doorhook.publish({ ...event, data }))
@@ -147,63 +134,48 @@ describe("arguments", () => {
       assert.strictEqual(again.id, first.id)
       const other = yield* codeOf(doorhook.publish({ ...beside, building_id: 2 }, { idempotencyKey: "k1" }))
       assert.deepInclude(other, { code: "idempotency_key_reused", status: 422 })
-    })
+    }
   )
 
-  live(
-    "with an unknown name are refused with a suggestion",
-    Effect.gen(function* () {
-      const doorhook = yield* start()
-      const refused = yield* codeOf(Reflect.apply(doorhook.publish, doorhook, [event, { idempotencykey: "a" }]))
+  live("with an unknown name are refused with a suggestion", function* () {
+    const doorhook = yield* start()
+    const refused = yield* codeOf(Reflect.apply(doorhook.publish, doorhook, [event, { idempotencykey: "a" }]))
+    assert.strictEqual(refused.code, "bad_request")
+    assert.match(refused.message, /^options: idempotencykey: no such option; did you mean idempotencyKey\?$/)
+    const link = yield* codeOf(Reflect.apply(doorhook.portalLink, doorhook, ["1", { lifespan: "1h" }]))
+    assert.match(link.message, /^options: lifespan: no such option; there is expiresIn$/)
+    assert.strictEqual((yield* Effect.promise(() => doorhook.deliveries.summary())).events, 0)
+  })
+
+  live("of publishIn are one event or several, and a client of pg", function* () {
+    const client = {
+      query: async (_: string, [texts]: ReadonlyArray<unknown>) => ({
+        rows: Array.isArray(texts) ? texts.map((id: unknown) => ({ id, deliveries: 1 })) : []
+      })
+    }
+    const text = '{"resource_type":"access_log","action":"create","building_id":1,"tenant_ids":[],"data":{"id":1}}'
+    const published = { id: text, deliveries: 1 }
+    const beside = { ...event, row: 1n }
+    assert.deepStrictEqual(yield* Effect.promise(() => publishIn(client, beside)), published)
+    assert.deepStrictEqual(yield* Effect.promise(() => publishIn(client, [event])), [published])
+    const mysql = { query: async () => [[], []] }
+    for (const [given, said] of [
+      [[null, [event]], /^client: must be a pg client in a transaction, not null$/],
+      [[mysql, [event]], /^client: its `query` must return \{ rows \}/]
+    ] as const) {
+      const refused = yield* codeOf(Reflect.apply(publishIn, undefined, given))
       assert.strictEqual(refused.code, "bad_request")
-      assert.match(refused.message, /^options: idempotencykey: no such option; did you mean idempotencyKey\?$/)
-      const link = yield* codeOf(Reflect.apply(doorhook.portalLink, doorhook, ["1", { lifespan: "1h" }]))
-      assert.match(link.message, /^options: lifespan: no such option; there is expiresIn$/)
-      assert.strictEqual((yield* Effect.promise(() => doorhook.deliveries.summary())).events, 0)
-    })
-  )
+      assert.match(refused.message, said)
+    }
+    assert.strictEqual((yield* codeOf(Reflect.apply(publishIn, undefined, [client]))).code, "invalid_publish")
+  })
 
-  live(
-    "of publishIn are one event or several, and a client of pg",
-    Effect.gen(function* () {
-      const client = {
-        query: async (_: string, [texts]: ReadonlyArray<unknown>) => ({
-          rows: Array.isArray(texts) ? texts.map((id: unknown) => ({ id, deliveries: 1 })) : []
-        })
-      }
-      const text = '{"resource_type":"access_log","action":"create","building_id":1,"tenant_ids":[],"data":{"id":1}}'
-      const published = { id: text, deliveries: 1 }
-      const beside = { ...event, row: 1n }
-      assert.deepStrictEqual(yield* Effect.promise(() => publishIn(client, beside)), published)
-      assert.deepStrictEqual(yield* Effect.promise(() => publishIn(client, [event])), [published])
-      const mysql = { query: async () => [[], []] }
-      for (const [given, said] of [
-        [[null, [event]], /^client: must be a pg client in a transaction, not null$/],
-        [[mysql, [event]], /^client: its `query` must return \{ rows \}/]
-      ] as const) {
-        const refused = yield* codeOf(Reflect.apply(publishIn, undefined, given))
-        assert.strictEqual(refused.code, "bad_request")
-        assert.match(refused.message, said)
-      }
-      assert.strictEqual((yield* codeOf(Reflect.apply(publishIn, undefined, [client]))).code, "invalid_publish")
-    })
-  )
-
-  live(
-    "of handles that are not requests return false",
-    Effect.gen(function* () {
-      const { handles } = yield* start()
-      const answers = [
-        { url: "http://localhost/v4/buildings" },
-        { url: "/orders" },
-        { url: "http://" },
-        undefined,
-        null
-      ]
-      assert.deepStrictEqual(
-        answers.map((given): unknown => Reflect.apply(handles, undefined, [given])),
-        [true, false, false, false, false]
-      )
-    })
-  )
+  live("of handles that are not requests return false", function* () {
+    const { handles } = yield* start()
+    const answers = [{ url: "http://localhost/v4/buildings" }, { url: "/orders" }, { url: "http://" }, undefined, null]
+    assert.deepStrictEqual(
+      answers.map((given): unknown => Reflect.apply(handles, undefined, [given])),
+      [true, false, false, false, false]
+    )
+  })
 })

@@ -22,127 +22,108 @@ import { callApi, createIntegration } from "../harness/ThirdParty.ts"
 const program = fileURLToPath(new URL("EndsByItself.ts", import.meta.url))
 
 describe("closing", () => {
-  live(
-    "lets the process exit",
-    Effect.gen(function* () {
-      const database = join(yield* temporaryFolder, "ends.db")
-      const { finished } = yield* startNode(["--conditions=source", program, "memory", database])
-      const { code, stderr, stdout } = yield* Effect.promise(() => finished)
-      assert.deepStrictEqual([code, stdout, stderr], [0, "closed\nclosed\n", ""])
-    })
-  )
+  live("lets the process exit", function* () {
+    const database = join(yield* temporaryFolder, "ends.db")
+    const { finished } = yield* startNode(["--conditions=source", program, "memory", database])
+    const { code, stderr, stdout } = yield* Effect.promise(() => finished)
+    assert.deepStrictEqual([code, stdout, stderr], [0, "closed\nclosed\n", ""])
+  })
 
-  live(
-    "does not wait for a request whose client hung up before the host passed the request on",
-    Effect.gen(function* () {
-      let tracked = 0
-      const handler = makeHostHandler({
-        handle: () => undefined,
-        isClosed: () => false,
-        isOwn: () => true,
-        seen: () => undefined,
-        open: { ...makeInFlightCalls(), track: (call) => (tracked++, call) },
-        log: () => undefined
+  live("does not wait for a request whose client hung up before the host passed the request on", function* () {
+    let tracked = 0
+    const handler = makeHostHandler({
+      handle: () => undefined,
+      isClosed: () => false,
+      isOwn: () => true,
+      seen: () => undefined,
+      open: { ...makeInFlightCalls(), track: (call) => (tracked++, call) },
+      log: () => undefined
+    })
+    const passedOn = yield* Deferred.make<void>()
+    const server = createServer((request, response) => {
+      socket.destroy()
+      response.once("close", () => {
+        handler(request, response)
+        Effect.runSync(Deferred.succeed(passedOn, undefined))
       })
-      const passedOn = yield* Deferred.make<void>()
-      const server = createServer((request, response) => {
-        socket.destroy()
-        response.once("close", () => {
-          handler(request, response)
-          Effect.runSync(Deferred.succeed(passedOn, undefined))
-        })
-      })
-      const { port } = yield* listening(server)
-      const socket = connect(port, "127.0.0.1").on("error", () => undefined)
-      socket.write("GET /v4/buildings HTTP/1.1\r\nHost: localhost\r\n\r\n")
-      yield* Deferred.await(passedOn)
-      assert.strictEqual(tracked, 0)
     })
-  )
+    const { port } = yield* listening(server)
+    const socket = connect(port, "127.0.0.1").on("error", () => undefined)
+    socket.write("GET /v4/buildings HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    yield* Deferred.await(passedOn)
+    assert.strictEqual(tracked, 0)
+  })
 
-  live(
-    "finishes open attempts and requests, even when called twice",
-    Effect.gen(function* () {
-      const bothAsked = yield* Deferred.make<void>()
-      let questions = 0
-      let answer = (): void => undefined
-      const answered = new Promise<number>((resolve) => (answer = () => resolve(200)))
-      const receiver = yield* startReceiver(() => answered)
-      const folder = yield* temporaryFolder
-      const database = join(folder, "closing.db")
-      // The request stays open until this directory function returns.
-      const buildings = async () => {
-        questions += 1
-        if (questions === 2) Effect.runSync(Deferred.succeed(bothAsked, undefined))
-        await answered
-        return [{ id: 1, name: "North", time_zone: "Europe/Berlin" }]
-      }
-      const doorhook = yield* start({ database, directory: { ...directory, buildings } })
-      const { url } = yield* mount(doorhook)
-      const token = yield* tokenFrom(url)
-      yield* Effect.promise(() => createIntegration(url, token, receiver.url))
-      yield* Effect.promise(() => doorhook.publish(event))
-      yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
-      const over = callApi(url, token, "GET", "/v4/buildings")
-      const within = doorhook.fetch(
-        new Request("http://localhost/v4/buildings", { headers: { authorization: `Bearer ${token}` } })
-      )
-      yield* Deferred.await(bothAsked)
-      const closed = [doorhook.close(), doorhook.close(), doorhook[Symbol.asyncDispose]()]
-      assert.strictEqual((yield* codeOf(doorhook.publish(event))).code, "closed")
-      answer()
-      yield* Effect.promise(() => Promise.all(closed))
-      const statuses = yield* Effect.promise(async () => [(await over).status, (await within).status])
-      assert.deepStrictEqual(statuses, [200, 200])
-      yield* Effect.promise(() => doorhook.close())
-      const again = yield* start({ database })
-      const { deliveries } = yield* Effect.promise(() => again.deliveries.list())
-      assert.deepStrictEqual(
-        deliveries.map(({ attempts, state }) => [state, attempts]),
-        [["delivered", 1]]
-      )
-    })
-  )
-
-  live(
-    "makes later calls fail with closed, and still answers requests",
-    Effect.gen(function* () {
-      const doorhook = yield* start()
-      const { url } = yield* mount(doorhook)
-      yield* Effect.promise(() => doorhook.close())
-      for (const call of [
-        () => doorhook.publish(event),
-        () => doorhook.deliveries.list(),
-        () => doorhook.integrations.list(),
-        () => doorhook.clients.list(),
-        () => doorhook.grants.revoke("admin"),
-        () => doorhook.notifications.list(),
-        () => doorhook.fetch(new Request("http://localhost/health/live"))
-      ]) {
-        const { code, message } = yield* codeOf(call())
-        assert.strictEqual(code, "closed")
-        assert.match(message, /Create another/)
-      }
-      const answer = yield* Effect.promise(() => fetch(`${url}/health/live`))
-      assert.strictEqual(answer.status, 503)
-      const told: Array<unknown> = []
-      Reflect.apply(doorhook.node, undefined, [{ url: "/health/live" }, {}, (error: unknown) => told.push(error)])
-      assert.strictEqual(Reflect.get(Object(told[0]), "code"), "closed")
-    })
-  )
-})
-
-live(
-  "an unusable database is named, with instructions",
-  Effect.gen(function* () {
-    const { code, message } = yield* codeOf(createDoorhook({ database: "/nowhere/at/all/doorhook.db", directory }))
-    assert.strictEqual(code, "database_unusable")
-    assert.match(
-      message,
-      /Can't use \/nowhere\/at\/all\/doorhook.db: it can't be opened .* Check that its folder exists/
+  live("finishes open attempts and requests, even when called twice", function* () {
+    const bothAsked = yield* Deferred.make<void>()
+    let questions = 0
+    let answer = (): void => undefined
+    const answered = new Promise<number>((resolve) => (answer = () => resolve(200)))
+    const receiver = yield* startReceiver(() => answered)
+    const database = join(yield* temporaryFolder, "closing.db")
+    // The request stays open until this directory function returns.
+    const buildings = async () => {
+      questions += 1
+      if (questions === 2) Effect.runSync(Deferred.succeed(bothAsked, undefined))
+      await answered
+      return [{ id: 1, name: "North", time_zone: "Europe/Berlin" }]
+    }
+    const doorhook = yield* start({ database, directory: { ...directory, buildings } })
+    const { url } = yield* mount(doorhook)
+    const token = yield* tokenFrom(url)
+    yield* Effect.promise(() => createIntegration(url, token, receiver.url))
+    yield* Effect.promise(() => doorhook.publish(event))
+    yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
+    const over = callApi(url, token, "GET", "/v4/buildings")
+    const within = doorhook.fetch(
+      new Request("http://localhost/v4/buildings", { headers: { authorization: `Bearer ${token}` } })
+    )
+    yield* Deferred.await(bothAsked)
+    const closed = [doorhook.close(), doorhook.close(), doorhook[Symbol.asyncDispose]()]
+    assert.strictEqual((yield* codeOf(doorhook.publish(event))).code, "closed")
+    answer()
+    yield* Effect.promise(() => Promise.all(closed))
+    const statuses = yield* Effect.promise(async () => [(await over).status, (await within).status])
+    assert.deepStrictEqual(statuses, [200, 200])
+    yield* Effect.promise(() => doorhook.close())
+    const again = yield* start({ database })
+    const { deliveries } = yield* Effect.promise(() => again.deliveries.list())
+    assert.deepStrictEqual(
+      deliveries.map(({ attempts, state }) => [state, attempts]),
+      [["delivered", 1]]
     )
   })
-)
+
+  live("makes later calls fail with closed, and still answers requests", function* () {
+    const doorhook = yield* start()
+    const { url } = yield* mount(doorhook)
+    yield* Effect.promise(() => doorhook.close())
+    for (const call of [
+      () => doorhook.publish(event),
+      () => doorhook.deliveries.list(),
+      () => doorhook.integrations.list(),
+      () => doorhook.clients.list(),
+      () => doorhook.grants.revoke("admin"),
+      () => doorhook.notifications.list(),
+      () => doorhook.fetch(new Request("http://localhost/health/live"))
+    ]) {
+      const { code, message } = yield* codeOf(call())
+      assert.strictEqual(code, "closed")
+      assert.match(message, /Create another/)
+    }
+    const answer = yield* Effect.promise(() => fetch(`${url}/health/live`))
+    assert.strictEqual(answer.status, 503)
+    const told: Array<unknown> = []
+    Reflect.apply(doorhook.node, undefined, [{ url: "/health/live" }, {}, (error: unknown) => told.push(error)])
+    assert.strictEqual(Reflect.get(Object(told[0]), "code"), "closed")
+  })
+})
+
+live("an unusable database is named, with instructions", function* () {
+  const { code, message } = yield* codeOf(createDoorhook({ database: "/nowhere/at/all/doorhook.db", directory }))
+  assert.strictEqual(code, "database_unusable")
+  assert.match(message, /Can't use \/nowhere\/at\/all\/doorhook.db: it can't be opened .* Check that its folder exists/)
+})
 
 /** Program that takes ownership of a database file as doorhook does, and never releases it. */
 const keeping = `
@@ -178,7 +159,7 @@ describe("a SQLite file", () => {
       yield* Effect.promise(() => owner.finished)
       yield* TestClock.adjust("100 millis")
       yield* Fiber.join(waiting)
-    }).pipe(Effect.scoped)
+    })
   )
 
   it.effect(
@@ -196,27 +177,24 @@ describe("a SQLite file", () => {
         assert.match((yield* FileOwner.holderOf(database)) ?? "", new RegExp(`^process ${process.pid}, since`))
         yield* Scope.close(second, Exit.void)
         assert.isNull(yield* FileOwner.holderOf(database))
-      }).pipe(Effect.scoped)
+      })
   )
 
-  live(
-    "can be shared by doorhooks of one process, and a later one does not repeat attempts in flight",
-    Effect.gen(function* () {
-      const database = join(yield* temporaryFolder, "one.db")
-      let answer = (): void => undefined
-      const answered = new Promise<number>((resolve) => (answer = () => resolve(200)))
-      const receiver = yield* startReceiver(() => answered)
-      const first = yield* start({ database })
-      yield* integrate((yield* mount(first)).url, receiver.url)
-      for (let n = 0; n < 3; n++) yield* Effect.promise(() => first.publish(event))
-      yield* Effect.promise(() => receiver.until(({ length }) => length === 3))
-      const later = yield* start({ database })
-      yield* Effect.promise(() => later.publish(event))
-      yield* Effect.promise(() =>
-        receiver.until((received) => new Set(received.map(({ headers }) => headers["webhook-id"])).size === 4)
-      )
-      assert.lengthOf(receiver.received, 4)
-      answer()
-    })
-  )
+  live("can be shared by doorhooks of one process, and a later one does not repeat attempts in flight", function* () {
+    const database = join(yield* temporaryFolder, "one.db")
+    let answer = (): void => undefined
+    const answered = new Promise<number>((resolve) => (answer = () => resolve(200)))
+    const receiver = yield* startReceiver(() => answered)
+    const first = yield* start({ database })
+    yield* integrate((yield* mount(first)).url, receiver.url)
+    for (let n = 0; n < 3; n++) yield* Effect.promise(() => first.publish(event))
+    yield* Effect.promise(() => receiver.until(({ length }) => length === 3))
+    const later = yield* start({ database })
+    yield* Effect.promise(() => later.publish(event))
+    yield* Effect.promise(() =>
+      receiver.until((received) => new Set(received.map(({ headers }) => headers["webhook-id"])).size === 4)
+    )
+    assert.lengthOf(receiver.received, 4)
+    answer()
+  })
 })

@@ -97,94 +97,82 @@ const answersOf = <E, R>(served: Layer.Layer<never, E, R | HttpServer.HttpServer
 }
 
 describe("in one router", () => {
-  live(
-    "all other requests are answered and logged as without doorhook",
-    Effect.gen(function* () {
-      const config = { routerConfig: Doorhook.routerConfig, disableListenLog: true }
-      const shared = HttpRouter.serve(Layer.merge(Doorhook.Routes, ownRoutes), config).pipe(Layer.provide(engine))
-      const alone = yield* answersOf(HttpRouter.serve(ownRoutes, config))
-      assert.deepStrictEqual(yield* answersOf(shared), alone)
-      assert.deepStrictEqual(
-        alone.answers.map(([, status]) => status),
-        [200, 404, 418, 500, 400, 200, 200, 200, 404, 404]
-      )
-    })
-  )
+  live("all other requests are answered and logged as without doorhook", function* () {
+    const config = { routerConfig: Doorhook.routerConfig, disableListenLog: true }
+    const shared = HttpRouter.serve(Layer.merge(Doorhook.Routes, ownRoutes), config).pipe(Layer.provide(engine))
+    const alone = yield* answersOf(HttpRouter.serve(ownRoutes, config))
+    assert.deepStrictEqual(yield* answersOf(shared), alone)
+    assert.deepStrictEqual(
+      alone.answers.map(([, status]) => status),
+      [200, 404, 418, 500, 400, 200, 200, 200, 404, 404]
+    )
+  })
 
-  live(
-    "doorhook's routes work under a prefix only if the public URL has its path",
-    Effect.gen(function* () {
-      const prefixed = Layer.effect(
-        HttpRouter.HttpRouter,
-        Effect.map(HttpRouter.HttpRouter, (router) => router.prefixed("/doors"))
+  live("doorhook's routes work under a prefix only if the public URL has its path", function* () {
+    const prefixed = Layer.effect(
+      HttpRouter.HttpRouter,
+      Effect.map(HttpRouter.HttpRouter, (router) => router.prefixed("/doors"))
+    )
+    const routes = Doorhook.Routes.pipe(Layer.provide(prefixed))
+    const served = (publicUrl: string) =>
+      HttpRouter.serve(Layer.merge(routes, ownRoutes), { disableListenLog: true }).pipe(
+        Layer.provide(Doorhook.layer({ database: "memory", publicUrl }, Doorhook.directoryOf(directory)))
       )
-      const routes = Doorhook.Routes.pipe(Layer.provide(prefixed))
-      const served = (publicUrl: string) =>
-        HttpRouter.serve(Layer.merge(routes, ownRoutes), { disableListenLog: true }).pipe(
-          Layer.provide(Doorhook.layer({ database: "memory", publicUrl }, Doorhook.directoryOf(directory)))
-        )
-      const requests = [["/doors/health/live"], ["/health/live"], ["/own"]] as const
-      const told = yield* answersOf(served("https://house.example/doors"), requests)
-      assert.deepStrictEqual(
-        told.answers.map(([, status]) => status),
-        [200, 404, 200]
-      )
-      assert.isTrue(told.answers[0]?.[2].some(([name]) => name === "x-request-id"))
-      // effect/http logs only the request to the host's own route.
-      assert.lengthOf(told.lines, 1)
-      const untold = yield* answersOf(served("https://house.example"), requests)
-      assert.deepStrictEqual(
-        untold.answers.map(([, status]) => status),
-        [404, 404, 200]
-      )
-    })
-  )
+    const requests = [["/doors/health/live"], ["/health/live"], ["/own"]] as const
+    const told = yield* answersOf(served("https://house.example/doors"), requests)
+    assert.deepStrictEqual(
+      told.answers.map(([, status]) => status),
+      [200, 404, 200]
+    )
+    assert.isTrue(told.answers[0]?.[2].some(([name]) => name === "x-request-id"))
+    // effect/http logs only the request to the host's own route.
+    assert.lengthOf(told.lines, 1)
+    const untold = yield* answersOf(served("https://house.example"), requests)
+    assert.deepStrictEqual(
+      untold.answers.map(([, status]) => status),
+      [404, 404, 200]
+    )
+  })
 
-  live(
-    "no other spelling of a path reaches doorhook's routes past the host's guards",
-    Effect.gen(function* () {
-      const config = { disableListenLog: true, routerConfig: { caseSensitive: false, ignoreDuplicateSlashes: true } }
-      const served = HttpRouter.serve(Doorhook.Routes, config).pipe(Layer.provide(engine))
-      const { answers } = yield* answersOf(served, [
-        ["/health/live"],
-        ["/%68ealth/live"],
-        ["/Health/live"],
-        ["//health/live"],
-        ["/health/%6cive"]
-      ])
-      assert.deepStrictEqual(
-        answers.map(([, status]) => status),
-        [200, 404, 404, 404, 404]
-      )
-    })
-  )
+  live("no other spelling of a path reaches doorhook's routes past the host's guards", function* () {
+    const config = { disableListenLog: true, routerConfig: { caseSensitive: false, ignoreDuplicateSlashes: true } }
+    const served = HttpRouter.serve(Doorhook.Routes, config).pipe(Layer.provide(engine))
+    const { answers } = yield* answersOf(served, [
+      ["/health/live"],
+      ["/%68ealth/live"],
+      ["/Health/live"],
+      ["//health/live"],
+      ["/health/%6cive"]
+    ])
+    assert.deepStrictEqual(
+      answers.map(([, status]) => status),
+      [200, 404, 404, 404, 404]
+    )
+  })
 
-  live(
-    "only the host's own requests leave spans and log lines",
-    Effect.gen(function* () {
-      const { layer, lines, spans } = recorder()
-      const own = HttpRouter.add("GET", "/own", HttpServerResponse.text("own"))
-      const served = HttpRouter.serve(Layer.merge(Doorhook.Routes, own), {
-        routerConfig: Doorhook.routerConfig,
-        disableListenLog: true
-      })
-      const listening = yield* Layer.build(
-        served.pipe(Layer.provide(engine), Layer.provideMerge(server), Layer.provide(layer))
-      )
-      yield* Effect.gen(function* () {
-        const secret = `client_id=${client.client_id}&client_secret=hush&response_type=code`
-        assert.strictEqual((yield* ask(`/oauth/authorize?${secret}`)).status, 400)
-        assert.strictEqual((yield* ask("/oauth/revoke?token=hush", { method: "POST" })).status, 401)
-        assert.strictEqual((yield* ask("/oauth/nothing?client_secret=hush")).status, 404)
-        assert.deepStrictEqual([spans, lines], [[], []])
-        assert.strictEqual((yield* ask("/own?page=2")).status, 200)
-        assert.deepStrictEqual(
-          spans.map(({ attributes }) => attributes.get("url.path")),
-          ["/own"]
-        )
-      }).pipe(Effect.provideContext(listening))
+  live("only the host's own requests leave spans and log lines", function* () {
+    const { layer, lines, spans } = recorder()
+    const own = HttpRouter.add("GET", "/own", HttpServerResponse.text("own"))
+    const served = HttpRouter.serve(Layer.merge(Doorhook.Routes, own), {
+      routerConfig: Doorhook.routerConfig,
+      disableListenLog: true
     })
-  )
+    const listening = yield* Layer.build(
+      served.pipe(Layer.provide(engine), Layer.provideMerge(server), Layer.provide(layer))
+    )
+    yield* Effect.gen(function* () {
+      const secret = `client_id=${client.client_id}&client_secret=hush&response_type=code`
+      assert.strictEqual((yield* ask(`/oauth/authorize?${secret}`)).status, 400)
+      assert.strictEqual((yield* ask("/oauth/revoke?token=hush", { method: "POST" })).status, 401)
+      assert.strictEqual((yield* ask("/oauth/nothing?client_secret=hush")).status, 404)
+      assert.deepStrictEqual([spans, lines], [[], []])
+      assert.strictEqual((yield* ask("/own?page=2")).status, 200)
+      assert.deepStrictEqual(
+        spans.map(({ attributes }) => attributes.get("url.path")),
+        ["/own"]
+      )
+    }).pipe(Effect.provideContext(listening))
+  })
 })
 
 /** The application's own transport, which counts requests and returns configured answers. */
@@ -214,31 +202,28 @@ const stateOf = Effect.flatMap(DeliveryStore, (store) =>
 )
 
 describe("declared resource types", () => {
-  live(
-    "apply to doorhook's routes, and to the host's routes that publish",
-    Effect.gen(function* () {
-      const settings = { database: "memory", operatorKey, resourceTypes: { door_forced: {} } }
-      const publishHere = Effect.gen(function* () {
-        const forced = yield* HttpServerRequest.schemaBodyJson(Schema.Unknown)
-        const { events } = yield* Effect.fromResult((yield* PublishRequest.reader).fromValue(forced))
-        return yield* HttpServerResponse.json(yield* (yield* Publisher).publish(events))
-      })
-      const served = HttpRouter.serve(Layer.merge(Doorhook.Routes, HttpRouter.add("POST", "/forced", publishHere)), {
-        routerConfig: Doorhook.routerConfig,
-        disableListenLog: true
-      }).pipe(Layer.provide(Doorhook.layer(settings, anybody)), Layer.provideMerge(server))
-      const statuses = yield* Effect.gen(function* () {
-        const body = JSON.stringify({ ...event, resource_type: "door_forced" })
-        const json = { "content-type": "application/json" }
-        const headers = { ...json, authorization: `Bearer ${operatorKey}` }
-        const own = yield* ask("/forced", { method: "POST", body, headers: json })
-        const operated = yield* ask("/operator/events", { method: "POST", body, headers })
-        const listed = yield* ask("/v4/buildings/1/door_forced")
-        return [own.status, operated.status, listed.status]
-      }).pipe(Effect.provide(served))
-      assert.deepStrictEqual(statuses, [200, 202, 401])
+  live("apply to doorhook's routes, and to the host's routes that publish", function* () {
+    const settings = { database: "memory", operatorKey, resourceTypes: { door_forced: {} } }
+    const publishHere = Effect.gen(function* () {
+      const forced = yield* HttpServerRequest.schemaBodyJson(Schema.Unknown)
+      const { events } = yield* Effect.fromResult((yield* PublishRequest.reader).fromValue(forced))
+      return yield* HttpServerResponse.json(yield* (yield* Publisher).publish(events))
     })
-  )
+    const served = HttpRouter.serve(Layer.merge(Doorhook.Routes, HttpRouter.add("POST", "/forced", publishHere)), {
+      routerConfig: Doorhook.routerConfig,
+      disableListenLog: true
+    }).pipe(Layer.provide(Doorhook.layer(settings, anybody)), Layer.provideMerge(server))
+    const statuses = yield* Effect.gen(function* () {
+      const body = JSON.stringify({ ...event, resource_type: "door_forced" })
+      const json = { "content-type": "application/json" }
+      const headers = { ...json, authorization: `Bearer ${operatorKey}` }
+      const own = yield* ask("/forced", { method: "POST", body, headers: json })
+      const operated = yield* ask("/operator/events", { method: "POST", body, headers })
+      const listed = yield* ask("/v4/buildings/1/door_forced")
+      return [own.status, operated.status, listed.status]
+    }).pipe(Effect.provide(served))
+    assert.deepStrictEqual(statuses, [200, 202, 401])
+  })
 })
 
 describe("ports of the application's own", () => {
@@ -258,58 +243,49 @@ describe("ports of the application's own", () => {
     }).pipe(Effect.provide(Doorhook.layer({ database: "memory" }, anybody, layer)))
   })
 
-  live(
-    "stores keep data from HTTP, and no file is created",
-    Effect.gen(function* () {
-      const folder = yield* temporaryFolder
-      const file = join(folder, "doorhook.db")
-      const { layer, sent } = transportThat(() => 200)
-      const stores = yield* Layer.build(Layer.fresh(MemoryStore.layer))
-      const own = Doorhook.layer(
-        { database: file, operatorKey, allowTargets: ["127.0.0.0/8"] },
-        Doorhook.directoryOf(directory),
-        Layer.merge(layer, Layer.succeedContext(stores))
-      )
-      const served = HttpRouter.serve(Doorhook.Routes, { routerConfig: Doorhook.routerConfig, disableListenLog: true })
-      const listening = yield* Layer.build(served.pipe(Layer.provide(own), Layer.provideMerge(server)))
-      const url = yield* HttpServer.addressFormattedWith(Effect.succeed).pipe(Effect.provideContext(listening))
-      yield* integrate(url, "http://127.0.0.1:1/hook")
-      const answer = yield* Effect.promise(() => callApi(url, operatorKey, "POST", "/operator/events", event))
-      assert.strictEqual(answer.status, 202)
-      yield* eventually("it is delivered", Effect.provideContext(stateOf, stores), ([state]) => state === "delivered")
-      assert.strictEqual(sent[0]?.url, "http://127.0.0.1:1/hook")
-      assert.deepStrictEqual(readdirSync(folder), [])
-    })
-  )
+  live("stores keep data from HTTP, and no file is created", function* () {
+    const folder = yield* temporaryFolder
+    const file = join(folder, "doorhook.db")
+    const { layer, sent } = transportThat(() => 200)
+    const stores = yield* Layer.build(Layer.fresh(MemoryStore.layer))
+    const own = Doorhook.layer(
+      { database: file, operatorKey, allowTargets: ["127.0.0.0/8"] },
+      Doorhook.directoryOf(directory),
+      Layer.merge(layer, Layer.succeedContext(stores))
+    )
+    const served = HttpRouter.serve(Doorhook.Routes, { routerConfig: Doorhook.routerConfig, disableListenLog: true })
+    const listening = yield* Layer.build(served.pipe(Layer.provide(own), Layer.provideMerge(server)))
+    const url = yield* HttpServer.addressFormattedWith(Effect.succeed).pipe(Effect.provideContext(listening))
+    yield* integrate(url, "http://127.0.0.1:1/hook")
+    const answer = yield* Effect.promise(() => callApi(url, operatorKey, "POST", "/operator/events", event))
+    assert.strictEqual(answer.status, 202)
+    yield* eventually("it is delivered", Effect.provideContext(stateOf, stores), ([state]) => state === "delivered")
+    assert.strictEqual(sent[0]?.url, "http://127.0.0.1:1/hook")
+    assert.deepStrictEqual(readdirSync(folder), [])
+  })
 
-  live(
-    "cause no warning without an encryptionKey, unlike doorhook's own database",
-    Effect.gen(function* () {
-      const file = join(yield* temporaryFolder, "doorhook.db")
-      const warnings = Effect.fnUntraced(function* (ports: Layer.Layer<never> | typeof MemoryStore.layer) {
-        const { layer, lines } = recorder()
-        const own = Doorhook.layer({ database: file, operatorKey }, Doorhook.directoryOf(directory), ports)
-        yield* Effect.scoped(Layer.build(own.pipe(Layer.provide(layer))))
-        return lines.filter((line) => line.includes("encryptionKey: not set")).length
-      })
-      assert.strictEqual(yield* warnings(Layer.empty), 1)
-      assert.strictEqual(yield* warnings(Layer.fresh(MemoryStore.layer)), 0)
+  live("cause no warning without an encryptionKey, unlike doorhook's own database", function* () {
+    const file = join(yield* temporaryFolder, "doorhook.db")
+    const warnings = Effect.fnUntraced(function* (ports: Layer.Layer<never> | typeof MemoryStore.layer) {
+      const { layer, lines } = recorder()
+      const own = Doorhook.layer({ database: file, operatorKey }, Doorhook.directoryOf(directory), ports)
+      yield* Effect.scoped(Layer.build(own.pipe(Layer.provide(layer))))
+      return lines.filter((line) => line.includes("encryptionKey: not set")).length
     })
-  )
+    assert.strictEqual(yield* warnings(Layer.empty), 1)
+    assert.strictEqual(yield* warnings(Layer.fresh(MemoryStore.layer)), 0)
+  })
 
-  live(
-    "replacing only some of the stores is refused",
-    Effect.gen(function* () {
-      const part = Layer.effect(DeliveryStore, DeliveryStore).pipe(Layer.provide(MemoryStore.layer))
-      const exit = yield* Layer.build(
-        Doorhook.layer({ database: "memory" }, Doorhook.directoryOf(directory), part)
-      ).pipe(Effect.flip)
-      assert.strictEqual(
-        exit.message,
-        "ports: replace all stores or none; missing are IntegrationStore, IdempotencyStore, TokenStore, ClientStore, SettingStore"
-      )
-    })
-  )
+  live("replacing only some of the stores is refused", function* () {
+    const part = Layer.effect(DeliveryStore, DeliveryStore).pipe(Layer.provide(MemoryStore.layer))
+    const exit = yield* Layer.build(Doorhook.layer({ database: "memory" }, Doorhook.directoryOf(directory), part)).pipe(
+      Effect.flip
+    )
+    assert.strictEqual(
+      exit.message,
+      "ports: replace all stores or none; missing are IntegrationStore, IdempotencyStore, TokenStore, ClientStore, SettingStore"
+    )
+  })
 })
 
 describe("spans of what doorhook does", () => {

@@ -17,13 +17,10 @@ import { mock } from "node:test"
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { client, directory, event, live, mount, start, tokenFrom } from "../harness/Embedded.ts"
 import { eventually } from "../harness/Eventually.ts"
-import { authorizeUrl, exchange } from "../harness/CodeGrant.ts"
+import { authorizeUrl, challenge, exchange } from "../harness/CodeGrant.ts"
 import { logIn } from "../harness/LoginForm.ts"
 import { callApi, createIntegration } from "../harness/ThirdParty.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
-
-/** RFC 7636 appendix B. */
-const challenge = { code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", code_challenge_method: "S256" }
 
 const row = { name: "App", redirect_uris: [client.redirect_uri] }
 
@@ -79,45 +76,37 @@ const silentTo = (host: HostDirectory, silence: { question?: string; asked: () =
     })
   ).pipe(Layer.provide(Doorhook.directoryOf(host)))
 
-describe("an effect that never ends", () => {
-  it.effect.each(waiting)(
-    "returned by a directory in Effect for %s delays a request for ten seconds",
-    ([question, send]) =>
-      Effect.gen(function* () {
-        const asked = Promise.withResolvers<void>()
-        const silence: { question?: string; asked: () => void } = { asked: asked.resolve }
-        const host: HostDirectory = { ...directory, session: () => null, buildings: () => [], tenants: () => [] }
-        const served = HttpRouter.serve(Doorhook.Routes, { routerConfig: Doorhook.routerConfig }).pipe(
-          Layer.provide(Doorhook.layer({ database: "memory" }, silentTo(host, silence))),
-          Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))
-        )
-        yield* Effect.gen(function* () {
-          const url = yield* HttpServer.addressFormattedWith(Effect.succeed)
-          const token = yield* tokenFrom(url)
-          silence.question = question
-          const reply = send(url, token)
-          yield* Effect.promise(() => asked.promise)
-          yield* TestClock.adjust("10 seconds")
-          assert.strictEqual((yield* Effect.promise(() => reply)).status, 503)
-        }).pipe(Effect.provide(served))
-      }).pipe(Effect.scoped)
-  )
-})
+/** Ways to make a function of a directory silent while it is in use. */
+const silencing = {
+  "an effect that never ends": (host: HostDirectory) => {
+    const silence: { question?: string; asked: () => void } = { asked: () => undefined }
+    const silenceIn = (question: string, asked: () => void) => Object.assign(silence, { question, asked })
+    return { layer: silentTo(host, silence), silence: silenceIn }
+  },
+  "a promise that never settles": (host: HostDirectory) => {
+    const hang = (asked: () => void) => () => {
+      asked()
+      return new Promise(() => {})
+    }
+    const silence = (question: string, asked: () => void) => Object.assign(host, { [question]: hang(asked) })
+    return { layer: Doorhook.directoryOf(host), silence }
+  }
+}
 
-describe("a promise that never settles", () => {
+describe.each(Object.entries(silencing))("%s", (_, make) => {
   it.effect.each(waiting)("of %s delays a request for ten seconds at most", ([question, send]) =>
     Effect.gen(function* () {
       const lines: Array<string> = []
       const log = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
-      const host: HostDirectory = {
+      const { layer, silence } = make({
         ...directory,
         session: () => null,
         isActive: () => true,
         buildings: () => [],
         tenants: () => []
-      }
+      })
       const served = HttpRouter.serve(Doorhook.Routes, { routerConfig: Doorhook.routerConfig }).pipe(
-        Layer.provide(Doorhook.layer({ database: "memory" }, Doorhook.directoryOf(host))),
+        Layer.provide(Doorhook.layer({ database: "memory" }, layer)),
         Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })),
         Layer.provideMerge(log)
       )
@@ -125,42 +114,35 @@ describe("a promise that never settles", () => {
         const url = yield* HttpServer.addressFormattedWith(Effect.succeed)
         const token = yield* tokenFrom(url)
         const asked = Promise.withResolvers<void>()
-        const hang = () => {
-          asked.resolve()
-          return new Promise(() => {})
-        }
-        Object.assign(host, { [question]: hang })
+        silence(question, asked.resolve)
         const reply = send(url, token)
         yield* Effect.promise(() => asked.promise)
         yield* TestClock.adjust("10 seconds")
         assert.strictEqual((yield* Effect.promise(() => reply)).status, 503)
         assert.include(lines.join("\n"), `The directory did not answer \`${question}\` within 10s.`)
       }).pipe(Effect.provide(served))
-    }).pipe(Effect.scoped)
+    })
   )
 })
 
 describe("a promise that never settles, given to createDoorhook,", () => {
-  live(
-    "delays a request for ten seconds at most",
-    Effect.gen(function* () {
-      const asked = Promise.withResolvers<void>()
-      const hang = () => {
-        asked.resolve()
-        return new Promise<never>(() => {})
-      }
-      const doorhook = yield* start({ directory: { ...directory, client: hang }, logger: false })
-      yield* Effect.acquireRelease(
-        Effect.sync(() => mock.timers.enable({ apis: ["setTimeout"] })),
-        () => Effect.sync(() => mock.timers.reset())
-      )
-      const reply = doorhook.fetch(new Request(authorizeUrl("http://localhost", client)))
-      yield* Effect.promise(() => asked.promise)
-      yield* Effect.promise(() => nextTurn())
-      mock.timers.tick(10_000)
-      assert.strictEqual((yield* Effect.promise(() => reply)).status, 503)
-    })
-  )
+  live("delays a request for ten seconds at most", function* () {
+    const asked = Promise.withResolvers<void>()
+    const hang = () => {
+      asked.resolve()
+      return new Promise<never>(() => {})
+    }
+    const doorhook = yield* start({ directory: { ...directory, client: hang }, logger: false })
+    yield* Effect.acquireRelease(
+      Effect.sync(() => mock.timers.enable({ apis: ["setTimeout"] })),
+      () => Effect.sync(() => mock.timers.reset())
+    )
+    const reply = doorhook.fetch(new Request(authorizeUrl("http://localhost", client)))
+    yield* Effect.promise(() => asked.promise)
+    yield* Effect.promise(() => nextTurn())
+    mock.timers.tick(10_000)
+    assert.strictEqual((yield* Effect.promise(() => reply)).status, 503)
+  })
 })
 
 /** For each directory function, returns a function that calls it with doorhook's time limits. */
@@ -243,56 +225,51 @@ describe("a synchronous answer", () => {
 })
 
 describe("a promise that rejects", () => {
-  it.live("does not end the process, even if its request was cancelled", () =>
-    Effect.gen(function* () {
-      const unhandled: Array<unknown> = []
-      const keep = (reason: unknown) => void unhandled.push(reason)
-      process.on("unhandledRejection", keep)
-      yield* Effect.addFinalizer(() => Effect.sync(() => process.off("unhandledRejection", keep)))
-      const questions = yield* questionsTo(answering(() => Promise.reject(new Error("no database"))))
-      const neverRun = names.map((name) => questions[name]())
-      yield* Effect.promise(() => nextTurn())
-      yield* Effect.promise(() => nextTurn())
-      assert.deepStrictEqual(unhandled, [])
-      assert.isFalse(neverRun.some(Exit.isExit), "the promises were not asked for")
-    }).pipe(Effect.scoped)
-  )
+  live("does not end the process, even if its request was cancelled", function* () {
+    const unhandled: Array<unknown> = []
+    const keep = (reason: unknown) => void unhandled.push(reason)
+    process.on("unhandledRejection", keep)
+    yield* Effect.addFinalizer(() => Effect.sync(() => process.off("unhandledRejection", keep)))
+    const questions = yield* questionsTo(answering(() => Promise.reject(new Error("no database"))))
+    const neverRun = names.map((name) => questions[name]())
+    yield* Effect.promise(() => nextTurn())
+    yield* Effect.promise(() => nextTurn())
+    assert.deepStrictEqual(unhandled, [])
+    assert.isFalse(neverRun.some(Exit.isExit), "the promises were not asked for")
+  })
 })
 
 describe("a promise of a right", () => {
-  live(
-    "is requested once for all waiting deliveries, and again for the next",
-    Effect.gen(function* () {
-      const asked: Array<PromiseWithResolvers<boolean>> = []
-      let isHeld = false
-      const { doorhook, url } = yield* over({
-        administers: () => {
-          if (!isHeld) return true
-          const answer = Promise.withResolvers<boolean>()
-          asked.push(answer)
-          return answer.promise
-        }
-      })
-      const receiver = yield* startReceiver()
-      const token = yield* tokenFrom(url)
-      yield* Effect.promise(() => createIntegration(url, token, receiver.url))
-      isHeld = true
-      const delivered = Effect.promise(async () => (await doorhook.deliveries.list({ state: "delivered" })).deliveries)
-      for (const round of [1, 2]) {
-        yield* Effect.promise(() => doorhook.publish([event, event, event, event]))
-        yield* eventually(
-          "the question is asked",
-          Effect.sync(() => asked.length),
-          (questions) => questions >= round
-        )
-        yield* Effect.promise(() => nextTurn())
-        assert.lengthOf(asked, round)
-        asked.at(-1)?.resolve(true)
-        yield* eventually("all are delivered", delivered, (found) => found.length === 4 * round)
-        assert.lengthOf(asked, round)
+  live("is requested once for all waiting deliveries, and again for the next", function* () {
+    const asked: Array<PromiseWithResolvers<boolean>> = []
+    let isHeld = false
+    const { doorhook, url } = yield* over({
+      administers: () => {
+        if (!isHeld) return true
+        const answer = Promise.withResolvers<boolean>()
+        asked.push(answer)
+        return answer.promise
       }
     })
-  )
+    const receiver = yield* startReceiver()
+    const token = yield* tokenFrom(url)
+    yield* Effect.promise(() => createIntegration(url, token, receiver.url))
+    isHeld = true
+    const delivered = Effect.promise(async () => (await doorhook.deliveries.list({ state: "delivered" })).deliveries)
+    for (const round of [1, 2]) {
+      yield* Effect.promise(() => doorhook.publish([event, event, event, event]))
+      yield* eventually(
+        "the question is asked",
+        Effect.sync(() => asked.length),
+        (questions) => questions >= round
+      )
+      yield* Effect.promise(() => nextTurn())
+      assert.lengthOf(asked, round)
+      asked.at(-1)?.resolve(true)
+      yield* eventually("all are delivered", delivered, (found) => found.length === 4 * round)
+      assert.lengthOf(asked, round)
+    }
+  })
 })
 
 const list = (url: string, token: string) =>
@@ -300,68 +277,59 @@ const list = (url: string, token: string) =>
 
 describe("a host's functions", () => {
   for (const id of [42, 42n]) {
-    live(
-      `may number users (${typeof id}): all other functions get the text`,
-      Effect.gen(function* () {
-        const asked: Array<unknown> = []
-        const { url } = yield* over({
-          authenticate: () => ({ id }),
-          administers: (user: unknown) => asked.push(user) > 0
-        })
-        assert.strictEqual(yield* list(url, yield* tokenFrom(url)), 200)
-        assert.include(asked, "42")
-        assert.notInclude(asked, id)
-        const logged = yield* over({ session: () => ({ id, name: "Ada" }) })
-        const page = yield* Effect.promise(() => fetch(authorizeUrl(logged.url, client)))
-        assert.strictEqual(page.status, 200)
-        assert.include(yield* Effect.promise(() => page.text()), "Ada")
-      })
-    )
-  }
-
-  live(
-    "may return undefined if there is no result",
-    Effect.gen(function* () {
-      const { lines, url } = yield* over({ authenticate: () => undefined, client: directory.client })
-      const refused = yield* Effect.promise(() => logIn(authorizeUrl(url, client), "admin", "right"))
-      assert.strictEqual(refused.status, 403)
-      const nobodys = yield* over({ client: () => undefined })
-      const unknown = yield* Effect.promise(() => fetch(authorizeUrl(nobodys.url, client)))
-      assert.strictEqual(unknown.status, 400)
-      assert.deepStrictEqual([...lines, ...nobodys.lines], [])
-    })
-  )
-
-  live(
-    "are not called with a login or password that is empty or has a NUL, which counts as wrong",
-    Effect.gen(function* () {
+    live(`may number users (${typeof id}): all other functions get the text`, function* () {
       const asked: Array<unknown> = []
       const { url } = yield* over({
-        // Accepts any password, even an empty one, as some LDAP servers do.
-        authenticate: (login: unknown, password: unknown) => asked.push([login, password]) > 0 && { id: "u1" }
+        authenticate: () => ({ id }),
+        administers: (user: unknown) => asked.push(user) > 0
       })
-      const statusOf = (login: string, password: string) =>
-        Effect.promise(async () => (await logIn(authorizeUrl(url, client), login, password)).status)
-      for (const [login, password] of [
-        ["", ""],
-        ["", "right"],
-        ["admin\u0000", "right"],
-        ["admin", "right\u0000"]
-      ] as const) {
-        assert.strictEqual(yield* statusOf(login, password), 403)
-      }
-      for (let failure = 2; failure <= 10; failure++) assert.strictEqual(yield* statusOf("admin", ""), 403)
-      assert.strictEqual(yield* statusOf("admin", ""), 429)
-      assert.strictEqual(yield* statusOf("admin", "right"), 429)
-      assert.deepStrictEqual(asked, [])
-      assert.strictEqual(yield* statusOf("ada", " "), 303)
-      assert.deepStrictEqual(asked, [["ada", " "]])
+      assert.strictEqual(yield* list(url, yield* tokenFrom(url)), 200)
+      assert.include(asked, "42")
+      assert.notInclude(asked, id)
+      const logged = yield* over({ session: () => ({ id, name: "Ada" }) })
+      const page = yield* Effect.promise(() => fetch(authorizeUrl(logged.url, client)))
+      assert.strictEqual(page.status, 200)
+      assert.include(yield* Effect.promise(() => page.text()), "Ada")
     })
-  )
+  }
+
+  live("may return undefined if there is no result", function* () {
+    const { lines, url } = yield* over({ authenticate: () => undefined, client: directory.client })
+    const refused = yield* Effect.promise(() => logIn(authorizeUrl(url, client), "admin", "right"))
+    assert.strictEqual(refused.status, 403)
+    const nobodys = yield* over({ client: () => undefined })
+    const unknown = yield* Effect.promise(() => fetch(authorizeUrl(nobodys.url, client)))
+    assert.strictEqual(unknown.status, 400)
+    assert.deepStrictEqual([...lines, ...nobodys.lines], [])
+  })
+
+  live("are not called with a login or password that is empty or has a NUL, which counts as wrong", function* () {
+    const asked: Array<unknown> = []
+    const { url } = yield* over({
+      // Accepts any password, even an empty one, as some LDAP servers do.
+      authenticate: (login: unknown, password: unknown) => asked.push([login, password]) > 0 && { id: "u1" }
+    })
+    const statusOf = (login: string, password: string) =>
+      Effect.promise(async () => (await logIn(authorizeUrl(url, client), login, password)).status)
+    for (const [login, password] of [
+      ["", ""],
+      ["", "right"],
+      ["admin\u0000", "right"],
+      ["admin", "right\u0000"]
+    ] as const) {
+      assert.strictEqual(yield* statusOf(login, password), 403)
+    }
+    for (let failure = 2; failure <= 10; failure++) assert.strictEqual(yield* statusOf("admin", ""), 403)
+    assert.strictEqual(yield* statusOf("admin", ""), 429)
+    assert.strictEqual(yield* statusOf("admin", "right"), 429)
+    assert.deepStrictEqual(asked, [])
+    assert.strictEqual(yield* statusOf("ada", " "), 303)
+    assert.deepStrictEqual(asked, [["ada", " "]])
+  })
 
   live(
     "must return true or false for a right: otherwise nothing is shown, sent or cancelled, and the log explains it",
-    Effect.gen(function* () {
+    function* () {
       let answer: unknown = true
       const { doorhook, lines, url } = yield* over({ administers: async () => answer })
       const receiver = yield* startReceiver()
@@ -386,52 +354,43 @@ describe("a host's functions", () => {
       answer = 1
       assert.strictEqual(yield* list(url, token), 503)
       assert.match(lines.at(-1) ?? "", /must return true or false, not a number\. request_id=req_\w+$/)
-    })
+    }
   )
 
-  live(
-    "must return a user with an id that is a text or a whole number",
-    Effect.gen(function* () {
-      let user: unknown = { id: 1.5 }
-      const { lines, url } = yield* over({ authenticate: () => user })
-      for (const [given, said] of [
-        [{ id: 1.5 }, /`authenticate` must return a user like \{ id \}, or null: \/id must be a text/],
-        [{ id: 2 ** 53 }, /\/id must be a text/],
-        [{ id: "a\u0000b" }, /\/id must have no NUL character/],
-        ["secret-token", /must return a user like \{ id \}, or null, not a text\. request_id=/],
-        [false, /or null, not false\. request_id=/]
-      ] as const) {
-        user = given
-        assert.strictEqual(
-          (yield* Effect.promise(() => logIn(authorizeUrl(url, client), "admin", "right"))).status,
-          503
-        )
-        assert.match(lines.at(-1) ?? "", said)
-      }
-      assert.notInclude(lines.join(), "secret-token")
-    })
-  )
+  live("must return a user with an id that is a text or a whole number", function* () {
+    let user: unknown = { id: 1.5 }
+    const { lines, url } = yield* over({ authenticate: () => user })
+    for (const [given, said] of [
+      [{ id: 1.5 }, /`authenticate` must return a user like \{ id \}, or null: \/id must be a text/],
+      [{ id: 2 ** 53 }, /\/id must be a text/],
+      [{ id: "a\u0000b" }, /\/id must have no NUL character/],
+      ["secret-token", /must return a user like \{ id \}, or null, not a text\. request_id=/],
+      [false, /or null, not false\. request_id=/]
+    ] as const) {
+      user = given
+      assert.strictEqual((yield* Effect.promise(() => logIn(authorizeUrl(url, client), "admin", "right"))).status, 503)
+      assert.match(lines.at(-1) ?? "", said)
+    }
+    assert.notInclude(lines.join(), "secret-token")
+  })
 
   for (const secret of [null, undefined]) {
-    live(
-      `may return a client whose secret is ${secret}, as in a table row, which makes it public`,
-      Effect.gen(function* () {
-        const host: HostDirectory = { ...directory, client: (id) => ({ ...row, id, secret }) }
-        const { lines, url } = yield* over({ client: host.client })
-        const withoutChallenge = yield* Effect.promise(() => fetch(authorizeUrl(url, client), { redirect: "manual" }))
-        assert.match(withoutChallenge.headers.get("location") ?? "", /must%20use%20PKCE/)
-        const page = yield* Effect.promise(() => fetch(authorizeUrl(url, client, challenge)))
-        assert.strictEqual(page.status, 200)
-        const wrong = yield* Effect.promise(() => exchange(url, client, "x"))
-        assert.strictEqual(wrong.status, 401)
-        assert.deepStrictEqual(lines, [])
-      })
-    )
+    live(`may return a client whose secret is ${secret}, as in a table row, which makes it public`, function* () {
+      const host: HostDirectory = { ...directory, client: (id) => ({ ...row, id, secret }) }
+      const { lines, url } = yield* over({ client: host.client })
+      const withoutChallenge = yield* Effect.promise(() => fetch(authorizeUrl(url, client), { redirect: "manual" }))
+      assert.match(withoutChallenge.headers.get("location") ?? "", /must%20use%20PKCE/)
+      const page = yield* Effect.promise(() => fetch(authorizeUrl(url, client, challenge)))
+      assert.strictEqual(page.status, 200)
+      const wrong = yield* Effect.promise(() => exchange(url, client, "x"))
+      assert.strictEqual(wrong.status, 401)
+      assert.deepStrictEqual(lines, [])
+    })
   }
 
   live(
     "may return unusable redirect URIs, which are logged and shown on the page; the client's other URIs work",
-    Effect.gen(function* () {
+    function* () {
       const refused = ["http://intranet/cb", "myapp://cb", "https://client.example/cb?state=own"]
       const redirect_uris = [...refused, client.redirect_uri]
       const { lines, url } = yield* over({ client: (id: string) => ({ ...row, id, secret: "s1", redirect_uris }) })
@@ -455,75 +414,69 @@ describe("a host's functions", () => {
       assert.include((yield* open("https://client.example/other")).text, "is not registered")
       assert.strictEqual((yield* open(client.redirect_uri)).status, 200)
       assert.deepStrictEqual(lines, [])
-    })
+    }
   )
 
-  live(
-    "may represent missing values by null, undefined or no member",
-    Effect.gen(function* () {
-      const host: HostDirectory = {
-        ...directory,
-        buildings: () => [{ id: 1, name: "North", time_zone: "UTC", access_points: undefined }],
-        tenants: () => [
-          { id: 1, building_id: 1, unit: undefined },
-          { id: 2, building_id: 1, unit: null },
-          { id: 3, building_id: 1 }
-        ]
-      }
-      const { doorhook, url } = yield* over({ ...host })
-      const token = yield* tokenFrom(url)
-      const statusOf = (at: string, bearer: string, path: string) =>
-        Effect.promise(async () => (await callApi(at, bearer, "GET", path)).status)
-      assert.strictEqual(yield* statusOf(url, token, "/v4/buildings"), 200)
-      assert.strictEqual(yield* statusOf(url, token, "/v4/tenants?scope=self"), 200)
-      yield* Effect.promise(() => doorhook.publish({ ...event, tenant_ids: undefined }))
-      const none: HostDirectory = { ...directory, buildings: () => null, tenants: async () => undefined }
-      const empty = yield* over({ ...none })
-      const another = yield* tokenFrom(empty.url)
-      assert.strictEqual(yield* statusOf(empty.url, another, "/v4/buildings"), 200)
-      assert.strictEqual(yield* statusOf(empty.url, another, "/v4/tenants?scope=self"), 200)
-    })
-  )
-
-  live(
-    "may return ids of buildings and tenants as text or BigInt, like database clients",
-    Effect.gen(function* () {
-      const asked: Array<unknown> = []
-      let unit = "0"
-      const access_points = [
-        { id: "11", name: "Gate" },
-        { id: "0", name: "Lift" }
+  live("may represent missing values by null, undefined or no member", function* () {
+    const host: HostDirectory = {
+      ...directory,
+      buildings: () => [{ id: 1, name: "North", time_zone: "UTC", access_points: undefined }],
+      tenants: () => [
+        { id: 1, building_id: 1, unit: undefined },
+        { id: 2, building_id: 1, unit: null },
+        { id: 3, building_id: 1 }
       ]
-      const host: HostDirectory = {
-        ...directory,
-        administers: (_, building) => asked.push(building) > 0,
-        buildings: () => [{ id: "7", name: "North", time_zone: "UTC", access_points }],
-        tenants: () => [
-          { id: 101n, building_id: "7", unit: { id: unit, label: "4B" } },
-          { id: 102, building_id: 7, unit: { id: 0n, label: "4C" } }
-        ]
-      }
-      const { doorhook, lines, url } = yield* over({ ...host })
-      const token = yield* tokenFrom(url)
-      const read = (path: string) => Effect.promise(async () => (await callApi(url, token, "GET", path)).text())
-      assert.match(yield* read("/v4/buildings"), /"id":"7".*"id":"?11\b.*"id":"?0\b/)
-      // 0 is valid for units and access points, but not for buildings or tenants.
-      assert.match(yield* read("/v4/tenants?scope=self"), /"id":"101".*"id":"?0\b.*"id":"102".*"id":"?0\b/)
-      unit = "00"
-      assert.match(yield* read("/v4/tenants?scope=self"), /"unavailable"/)
-      assert.match(lines.at(-1) ?? "", /`tenants` must return .*: \/0\/unit\/id must be a whole number, not "00"\. /)
-      const { deliveries } = yield* Effect.promise(() =>
-        doorhook.publish({ ...event, building_id: "7", tenant_ids: ["101", 102n] })
-      )
-      assert.strictEqual(deliveries, 0)
-      assert.strictEqual(yield* list(url, token), 200)
-      assert.deepStrictEqual([...new Set(asked)], [1])
-    })
-  )
+    }
+    const { doorhook, url } = yield* over({ ...host })
+    const token = yield* tokenFrom(url)
+    const statusOf = (at: string, bearer: string, path: string) =>
+      Effect.promise(async () => (await callApi(at, bearer, "GET", path)).status)
+    assert.strictEqual(yield* statusOf(url, token, "/v4/buildings"), 200)
+    assert.strictEqual(yield* statusOf(url, token, "/v4/tenants?scope=self"), 200)
+    yield* Effect.promise(() => doorhook.publish({ ...event, tenant_ids: undefined }))
+    const none: HostDirectory = { ...directory, buildings: () => null, tenants: async () => undefined }
+    const empty = yield* over({ ...none })
+    const another = yield* tokenFrom(empty.url)
+    assert.strictEqual(yield* statusOf(empty.url, another, "/v4/buildings"), 200)
+    assert.strictEqual(yield* statusOf(empty.url, another, "/v4/tenants?scope=self"), 200)
+  })
+
+  live("may return ids of buildings and tenants as text or BigInt, like database clients", function* () {
+    const asked: Array<unknown> = []
+    let unit = "0"
+    const access_points = [
+      { id: "11", name: "Gate" },
+      { id: "0", name: "Lift" }
+    ]
+    const host: HostDirectory = {
+      ...directory,
+      administers: (_, building) => asked.push(building) > 0,
+      buildings: () => [{ id: "7", name: "North", time_zone: "UTC", access_points }],
+      tenants: () => [
+        { id: 101n, building_id: "7", unit: { id: unit, label: "4B" } },
+        { id: 102, building_id: 7, unit: { id: 0n, label: "4C" } }
+      ]
+    }
+    const { doorhook, lines, url } = yield* over({ ...host })
+    const token = yield* tokenFrom(url)
+    const read = (path: string) => Effect.promise(async () => (await callApi(url, token, "GET", path)).text())
+    assert.match(yield* read("/v4/buildings"), /"id":"7".*"id":"?11\b.*"id":"?0\b/)
+    // 0 is valid for units and access points, but not for buildings or tenants.
+    assert.match(yield* read("/v4/tenants?scope=self"), /"id":"101".*"id":"?0\b.*"id":"102".*"id":"?0\b/)
+    unit = "00"
+    assert.match(yield* read("/v4/tenants?scope=self"), /"unavailable"/)
+    assert.match(lines.at(-1) ?? "", /`tenants` must return .*: \/0\/unit\/id must be a whole number, not "00"\. /)
+    const { deliveries } = yield* Effect.promise(() =>
+      doorhook.publish({ ...event, building_id: "7", tenant_ids: ["101", 102n] })
+    )
+    assert.strictEqual(deliveries, 0)
+    assert.strictEqual(yield* list(url, token), 200)
+    assert.deepStrictEqual([...new Set(asked)], [1])
+  })
 
   live(
     "must return ids that are positive whole numbers: the log has the value and the rule, and callers are not told to retry",
-    Effect.gen(function* () {
+    function* () {
       const uuid = "0b8f2c0e-6f0d-4a7e-9b57-1f4f4d1c2a3b"
       const host: HostDirectory = {
         ...directory,
@@ -546,12 +499,12 @@ describe("a host's functions", () => {
         assert.notInclude(text, "in a moment")
         assert.include(lines.at(-1) ?? "", flaw)
       }
-    })
+    }
   )
 
   live(
     "must return the client with exactly the requested id: another spelling is refused, and gets no limit of its own",
-    Effect.gen(function* () {
+    function* () {
       // Looks up clients as some databases do, ignoring case and trailing spaces.
       const find = (id: string) => (id.trim().toLowerCase() === "c1" ? { ...row, id: "c1", secret: "s1" } : null)
       const { lines, url } = yield* over({ client: find })
@@ -568,18 +521,15 @@ describe("a host's functions", () => {
       for (let failure = 1; failure <= 10; failure++) assert.strictEqual(yield* statusOf("c1", "wrong"), 401)
       assert.strictEqual(yield* statusOf("c1", "s1"), 429)
       assert.strictEqual(yield* statusOf("C1", "s1"), 401)
-    })
+    }
   )
 
-  live(
-    "must return a client with all its members: missing ones are named",
-    Effect.gen(function* () {
-      const { lines, url } = yield* over({ client: (id: string) => ({ id, name: "Acme" }) })
-      assert.strictEqual((yield* Effect.promise(() => fetch(authorizeUrl(url, client)))).status, 503)
-      assert.match(lines.at(-1) ?? "", /`client` must return .*: \/redirect_uris is missing\. request_id=/)
-      const secretless = yield* over({ client: (id: string) => ({ ...row, id, secret: "" }) })
-      assert.strictEqual((yield* Effect.promise(() => fetch(authorizeUrl(secretless.url, client)))).status, 503)
-      assert.match(secretless.lines.at(-1) ?? "", /`client` must return .*: \/secret must be a value with a length/)
-    })
-  )
+  live("must return a client with all its members: missing ones are named", function* () {
+    const { lines, url } = yield* over({ client: (id: string) => ({ id, name: "Acme" }) })
+    assert.strictEqual((yield* Effect.promise(() => fetch(authorizeUrl(url, client)))).status, 503)
+    assert.match(lines.at(-1) ?? "", /`client` must return .*: \/redirect_uris is missing\. request_id=/)
+    const secretless = yield* over({ client: (id: string) => ({ ...row, id, secret: "" }) })
+    assert.strictEqual((yield* Effect.promise(() => fetch(authorizeUrl(secretless.url, client)))).status, 503)
+    assert.match(secretless.lines.at(-1) ?? "", /`client` must return .*: \/secret must be a value with a length/)
+  })
 })

@@ -4,7 +4,8 @@
  */
 import { serve } from "@hono/node-server"
 import { getConnInfo } from "@hono/node-server/conninfo"
-import type { Doorhook } from "doorhook"
+import { DoorhookError } from "doorhook"
+import type { Doorhook, TokenIdentity } from "doorhook"
 import { Effect } from "effect"
 import express from "express"
 import Fastify from "fastify"
@@ -34,14 +35,23 @@ const ownRoutes = (app: express.Express): void => {
 /** Makes Express answer errors as JSON, for assertions. */
 const tellErrors = (app: express.Express): void => {
   app.use((error: unknown, _request: express.Request, response: express.Response, _next: express.NextFunction) => {
-    response.status(500).json({ code: Reflect.get(Object(error), "code"), message: String(error) })
+    const status = error instanceof DoorhookError && error.status > 0 ? error.status : 500
+    response.status(status).json({ code: Reflect.get(Object(error), "code"), message: String(error) })
   })
 }
 
-export const expressHost = (doorhook: Doorhook) => {
+/** The answer of the route that opens a door. Hosts have this route if they get the scope that it requires. */
+const opened = (identity: TokenIdentity | undefined) => ({ opened_by: identity?.user_id, for: identity?.scopes })
+
+export const expressHost = (doorhook: Doorhook, scope?: string) => {
   const app = express()
   app.use(doorhook.node)
   ownRoutes(app)
+  if (scope !== undefined) {
+    app.post("/doors/:id/open", doorhook.requireToken({ scope }), (request, response) => {
+      response.json(opened(request.doorhook))
+    })
+  }
   tellErrors(app)
   return listen(createServer(app))
 }
@@ -74,13 +84,18 @@ export const expressUnderPath = (doorhook: Doorhook) => {
   return listen(createServer(app), "/doors")
 }
 
-const fastifyAt = (doorhook: Doorhook, prefix: string) =>
+const fastifyAt = (doorhook: Doorhook, prefix: string, scope?: string) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       const app = Fastify()
       app.get("/orders", () => "mine")
       app.post("/orders", (request) => request.body)
       await app.register(doorhook.fastify, { prefix })
+      if (scope !== undefined) {
+        app.post("/doors/:id/open", { preHandler: doorhook.requireToken({ scope }) }, (request) =>
+          opened(Reflect.get(request, "doorhook"))
+        )
+      }
       if (prefix !== "") {
         app.get(`/.well-known/oauth-authorization-server${prefix}`, (request, reply) => {
           reply.hijack()
@@ -98,13 +113,13 @@ const fastifyAt = (doorhook: Doorhook, prefix: string) =>
       })
   ).pipe(Effect.map(({ host }) => host))
 
-export const fastifyHost = (doorhook: Doorhook) => fastifyAt(doorhook, "")
+export const fastifyHost = (doorhook: Doorhook, scope?: string) => fastifyAt(doorhook, "", scope)
 export const fastifyUnderPath = (doorhook: Doorhook) => fastifyAt(doorhook, "/doors")
 
-export const honoHost = (doorhook: Doorhook) =>
+export const honoHost = (doorhook: Doorhook, scope?: string) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
-      const app = new Hono()
+      const app = new Hono<{ Variables: { doorhook: TokenIdentity } }>()
       app.use((context, next) =>
         doorhook.handles(context.req.raw)
           ? doorhook.fetch(context.req.raw, { remoteAddress: getConnInfo(context).remote.address })
@@ -112,6 +127,11 @@ export const honoHost = (doorhook: Doorhook) =>
       )
       app.get("/orders", (context) => context.text("mine"))
       app.post("/orders", async (context) => context.json(await context.req.json()))
+      if (scope !== undefined) {
+        app.post("/doors/:id/open", doorhook.requireToken({ scope }), (context) =>
+          context.json(opened(context.get("doorhook")))
+        )
+      }
       const server = serve({ fetch: app.fetch, hostname: "127.0.0.1", port: 0 })
       await once(server, "listening")
       const own = `http://127.0.0.1:${portOf(server)}`
@@ -167,11 +187,17 @@ const toListener =
     })()
   }
 
-export const plainHost = (doorhook: Doorhook) =>
+export const plainHost = (doorhook: Doorhook, scope?: string) =>
   listen(
     createServer((request, response) =>
       doorhook.node(request, response, () => {
-        if (request.method === "POST") request.pipe(response)
+        if (scope !== undefined && request.url?.startsWith("/doors/") === true) {
+          doorhook.requireToken({ scope })(request, response, (error) => {
+            if (error !== undefined)
+              return response.writeHead(error instanceof DoorhookError ? error.status : 500).end()
+            response.setHeader("content-type", "application/json").end(JSON.stringify(opened(request.doorhook)))
+          })
+        } else if (request.method === "POST") request.pipe(response)
         else response.end("mine")
       })
     )

@@ -7,9 +7,8 @@ import { DoorhookError } from "doorhook"
 import { Effect } from "effect"
 import { makeHttpCalls } from "../../src/embed/OperatorCalls.ts"
 import { makeOperatorClient } from "../../src/embed/OperatorClient.ts"
-import { event, integrate, live, mount, start } from "../harness/Embedded.ts"
+import { event, live, startIntegrated } from "../harness/Embedded.ts"
 import { eventually } from "../harness/Eventually.ts"
-import { startReceiver } from "@doorhook/testkit/Receiver"
 
 const acme = { id: "acme", name: "Acme", redirect_uris: ["https://acme.example/cb"] }
 const publicClient = { ...acme, id: "public", confidential: false }
@@ -99,27 +98,24 @@ const outcomeOf = async (call: Promise<unknown>): Promise<unknown> => {
 }
 
 describe("the client of the operator API", () => {
-  live(
-    "returns and rejects the same in the process and over HTTP",
-    Effect.gen(function* () {
-      const doorhook = yield* start({ retry: { access_log: [] }, logger: false, publicUrl: "https://doors.example" })
-      const receiver = yield* startReceiver(() => 500)
-      const { url } = yield* mount(doorhook)
-      yield* integrate(url, receiver.url)
-      yield* Effect.promise(() => doorhook.publish(event))
-      yield* eventually(
-        "it is exhausted",
-        Effect.promise(() => doorhook.deliveries.list({ state: "exhausted" })),
-        ({ deliveries }) => deliveries.length === 1
-      )
-      const remote = makeOperatorClient(makeHttpCalls(url, doorhook.operatorKey))
-      yield* Effect.promise(async () => {
-        const within: Array<unknown> = []
-        for (const [, call] of cases) within.push(await outcomeOf(call(doorhook)))
-        for (const [at, [name, call]] of cases.entries()) {
-          assert.deepStrictEqual(within[at], await outcomeOf(call(remote)), name)
-        }
-      })
+  live("returns and rejects the same in the process and over HTTP", function* () {
+    const { doorhook, url } = yield* startIntegrated(
+      { retry: { access_log: [] }, logger: false, publicUrl: "https://doors.example" },
+      () => 500
+    )
+    yield* Effect.promise(() => doorhook.publish(event))
+    yield* eventually(
+      "it is exhausted",
+      Effect.promise(() => doorhook.deliveries.list({ state: "exhausted" })),
+      ({ deliveries }) => deliveries.length === 1
+    )
+    const remote = makeOperatorClient(makeHttpCalls(url, doorhook.operatorKey))
+    yield* Effect.promise(async () => {
+      const within: Array<unknown> = []
+      for (const [, call] of cases) within.push(await outcomeOf(call(doorhook)))
+      for (const [at, [name, call]] of cases.entries()) {
+        assert.deepStrictEqual(within[at], await outcomeOf(call(remote)), name)
+      }
     })
-  )
+  })
 })

@@ -67,261 +67,231 @@ const attempted = (doorhook: Doorhook, event_id: string, attempts: number) =>
   )
 
 describe("a declared resource type", () => {
-  live(
-    "is bound, published, sent on schedule, listed by name, described and tested like a built-in one",
-    Effect.gen(function* () {
-      const receiver = yield* startReceiver((_, nth) => (nth === 1 ? 500 : 200))
-      const { doorhook, id, token, url } = yield* integrated(receiver.url, ["door_forced"])
-      const published = yield* Effect.promise(() => doorhook.publish({ ...forced, data: { id: 7, door: "north" } }))
-      assert.strictEqual(published.deliveries, 1)
-      // The integration has no binding for this event's type.
-      assert.strictEqual((yield* Effect.promise(() => doorhook.publish(event))).deliveries, 0)
-      yield* Effect.promise(() => receiver.until((received) => received.length === 2))
-      const body = '{"event":{"resource_type":"door_forced","action":"create","data":{"id":7,"door":"north"}}}'
-      assert.deepStrictEqual(
-        receiver.received.map(({ body: sent, headers }) => [headers["doorhook-attempt"], sent]),
-        [
-          ["1", body],
-          ["2", body]
-        ]
-      )
-      const list = JSON.stringify(yield* json(callApi(url, token, "GET", "/v4/buildings/1/door_forced")))
-      assert.include(list, '"data":[{"type":"door_forced","id":"7","attributes":{"id":7,"door":"north"},"meta":{')
-      assert.include(list, '"total_item_count":1')
-      assert.strictEqual(
-        (yield* Effect.promise(() => callApi(url, token, "GET", "/v4/tenants/1/door_held"))).status,
-        404
-      )
+  live("is bound, published, sent on schedule, listed by name, described and tested like a built-in one", function* () {
+    const receiver = yield* startReceiver((_, nth) => (nth === 1 ? 500 : 200))
+    const { doorhook, id, token, url } = yield* integrated(receiver.url, ["door_forced"])
+    const published = yield* Effect.promise(() => doorhook.publish({ ...forced, data: { id: 7, door: "north" } }))
+    assert.strictEqual(published.deliveries, 1)
+    // The integration has no binding for this event's type.
+    assert.strictEqual((yield* Effect.promise(() => doorhook.publish(event))).deliveries, 0)
+    yield* Effect.promise(() => receiver.until((received) => received.length === 2))
+    const body = '{"event":{"resource_type":"door_forced","action":"create","data":{"id":7,"door":"north"}}}'
+    assert.deepStrictEqual(
+      receiver.received.map(({ body: sent, headers }) => [headers["doorhook-attempt"], sent]),
+      [
+        ["1", body],
+        ["2", body]
+      ]
+    )
+    const list = JSON.stringify(yield* json(callApi(url, token, "GET", "/v4/buildings/1/door_forced")))
+    assert.include(list, '"data":[{"type":"door_forced","id":"7","attributes":{"id":7,"door":"north"},"meta":{')
+    assert.include(list, '"total_item_count":1')
+    assert.strictEqual((yield* Effect.promise(() => callApi(url, token, "GET", "/v4/tenants/1/door_held"))).status, 404)
 
-      const described = JSON.stringify(yield* json(fetch(`${url}/openapi.json`)))
-      for (const part of [
-        '"/v4/buildings/{building_id}/door_forced"',
-        '"/v4/tenants/{tenant_id}/door_held"',
-        '"enum":["call","access_log","door_forced","door_held"]',
-        '"enum":["create","end"]'
-      ]) {
-        assert.include(described, part)
-      }
+    const described = JSON.stringify(yield* json(fetch(`${url}/openapi.json`)))
+    for (const part of [
+      '"/v4/buildings/{building_id}/door_forced"',
+      '"/v4/tenants/{tenant_id}/door_held"',
+      '"enum":["call","access_log","door_forced","door_held"]',
+      '"enum":["create","end"]'
+    ]) {
+      assert.include(described, part)
+    }
 
-      const tested = yield* Effect.promise(() => doorhook.sendTestEvent(id))
-      assert.strictEqual(tested.resource_type, "door_forced")
-      yield* Effect.promise(() => receiver.until((received) => received.length === 3))
-      assert.match(receiver.received[2]?.body ?? "", /"resource_type":"door_forced".*"test":true/)
+    const tested = yield* Effect.promise(() => doorhook.sendTestEvent(id))
+    assert.strictEqual(tested.resource_type, "door_forced")
+    yield* Effect.promise(() => receiver.until((received) => received.length === 3))
+    assert.match(receiver.received[2]?.body ?? "", /"resource_type":"door_forced".*"test":true/)
 
-      const metrics = yield* Effect.promise(async () => (await fetch(`${url}/metrics`)).text())
-      assert.match(metrics, /doorhook_events_accepted_total\S*\{[^}]*resource_type="door_forced"[^}]*\} 1\b/)
-    })
-  )
+    const metrics = yield* Effect.promise(async () => (await fetch(`${url}/metrics`)).text())
+    assert.match(metrics, /doorhook_events_accepted_total\S*\{[^}]*resource_type="door_forced"[^}]*\} 1\b/)
+  })
 
-  live(
-    "that is not declared is refused, with the declared ones",
-    Effect.gen(function* () {
-      const receiver = yield* startReceiver()
-      const { doorhook, id, token, url } = yield* integrated(receiver.url, ["door_held"])
-      const listed = "call or access_log or door_forced or door_held; the setting resourceTypes declares others"
-      const refused = yield* codeOf(doorhook.publish({ ...event, resource_type: "window" }))
-      assert.deepInclude(refused, { code: "invalid_publish", message: `/resource_type: must be ${listed}` })
-      const wrongAction = yield* codeOf(doorhook.publish({ ...forced, action: "end" }))
-      assert.deepInclude(wrongAction, { code: "invalid_publish", message: "/action: must be create" })
-      const overHttp = yield* Effect.promise(() =>
-        callApi(url, doorhook.operatorKey, "POST", "/operator/events", { ...event, resource_type: "window" })
-      )
-      assert.strictEqual(overHttp.status, 422)
-      assert.include(yield* Effect.promise(() => overHttp.text()), listed)
-      const bound = yield* Effect.promise(() =>
-        callApi(url, token, "POST", "/v4/buildings/1/integrations", integrationDocument(receiver.url, ["window"]))
-      )
-      assert.strictEqual(bound.status, 422)
-      assert.include(
-        yield* Effect.promise(() => bound.text()),
-        "Must be `call` or `access_log` or `door_forced` or `door_held`."
-      )
-      const overridden = yield* codeOf(doorhook.integrations.set(id, { overrides: { retry: { window: ["1s"] } } }))
-      assert.include(overridden.message, "is not a resource type; use call or access_log or door_forced or door_held")
-      assert.strictEqual(
-        (yield* Effect.promise(() => callApi(url, token, "GET", "/v4/buildings/1/window"))).status,
-        404
-      )
-    })
-  )
+  live("that is not declared is refused, with the declared ones", function* () {
+    const receiver = yield* startReceiver()
+    const { doorhook, id, token, url } = yield* integrated(receiver.url, ["door_held"])
+    const listed = "call or access_log or door_forced or door_held; the setting resourceTypes declares others"
+    const refused = yield* codeOf(doorhook.publish({ ...event, resource_type: "window" }))
+    assert.deepInclude(refused, { code: "invalid_publish", message: `/resource_type: must be ${listed}` })
+    const wrongAction = yield* codeOf(doorhook.publish({ ...forced, action: "end" }))
+    assert.deepInclude(wrongAction, { code: "invalid_publish", message: "/action: must be create" })
+    const overHttp = yield* Effect.promise(() =>
+      callApi(url, doorhook.operatorKey, "POST", "/operator/events", { ...event, resource_type: "window" })
+    )
+    assert.strictEqual(overHttp.status, 422)
+    assert.include(yield* Effect.promise(() => overHttp.text()), listed)
+    const bound = yield* Effect.promise(() =>
+      callApi(url, token, "POST", "/v4/buildings/1/integrations", integrationDocument(receiver.url, ["window"]))
+    )
+    assert.strictEqual(bound.status, 422)
+    assert.include(
+      yield* Effect.promise(() => bound.text()),
+      "Must be `call` or `access_log` or `door_forced` or `door_held`."
+    )
+    const overridden = yield* codeOf(doorhook.integrations.set(id, { overrides: { retry: { window: ["1s"] } } }))
+    assert.include(overridden.message, "is not a resource type; use call or access_log or door_forced or door_held")
+    assert.strictEqual((yield* Effect.promise(() => callApi(url, token, "GET", "/v4/buildings/1/window"))).status, 404)
+  })
 
-  live(
-    "expires after its lifetime, and follows the schedule of the service or the integration",
-    Effect.gen(function* () {
-      const receiver = yield* startReceiver(() => 500)
-      const options = { resourceTypes, retry: { door_held: ["60ms"] } }
-      const { doorhook, id } = yield* integrated(receiver.url, ["door_forced", "door_held"], options)
-      const endOf = (type: string) =>
-        Effect.gen(function* () {
-          const { id: event_id } = yield* Effect.promise(() => doorhook.publish({ ...event, resource_type: type }))
-          const { deliveries } = yield* eventually(
-            `${type} has ended`,
-            Effect.promise(() => doorhook.deliveries.list({ event_id })),
-            ({ deliveries: [delivery] }) => delivery?.state === "expired" || delivery?.state === "exhausted"
-          )
-          return deliveries.map(({ attempts, state }) => [state, attempts])
-        })
-      // After its last retry, a delivery expires if its type has a lifetime; otherwise it is exhausted.
-      assert.deepStrictEqual(yield* endOf("door_forced"), [["expired", 3]])
-      assert.deepStrictEqual(yield* endOf("door_held"), [["exhausted", 2]])
-      yield* Effect.promise(() => doorhook.integrations.set(id, { overrides: { retry: { door_forced: [] } } }))
-      assert.deepStrictEqual(yield* endOf("door_forced"), [["expired", 1]])
-    })
-  )
-
-  live(
-    "of high priority overtakes a backlog of normal ones",
-    Effect.gen(function* () {
-      const held = Promise.withResolvers<number>()
-      const receiver = yield* startReceiver((received) => (typeIn(received) === "door_held" ? held.promise : 200))
-      const options = { resourceTypes, ackTimeout: "5m" }
-      const { doorhook } = yield* integrated(receiver.url, ["door_forced", "door_held"], options)
-      const count = 30
-      yield* Effect.promise(() =>
-        doorhook.publish(Array.from({ length: count }, () => ({ ...event, resource_type: "door_held" })))
-      )
-      // Ordinary deliveries may use eight of an integration's ten concurrent requests; two are reserved for high
-      // priority.
-      yield* Effect.promise(() => receiver.until((received) => received.length === 8))
-      yield* Effect.promise(() => doorhook.publish(forced))
-      yield* Effect.promise(() => receiver.until((received) => received.some((one) => typeIn(one) === "door_forced")))
-      assert.lengthOf(receiver.received, 9)
-      held.resolve(200)
-      yield* Effect.promise(() => receiver.until((received) => received.length === count + 1))
-    })
-  )
-
-  live(
-    "that is no longer declared is still sent and shown, on the schedule of access logs",
-    Effect.gen(function* () {
-      const database = join(yield* temporaryFolder, "doorhook.db")
-      let status = 500
-      const receiver = yield* startReceiver(() => status)
-      const { id, event_id } = yield* Effect.scoped(
-        Effect.gen(function* () {
-          const options = { database, resourceTypes: { door_forced: { retry: ["1h", "1h"] } } }
-          const { doorhook, id } = yield* integrated(receiver.url, ["door_forced", "call"], options)
-          const published = yield* Effect.promise(() => doorhook.publish(forced))
-          yield* attempted(doorhook, published.id, 1)
-          return { id, event_id: published.id }
-        })
-      )
-      const doorhook = yield* start({ database })
-      const { url } = yield* mount(doorhook)
-      const token = yield* tokenFrom(url)
-      const resend = Effect.gen(function* () {
-        const { deliveries } = yield* Effect.promise(() => doorhook.deliveries.list({ event_id }))
-        yield* Effect.promise(() => doorhook.deliveries.resend(deliveries[0]?.id ?? ""))
+  live("expires after its lifetime, and follows the schedule of the service or the integration", function* () {
+    const receiver = yield* startReceiver(() => 500)
+    const options = { resourceTypes, retry: { door_held: ["60ms"] } }
+    const { doorhook, id } = yield* integrated(receiver.url, ["door_forced", "door_held"], options)
+    const endOf = (type: string) =>
+      Effect.gen(function* () {
+        const { id: event_id } = yield* Effect.promise(() => doorhook.publish({ ...event, resource_type: type }))
+        const { deliveries } = yield* eventually(
+          `${type} has ended`,
+          Effect.promise(() => doorhook.deliveries.list({ event_id })),
+          ({ deliveries: [delivery] }) => delivery?.state === "expired" || delivery?.state === "exhausted"
+        )
+        return deliveries.map(({ attempts, state }) => [state, attempts])
       })
-      yield* resend
-      const { id: delivery, next_attempt_at } = yield* attempted(doorhook, event_id, 2)
-      const { attempts } = yield* Effect.promise(() => doorhook.deliveries.show(delivery))
-      const wait = Date.parse(next_attempt_at) - Date.parse(attempts[1]?.started_at ?? "")
-      // A type that is no longer declared gets the second retry delay of access logs. The delay of calls would be
-      // shorter, and the delay in its former declaration would be longer.
-      assert.isAtLeast(wait, 30_000)
-      assert.isBelow(wait, 3_600_000)
-      status = 200
-      yield* resend
-      yield* Effect.promise(() => receiver.until((received) => received.length === 3))
-      assert.deepStrictEqual(new Set(receiver.received.map(typeIn)), new Set(["door_forced"]))
+    // After its last retry, a delivery expires if its type has a lifetime; otherwise it is exhausted.
+    assert.deepStrictEqual(yield* endOf("door_forced"), [["expired", 3]])
+    assert.deepStrictEqual(yield* endOf("door_held"), [["exhausted", 2]])
+    yield* Effect.promise(() => doorhook.integrations.set(id, { overrides: { retry: { door_forced: [] } } }))
+    assert.deepStrictEqual(yield* endOf("door_forced"), [["expired", 1]])
+  })
 
-      const shown = yield* json(callApi(url, token, "GET", `/v4/buildings/1/integrations/${id}`))
-      assert.include(JSON.stringify(shown), '{"resource_type":"door_forced","actions":["create"]}')
-      const feed = yield* json(callApi(url, token, "GET", `/v4/buildings/1/integrations/${id}/deliveries`))
-      assert.include(JSON.stringify(feed), '"resource_type":"door_forced"')
-      const change = { data: { type: "integrations", id, attributes: { status: "enabled" } } }
-      const path = `/v4/buildings/1/integrations/${id}`
-      assert.strictEqual((yield* Effect.promise(() => callApi(url, token, "PATCH", path, change))).status, 200)
-      assert.strictEqual((yield* codeOf(doorhook.publish(forced))).code, "invalid_publish")
-      assert.strictEqual(
-        (yield* Effect.promise(() => doorhook.publish({ ...event, resource_type: "call" }))).deliveries,
-        1
+  live("of high priority overtakes a backlog of normal ones", function* () {
+    const held = Promise.withResolvers<number>()
+    const receiver = yield* startReceiver((received) => (typeIn(received) === "door_held" ? held.promise : 200))
+    const options = { resourceTypes, ackTimeout: "5m" }
+    const { doorhook } = yield* integrated(receiver.url, ["door_forced", "door_held"], options)
+    const count = 30
+    yield* Effect.promise(() =>
+      doorhook.publish(Array.from({ length: count }, () => ({ ...event, resource_type: "door_held" })))
+    )
+    // Ordinary deliveries may use eight of an integration's ten concurrent requests; two are reserved for high
+    // priority.
+    yield* Effect.promise(() => receiver.until((received) => received.length === 8))
+    yield* Effect.promise(() => doorhook.publish(forced))
+    yield* Effect.promise(() => receiver.until((received) => received.some((one) => typeIn(one) === "door_forced")))
+    assert.lengthOf(receiver.received, 9)
+    held.resolve(200)
+    yield* Effect.promise(() => receiver.until((received) => received.length === count + 1))
+  })
+
+  live("that is no longer declared is still sent and shown, on the schedule of access logs", function* () {
+    const database = join(yield* temporaryFolder, "doorhook.db")
+    let status = 500
+    const receiver = yield* startReceiver(() => status)
+    const { id, event_id } = yield* Effect.scoped(
+      Effect.gen(function* () {
+        const options = { database, resourceTypes: { door_forced: { retry: ["1h", "1h"] } } }
+        const { doorhook, id } = yield* integrated(receiver.url, ["door_forced", "call"], options)
+        const published = yield* Effect.promise(() => doorhook.publish(forced))
+        yield* attempted(doorhook, published.id, 1)
+        return { id, event_id: published.id }
+      })
+    )
+    const doorhook = yield* start({ database })
+    const { url } = yield* mount(doorhook)
+    const token = yield* tokenFrom(url)
+    const resend = Effect.gen(function* () {
+      const { deliveries } = yield* Effect.promise(() => doorhook.deliveries.list({ event_id }))
+      yield* Effect.promise(() => doorhook.deliveries.resend(deliveries[0]?.id ?? ""))
+    })
+    yield* resend
+    const { id: delivery, next_attempt_at } = yield* attempted(doorhook, event_id, 2)
+    const { attempts } = yield* Effect.promise(() => doorhook.deliveries.show(delivery))
+    const wait = Date.parse(next_attempt_at) - Date.parse(attempts[1]?.started_at ?? "")
+    // A type that is no longer declared gets the second retry delay of access logs. The delay of calls would be
+    // shorter, and the delay in its former declaration would be longer.
+    assert.isAtLeast(wait, 30_000)
+    assert.isBelow(wait, 3_600_000)
+    status = 200
+    yield* resend
+    yield* Effect.promise(() => receiver.until((received) => received.length === 3))
+    assert.deepStrictEqual(new Set(receiver.received.map(typeIn)), new Set(["door_forced"]))
+
+    const shown = yield* json(callApi(url, token, "GET", `/v4/buildings/1/integrations/${id}`))
+    assert.include(JSON.stringify(shown), '{"resource_type":"door_forced","actions":["create"]}')
+    const feed = yield* json(callApi(url, token, "GET", `/v4/buildings/1/integrations/${id}/deliveries`))
+    assert.include(JSON.stringify(feed), '"resource_type":"door_forced"')
+    const change = { data: { type: "integrations", id, attributes: { status: "enabled" } } }
+    const path = `/v4/buildings/1/integrations/${id}`
+    assert.strictEqual((yield* Effect.promise(() => callApi(url, token, "PATCH", path, change))).status, 200)
+    assert.strictEqual((yield* codeOf(doorhook.publish(forced))).code, "invalid_publish")
+    assert.strictEqual(
+      (yield* Effect.promise(() => doorhook.publish({ ...event, resource_type: "call" }))).deliveries,
+      1
+    )
+  })
+
+  live("is refused with every problem, together with those of other settings", function* () {
+    const wrong = {
+      database: "memory",
+      resourceTypes: { "Door forced": {}, window: { lifetime: "soon", retry: ["later"] }, door_release: {} },
+      retry: { window: ["1s"], ring: ["1s"] },
+      doorReleaseAlias: true,
+      ackTimeout: "soon"
+    }
+    const { code, message } = yield* codeOf(Effect.runPromise(Effect.scoped(start(wrong))))
+    assert.strictEqual(code, "invalid_config")
+    for (const part of [
+      'resourceTypes: "Door forced" must have 1 to 64 lower-case letters',
+      'resourceTypes.window.lifetime: "soon" is not a duration',
+      'resourceTypes.window.retry.0: "later" is not a duration',
+      'resourceTypes: "door_release" means access_log while doorReleaseAlias is on',
+      'retry: "ring" is not a resource type',
+      'ackTimeout: "soon" is not a duration'
+    ]) {
+      assert.include(message, part)
+    }
+    assert.notInclude(message, '"window" is not a resource type')
+    const { message: misread } = yield* codeOf(
+      Reflect.apply(start, undefined, [{ resourceTypes: { window: { priority: "urgent", colour: 1 } } }]).pipe(
+        Effect.scoped,
+        Effect.runPromise
       )
-    })
-  )
+    )
+    assert.include(misread, "resourceTypes.window.priority")
+    assert.include(misread, "resourceTypes.window.colour")
+  })
 
-  live(
-    "is refused with every problem, together with those of other settings",
-    Effect.gen(function* () {
-      const wrong = {
-        database: "memory",
-        resourceTypes: { "Door forced": {}, window: { lifetime: "soon", retry: ["later"] }, door_release: {} },
-        retry: { window: ["1s"], ring: ["1s"] },
-        doorReleaseAlias: true,
-        ackTimeout: "soon"
-      }
-      const { code, message } = yield* codeOf(Effect.runPromise(Effect.scoped(start(wrong))))
-      assert.strictEqual(code, "invalid_config")
-      for (const part of [
-        'resourceTypes: "Door forced" must have 1 to 64 lower-case letters',
-        'resourceTypes.window.lifetime: "soon" is not a duration',
-        'resourceTypes.window.retry.0: "later" is not a duration',
-        'resourceTypes: "door_release" means access_log while doorReleaseAlias is on',
-        'retry: "ring" is not a resource type',
-        'ackTimeout: "soon" is not a duration'
-      ]) {
-        assert.include(message, part)
-      }
-      assert.notInclude(message, '"window" is not a resource type')
-      const { message: misread } = yield* codeOf(
-        Reflect.apply(start, undefined, [{ resourceTypes: { window: { priority: "urgent", colour: 1 } } }]).pipe(
-          Effect.scoped,
-          Effect.runPromise
-        )
+  live("can be declared in a service's configuration file too", function* () {
+    const file = join(yield* temporaryFolder, "settings.json")
+    const serve = ["--database", "memory", "--config", file]
+    writeFileSync(file, JSON.stringify({ resourceTypes, operatorKey, retry: { door_held: ["1m"] } }))
+    const { url } = yield* serveHere(serve)
+    const publish = (resource_type: string) =>
+      Effect.promise(
+        async () => (await callApi(url, operatorKey, "POST", "/operator/events", { ...event, resource_type })).status
       )
-      assert.include(misread, "resourceTypes.window.priority")
-      assert.include(misread, "resourceTypes.window.colour")
-    })
-  )
-
-  live(
-    "can be declared in a service's configuration file too",
-    Effect.gen(function* () {
-      const file = join(yield* temporaryFolder, "settings.json")
-      const serve = ["--database", "memory", "--config", file]
-      writeFileSync(file, JSON.stringify({ resourceTypes, operatorKey, retry: { door_held: ["1m"] } }))
-      const { url } = yield* serveHere(serve)
-      const publish = (resource_type: string) =>
-        Effect.promise(
-          async () => (await callApi(url, operatorKey, "POST", "/operator/events", { ...event, resource_type })).status
-        )
-      assert.strictEqual(yield* publish("door_held"), 202)
-      assert.strictEqual(yield* publish("window"), 422)
-      writeFileSync(file, JSON.stringify({ resourceTypes: { call: {} } }))
-      const { code, stderr } = yield* runHere(["serve", ...serve])
-      assert.notStrictEqual(code, 0)
-      assert.include(stderr, 'resourceTypes: "call" is built in; set its schedule with `retry`')
-    })
-  )
+    assert.strictEqual(yield* publish("door_held"), 202)
+    assert.strictEqual(yield* publish("window"), 422)
+    writeFileSync(file, JSON.stringify({ resourceTypes: { call: {} } }))
+    const { code, stderr } = yield* runHere(["serve", ...serve])
+    assert.notStrictEqual(code, 0)
+    assert.include(stderr, 'resourceTypes: "call" is built in; set its schedule with `retry`')
+  })
 })
 
 await describeOnPostgres("a declared resource type on PostgreSQL", (server) => {
-  live(
-    "can be published in the host's own transaction",
-    Effect.gen(function* () {
-      const database = server.url(yield* newDatabase(server))
-      const receiver = yield* startReceiver()
-      yield* integrated(receiver.url, ["door_forced"], { database, resourceTypes })
-      const client = yield* Effect.acquireRelease(
-        Effect.promise(() => hostClient(database)),
-        (connected) => Effect.promise(() => connected.end())
-      )
-      yield* Effect.promise(() => client.query("BEGIN"))
-      const refused = yield* codeOf(publishIn(client, { ...event, resource_type: "window" }))
-      assert.deepInclude(refused, {
-        code: "invalid_publish",
-        message:
-          "/resource_type: must be call or access_log or door_forced or door_held; the setting resourceTypes declares others"
-      })
-      const wrongAction = yield* codeOf(publishIn(client, { ...forced, action: "end" }))
-      assert.deepInclude(wrongAction, { code: "invalid_publish", message: "/action: must be create" })
-      const noName = yield* codeOf(publishIn(client, { ...event, resource_type: "No name" }))
-      assert.deepInclude(noName, { code: "invalid_publish", message: "/resource_type: must be a resource type" })
-      assert.strictEqual((yield* Effect.promise(() => publishIn(client, forced))).deliveries, 1)
-      yield* Effect.promise(() => client.query("COMMIT"))
-      yield* Effect.promise(() => receiver.until((received) => received.length === 1))
-      assert.deepStrictEqual(receiver.received.map(typeIn), ["door_forced"])
+  live("can be published in the host's own transaction", function* () {
+    const database = server.url(yield* newDatabase(server))
+    const receiver = yield* startReceiver()
+    yield* integrated(receiver.url, ["door_forced"], { database, resourceTypes })
+    const client = yield* Effect.acquireRelease(
+      Effect.promise(() => hostClient(database)),
+      (connected) => Effect.promise(() => connected.end())
+    )
+    yield* Effect.promise(() => client.query("BEGIN"))
+    const refused = yield* codeOf(publishIn(client, { ...event, resource_type: "window" }))
+    assert.deepInclude(refused, {
+      code: "invalid_publish",
+      message:
+        "/resource_type: must be call or access_log or door_forced or door_held; the setting resourceTypes declares others"
     })
-  )
+    const wrongAction = yield* codeOf(publishIn(client, { ...forced, action: "end" }))
+    assert.deepInclude(wrongAction, { code: "invalid_publish", message: "/action: must be create" })
+    const noName = yield* codeOf(publishIn(client, { ...event, resource_type: "No name" }))
+    assert.deepInclude(noName, { code: "invalid_publish", message: "/resource_type: must be a resource type" })
+    assert.strictEqual((yield* Effect.promise(() => publishIn(client, forced))).deliveries, 1)
+    yield* Effect.promise(() => client.query("COMMIT"))
+    yield* Effect.promise(() => receiver.until((received) => received.length === 1))
+    assert.deepStrictEqual(receiver.received.map(typeIn), ["door_forced"])
+  })
 })

@@ -34,50 +34,45 @@ const failures: ReadonlyArray<readonly [what: string, ...ReadonlyArray<Failure>]
 ]
 
 describe("an event whose attempts fail", () => {
-  live(
-    "is sent again with the same id and body, signed each time, until its first acknowledgement",
-    Effect.gen(function* () {
-      const attempts = new Map<number, Array<Received>>()
-      const handle: Handler = (received, response, socket) => {
-        const { event: sent }: { readonly event: { readonly data: { readonly id: number } } } = JSON.parse(
-          received.body
-        )
-        const known = attempts.get(sent.data.id) ?? []
-        attempts.set(sent.data.id, known)
-        const nth = known.push(received)
-        const fail = failures[sent.data.id]?.slice(1)[nth - 1]
-        if (typeof fail === "function") fail(response, socket)
-        else response.end()
-      }
-      const receiver = yield* handlingReceiver(handle)
-      const doorhook = yield* start({ ackTimeout: "1s", retry: { access_log: ["50ms", "100ms", "150ms"] } })
-      const { url } = yield* mount(doorhook)
-      const token = yield* tokenFrom(url)
-      const { signing_secret } = yield* Effect.promise(() => createIntegration(url, token, receiver.url))
-      yield* Effect.promise(() => Promise.all(failures.map((_, id) => doorhook.publish({ ...event, data: { id } }))))
-      yield* eventually(
-        "every event is delivered",
-        Effect.promise(() => doorhook.deliveries.list({ state: "delivered" })),
-        ({ deliveries }) => deliveries.length === failures.length
-      )
+  live("is sent again with the same id and body, signed each time, until its first acknowledgement", function* () {
+    const attempts = new Map<number, Array<Received>>()
+    const handle: Handler = (received, response, socket) => {
+      const { event: sent }: { readonly event: { readonly data: { readonly id: number } } } = JSON.parse(received.body)
+      const known = attempts.get(sent.data.id) ?? []
+      attempts.set(sent.data.id, known)
+      const nth = known.push(received)
+      const fail = failures[sent.data.id]?.slice(1)[nth - 1]
+      if (typeof fail === "function") fail(response, socket)
+      else response.end()
+    }
+    const receiver = yield* handlingReceiver(handle)
+    const doorhook = yield* start({ ackTimeout: "1s", retry: { access_log: ["50ms", "100ms", "150ms"] } })
+    const { url } = yield* mount(doorhook)
+    const token = yield* tokenFrom(url)
+    const { signing_secret } = yield* Effect.promise(() => createIntegration(url, token, receiver.url))
+    yield* Effect.promise(() => Promise.all(failures.map((_, id) => doorhook.publish({ ...event, data: { id } }))))
+    yield* eventually(
+      "every event is delivered",
+      Effect.promise(() => doorhook.deliveries.list({ state: "delivered" })),
+      ({ deliveries }) => deliveries.length === failures.length
+    )
 
-      for (const [id, [what, ...failed]] of failures.entries()) {
-        const sent = attempts.get(id) ?? []
-        assert.strictEqual(sent.length, failed.length + 1, what)
-        const [first] = sent
-        for (const [index, one] of sent.entries()) {
-          const headers = plainHeaders(one)
-          new Webhook(signing_secret).verify(one.body, headers)
-          assert.strictEqual(headers["doorhook-attempt"], String(index + 1), what)
-          assert.strictEqual(headers["webhook-id"], first?.headers["webhook-id"], what)
-          assert.strictEqual(one.body, first?.body, what)
-        }
+    for (const [id, [what, ...failed]] of failures.entries()) {
+      const sent = attempts.get(id) ?? []
+      assert.strictEqual(sent.length, failed.length + 1, what)
+      const [first] = sent
+      for (const [index, one] of sent.entries()) {
+        const headers = plainHeaders(one)
+        new Webhook(signing_secret).verify(one.body, headers)
+        assert.strictEqual(headers["doorhook-attempt"], String(index + 1), what)
+        assert.strictEqual(headers["webhook-id"], first?.headers["webhook-id"], what)
+        assert.strictEqual(one.body, first?.body, what)
       }
-      assert.deepStrictEqual(
-        [...new Set(receiver.received.map(({ path }) => path))],
-        ["/hook"],
-        "no redirect is followed"
-      )
-    })
-  )
+    }
+    assert.deepStrictEqual(
+      [...new Set(receiver.received.map(({ path }) => path))],
+      ["/hook"],
+      "no redirect is followed"
+    )
+  })
 })

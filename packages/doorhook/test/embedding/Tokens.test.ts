@@ -1,84 +1,25 @@
 /**
  * doorhook's access tokens on the host's own routes: a door that opens with the right scope, in each framework.
  */
-import { serve } from "@hono/node-server"
 import { assert, describe, it } from "@effect/vitest"
-import { createDoorhook, DoorhookError } from "doorhook"
-import type { Doorhook, TokenIdentity } from "doorhook"
-import { listening, portOf } from "@doorhook/testkit/ListeningServer"
+import { createDoorhook } from "doorhook"
+import { listening } from "@doorhook/testkit/ListeningServer"
 import { Effect } from "effect"
-import type { Scope } from "effect"
-import express from "express"
-import Fastify from "fastify"
-import { Hono } from "hono"
-import { once } from "node:events"
 import { createServer } from "node:http"
 import { connect } from "node:net"
 import { client, codeOf, directory, live, start, tokensFrom } from "../harness/Embedded.ts"
+import * as Hosts from "./Hosts.ts"
 
 const scopes = { "doors:open": "Open your doors", "doors:list": "See your doors" }
 const scope = "doors:open"
 
-/** Starts a host with doorhook and a route that opens a door and requires the scope. Returns its URL. */
-type StartHost = (doorhook: Doorhook) => Effect.Effect<string, never, Scope.Scope>
-
-const seen = (identity: TokenIdentity | undefined) => ({ opened_by: identity?.user_id, for: identity?.scopes })
-
-const expressHost: StartHost = (doorhook) => {
-  const app = express()
-  app.use(doorhook.node)
-  app.post("/doors/:id/open", doorhook.requireToken({ scope }), (request, response) => {
-    response.json(seen(request.doorhook))
-  })
-  return Effect.map(listening(createServer(app)), ({ url }) => url)
+/** Hosts with a route that opens a door and requires the scope. */
+const hosts = {
+  Express: Hosts.expressHost,
+  Fastify: Hosts.fastifyHost,
+  Hono: Hosts.honoHost,
+  "node:http": Hosts.plainHost
 }
-
-const fastifyHost: StartHost = (doorhook) =>
-  Effect.acquireRelease(
-    Effect.promise(async () => {
-      const app = Fastify()
-      await app.register(doorhook.fastify)
-      app.post("/doors/:id/open", { preHandler: doorhook.requireToken({ scope }) }, (request) =>
-        seen(Reflect.get(request, "doorhook"))
-      )
-      await app.listen({ host: "127.0.0.1", port: 0 })
-      return app
-    }),
-    (app) =>
-      Effect.promise(() => {
-        app.server.closeAllConnections()
-        return app.close()
-      })
-  ).pipe(Effect.map((app) => `http://127.0.0.1:${portOf(app.server)}`))
-
-const honoHost: StartHost = (doorhook) =>
-  Effect.acquireRelease(
-    Effect.promise(async () => {
-      const app = new Hono<{ Variables: { doorhook: TokenIdentity } }>()
-      app.use((context, next) => (doorhook.handles(context.req.raw) ? doorhook.fetch(context.req.raw) : next()))
-      app.post("/doors/:id/open", doorhook.requireToken({ scope }), (context) =>
-        context.json(seen(context.get("doorhook")))
-      )
-      const server = serve({ fetch: app.fetch, hostname: "127.0.0.1", port: 0 })
-      await once(server, "listening")
-      return server
-    }),
-    (server) => Effect.promise(async () => void server.close())
-  ).pipe(Effect.map((server) => `http://127.0.0.1:${portOf(server)}`))
-
-/** A host without a framework, which calls the middleware `requireToken` itself. */
-const plainHost: StartHost = (doorhook) => {
-  const server = createServer((request, response) => {
-    if (!request.url?.startsWith("/doors/")) return doorhook.node(request, response)
-    doorhook.requireToken({ scope })(request, response, (error) => {
-      if (error !== undefined) return response.writeHead(error instanceof DoorhookError ? error.status : 500).end()
-      response.setHeader("content-type", "application/json").end(JSON.stringify(seen(request.doorhook)))
-    })
-  })
-  return Effect.map(listening(server), ({ url }) => url)
-}
-
-const hosts = { Express: expressHost, Fastify: fastifyHost, Hono: honoHost, "node:http": plainHost }
 
 const open = (url: string, authorization?: string) =>
   Effect.promise(async () => {
@@ -109,188 +50,165 @@ const openTwice = (url: string, token: string) =>
 
 describe("a route of the host", () => {
   for (const [name, startHost] of Object.entries(hosts)) {
-    live(
-      `opens in ${name} for a token with its scope, and for no other request`,
-      Effect.gen(function* () {
-        const doorhook = yield* start({ scopes, publicUrl: "http://127.0.0.1" })
-        const url = yield* startHost(doorhook)
-        const [granted, narrow] = [yield* tokensFrom(url, "public doors:open"), yield* tokensFrom(url, "doors:list")]
-        const opened = yield* open(url, `Bearer ${granted.access_token}`)
-        assert.deepStrictEqual(opened, {
-          status: 200,
-          challenge: null,
-          body: { opened_by: "admin", for: ["public", "doors:open"] }
-        })
-        const none = yield* open(url)
-        assert.deepStrictEqual([none.status, none.challenge], [401, 'Bearer realm="doorhook"'])
-        for (const wrong of ["Bearer nonsense", `Bearer ${granted.access_token}x`, "Bearer dh_at_1.x"]) {
-          const refused = yield* open(url, wrong)
-          assert.strictEqual(refused.status, 401)
-          assert.include(refused.challenge ?? "", 'error="invalid_token"')
-        }
-        assert.deepStrictEqual([(yield* open(url, "Basic eDp5")).status], [401])
-        const lacking = yield* open(url, `Bearer ${narrow.access_token}`)
-        assert.strictEqual(lacking.status, 403)
-        assert.include(lacking.challenge ?? "", 'error="insufficient_scope"')
-        assert.include(lacking.challenge ?? "", 'scope="doors:open"')
-        // doorhook refuses a request with two `Authorization` headers on every host. A web request joins the two
-        // headers, and a `node:http` request shows only the first.
-        assert.match(yield* openTwice(url, granted.access_token), /^HTTP\/1\.1 400 [^]*invalid_request/)
-        // Without the scope `public`, a token is not valid for doorhook's own API.
-        const own = yield* Effect.promise(() =>
-          fetch(`${url}/v4/buildings`, { headers: { authorization: `Bearer ${narrow.access_token}` } })
-        )
-        assert.strictEqual(own.status, 403)
-        const revoked = yield* Effect.promise(() =>
-          fetch(`${url}/oauth/revoke`, {
-            method: "POST",
-            body: new URLSearchParams({
-              token: granted.access_token,
-              client_id: client.client_id,
-              client_secret: client.client_secret
-            })
-          })
-        )
-        assert.strictEqual(revoked.status, 200)
-        assert.strictEqual((yield* open(url, `Bearer ${granted.access_token}`)).status, 401)
+    live(`opens in ${name} for a token with its scope, and for no other request`, function* () {
+      const doorhook = yield* start({ scopes, publicUrl: "http://127.0.0.1" })
+      const { url } = yield* startHost(doorhook, scope)
+      const [granted, narrow] = [yield* tokensFrom(url, "public doors:open"), yield* tokensFrom(url, "doors:list")]
+      const opened = yield* open(url, `Bearer ${granted.access_token}`)
+      assert.deepStrictEqual(opened, {
+        status: 200,
+        challenge: null,
+        body: { opened_by: "admin", for: ["public", "doors:open"] }
       })
-    )
+      const none = yield* open(url)
+      assert.deepStrictEqual([none.status, none.challenge], [401, 'Bearer realm="doorhook"'])
+      for (const wrong of ["Bearer nonsense", `Bearer ${granted.access_token}x`, "Bearer dh_at_1.x"]) {
+        const refused = yield* open(url, wrong)
+        assert.strictEqual(refused.status, 401)
+        assert.include(refused.challenge ?? "", 'error="invalid_token"')
+      }
+      assert.deepStrictEqual([(yield* open(url, "Basic eDp5")).status], [401])
+      const lacking = yield* open(url, `Bearer ${narrow.access_token}`)
+      assert.strictEqual(lacking.status, 403)
+      assert.include(lacking.challenge ?? "", 'error="insufficient_scope"')
+      assert.include(lacking.challenge ?? "", 'scope="doors:open"')
+      // doorhook refuses a request with two `Authorization` headers on every host. A web request joins the two
+      // headers, and a `node:http` request shows only the first.
+      assert.match(yield* openTwice(url, granted.access_token), /^HTTP\/1\.1 400 [^]*invalid_request/)
+      // Without the scope `public`, a token is not valid for doorhook's own API.
+      const own = yield* Effect.promise(() =>
+        fetch(`${url}/v4/buildings`, { headers: { authorization: `Bearer ${narrow.access_token}` } })
+      )
+      assert.strictEqual(own.status, 403)
+      const revoked = yield* Effect.promise(() =>
+        fetch(`${url}/oauth/revoke`, {
+          method: "POST",
+          body: new URLSearchParams({
+            token: granted.access_token,
+            client_id: client.client_id,
+            client_secret: client.client_secret
+          })
+        })
+      )
+      assert.strictEqual(revoked.status, 200)
+      assert.strictEqual((yield* open(url, `Bearer ${granted.access_token}`)).status, 401)
+    })
   }
 })
 
 describe("a token whose scope was narrowed by a refresh", () => {
-  live(
-    "opens only its own scope, here and in /v4, and the next refresh gets all granted scopes",
-    Effect.gen(function* () {
-      const doorhook = yield* start({ scopes, publicUrl: "http://127.0.0.1" })
-      const url = yield* expressHost(doorhook)
-      const granted = yield* tokensFrom(url, "public doors:open doors:list")
-      const refresh = (asked: Readonly<Record<string, string>>) =>
-        Effect.promise(async () => {
-          const { client_id } = client
-          const fields = { grant_type: "refresh_token", refresh_token: granted.refresh_token, client_id, ...asked }
-          const reply = await fetch(`${url}/oauth/token`, { method: "POST", body: new URLSearchParams(fields) })
-          const body: unknown = await reply.json()
-          const at = (name: string) => String(Reflect.get(Object(body), name))
-          return { status: reply.status, error: at("error"), scope: at("scope"), token: at("access_token") }
-        })
-      const buildings = (token: string) =>
-        Effect.promise(async () => {
-          const reply = await fetch(`${url}/v4/buildings`, { headers: { authorization: `Bearer ${token}` } })
-          return [reply.status, reply.headers.get("www-authenticate")]
-        })
-      const narrow = yield* refresh({ scope: "doors:open" })
-      assert.deepStrictEqual([narrow.status, narrow.scope], [200, "doors:open"])
-      assert.strictEqual((yield* open(url, `Bearer ${narrow.token}`)).status, 200)
-      const [status, challenge] = yield* buildings(narrow.token)
-      assert.strictEqual(status, 403)
-      assert.include(String(challenge), 'error="insufficient_scope"')
-      assert.include(String(challenge), 'scope="public"')
-      const apart = yield* refresh({ scope: "public doors:list" })
-      assert.strictEqual((yield* open(url, `Bearer ${apart.token}`)).status, 403)
-      assert.deepStrictEqual(yield* buildings(apart.token), [200, null])
-      const wider = yield* refresh({ scope: "doors:open doors:close" })
-      assert.deepStrictEqual([wider.status, wider.error], [400, "invalid_scope"])
-      const all = yield* refresh({})
-      assert.deepStrictEqual([all.status, all.scope], [200, "public doors:open doors:list"])
-    })
-  )
+  live("opens only its own scope, here and in /v4, and the next refresh gets all granted scopes", function* () {
+    const doorhook = yield* start({ scopes, publicUrl: "http://127.0.0.1" })
+    const { url } = yield* Hosts.expressHost(doorhook, scope)
+    const granted = yield* tokensFrom(url, "public doors:open doors:list")
+    const refresh = (asked: Readonly<Record<string, string>>) =>
+      Effect.promise(async () => {
+        const { client_id } = client
+        const fields = { grant_type: "refresh_token", refresh_token: granted.refresh_token, client_id, ...asked }
+        const reply = await fetch(`${url}/oauth/token`, { method: "POST", body: new URLSearchParams(fields) })
+        const body: unknown = await reply.json()
+        const at = (name: string) => String(Reflect.get(Object(body), name))
+        return { status: reply.status, error: at("error"), scope: at("scope"), token: at("access_token") }
+      })
+    const buildings = (token: string) =>
+      Effect.promise(async () => {
+        const reply = await fetch(`${url}/v4/buildings`, { headers: { authorization: `Bearer ${token}` } })
+        return [reply.status, reply.headers.get("www-authenticate")]
+      })
+    const narrow = yield* refresh({ scope: "doors:open" })
+    assert.deepStrictEqual([narrow.status, narrow.scope], [200, "doors:open"])
+    assert.strictEqual((yield* open(url, `Bearer ${narrow.token}`)).status, 200)
+    const [status, challenge] = yield* buildings(narrow.token)
+    assert.strictEqual(status, 403)
+    assert.include(String(challenge), 'error="insufficient_scope"')
+    assert.include(String(challenge), 'scope="public"')
+    const apart = yield* refresh({ scope: "public doors:list" })
+    assert.strictEqual((yield* open(url, `Bearer ${apart.token}`)).status, 403)
+    assert.deepStrictEqual(yield* buildings(apart.token), [200, null])
+    const wider = yield* refresh({ scope: "doors:open doors:close" })
+    assert.deepStrictEqual([wider.status, wider.error], [400, "invalid_scope"])
+    const all = yield* refresh({})
+    assert.deepStrictEqual([all.status, all.scope], [200, "public doors:open doors:list"])
+  })
 })
 
 describe("middleware", () => {
   for (const [name, startHost] of Object.entries(hosts)) {
-    live(
-      `responds with 503 in ${name} while the directory fails, and lets nobody through`,
-      Effect.gen(function* () {
-        let isDown = false
-        const isActive = async () => {
-          if (isDown) throw new Error("the users' database is away")
-          return true
-        }
-        const doorhook = yield* start({ scopes, directory: { ...directory, isActive }, logger: false })
-        const url = yield* startHost(doorhook)
-        const { access_token } = yield* tokensFrom(url, scope)
-        isDown = true
-        const { code } = yield* codeOf(doorhook.authenticate(`Bearer ${access_token}`))
-        assert.strictEqual(code, "directory_error")
-        const reply = yield* Effect.promise(() =>
-          fetch(`${url}/doors/7/open`, { method: "POST", headers: { authorization: `Bearer ${access_token}` } })
-        )
-        assert.strictEqual(reply.status, 503)
-        assert.notInclude(yield* Effect.promise(() => reply.text()), "opened_by")
-      })
-    )
+    live(`responds with 503 in ${name} while the directory fails, and lets nobody through`, function* () {
+      let isDown = false
+      const isActive = async () => {
+        if (isDown) throw new Error("the users' database is away")
+        return true
+      }
+      const doorhook = yield* start({ scopes, directory: { ...directory, isActive }, logger: false })
+      const { url } = yield* startHost(doorhook, scope)
+      const { access_token } = yield* tokensFrom(url, scope)
+      isDown = true
+      const { code } = yield* codeOf(doorhook.authenticate(`Bearer ${access_token}`))
+      assert.strictEqual(code, "directory_error")
+      const reply = yield* Effect.promise(() =>
+        fetch(`${url}/doors/7/open`, { method: "POST", headers: { authorization: `Bearer ${access_token}` } })
+      )
+      assert.strictEqual(reply.status, 503)
+      assert.notInclude(yield* Effect.promise(() => reply.text()), "opened_by")
+    })
   }
 
-  live(
-    "does not respond if the host has already answered",
-    Effect.gen(function* () {
-      const doorhook = yield* start()
-      const failures: Array<unknown> = []
-      const fail = (error: unknown) => void failures.push(error)
-      process.on("unhandledRejection", fail)
-      const { url } = yield* listening(
-        createServer((request, response) => {
-          doorhook.requireToken()(request, response, fail)
-          response.writeHead(503).end("busy")
-        })
-      )
-      const reply = yield* Effect.promise(() => fetch(url))
-      assert.deepStrictEqual([reply.status, yield* Effect.promise(() => reply.text())], [503, "busy"])
-      process.off("unhandledRejection", fail)
-      assert.deepStrictEqual(failures, [])
-    })
-  )
+  live("does not respond if the host has already answered", function* () {
+    const doorhook = yield* start()
+    const failures: Array<unknown> = []
+    const fail = (error: unknown) => void failures.push(error)
+    process.on("unhandledRejection", fail)
+    const { url } = yield* listening(
+      createServer((request, response) => {
+        doorhook.requireToken()(request, response, fail)
+        response.writeHead(503).end("busy")
+      })
+    )
+    const reply = yield* Effect.promise(() => fetch(url))
+    assert.deepStrictEqual([reply.status, yield* Effect.promise(() => reply.text())], [503, "busy"])
+    process.off("unhandledRejection", fail)
+    assert.deepStrictEqual(failures, [])
+  })
 })
 
 describe("authenticate", () => {
-  live(
-    "returns the identity of a token for every kind of request and for a header",
-    Effect.gen(function* () {
-      const doorhook = yield* start({ scopes, publicUrl: "http://127.0.0.1" })
-      const url = yield* plainHost(doorhook)
-      const { access_token } = yield* tokensFrom(url, "public doors:open")
-      const authorization = `Bearer ${access_token}`
-      const sources = [
-        authorization,
-        new Request("http://a/", { headers: { authorization } }),
-        { headers: { authorization } },
-        { headers: new Headers({ authorization }) }
-      ]
-      for (const source of sources) {
-        const identity = yield* Effect.promise(() => doorhook.authenticate(source, { scope }))
-        assert.deepInclude(identity, {
-          user_id: "admin",
-          client_id: client.client_id,
-          scopes: ["public", "doors:open"]
-        })
-        const left = Date.parse(identity?.expires_at ?? "") - Date.now()
-        assert.isTrue(left > 86_000_000 && left <= 86_400_000)
-        assert.isNull(yield* Effect.promise(() => doorhook.authenticate(source, { scope: "doors:list" })))
-      }
-      for (const nobody of [
-        null,
-        undefined,
-        "",
-        "Bearer",
-        access_token,
-        { headers: {} },
-        `${authorization}, Bearer x`
-      ]) {
-        assert.isNull(yield* Effect.promise(() => doorhook.authenticate(nobody)))
-      }
-      const fails = (run: () => Promise<unknown>) => Effect.promise(() => run().then(() => "", String))
-      assert.include(
-        yield* fails(() => doorhook.authenticate(authorization, { scope: "doors:close" })),
-        'scope: "doors:close" is not declared'
-      )
-      assert.throws(() => doorhook.requireToken({ scope: "doors:close" }), /is not declared/)
-      assert.throws(
-        () => Reflect.apply(doorhook.requireToken, undefined, [{ scope: undefined }]),
-        /undefined is not declared/
-      )
-    })
-  )
+  live("returns the identity of a token for every kind of request and for a header", function* () {
+    const doorhook = yield* start({ scopes, publicUrl: "http://127.0.0.1" })
+    const { url } = yield* Hosts.plainHost(doorhook, scope)
+    const { access_token } = yield* tokensFrom(url, "public doors:open")
+    const authorization = `Bearer ${access_token}`
+    const sources = [
+      authorization,
+      new Request("http://a/", { headers: { authorization } }),
+      { headers: { authorization } },
+      { headers: new Headers({ authorization }) }
+    ]
+    for (const source of sources) {
+      const identity = yield* Effect.promise(() => doorhook.authenticate(source, { scope }))
+      assert.deepInclude(identity, {
+        user_id: "admin",
+        client_id: client.client_id,
+        scopes: ["public", "doors:open"]
+      })
+      const left = Date.parse(identity?.expires_at ?? "") - Date.now()
+      assert.isTrue(left > 86_000_000 && left <= 86_400_000)
+      assert.isNull(yield* Effect.promise(() => doorhook.authenticate(source, { scope: "doors:list" })))
+    }
+    for (const nobody of [null, undefined, "", "Bearer", access_token, { headers: {} }, `${authorization}, Bearer x`]) {
+      assert.isNull(yield* Effect.promise(() => doorhook.authenticate(nobody)))
+    }
+    const fails = (run: () => Promise<unknown>) => Effect.promise(() => run().then(() => "", String))
+    assert.include(
+      yield* fails(() => doorhook.authenticate(authorization, { scope: "doors:close" })),
+      'scope: "doors:close" is not declared'
+    )
+    assert.throws(() => doorhook.requireToken({ scope: "doors:close" }), /is not declared/)
+    assert.throws(
+      () => Reflect.apply(doorhook.requireToken, undefined, [{ scope: undefined }]),
+      /undefined is not declared/
+    )
+  })
 })
 
 describe("scopes", () => {

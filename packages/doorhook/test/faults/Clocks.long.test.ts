@@ -5,7 +5,6 @@ import { Effect } from "effect"
 import { canMoveClocks } from "@doorhook/testkit/MovedClock"
 import { describeOnPostgres } from "@doorhook/testkit/postgres/TestServer"
 import { live } from "../harness/Embedded.ts"
-import { testPatience } from "../harness/Eventually.ts"
 import { underMovedClocks } from "../harness/MovedClocks.ts"
 
 const name = "doorhook while clocks of its processes are moved"
@@ -13,28 +12,24 @@ const name = "doorhook while clocks of its processes are moved"
 if (canMoveClocks(name))
   await describeOnPostgres(name, (server) => {
     for (const offset of [17_000, -30_000, 60_000, -300_000])
-      live(
-        `delivers each event once while a clock is moved by ${offset} ms`,
-        underMovedClocks(server, ([wrong], load) =>
+      live(`delivers each event once while a clock is moved by ${offset} ms`, function* () {
+        yield* underMovedClocks(server, ([wrong], load) =>
           Effect.gen(function* () {
             wrong.clock.move(offset)
             // Longer than the lease.
             yield* Effect.promise(() => load.more(1_200))
           })
-        ),
-        testPatience
-      )
+        )
+      })
 
-    live(
-      "delivers each event once while all clocks jump by 25 s, ahead and back",
-      underMovedClocks(server, (hosts, load) =>
+    live("delivers each event once while all clocks jump by 25 s, ahead and back", function* () {
+      yield* underMovedClocks(server, (hosts, load) =>
         Effect.forEach([0, 1, 2, 0, 1, 2, 0, 1], (moved, n) =>
           Effect.suspend(() => {
             hosts[moved]?.clock.move(n % 2 === 0 ? 25_000 : -25_000)
             return Effect.promise(() => load.more(150))
           })
         )
-      ),
-      testPatience
-    )
+      )
+    })
   })

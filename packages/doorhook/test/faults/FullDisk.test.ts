@@ -13,7 +13,7 @@ import { chownSync } from "node:fs"
 import { join } from "node:path"
 import { accountFor, assertClearRefusals, readinessOf } from "../harness/Accounting.ts"
 import { configured, startDelivering } from "../harness/Delivering.ts"
-import { eventually, testPatience } from "../harness/Eventually.ts"
+import { eventually } from "../harness/Eventually.ts"
 import { startLoad } from "../harness/Load.ts"
 
 const settings = { ackTimeout: "6s", lease: "12s" }
@@ -52,8 +52,7 @@ const onSmallDisk = (
   name: string,
   megabytes: number,
   body: (disk: SmallDisk) => Effect.Effect<void, unknown, Scope.Scope>
-) =>
-  it.live.skipIf(!canMount(name))(name, () => Effect.scoped(Effect.flatMap(smallDisk(megabytes), body)), testPatience)
+) => it.live.skipIf(!canMount(name))(name, () => Effect.scoped(Effect.flatMap(smallDisk(megabytes), body)))
 
 describe("a full disk of a SQLite file", () => {
   onSmallDisk("is named while nothing is published", 8, (disk) => idle(join(disk.folder, "doors.db"), disk))

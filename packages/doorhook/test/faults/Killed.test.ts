@@ -10,7 +10,7 @@ import { setTimeout as pause } from "node:timers/promises"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import type { TestServer } from "@doorhook/testkit/postgres/TestServer"
 import { accountFor, assertClearRefusals } from "../harness/Accounting.ts"
-import { eventually, testPatience } from "../harness/Eventually.ts"
+import { eventually } from "../harness/Eventually.ts"
 import { configured, end, startDelivering, startWorker } from "../harness/Delivering.ts"
 import { live } from "../harness/Embedded.ts"
 import { startLoad } from "../harness/Load.ts"
@@ -79,7 +79,7 @@ const eventsById = (receiver: Receiver): ReadonlyMap<number, ReadonlySet<string>
 describe("doorhook on a file when it is killed", () => {
   live(
     "repeatedly while publishing: every accepted event is stored and arrives, and no key publishes twice",
-    Effect.gen(function* () {
+    function* () {
       const file = join(yield* temporaryFolder, "killed.db")
       const flags = yield* configured(file)
       const { receiver, service } = yield* startDelivering(flags)
@@ -100,77 +100,68 @@ describe("doorhook on a file when it is killed", () => {
       const received = eventsById(receiver)
       assert.isAbove(load.keyed.size, 0)
       for (const [id, event] of load.keyed) assert.deepStrictEqual([...(received.get(id) ?? [])], [event])
-    }),
-    testPatience
+    }
   )
 })
 
 await describeOnPostgres("doorhook when processes are killed", (server) => {
   // Concurrent, because these tests mostly wait for leases of dead processes to expire.
   describe("under load", { concurrent: true }, () => {
-    live(
-      "the service, while it accepts and delivers events",
-      Effect.gen(function* () {
-        const database = yield* newDatabase(server)
-        const flags = yield* configured(server.url(database))
-        const { receiver, service } = yield* startDelivering(flags)
-        yield* startWorker(flags)
-        let url = service.url
-        const load = yield* startLoad(() => url)
-        let cutOff = 0
-        let running = service
-        for (const _ of [1, 2]) {
-          yield* Effect.promise(() => load.more(60))
-          yield* end(running, "SIGKILL")
-          cutOff += yield* leased(server, database)
-          running = yield* startService(flags)
-          url = running.url
-        }
+    live("the service, while it accepts and delivers events", function* () {
+      const database = yield* newDatabase(server)
+      const flags = yield* configured(server.url(database))
+      const { receiver, service } = yield* startDelivering(flags)
+      yield* startWorker(flags)
+      let url = service.url
+      const load = yield* startLoad(() => url)
+      let cutOff = 0
+      let running = service
+      for (const _ of [1, 2]) {
         yield* Effect.promise(() => load.more(60))
-        assertClearRefusals(load)
-        yield* accountFor({ url, load, receiver, cutOff })
-      }),
-      testPatience
-    )
+        yield* end(running, "SIGKILL")
+        cutOff += yield* leased(server, database)
+        running = yield* startService(flags)
+        url = running.url
+      }
+      yield* Effect.promise(() => load.more(60))
+      assertClearRefusals(load)
+      yield* accountFor({ url, load, receiver, cutOff })
+    })
 
-    live(
-      "workers, repeatedly: each is replaced with a log line, and they end with a killed service",
-      Effect.gen(function* () {
-        const database = yield* newDatabase(server)
-        const flags = yield* configured(server.url(database))
-        const slowly = () => pause(20, 200)
-        const { receiver, service } = yield* startDelivering([...flags, "--workers", "2"], slowly)
-        const pids = () => Array.from(service.stdout().matchAll(/worker process (\d+)/g), ([, pid]) => Number(pid))
-        const ready = () => service.stdout().match(/doorhook worker ready/g)?.length ?? 0
-        const untilReady = (count: number) => eventually("workers", Effect.sync(ready), (so) => so === count)
-        yield* untilReady(2)
-        const load = yield* startLoad(() => service.url)
-        let cutOff = 0
-        for (const pid of pids()) {
-          yield* Effect.promise(() => load.more(50))
-          for (const id of yield* publishInDatabase(server, database)) load.accepted.add(id)
-          const sent = receiver.received.length
-          yield* Effect.promise(() => receiver.until(({ length }) => length > sent + 50))
-          process.kill(pid, "SIGKILL")
-          cutOff += yield* leased(server, database)
-          const told = new RegExp(`worker process ${pid} ended \\(SIGKILL\\); restarting in \\d+ ms`)
-          yield* Effect.promise(() => service.complained(told))
-        }
-        assert.deepStrictEqual(load.refused, [])
-        yield* Effect.promise(load.stop)
-        yield* untilReady(4)
-        yield* accountFor({ url: service.url, load, receiver, cutOff })
+    live("workers, repeatedly: each is replaced with a log line, and they end with a killed service", function* () {
+      const database = yield* newDatabase(server)
+      const flags = yield* configured(server.url(database))
+      const slowly = () => pause(20, 200)
+      const { receiver, service } = yield* startDelivering([...flags, "--workers", "2"], slowly)
+      const pids = () => Array.from(service.stdout().matchAll(/worker process (\d+)/g), ([, pid]) => Number(pid))
+      const ready = () => service.stdout().match(/doorhook worker ready/g)?.length ?? 0
+      const untilReady = (count: number) => eventually("workers", Effect.sync(ready), (so) => so === count)
+      yield* untilReady(2)
+      const load = yield* startLoad(() => service.url)
+      let cutOff = 0
+      for (const pid of pids()) {
+        yield* Effect.promise(() => load.more(50))
+        for (const id of yield* publishInDatabase(server, database)) load.accepted.add(id)
+        const sent = receiver.received.length
+        yield* Effect.promise(() => receiver.until(({ length }) => length > sent + 50))
+        process.kill(pid, "SIGKILL")
+        cutOff += yield* leased(server, database)
+        const told = new RegExp(`worker process ${pid} ended \\(SIGKILL\\); restarting in \\d+ ms`)
+        yield* Effect.promise(() => service.complained(told))
+      }
+      assert.deepStrictEqual(load.refused, [])
+      yield* Effect.promise(load.stop)
+      yield* untilReady(4)
+      yield* accountFor({ url: service.url, load, receiver, cutOff })
 
-        const alive = pids().filter(isRunning)
-        assert.strictEqual(alive.length, 2)
-        yield* end(service, "SIGKILL")
-        yield* eventually(
-          "the workers are gone",
-          Effect.sync(() => alive.filter(isRunning)),
-          (left) => left.length === 0
-        )
-      }),
-      testPatience
-    )
+      const alive = pids().filter(isRunning)
+      assert.strictEqual(alive.length, 2)
+      yield* end(service, "SIGKILL")
+      yield* eventually(
+        "the workers are gone",
+        Effect.sync(() => alive.filter(isRunning)),
+        (left) => left.length === 0
+      )
+    })
   })
 })

@@ -31,6 +31,6 @@ describe("a lock file that is removed while its database is in use", () => {
           assert.match(lines.at(-1) ?? "", /was removed or replaced while .* was in use/)
         }
       }).pipe(Effect.provide(Layer.mergeAll(layer({ database }), Logger.layer([logger]))))
-    }).pipe(Effect.scoped)
+    })
   )
 })

@@ -13,7 +13,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { isRunner } from "../../src/command/ParentWatch.ts"
 import { readinessOf } from "../harness/Accounting.ts"
-import { eventually, testPatience } from "../harness/Eventually.ts"
+import { eventually } from "../harness/Eventually.ts"
 
 const checkout = fileURLToPath(new URL("../../../../", import.meta.url))
 
@@ -85,34 +85,24 @@ describe("a package runner", { concurrent: true }, () => {
     ["SIGKILL", "npm", "run", "serve"]
   ]
   for (const [signal, ...command] of runners)
-    it.live.skipIf(!hasNpm)(
-      `${command.join(" ")} stops its service by ${signal}`,
-      () =>
-        Effect.gen(function* () {
-          const { child, url } = yield* startIn(yield* project, ...command)
-          assert.isTrue(yield* answers(url))
-          // A terminal sends its signals to all processes, a supervisor to the first.
-          const { pid = 0 } = child
-          process.kill(signal === "SIGINT" || signal === "SIGHUP" ? -pid : pid, signal)
-          yield* stops(url)
-        }).pipe(Effect.scoped),
-      testPatience
+    it.live.skipIf(!hasNpm)(`${command.join(" ")} stops its service by ${signal}`, () =>
+      Effect.gen(function* () {
+        const { child, url } = yield* startIn(yield* project, ...command)
+        assert.isTrue(yield* answers(url))
+        // A terminal sends its signals to all processes, a supervisor to the first.
+        const { pid = 0 } = child
+        process.kill(signal === "SIGINT" || signal === "SIGHUP" ? -pid : pid, signal)
+        yield* stops(url)
+      })
     )
 
-  it.live.skipIf(!hasNpm)(
-    "leaves a service running that its script left in the background",
-    () =>
-      Effect.gen(function* () {
-        const { ended, url } = yield* startIn(yield* project, "npm", "run", "background")
-        yield* Effect.promise(() => ended)
-        const later = Date.now() + 1_500
-        yield* eventually(
-          "it goes on",
-          readinessOf(url),
-          ({ last_claim_at }) => Date.parse(last_claim_at ?? "") > later
-        )
-      }).pipe(Effect.scoped),
-    testPatience
+  it.live.skipIf(!hasNpm)("leaves a service running that its script left in the background", () =>
+    Effect.gen(function* () {
+      const { ended, url } = yield* startIn(yield* project, "npm", "run", "background")
+      yield* Effect.promise(() => ended)
+      const later = Date.now() + 1_500
+      yield* eventually("it goes on", readinessOf(url), ({ last_claim_at }) => Date.parse(last_claim_at ?? "") > later)
+    })
   )
 
   it("is recognized by the parent process", () => {
@@ -143,18 +133,15 @@ describe("a package runner", { concurrent: true }, () => {
 
 describe("doorhook as the first process of a container", () => {
   for (const signal of ["SIGTERM", "SIGINT"] as const)
-    it.live.skipIf(!hasUnshare)(
-      `stops by ${signal}`,
-      () =>
-        Effect.gen(function* () {
-          const bin = join(checkout, "packages/doorhook/bin/doorhook.js")
-          const first = ["--pid", "--fork", process.execPath, bin, ...serve.split(" ")]
-          const { child, ended, url } = yield* startIn(yield* project, "unshare", ...first)
-          const pid = Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8"))
-          process.kill(pid, signal)
-          assert.deepStrictEqual(yield* Effect.promise(() => ended), [0, null])
-          assert.isFalse(yield* answers(url))
-        }).pipe(Effect.scoped),
-      testPatience
+    it.live.skipIf(!hasUnshare)(`stops by ${signal}`, () =>
+      Effect.gen(function* () {
+        const bin = join(checkout, "packages/doorhook/bin/doorhook.js")
+        const first = ["--pid", "--fork", process.execPath, bin, ...serve.split(" ")]
+        const { child, ended, url } = yield* startIn(yield* project, "unshare", ...first)
+        const pid = Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8"))
+        process.kill(pid, signal)
+        assert.deepStrictEqual(yield* Effect.promise(() => ended), [0, null])
+        assert.isFalse(yield* answers(url))
+      })
     )
 })

@@ -7,7 +7,6 @@ import { describe } from "vitest"
 import { startDoorhook } from "@doorhook/testkit/Doorhook"
 import { configured, end } from "../harness/Delivering.ts"
 import { live } from "../harness/Embedded.ts"
-import { testPatience } from "../harness/Eventually.ts"
 import { makeReadOnly, replicated, survives } from "../harness/Failover.ts"
 
 describe("doorhook when PostgreSQL fails over to a standby in other ways", () => {
@@ -28,18 +27,14 @@ describe("doorhook when PostgreSQL fails over to a standby in other ways", () =>
     after: ({ primary }) => primary.halt("SIGINT")
   })
 
-  live(
-    "a start waits for a read-only server, says so, and goes on when it accepts changes",
-    Effect.gen(function* () {
-      const servers = yield* replicated
-      servers.moveAddress()
-      const flags = yield* configured(servers.url)
-      const service = yield* startDoorhook(["serve", "--port", "0", ...flags])
-      yield* Effect.promise(() => service.complained(/is a standby or a read-only server\. Waiting up to 60 s/))
-      yield* Effect.promise(() => servers.promote())
-      yield* Effect.promise(() => service.printed(/doorhook listening on/))
-      assert.strictEqual((yield* end(service, "SIGTERM")).code, 0)
-    }),
-    testPatience
-  )
+  live("a start waits for a read-only server, says so, and goes on when it accepts changes", function* () {
+    const servers = yield* replicated
+    servers.moveAddress()
+    const flags = yield* configured(servers.url)
+    const service = yield* startDoorhook(["serve", "--port", "0", ...flags])
+    yield* Effect.promise(() => service.complained(/is a standby or a read-only server\. Waiting up to 60 s/))
+    yield* Effect.promise(() => servers.promote())
+    yield* Effect.promise(() => service.printed(/doorhook listening on/))
+    assert.strictEqual((yield* end(service, "SIGTERM")).code, 0)
+  })
 })

@@ -8,7 +8,7 @@ import pg from "pg"
 import { describeOnOwnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import type { OwnServer, TestServer } from "@doorhook/testkit/postgres/TestServer"
 import { accountFor, assertClearRefusals, readinessOf } from "../harness/Accounting.ts"
-import { eventually, testPatience, within } from "../harness/Eventually.ts"
+import { eventually, within } from "../harness/Eventually.ts"
 import { configured, end, startDelivering, startWorker } from "../harness/Delivering.ts"
 import { live } from "../harness/Embedded.ts"
 import { startLoad } from "../harness/Load.ts"
@@ -98,11 +98,9 @@ await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
   const stage = shared(startAll(server))
 
   const livesThrough = (name: string, outage: (stage: Stage) => Effect.Effect<void>) =>
-    live(
-      name,
-      Effect.suspend(() => outage(stage())),
-      testPatience
-    )
+    live(name, function* () {
+      yield* Effect.suspend(() => outage(stage()))
+    })
 
   livesThrough(
     "the server is stopped, and killed, for some seconds",

@@ -9,7 +9,7 @@ import { statSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { accountFor, assertClearRefusals, listDeliveries, readinessOf } from "../harness/Accounting.ts"
-import { eventually, testPatience } from "../harness/Eventually.ts"
+import { eventually } from "../harness/Eventually.ts"
 import { configured, startDelivering } from "../harness/Delivering.ts"
 import { live } from "../harness/Embedded.ts"
 import { startLoad } from "../harness/Load.ts"
@@ -59,31 +59,27 @@ const canLimitFiles = (): boolean => {
 }
 
 const onFullDisk = (name: string, body: Effect.Effect<void, unknown, Scope.Scope>) =>
-  it.live.skipIf(!canLimitFiles())(name, () => Effect.scoped(body), testPatience)
+  it.live.skipIf(!canLimitFiles())(name, () => Effect.scoped(body))
 
 // Concurrent, because these tests mostly wait for periodic checks.
 describe("doorhook when its file fails", { concurrent: true }, () => {
-  live(
-    "another process locks it for some seconds",
-    Effect.gen(function* () {
-      const { file, load, receiver, service } = yield* startAll
-      const other = yield* Effect.acquireRelease(
-        Effect.sync(() => new DatabaseSync(file, { timeout: 100 })),
-        (database) => Effect.sync(() => database.close())
-      )
-      const since = performance.now()
-      yield* Effect.try(() => other.exec("BEGIN EXCLUSIVE")).pipe(Effect.retry(Schedule.spaced("10 millis")))
-      yield* Effect.promise(() => load.moreRefused(1))
-      yield* untilRefusing(service.url, "locked")
-      other.exec("COMMIT")
-      yield* untilReady(service.url)
-      const cutOff = inTime(since) ? places : Number.POSITIVE_INFINITY
-      yield* Effect.promise(() => load.more(50))
-      assertClearRefusals(load)
-      yield* accountFor({ url: service.url, load, receiver, cutOff })
-    }),
-    testPatience
-  )
+  live("another process locks it for some seconds", function* () {
+    const { file, load, receiver, service } = yield* startAll
+    const other = yield* Effect.acquireRelease(
+      Effect.sync(() => new DatabaseSync(file, { timeout: 100 })),
+      (database) => Effect.sync(() => database.close())
+    )
+    const since = performance.now()
+    yield* Effect.try(() => other.exec("BEGIN EXCLUSIVE")).pipe(Effect.retry(Schedule.spaced("10 millis")))
+    yield* Effect.promise(() => load.moreRefused(1))
+    yield* untilRefusing(service.url, "locked")
+    other.exec("COMMIT")
+    yield* untilReady(service.url)
+    const cutOff = inTime(since) ? places : Number.POSITIVE_INFINITY
+    yield* Effect.promise(() => load.more(50))
+    assertClearRefusals(load)
+    yield* accountFor({ url: service.url, load, receiver, cutOff })
+  })
 
   onFullDisk(
     "the disk becomes full while idle, which is noticed before the next event",

@@ -4,7 +4,7 @@
 import { assert } from "@effect/vitest"
 import { describeOnPostgres } from "@doorhook/testkit/postgres/TestServer"
 import { Effect, Option } from "effect"
-import { eventually, testPatience } from "../harness/Eventually.ts"
+import { eventually } from "../harness/Eventually.ts"
 import { live } from "../harness/Embedded.ts"
 import type { Mode } from "./Vanishing.ts"
 import { startVanishing } from "./Vanishing.ts"
@@ -25,7 +25,7 @@ const quantile = (sorted: ReadonlyArray<number>, share: number): number =>
 await describeOnPostgres("a machine that vanishes anywhere", (server) => {
   live(
     "delays no ring of another, after any statement",
-    Effect.gen(function* () {
+    function* () {
       const world = yield* startVanishing(server, { hasLimit: false })
       // The statements of the start don't occur again.
       world.link.seen.clear()
@@ -47,22 +47,18 @@ await describeOnPostgres("a machine that vanishes anywhere", (server) => {
       const sorted = world.delays.toSorted((a, b) => a - b)
       const figures = [0.5, 0.99, 1].map((share) => quantile(sorted, share)).join(", ")
       process.stdout.write(`${tried.size} statements; rings p50, p99, max in ms: ${figures}\n`)
-    }),
-    3 * testPatience
+    },
+    900_000
   )
 
   for (const mode of modes) {
-    live(
-      `the server ends the transaction by itself: ${mode}`,
-      Effect.gen(function* () {
-        const world = yield* startVanishing(server)
-        const caught = yield* world.vanish(/^WITH attempted AS/, mode)
-        yield* eventually("the end", world.isOpen(caught.pid), (isOpen) => !isOpen)
-        yield* world.ringAll
-        yield* world.comeBack(mode, caught)
-        yield* world.account
-      }),
-      testPatience
-    )
+    live(`the server ends the transaction by itself: ${mode}`, function* () {
+      const world = yield* startVanishing(server)
+      const caught = yield* world.vanish(/^WITH attempted AS/, mode)
+      yield* eventually("the end", world.isOpen(caught.pid), (isOpen) => !isOpen)
+      yield* world.ringAll
+      yield* world.comeBack(mode, caught)
+      yield* world.account
+    })
   }
 })

@@ -4,8 +4,6 @@
  */
 import { assert } from "@effect/vitest"
 import { describeOnPostgres } from "@doorhook/testkit/postgres/TestServer"
-import { Effect } from "effect"
-import { testPatience } from "../harness/Eventually.ts"
 import { live } from "../harness/Embedded.ts"
 import { startVanishing } from "./Vanishing.ts"
 
@@ -21,18 +19,14 @@ const statements = {
 }
 
 await describeOnPostgres("a machine that vanishes", (server) => {
-  live(
-    "delays no ring of another",
-    Effect.gen(function* () {
-      const world = yield* startVanishing(server, { hasLimit: false })
-      for (const [kind, statement] of Object.entries(statements)) {
-        const caught = yield* world.vanish(statement, "silent")
-        yield* world.ringAll
-        assert.isTrue(yield* world.isOpen(caught.pid), `${kind}: still open`)
-        yield* world.comeBack("silent", caught)
-      }
-      yield* world.account
-    }),
-    testPatience
-  )
+  live("delays no ring of another", function* () {
+    const world = yield* startVanishing(server, { hasLimit: false })
+    for (const [kind, statement] of Object.entries(statements)) {
+      const caught = yield* world.vanish(statement, "silent")
+      yield* world.ringAll
+      assert.isTrue(yield* world.isOpen(caught.pid), `${kind}: still open`)
+      yield* world.comeBack("silent", caught)
+    }
+    yield* world.account
+  })
 })

@@ -8,6 +8,7 @@ import { Effect, Schema } from "effect"
 import type { Scope } from "effect"
 import { createServer } from "node:http"
 import { listening } from "@doorhook/testkit/ListeningServer"
+import { startReceiver } from "@doorhook/testkit/Receiver"
 import type { Client } from "./CodeGrant.ts"
 import { authorizeUrl, codeIn, exchange } from "./CodeGrant.ts"
 import { logIn } from "./LoginForm.ts"
@@ -27,8 +28,8 @@ export const directory: HostDirectory = {
 }
 
 /** Declares a test that uses the real clock. `timeout` is in milliseconds, for slow tests. */
-export const live = (name: string, body: Effect.Effect<void, unknown, Scope.Scope>, timeout?: number) =>
-  it.live(name, () => Effect.scoped(body), timeout)
+export const live = (name: string, body: () => Effect.fn.Return<void, unknown, Scope.Scope>, timeout?: number) =>
+  it.live(name, () => Effect.gen(body), timeout)
 
 export const start = (options: Partial<Parameters<typeof createDoorhook>[0]> = {}) =>
   Effect.acquireRelease(
@@ -59,6 +60,18 @@ export const tokenFrom = (url: string) => Effect.map(tokensFrom(url), ({ access_
 export const integrate = (url: string, receiver: string) =>
   Effect.flatMap(tokenFrom(url), (token) => Effect.promise(() => createIntegration(url, token, receiver)))
 
+/** Starts a mounted doorhook, a receiver, and the receiver's integration for building 1. */
+export const startIntegrated = Effect.fnUntraced(function* (
+  options: Parameters<typeof start>[0] = {},
+  answer?: Parameters<typeof startReceiver>[0]
+) {
+  const doorhook = yield* start(options)
+  const { url } = yield* mount(doorhook)
+  const receiver = yield* startReceiver(answer)
+  return { doorhook, url, receiver, integration: yield* integrate(url, receiver.url) }
+})
+
+/** Returns the code, message and status of the error with which a promise rejects. */
 export const codeOf = (promise: Promise<unknown>) =>
   Effect.promise(async () => {
     const error: unknown = await promise.then(() => null).catch((thrown: unknown) => thrown)

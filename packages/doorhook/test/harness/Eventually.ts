@@ -6,9 +6,6 @@ import { Effect, Schedule } from "effect"
 /** How long to wait for a condition before the test fails. */
 const patience = "2 minutes"
 
-/** Time limit for tests that wait for conditions, in milliseconds. */
-export const testPatience = 300_000
-
 /** Runs an effect. Fails after the time limit, with a message that contains `what` and the result of `known`. */
 export const within = <A, E, R>(
   what: string,

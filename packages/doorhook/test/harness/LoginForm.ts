@@ -1,33 +1,21 @@
 /**
  * Submits doorhook's login form or consent page like a user with a browser.
  */
-
-const unescape = (html = ""): string =>
-  html
-    .replaceAll("&quot;", '"')
-    .replaceAll(/&#(?:39|x27);/g, "'")
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&amp;", "&")
+import { formIn } from "@doorhook/testkit/HtmlForm"
 
 /**
- * Returns a function that makes the request a browser would send for the page's form, with its hidden fields and the
- * given values. The form can be sent repeatedly.
+ * Returns a function that makes the request a browser would send for the page's form, with its own and the given values.
+ * The form can be sent repeatedly.
  */
 export const formOf = async (page: Response, base: string, cookie = "") => {
-  const html = await page.text()
-  const action = new URL(unescape(/<form[^>]*action="([^"]*)"/.exec(html)?.[1] ?? base), base)
-  const hidden = [...html.matchAll(/<input[^>]*type="hidden"[^>]*>/g)].map(([input]): [string, string] => [
-    unescape(/name="([^"]*)"/.exec(input)?.[1]),
-    unescape(/value="([^"]*)"/.exec(input)?.[1])
-  ])
+  const form = formIn(await page.text())
   const cookies = [...page.headers.getSetCookie().map((set) => set.split(";")[0]), cookie].join("; ")
   return (fields: Readonly<Record<string, string>>): Request =>
-    new Request(action, {
+    new Request(new URL(form?.action ?? base, base), {
       method: "POST",
       redirect: "manual",
       headers: { cookie: cookies },
-      body: new URLSearchParams([...Object.entries(fields), ...hidden])
+      body: new URLSearchParams({ ...form?.fields, ...fields })
     })
 }
 

@@ -4,6 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
+import { challenge, pkce } from "../harness/CodeGrant.ts"
 import { shared } from "../harness/Shared.ts"
 import { apiStatus, appRedirectUri, redirectUri, serve, visit } from "./Service.ts"
 
@@ -15,11 +16,6 @@ const TokenAnswer = Schema.Struct({
   scope: Schema.Literal("public"),
   created_at: Schema.Int
 })
-
-const pkce = {
-  verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
-  challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
-}
 
 const service = shared(serve({ unknownScope: "ignore" }))
 
@@ -41,13 +37,7 @@ const inJson = (fields: object, headers: Readonly<Record<string, string>> = {}):
 /** The app SDK, with and without a secret. */
 const sdks = [
   ["with a secret", { client_id: "c1", client_secret: "s1" }, redirectUri, {}, {}],
-  [
-    "without a secret",
-    { client_id: "p1" },
-    appRedirectUri,
-    { code_challenge: pkce.challenge, code_challenge_method: "S256" },
-    { code_verifier: pkce.verifier }
-  ]
+  ["without a secret", { client_id: "p1" }, appRedirectUri, challenge, { code_verifier: pkce.verifier }]
 ] as const
 
 describe("an SDK of apps", () => {

@@ -16,7 +16,7 @@ const openForm = (doorhook: Doorhook) =>
 
 live(
   "of two thousand guesses at one login from unknown addresses, five run concurrently and twenty wait",
-  Effect.gen(function* () {
+  function* () {
     let [asked, asking, most] = [0, 0, 0]
     let isHeld = false
     const gate = Promise.withResolvers<void>()
@@ -60,12 +60,12 @@ live(
       )
       assert.deepStrictEqual([asked, most], [9 + 25, 5])
     })
-  })
+  }
 )
 
 live(
   "wrong operator keys from unknown addresses neither delay the host's own calls nor block the right key",
-  Effect.gen(function* () {
+  function* () {
     const doorhook = yield* start()
     const ask = (key: string) =>
       doorhook.fetch(new Request(`${url}/operator/summary`, { headers: { authorization: `Bearer ${key}` } }))
@@ -78,5 +78,5 @@ live(
       await Promise.all([guess, right])
       assert.deepStrictEqual([order[0], order.toSorted()], ["own call", ["guess 401", "own call", "right 200"]])
     })
-  })
+  }
 )

@@ -3,18 +3,13 @@
  * the same refresh token.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Schema } from "effect"
+import { challenge, pkce, requestTokens } from "../harness/CodeGrant.ts"
 import { shared } from "../harness/Shared.ts"
 import { apiStatus, appRedirectUri, redirectUri, serve, visit } from "./Service.ts"
 
 const times = 20
 const all = <A>(work: () => Promise<A>): Promise<ReadonlyArray<A>> =>
   Promise.all(Array.from({ length: times }, () => work()))
-
-const pkce = {
-  verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
-  challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
-}
 
 type Fields = Readonly<Record<string, string>>
 
@@ -23,27 +18,13 @@ const clients = [
   ["a client without one", { client_id: "p1" }, appRedirectUri]
 ] as const
 
-const Answer = Schema.Struct({
-  access_token: Schema.optionalKey(Schema.String),
-  refresh_token: Schema.optionalKey(Schema.String),
-  error: Schema.optionalKey(Schema.String)
-})
-
-/** Sends a request to the token endpoint, on a new or a shared connection. */
-const post = async (url: string, fields: Fields) => {
-  const response = await fetch(`${url}/oauth/token`, { method: "POST", body: new URLSearchParams(fields) })
-  const { access_token = "", error = "", refresh_token = "" } = Schema.decodeUnknownSync(Answer)(await response.json())
-  return { status: response.status, access_token, error, refresh_token }
-}
-
 /** Returns a client's parameters with a new code. */
 const exchangeOf = async (url: string, credentials: Fields, redirect_uri: string): Promise<Fields> => {
   const query = new URLSearchParams({
     client_id: credentials["client_id"] ?? "",
     redirect_uri,
     response_type: "code",
-    code_challenge: pkce.challenge,
-    code_challenge_method: "S256"
+    ...challenge
   })
   const code = (await visit(`${url}/oauth/authorize?${query.toString()}`)).searchParams.get("code") ?? ""
   return { grant_type: "authorization_code", code, redirect_uri, code_verifier: pkce.verifier, ...credentials }
@@ -54,16 +35,16 @@ describe.each(["memory", "tokens.db"])("on %s", (database) => {
 
   describe.each(clients)("%s", (_, credentials, uri) => {
     const refreshWith = (refresh_token: string) =>
-      post(service().url, { grant_type: "refresh_token", refresh_token, ...credentials })
+      requestTokens(service().url, { grant_type: "refresh_token", refresh_token, ...credentials })
     const takeTokens = async () => {
-      const tokens = await post(service().url, await exchangeOf(service().url, credentials, uri))
+      const tokens = await requestTokens(service().url, await exchangeOf(service().url, credentials, uri))
       assert.strictEqual(tokens.status, 200)
       return tokens
     }
 
     it("gets tokens from one of twenty exchanges of a code, and the other exchanges revoke them", async () => {
       const exchange = await exchangeOf(service().url, credentials, uri)
-      const answers = await all(() => post(service().url, exchange))
+      const answers = await all(() => requestTokens(service().url, exchange))
       const won = answers.filter(({ status }) => status === 200)
       assert.lengthOf(won, 1)
       for (const { error, status } of answers) {

@@ -5,15 +5,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Predicate } from "effect"
 import { AuthorizationCode } from "simple-oauth2"
+import { challenge, pkce } from "../harness/CodeGrant.ts"
 import { shared } from "../harness/Shared.ts"
 import { apiStatus, oddAsciiSecret, redirectUri, rejection, serve, visit } from "./Service.ts"
 
 const service = shared(serve())
-
-const pkce = {
-  verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
-  challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
-}
 
 const ways = [
   ["Basic and a form", {}],
@@ -36,8 +32,7 @@ describe("simple-oauth2", () => {
       redirect_uri: redirectUri,
       scope: "public",
       state: "s/1 é",
-      code_challenge: pkce.challenge,
-      code_challenge_method: "S256"
+      ...challenge
     })
     const callback = await visit(address)
     assert.strictEqual(callback.searchParams.get("state"), "s/1 é")

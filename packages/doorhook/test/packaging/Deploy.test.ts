@@ -56,7 +56,7 @@ describe("deployment files, read by their own programs", () => {
         writeFileSync(here, read(unit).replaceAll("/usr/bin/node", process.execPath))
         const answer = check("systemd-analyze", ["verify", "--man=no", "--recursive-errors=no", here])
         assert.deepStrictEqual(answer, { status: 0, stderr: "" })
-      }).pipe(Effect.scoped)
+      })
     )
   }
 
@@ -107,28 +107,22 @@ describe("to deploy", () => {
     assert.property(member(manifest, "scripts"), "pack")
   })
 
-  live(
-    "the commands start",
-    Effect.gen(function* () {
-      const command = instructions.findLast((line) => line.startsWith("CMD"))?.slice(4) ?? "[]"
-      yield* starts(texts(JSON.parse(command)), listening)
-      yield* starts(texts(member(member(services, "service"), "command")), listening)
-      yield* starts(argumentsIn(read("doorhook.service"), "ExecStart"), listening)
-    })
-  )
+  live("the commands start", function* () {
+    const command = instructions.findLast((line) => line.startsWith("CMD"))?.slice(4) ?? "[]"
+    yield* starts(texts(JSON.parse(command)), listening)
+    yield* starts(texts(member(member(services, "service"), "command")), listening)
+    yield* starts(argumentsIn(read("doorhook.service"), "ExecStart"), listening)
+  })
 })
 
 await describeOnPostgres("to deploy workers", (server) => {
-  live(
-    "the commands start",
-    Effect.gen(function* () {
-      const database = server.url(yield* newDatabase(server))
-      const command = member(
-        member(member(parse(read("compose.yaml"), { merge: true }), "services"), "worker"),
-        "command"
-      )
-      yield* starts(texts(command), working, database)
-      yield* starts(argumentsIn(read("doorhook-worker@.service"), "ExecStart"), working, database)
-    })
-  )
+  live("the commands start", function* () {
+    const database = server.url(yield* newDatabase(server))
+    const command = member(
+      member(member(parse(read("compose.yaml"), { merge: true }), "services"), "worker"),
+      "command"
+    )
+    yield* starts(texts(command), working, database)
+    yield* starts(argumentsIn(read("doorhook-worker@.service"), "ExecStart"), working, database)
+  })
 })

@@ -15,7 +15,7 @@ import { startNode, temporaryFolder } from "@doorhook/testkit/Process"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { integrate } from "../harness/Delivering.ts"
 import { live } from "../harness/Embedded.ts"
-import { eventually, testPatience } from "../harness/Eventually.ts"
+import { eventually } from "../harness/Eventually.ts"
 import { directory } from "../harness/KnownDirectory.ts"
 import { callApi } from "../harness/ThirdParty.ts"
 import { describeExamples } from "./Examples.ts"
@@ -119,19 +119,16 @@ describe("the installed command", () => {
     await Promise.all(["serve", "worker", "deliveries recover", "simulate merge", "conformance replay"].map(explain))
   })
 
-  live(
-    "delivers, and finds the script of its pages",
-    Effect.gen(function* () {
-      const receiver = yield* startReceiver()
-      const { url } = yield* startService(["--database", "memory", "--allow-target", "127.0.0.0/8"])
-      assert.strictEqual((yield* Effect.promise(() => fetch(`${url}/console/live.js`))).status, 200)
-      yield* integrate(url, receiver.url)
-      const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
-      const { status } = yield* Effect.promise(() => callApi(url, operatorKey, "POST", "/operator/events", event))
-      assert.strictEqual(status, 202)
-      yield* Effect.promise(() => receiver.until((received) => received.length === 1))
-    })
-  )
+  live("delivers, and finds the script of its pages", function* () {
+    const receiver = yield* startReceiver()
+    const { url } = yield* startService(["--database", "memory", "--allow-target", "127.0.0.0/8"])
+    assert.strictEqual((yield* Effect.promise(() => fetch(`${url}/console/live.js`))).status, 200)
+    yield* integrate(url, receiver.url)
+    const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
+    const { status } = yield* Effect.promise(() => callApi(url, operatorKey, "POST", "/operator/events", event))
+    assert.strictEqual(status, 202)
+    yield* Effect.promise(() => receiver.until((received) => received.length === 1))
+  })
 
   it("describes the commands of separate packages in their own words", async () => {
     const env = { ...process.env, NO_COLOR: "1" }
@@ -146,39 +143,36 @@ describe("the installed command", () => {
     }
   })
 
-  live(
-    "exits quietly with 0 when its reader closes the pipe",
-    Effect.gen(function* () {
-      const { url } = yield* startService(["--database", "memory", "--allow-target", "127.0.0.0/8"])
-      const { id } = yield* integrate(url, "http://127.0.0.1:9/")
-      const call = (method: string, path: string, body: unknown) =>
-        Effect.promise(async () => (await callApi(url, operatorKey, method, path, body)).status)
-      // Deliveries of a disabled integration are stored but not sent.
-      assert.strictEqual(yield* call("PATCH", `/operator/integrations/${id}`, { status: "disabled" }), 200)
-      const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
-      assert.strictEqual(
-        yield* call(
-          "POST",
-          "/operator/events",
-          Array.from({ length: 1_000 }, () => event)
-        ),
-        202
+  live("exits quietly with 0 when its reader closes the pipe", function* () {
+    const { url } = yield* startService(["--database", "memory", "--allow-target", "127.0.0.0/8"])
+    const { id } = yield* integrate(url, "http://127.0.0.1:9/")
+    const call = (method: string, path: string, body: unknown) =>
+      Effect.promise(async () => (await callApi(url, operatorKey, method, path, body)).status)
+    // Deliveries of a disabled integration are stored but not sent.
+    assert.strictEqual(yield* call("PATCH", `/operator/integrations/${id}`, { status: "disabled" }), 200)
+    const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
+    assert.strictEqual(
+      yield* call(
+        "POST",
+        "/operator/events",
+        Array.from({ length: 1_000 }, () => event)
+      ),
+      202
+    )
+    const list = `"${process.execPath}" "${bin}" deliveries list --limit 1000 --url ${url}`
+    // LC_ALL is set because bash warns on stderr about a locale that is not installed.
+    const env = { ...process.env, LC_ALL: "C", DOORHOOK_OPERATOR_KEY: operatorKey, NO_COLOR: "1" }
+    const listed = yield* Effect.promise(() => run("bash", ["-c", list], { env }))
+    // The output exceeds a pipe's buffer, so the command is still writing when `head` exits.
+    assert.isAbove(listed.stdout.length, 65_536)
+    for (const command of [list, list, `${list} --json`]) {
+      const { stderr, stdout } = yield* Effect.promise(() =>
+        run("bash", ["-c", `${command} | head -1; echo "exit \${PIPESTATUS[0]}"`], { env })
       )
-      const list = `"${process.execPath}" "${bin}" deliveries list --limit 1000 --url ${url}`
-      // LC_ALL is set because bash warns on stderr about a locale that is not installed.
-      const env = { ...process.env, LC_ALL: "C", DOORHOOK_OPERATOR_KEY: operatorKey, NO_COLOR: "1" }
-      const listed = yield* Effect.promise(() => run("bash", ["-c", list], { env }))
-      // The output exceeds a pipe's buffer, so the command is still writing when `head` exits.
-      assert.isAbove(listed.stdout.length, 65_536)
-      for (const command of [list, list, `${list} --json`]) {
-        const { stderr, stdout } = yield* Effect.promise(() =>
-          run("bash", ["-c", `${command} | head -1; echo "exit \${PIPESTATUS[0]}"`], { env })
-        )
-        assert.strictEqual(stderr, "")
-        assert.match(stdout, /^.+\nexit 0\n$/)
-      }
-    })
-  )
+      assert.strictEqual(stderr, "")
+      assert.match(stdout, /^.+\nexit 0\n$/)
+    }
+  })
 
   it.live.runIf(process.platform === "linux")("has 64 threads for names and files, or the configured number", () =>
     Effect.scoped(
@@ -216,38 +210,32 @@ describe("the installed command without separate packages", () => {
       ({ finished }) => Effect.promise(() => finished)
     )
 
-  live(
-    "says in one line what to install, for any arguments",
-    Effect.gen(function* () {
-      const calls = Object.entries(separate).flatMap(([name, missing]) =>
-        [[name], [name, "run", "--seed", "7"], [name, "--help"], ["--log-level", "debug", name]].map((args) => {
-          const stderr = `doorhook: ${name} is in a separate package. Install it with: npm install ${missing}\n`
-          return { args, stderr }
-        })
-      )
-      yield* Effect.forEach(
-        calls,
-        Effect.fnUntraced(function* ({ args, stderr }) {
-          const ended = yield* runAlone(...args)
-          assert.deepStrictEqual(ended, { code: 1, stderr, stdout: "" }, args.join(" "))
-        }),
-        { concurrency: 4 }
-      )
-    })
-  )
+  live("says in one line what to install, for any arguments", function* () {
+    const calls = Object.entries(separate).flatMap(([name, missing]) =>
+      [[name], [name, "run", "--seed", "7"], [name, "--help"], ["--log-level", "debug", name]].map((args) => {
+        const stderr = `doorhook: ${name} is in a separate package. Install it with: npm install ${missing}\n`
+        return { args, stderr }
+      })
+    )
+    yield* Effect.forEach(
+      calls,
+      Effect.fnUntraced(function* ({ args, stderr }) {
+        const ended = yield* runAlone(...args)
+        assert.deepStrictEqual(ended, { code: 1, stderr, stdout: "" }, args.join(" "))
+      }),
+      { concurrency: 4 }
+    )
+  })
 
-  live(
-    "lists the same commands, and accepts an argument that has a command's name",
-    Effect.gen(function* () {
-      const { stdout: help } = yield* runAlone("--help")
-      const whole = yield* Effect.promise(() =>
-        run(process.execPath, [bin, "--help"], { cwd: folder, env: { ...process.env, NO_COLOR: "1" } })
-      )
-      assert.strictEqual(help, whole.stdout)
-      const { stderr } = yield* runAlone("deliveries", "show", "simulate", "--there-is-no-such-flag")
-      assert.include(stderr, "--there-is-no-such-flag: there is no such flag")
-    })
-  )
+  live("lists the same commands, and accepts an argument that has a command's name", function* () {
+    const { stdout: help } = yield* runAlone("--help")
+    const whole = yield* Effect.promise(() =>
+      run(process.execPath, [bin, "--help"], { cwd: folder, env: { ...process.env, NO_COLOR: "1" } })
+    )
+    assert.strictEqual(help, whole.stdout)
+    const { stderr } = yield* runAlone("deliveries", "show", "simulate", "--there-is-no-such-flag")
+    assert.include(stderr, "--there-is-no-such-flag: there is no such flag")
+  })
 })
 
 describe("the suite as one file, with the features of Node.js 18", () => {
@@ -268,48 +256,38 @@ describe("the suite as one file, with the features of Node.js 18", () => {
       Effect.promise(() => finished)
     )
 
-  live(
-    "contains the licences of its packages",
-    Effect.sync(() => {
+  live("contains the licences of its packages", function* () {
+    yield* Effect.sync(() => {
       const text = readFileSync(join(alone, suite), "utf8")
       const licences = text.slice(text.lastIndexOf("/*"))
       for (const name of ["doorhook", "@effect/platform-node-shared", "effect", "fast-check", "pure-rand"]) {
         assert.include(licences, `\n${name}\n`)
       }
     })
-  )
+  })
 
-  live(
-    "lists the requirements",
-    Effect.gen(function* () {
-      const { code, stderr, stdout } = yield* runAlone("list")
-      assert.deepStrictEqual({ code, stderr }, { code: 0, stderr: "" })
-      assert.match(stdout, /^R-ACK-01 .*\n/)
-    })
-  )
+  live("lists the requirements", function* () {
+    const { code, stderr, stdout } = yield* runAlone("list")
+    assert.deepStrictEqual({ code, stderr }, { code: 0, stderr: "" })
+    assert.match(stdout, /^R-ACK-01 .*\n/)
+  })
 
-  live(
-    "passes a receiver that acknowledges",
-    Effect.gen(function* () {
-      const receiver = yield* startReceiver()
-      const { code, stdout } = yield* runAlone("run", "--url", receiver.url, "--only", "R-ACK-*,R-DUP-*")
-      assert.include(stdout, "The receiver conforms")
-      assert.strictEqual(code, 0)
-    })
-  )
+  live("passes a receiver that acknowledges", function* () {
+    const receiver = yield* startReceiver()
+    const { code, stdout } = yield* runAlone("run", "--url", receiver.url, "--only", "R-ACK-*,R-DUP-*")
+    assert.include(stdout, "The receiver conforms")
+    assert.strictEqual(code, 0)
+  })
 
-  live(
-    "fails a receiver with another status, and its printed command reproduces the failure",
-    Effect.gen(function* () {
-      const receiver = yield* startReceiver(() => ({ status: 201 }))
-      const { code, stdout } = yield* runAlone("run", "--url", receiver.url, "--only", "R-ACK-02")
-      assert.strictEqual(code, 1)
-      const [, command = ""] = /Again +node \.\/doorhook-conformance\.cjs (replay .*)/.exec(stdout) ?? []
-      const again = yield* runAlone(...command.split(" "))
-      assert.match(again.stdout, /^FAILS /m)
-      assert.strictEqual(again.code, 1)
-    })
-  )
+  live("fails a receiver with another status, and its printed command reproduces the failure", function* () {
+    const receiver = yield* startReceiver(() => ({ status: 201 }))
+    const { code, stdout } = yield* runAlone("run", "--url", receiver.url, "--only", "R-ACK-02")
+    assert.strictEqual(code, 1)
+    const [, command = ""] = /Again +node \.\/doorhook-conformance\.cjs (replay .*)/.exec(stdout) ?? []
+    const again = yield* runAlone(...command.split(" "))
+    assert.match(again.stdout, /^FAILS /m)
+    assert.strictEqual(again.code, 1)
+  })
 })
 
 await describeOnPostgres("the installed command", (server) => {
@@ -321,40 +299,33 @@ await describeOnPostgres("the installed command", (server) => {
     }
   }
 
-  live(
-    "leaves no workers behind when the service is killed",
-    Effect.gen(function* () {
-      const database = server.url(yield* newDatabase(server))
-      const { child, printed: shows, stdout } = yield* startService(["--database", database, "--workers", "2"])
-      yield* Effect.promise(() => shows(/(doorhook worker ready[^]*){2}/))
-      const workers = [...stdout().matchAll(/^worker process (\d+)$/gm)].map(([, pid]) => Number(pid))
-      yield* Effect.addFinalizer(() =>
-        Effect.sync(() => {
-          for (const pid of workers.filter(isAlive)) process.kill(pid, "SIGKILL")
-        })
-      )
-      assert.strictEqual(workers.filter(isAlive).length, 2)
-      child.kill("SIGKILL")
-      yield* eventually(
-        "both workers end",
-        Effect.sync(() => workers.filter(isAlive)),
-        (alive) => alive.length === 0
-      )
-      assert.strictEqual(stdout().match(/^doorhook worker stopped$/gm)?.length, 2)
-    }),
-    testPatience
-  )
+  live("leaves no workers behind when the service is killed", function* () {
+    const database = server.url(yield* newDatabase(server))
+    const { child, printed: shows, stdout } = yield* startService(["--database", database, "--workers", "2"])
+    yield* Effect.promise(() => shows(/(doorhook worker ready[^]*){2}/))
+    const workers = [...stdout().matchAll(/^worker process (\d+)$/gm)].map(([, pid]) => Number(pid))
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        for (const pid of workers.filter(isAlive)) process.kill(pid, "SIGKILL")
+      })
+    )
+    assert.strictEqual(workers.filter(isAlive).length, 2)
+    child.kill("SIGKILL")
+    yield* eventually(
+      "both workers end",
+      Effect.sync(() => workers.filter(isAlive)),
+      (alive) => alive.length === 0
+    )
+    assert.strictEqual(stdout().match(/^doorhook worker stopped$/gm)?.length, 2)
+  })
 
-  live(
-    "works on PostgreSQL",
-    Effect.gen(function* () {
-      const database = server.url(yield* newDatabase(server))
-      const worker = yield* start(["worker", "--database", database, "--directory", directory])
-      yield* Effect.promise(() => worker.printed(/^doorhook worker ready$/m))
-      worker.child.kill("SIGTERM")
-      assert.strictEqual((yield* Effect.promise(() => worker.finished)).code, 0)
-    })
-  )
+  live("works on PostgreSQL", function* () {
+    const database = server.url(yield* newDatabase(server))
+    const worker = yield* start(["worker", "--database", database, "--directory", directory])
+    yield* Effect.promise(() => worker.printed(/^doorhook worker ready$/m))
+    worker.child.kill("SIGTERM")
+    assert.strictEqual((yield* Effect.promise(() => worker.finished)).code, 0)
+  })
 })
 
 describe("the README", () => {

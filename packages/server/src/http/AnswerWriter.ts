@@ -9,7 +9,7 @@ import { Socket } from "node:net"
 import { TLSSocket } from "node:tls"
 import type { Exchange } from "./Exchange.ts"
 import type { KnownError } from "./Failures.ts"
-import { outcomeOf } from "./Failures.ts"
+import { logRefusal, outcomeOf } from "./Failures.ts"
 import { ReadDeadline, smallBody } from "./OpenAnswers.ts"
 import type { Answer, Pieces } from "./Route.ts"
 import { isPieces } from "./Route.ts"
@@ -259,8 +259,8 @@ export class AnswerWriter {
 const logged = <A>(effect: Effect.Effect<A, KnownError>): Effect.Effect<A> =>
   Effect.catchCause(effect, (cause) => {
     if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
-    const { log } = outcomeOf(cause)
-    return Effect.andThen(log ?? Effect.void, Effect.interrupt)
+    const { why } = outcomeOf(cause)
+    return Effect.andThen(why === null ? Effect.void : logRefusal(why), Effect.interrupt)
   })
 
 /** How much of an unread body is discarded to keep the connection usable, in bytes. */

@@ -27,8 +27,8 @@ import type {
   UnknownClient,
   VersionConflict
 } from "@doorhook/core"
-import { english, failureText, say, Sentence } from "@doorhook/core"
-import { Array, Cause, Effect, Option, Schema } from "effect"
+import { counted, english, failureText, say, Sentence } from "@doorhook/core"
+import { Array, Cause, Effect, Option, Predicate, Schema } from "effect"
 
 /** The wrong part of a request: a value in the body, a query parameter, or a header. */
 const ErrorSource = Schema.Struct({
@@ -338,10 +338,11 @@ const what = "A request could not be carried out"
 /** Logs why a request could not be carried out. */
 export const logUnanswered = (why: string): Effect.Effect<void> => Effect.logError(`${what}. ${why}`)
 
-/** The response to a failed request, and its log entry, which is null if the caller is at fault. */
+/** The response to a failed request, and why it was refused; null if the caller is at fault. */
 export interface Outcome {
   readonly refusal: RequestFailure
-  readonly log: Effect.Effect<void> | null
+  /** The cause of a defect, or the sentence about a dependency that failed, which many requests may share. */
+  readonly why: Cause.Cause<KnownError> | string | null
 }
 
 /** Returns the outcome of a failed handler. Details of a defect go only to the log. */
@@ -349,6 +350,44 @@ export const outcomeOf = (cause: Cause.Cause<KnownError>): Outcome => {
   const error = Option.getOrNull(Cause.findErrorOption(cause))
   const refusal = error === null ? internalError : toRequestFailure(error)
   // Refusals of unread answers are counted. Logging each one would let clients fill the log.
-  if (refusal.status < 500 || refusal.errors[0].code === "unread_answers") return { refusal, log: null }
-  return { refusal, log: error === null ? Effect.logError(what, cause) : logUnanswered(failureText(error)) }
+  if (refusal.status < 500 || refusal.errors[0].code === "unread_answers") return { refusal, why: null }
+  return { refusal, why: error === null ? cause : failureText(error) }
+}
+
+/** Logs why a request was refused. */
+export const logRefusal = (why: Cause.Cause<KnownError> | string): Effect.Effect<void> =>
+  Predicate.isString(why) ? logUnanswered(why) : Effect.logError(what, why)
+
+/** How often the number of further requests with the same failure is logged, in milliseconds. */
+const countEvery = 5_000
+
+/** Logs the first of equal failures at once and counts the others, so that an outage does not fill the log. */
+export class FailureLog {
+  readonly #fork: (effect: Effect.Effect<void>) => unknown
+  readonly #others = new Map<string, number>()
+
+  constructor(fork: (effect: Effect.Effect<void>) => unknown) {
+    this.#fork = fork
+  }
+
+  /** Makes the log entry for a refused request. */
+  entry(why: Cause.Cause<KnownError> | string): Effect.Effect<void> {
+    if (!Predicate.isString(why)) return logRefusal(why)
+    const others = this.#others.get(why)
+    this.#others.set(why, others === undefined ? 0 : others + 1)
+    if (others !== undefined) return Effect.void
+    this.#fork(this.#logOthers(why))
+    return logRefusal(why)
+  }
+
+  #logOthers(why: string): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      yield* Effect.sleep(countEvery)
+      const others = this.#others.get(why) ?? 0
+      if (others === 0) return void this.#others.delete(why)
+      this.#others.set(why, 0)
+      yield* Effect.logError(`${counted(others, "more request")} failed within ${countEvery / 1_000} s. ${why}`)
+      return yield* this.#logOthers(why)
+    })
+  }
 }

@@ -21,7 +21,16 @@ import { isRepeated, repeatedAuthorization } from "./Credentials.ts"
 import type { BodyExit, Exchange, Incoming, ReadBody } from "./Exchange.ts"
 import { fromNode, fromWeb } from "./Exchange.ts"
 import type { KnownError, RequestFailure } from "./Failures.ts"
-import { failureBody, internalError, notAllowed, notFound, nothingHere, outcomeOf, stopped } from "./Failures.ts"
+import {
+  failureBody,
+  FailureLog,
+  internalError,
+  notAllowed,
+  notFound,
+  nothingHere,
+  outcomeOf,
+  stopped
+} from "./Failures.ts"
 import type { HttpSettingsShape } from "./HttpSettings.ts"
 import { HttpSettings } from "./HttpSettings.ts"
 import { json } from "./MediaType.ts"
@@ -198,6 +207,7 @@ class Requests {
   readonly #fork: Fork
   readonly #bodies: BodyReader
   readonly #openAnswers: OpenAnswers
+  readonly #failures: FailureLog
   readonly #addressOf: ReturnType<typeof makeClientAddress>
   readonly #origins: ReadonlySet<string>
 
@@ -221,6 +231,7 @@ class Requests {
     this.#fork = fork
     this.#bodies = bodies
     this.#openAnswers = openAnswers
+    this.#failures = new FailureLog(fork)
     this.#addressOf = makeClientAddress(settings.trustedProxies, fork)
     this.#origins = new Set(settings.browserOrigins)
   }
@@ -298,13 +309,13 @@ class Requests {
     if (!isExit(answer)) {
       return Effect.catchCause(answer, (cause) => {
         if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
-        const { log, refusal } = outcomeOf(cause)
-        return log === null ? refuse(x, refusal) : Effect.andThen(log, refuse(x, refusal))
+        const { refusal, why } = outcomeOf(cause)
+        return why === null ? refuse(x, refusal) : Effect.andThen(this.#failures.entry(why), refuse(x, refusal))
       })
     }
     if (Exit.isSuccess(answer)) return Exit.succeed(answer.value)
-    const { log, refusal } = outcomeOf(answer.cause)
-    if (log !== null) this.#log(x, log)
+    const { refusal, why } = outcomeOf(answer.cause)
+    if (why !== null) this.#log(x, this.#failures.entry(why))
     return refuse(x, refusal)
   }
 

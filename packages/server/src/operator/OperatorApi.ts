@@ -23,7 +23,7 @@ import type { HealthSettings } from "../health/HealthSettings.ts"
 import { StoreProbe } from "../health/HealthStatus.ts"
 import { readText } from "../http/Exchange.ts"
 import type { RequestFailure } from "../http/Failures.ts"
-import { BodyTooLarge, outcomeOf } from "../http/Failures.ts"
+import { BodyTooLarge, logRefusal, outcomeOf } from "../http/Failures.ts"
 import { jsonFace } from "../http/HttpSurface.ts"
 import { json } from "../http/MediaType.ts"
 import type { PageSecret } from "../http/PageSecret.ts"
@@ -112,8 +112,8 @@ export class OperatorApi extends Context.Service<
         }).pipe(
           Effect.catchCause((cause) => {
             if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
-            const { log, refusal } = outcomeOf(cause)
-            return log === null ? Effect.fail(refusal) : Effect.andThen(log, Effect.fail(refusal))
+            const { refusal, why } = outcomeOf(cause)
+            return why === null ? Effect.fail(refusal) : Effect.andThen(logRefusal(why), Effect.fail(refusal))
           })
         )
 

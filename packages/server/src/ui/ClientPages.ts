@@ -11,7 +11,7 @@ import { grantOperations } from "../operator/GrantOperations.ts"
 import { OperatorApi } from "../operator/OperatorApi.ts"
 import { seeOther } from "./Page.ts"
 import type { PageEffect, Visit } from "./Parts.ts"
-import { after, ago, ask, copyButton, field, form, hidden, panel, table } from "./Parts.ts"
+import * as Parts from "./Parts.ts"
 
 export class ClientPages {
   static readonly make = Effect.map(OperatorApi, ({ call }) => new ClientPages(call))
@@ -41,13 +41,13 @@ export class ClientPages {
         title: t("clients"),
         place: "/clients",
         body: Html.template`<h1>${t("clients")}</h1>
-${above}${panel("registered", t("registered_clients"), table(t("clients"), columns, rows, t("no_clients")))}
-${panel("register", t("register_client"), Html.template`<details><summary>${t("register_client")}</summary>${form(visit, "/clients", newClientFields(visit), "fields")}</details>`)}
-${panel(
+${above}${Parts.panel("registered", t("registered_clients"), Parts.table(t("clients"), columns, rows, t("no_clients")))}
+${Parts.panel("register", t("register_client"), Html.template`<details><summary>${t("register_client")}</summary>${Parts.form(visit, "/clients", newClientFields(visit), "fields")}</details>`)}
+${Parts.panel(
   "grants",
   t("grants"),
   Html.template`<p class="muted">${t("grants_text")}</p>
-<form method="get" action="${home}/clients" class="filters" role="search">${field("user_id", t("user_id"), (attributes) => Html.template`<input type="text" ${attributes} value="${user}" required autocapitalize="none" spellcheck="false">`)}<button type="submit" class="quiet">${t("show")}</button></form>
+<form method="get" action="${home}/clients" class="filters" role="search">${Parts.field("user_id", t("user_id"), (attributes) => Html.template`<input type="text" ${attributes} value="${user}" required autocapitalize="none" spellcheck="false">`)}<button type="submit" class="quiet">${t("show")}</button></form>
 ${user === "" ? null : yield* this.#grantsOf(visit, user)}`
 )}`
       }
@@ -80,7 +80,7 @@ ${user === "" ? null : yield* this.#grantsOf(visit, user)}`
 
   remove(visit: Visit, fields: URLSearchParams): PageEffect {
     return Effect.map(this.#call(clientOperations.remove, { params: { id: fields.get("id") ?? "" } }), () =>
-      seeOther(after(`${visit.home}/clients`, "removed"))
+      seeOther(Parts.after(`${visit.home}/clients`, "removed"))
     )
   }
 
@@ -91,7 +91,7 @@ ${user === "" ? null : yield* this.#grantsOf(visit, user)}`
     const document = { user_id, ...(client_id !== null && { client_id }) }
     return Effect.map(this.#call(grantOperations.revoke, { body: JSON.stringify(document) }), ({ grants }) => {
       const query = new URLSearchParams({ user_id }).toString()
-      return seeOther(after(`${visit.home}/clients?${query}`, "revoked", grants))
+      return seeOther(Parts.after(`${visit.home}/clients?${query}`, "revoked", grants))
     })
   }
 }
@@ -99,7 +99,7 @@ ${user === "" ? null : yield* this.#grantsOf(visit, user)}`
 const clientRow = (visit: Visit, client: ClientDocument): ReadonlyArray<Html.Part> => {
   const { count, t } = visit.language
   const ends = client.secrets.flatMap(({ expires_at }) => (expires_at === null ? [] : [Date.parse(expires_at)]))
-  const fields = hidden("id", client.id)
+  const fields = Parts.hidden("id", client.id)
   const rotate = { label: t("rotate"), text: t("rotate_client_ask"), fields, danger: true }
   const remove = { label: t("remove"), text: t("remove_client_ask"), fields, danger: true }
   return [
@@ -107,35 +107,35 @@ const clientRow = (visit: Visit, client: ClientDocument): ReadonlyArray<Html.Par
     client.name,
     Html.template`<span class="mono">${client.redirect_uris.join(" ")}</span>`,
     client.confidential
-      ? Html.template`${count("secrets", client.secrets.length)}${ends.map((end) => Html.template`, ${t("one_ends")} ${ago(visit, end)}`)}`
+      ? Html.template`${count("secrets", client.secrets.length)}${ends.map((end) => Html.template`, ${t("one_ends")} ${Parts.ago(visit, end)}`)}`
       : t("public_client"),
-    ago(visit, Date.parse(client.created_at)),
-    Html.template`<div class="row">${client.confidential ? ask(visit, "/clients/rotate", rotate) : null}${ask(visit, "/clients/remove", remove)}</div>`
+    Parts.ago(visit, Date.parse(client.created_at)),
+    Html.template`<div class="row">${client.confidential ? Parts.ask(visit, "/clients/rotate", rotate) : null}${Parts.ask(visit, "/clients/remove", remove)}</div>`
   ]
 }
 
 const newClientFields = ({ language: { t } }: Visit): Html.Html =>
-  Html.template`${field("name", t("client_name"), (attributes) => Html.template`<input type="text" ${attributes} required>`)}${field("id", t("client_id"), (attributes) => Html.template`<input type="text" ${attributes} autocapitalize="none" spellcheck="false">`, t("client_id_hint"))}${field("redirect_uris", t("redirect_uris"), (attributes) => Html.template`<textarea ${attributes} rows="3" required spellcheck="false"></textarea>`, t("redirect_uris_hint"))}<label class="box"><input type="checkbox" name="confidential" value="yes" checked> ${t("confidential_client")}</label>
+  Html.template`${Parts.field("name", t("client_name"), (attributes) => Html.template`<input type="text" ${attributes} required>`)}${Parts.field("id", t("client_id"), (attributes) => Html.template`<input type="text" ${attributes} autocapitalize="none" spellcheck="false">`, t("client_id_hint"))}${Parts.field("redirect_uris", t("redirect_uris"), (attributes) => Html.template`<textarea ${attributes} rows="3" required spellcheck="false"></textarea>`, t("redirect_uris_hint"))}<label class="box"><input type="checkbox" name="confidential" value="yes" checked> ${t("confidential_client")}</label>
 <button type="submit">${t("register")}</button>`
 
 const grantList = (visit: Visit, user: string, grants: ReadonlyArray<GrantDocument>): Html.Html => {
   const { t } = visit.language
   const revoke = (label: string, text: string, fields: Html.Html): Html.Html =>
-    ask(visit, "/clients/revoke", { label, text, fields, danger: true })
+    Parts.ask(visit, "/clients/revoke", { label, text, fields, danger: true })
   const rows = grants.map((grant): ReadonlyArray<Html.Part> => [
     grant.client_name ?? t("deleted_client"),
     Html.template`<span class="mono">${grant.client_id}</span>`,
     grant.scope,
-    ago(visit, Date.parse(grant.created_at)),
+    Parts.ago(visit, Date.parse(grant.created_at)),
     revoke(
       t("revoke"),
       t("revoke_ask"),
-      Html.template`${hidden("user_id", user)}${hidden("client_id", grant.client_id)}`
+      Html.template`${Parts.hidden("user_id", user)}${Parts.hidden("client_id", grant.client_id)}`
     )
   ])
   const columns = [t("client_name"), t("client_id"), t("scope"), t("created"), t("actions")]
-  return Html.template`${table(t("grants"), columns, rows, t("no_grants"))}${
-    rows.length === 0 ? null : revoke(t("revoke_all"), t("revoke_all_ask"), hidden("user_id", user))
+  return Html.template`${Parts.table(t("grants"), columns, rows, t("no_grants"))}${
+    rows.length === 0 ? null : revoke(t("revoke_all"), t("revoke_all_ask"), Parts.hidden("user_id", user))
   }`
 }
 
@@ -148,6 +148,6 @@ ${
     ? null
     : Html.template`<p>${t("secret_once")}</p>
 <code id="secret">${client_secret}</code>
-${copyButton(language, "secret")}`
+${Parts.copyButton(language, "secret")}`
 }</section>`
 }

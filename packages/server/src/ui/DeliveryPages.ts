@@ -37,23 +37,7 @@ import { Effect, Option, Schema } from "effect"
 import type { KnownError } from "../http/Failures.ts"
 import { parseIntegrationId } from "../http/Query.ts"
 import type { PageEffect, Shown, Visit } from "./Parts.ts"
-import {
-  ago,
-  ask,
-  at,
-  badge,
-  facts,
-  field,
-  form,
-  hidden,
-  hostOf,
-  outcomeBadge,
-  pager,
-  panel,
-  select,
-  table,
-  typeName
-} from "./Parts.ts"
+import * as Parts from "./Parts.ts"
 import type { Search } from "./DeliverySearch.ts"
 import { makeSearch } from "./DeliverySearch.ts"
 
@@ -136,8 +120,8 @@ ${compared === null ? null : Html.template`<p class="notice">${language.t("compa
 ${
   found.searched_to === null
     ? null
-    : Html.template`<p class="notice">${language.html("searched_to", { time: at(language, found.searched_to) })}</p>`
-}${pager(language, `${home}${of.path}`, query, next)}`
+    : Html.template`<p class="notice">${language.html("searched_to", { time: Parts.at(language, found.searched_to) })}</p>`
+}${Parts.pager(language, `${home}${of.path}`, query, next)}`
     })
   }
 
@@ -163,7 +147,7 @@ ${
       const hosts = new Map<IntegrationId, string>()
       for (const id of new Set(items.map(({ integration_id }) => integration_id))) {
         const one = yield* this.#integrationOf(id)
-        if (one !== null) hosts.set(id, hostOf(one.integration.configuration.url))
+        if (one !== null) hosts.set(id, Parts.hostOf(one.integration.configuration.url))
       }
       return hosts
     })
@@ -252,10 +236,10 @@ const filters = (
   ]
   const names: ReadonlyArray<readonly [string, string]> = [
     ["", t("every_type")],
-    ...[...types].map((type) => [type, typeName(language, type)] as const)
+    ...[...types].map((type) => [type, Parts.typeName(language, type)] as const)
   ]
   const time = (name: "since" | "until") =>
-    field(
+    Parts.field(
       name,
       t(name),
       (attributes) => Html.template`<input type="datetime-local" ${attributes} value="${query.get(name) ?? ""}">`
@@ -263,14 +247,14 @@ const filters = (
   return Html.template`<form method="get" action="${home}${path}" class="filters" role="search">
 ${
   integration === null
-    ? field(
+    ? Parts.field(
         "find",
         t("find"),
         (attributes) =>
           Html.template`<input type="search" ${attributes} value="${query.get("find") ?? ""}" autocomplete="off" autocapitalize="none" spellcheck="false">`
       )
     : null
-}${field("state", t("state"), (attributes) => select(attributes, states, query.get("state") ?? ""))}${field("type", t("type"), (attributes) => select(attributes, names, query.get("type") ?? ""))}${time("since")}${time("until")}<button type="submit" class="quiet">${t("show")}</button></form>`
+}${Parts.field("state", t("state"), (attributes) => Parts.select(attributes, states, query.get("state") ?? ""))}${Parts.field("type", t("type"), (attributes) => Parts.select(attributes, names, query.get("type") ?? ""))}${time("since")}${time("until")}<button type="submit" class="quiet">${t("show")}</button></form>`
 }
 
 /** Makes a table with a checkbox in each row, and a button that sends the selected deliveries again. */
@@ -285,7 +269,7 @@ const listForm = (
   const all = of.integration === null
   const next = ({ next_attempt_at, reason, state }: ListedDelivery): Html.Part => {
     if (state !== "retrying" || next_attempt_at === null) return reason === null ? null : t(`reason_${reason}`)
-    return next_attempt_at <= now ? t("due_now") : ago(visit, next_attempt_at)
+    return next_attempt_at <= now ? t("due_now") : Parts.ago(visit, next_attempt_at)
   }
   const rows = items.map((one): ReadonlyArray<Html.Part> => {
     const id = formatDeliveryId(one.id)
@@ -293,8 +277,8 @@ const listForm = (
     return [
       Html.template`<input type="checkbox" name="delivery" value="${id}" aria-label="${t("select_delivery", { id })}">`,
       Html.template`<a class="whole" href="${home}${of.deliveries}/${id}">${id}</a>`,
-      badge(one.state, t(`state_${one.state}`)),
-      typeName(language, one.resource_type),
+      Parts.badge(one.state, t(`state_${one.state}`)),
+      Parts.typeName(language, one.resource_type),
       ...(all
         ? [
             Html.template`<a href="${home}/integrations/${one.integration_id}">${hosts.get(one.integration_id) ?? t("deleted_integration")}</a>`
@@ -302,9 +286,9 @@ const listForm = (
         : []),
       last === null
         ? null
-        : Html.template`${outcomeBadge(language, last)}${last.number > 1 ? ` ${language.count("attempts", last.number)}` : null}`,
+        : Html.template`${Parts.outcomeBadge(language, last)}${last.number > 1 ? ` ${language.count("attempts", last.number)}` : null}`,
       next(one),
-      ago(visit, one.created_at)
+      Parts.ago(visit, one.created_at)
     ]
   })
   const selectAll = Html.template`<input type="checkbox" data-select-all hidden aria-label="${t("select_all")}"><span class="hidden">${t("selected")}</span>`
@@ -318,12 +302,12 @@ const listForm = (
     t("next"),
     t("created")
   ]
-  const listed = table(t("deliveries"), columns, rows, t("no_deliveries"))
+  const listed = Parts.table(t("deliveries"), columns, rows, t("no_deliveries"))
   if (items.length === 0) return listed
-  return form(
+  return Parts.form(
     visit,
     `${of.deliveries}/resend`,
-    Html.template`${hidden("back", of.path)}${listed}
+    Html.template`${Parts.hidden("back", of.path)}${listed}
 <div class="row selected"><button type="submit" class="quiet">${t("resend_selected")}</button> <span class="muted">${t("resend_selected_hint", { n: mostResent })}</span></div>`
   )
 }
@@ -334,7 +318,7 @@ const excerpt = ({ t }: Visit["language"], { number, response_excerpt }: Attempt
     : Html.template`<details id="answer-${number}"><summary>${t("answer")}</summary><pre tabindex="0" aria-label="${t("answer")}">${response_excerpt.split(/\r?\n/).map(onOneLine).join("\n")}</pre></details>`
 
 const attemptItem = ({ language, role }: Visit, attempt: Attempt): Html.Html =>
-  Html.template`<li class="${attempt.outcome}"><strong>${language.t("attempt", { n: attempt.number })}</strong> ${outcomeBadge(language, attempt)} <span class="muted">${at(language, attempt.started_at)}, ${language.duration(attempt.duration_ms)}</span>
+  Html.template`<li class="${attempt.outcome}"><strong>${language.t("attempt", { n: attempt.number })}</strong> ${Parts.outcomeBadge(language, attempt)} <span class="muted">${Parts.at(language, attempt.started_at)}, ${language.duration(attempt.duration_ms)}</span>
 <p>${language.say(Explanation.explainAttempt(attempt, role))}</p>${excerpt(language, attempt)}</li>
 `
 
@@ -367,7 +351,7 @@ const headerRows = (
       : [[Signature.headerNames.signature, signatures[signing], t(`header_signature_${signing}`)] as const]),
     ...own.map((name) => [name, hiddenValue, t("header_own")] as const)
   ]
-  return table(
+  return Parts.table(
     t("headers"),
     [t("header"), t("value"), t("meaning")],
     rows.map(([name, value, meaning]) => [
@@ -395,8 +379,9 @@ const detailPage = (
   const { event, explanation, history, next_attempt_at, state } = delivery
   const due = state === "retrying" && next_attempt_at !== null ? next_attempt_at : null
   const path = role === "operator" ? `/integrations/${delivery.integration_id}` : `/${delivery.integration_id}`
-  const where = integration === null ? t("deleted_integration") : hostOf(integration.integration.configuration.url)
-  const title = t("delivery_title", { type: typeName(language, event?.resource_type ?? null), id })
+  const where =
+    integration === null ? t("deleted_integration") : Parts.hostOf(integration.integration.configuration.url)
+  const title = t("delivery_title", { type: Parts.typeName(language, event?.resource_type ?? null), id })
   const isFirst = history.length === 0
   const steps = elsewhere.filter((action) => explanation.actions.includes(action))
   return {
@@ -404,31 +389,31 @@ const detailPage = (
     refresh: 3,
     place: role === "operator" ? "/deliveries" : "",
     body: Html.template`<p><a href="${home}${of.path}">${t("all_deliveries")}</a></p>
-<div class="row apart"><h1>${title}</h1>${badge(state, t(`state_${state}`))}</div>
-${panel(
+<div class="row apart"><h1>${title}</h1>${Parts.badge(state, t(`state_${state}`))}</div>
+${Parts.panel(
   "now",
   t("status"),
-  Html.template`${facts([
+  Html.template`${Parts.facts([
     [t("why"), language.say(explanation.why)],
     [
       t("next"),
-      Html.template`${language.say(explanation.next)}${due === null ? null : Html.template` (${ago(visit, due)})`}`
+      Html.template`${language.say(explanation.next)}${due === null ? null : Html.template` (${Parts.ago(visit, due)})`}`
     ],
     [t("integration"), integration === null ? where : Html.template`<a href="${home}${path}">${where}</a>`],
     ["webhook-id", Html.template`<span class="mono">${delivery.event_id}</span>`],
-    [t("created"), at(language, delivery.created_at)],
+    [t("created"), Parts.at(language, delivery.created_at)],
     delivery.reason === null ? null : [t("reason"), t(`reason_${delivery.reason}`)]
   ])}<div class="row">${
     integration === null
       ? null
-      : ask(visit, `${of.deliveries}/resend`, {
+      : Parts.ask(visit, `${of.deliveries}/resend`, {
           label: t(isFirst ? "send_now" : "send_again"),
           text: t(isFirst ? "send_now_ask" : "send_again_ask"),
-          fields: hidden("delivery", id)
+          fields: Parts.hidden("delivery", id)
         })
   }${steps.map((step) => Html.template`<a class="button quiet" href="${home}${path}">${t(`step_${step}`)}</a>`)}<a class="button quiet" href="${home}${of.deliveries}/${id}">${t("refresh")}</a></div>`
 )}
-${panel(
+${Parts.panel(
   "attempts",
   t("attempts"),
   isFirst && due === null
@@ -436,13 +421,13 @@ ${panel(
     : Html.template`<ol class="timeline">${history.map((one) => attemptItem(visit, one))}${
         due === null
           ? null
-          : Html.template`<li class="coming"><strong>${t("attempt", { n: delivery.attempts + 1 })}</strong> ${html("attempt_comes", { when: ago(visit, due), time: at(language, due) })}</li>`
+          : Html.template`<li class="coming"><strong>${t("attempt", { n: delivery.attempts + 1 })}</strong> ${html("attempt_comes", { when: Parts.ago(visit, due), time: Parts.at(language, due) })}</li>`
       }</ol>`
 )}
 ${
   event === null
     ? null
-    : panel(
+    : Parts.panel(
         "sent",
         t("request"),
         Html.template`${integration === null ? null : Html.template`<p class="mono">POST ${integration.integration.configuration.url}</p>`}

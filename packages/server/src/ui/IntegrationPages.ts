@@ -13,8 +13,6 @@ import type {
   IntegrationWithHealth,
   ListedDelivery,
   Scope,
-  ResourceTypeTable,
-  Signing,
   StoreError
 } from "@doorhook/core"
 import {
@@ -47,26 +45,7 @@ import type { DeliveryPages } from "./DeliveryPages.ts"
 import type { NotificationPages } from "./NotificationPages.ts"
 import { seeOther } from "./Page.ts"
 import type { PageEffect, Visit } from "./Parts.ts"
-import {
-  after,
-  ago,
-  ask,
-  at,
-  copyButton,
-  facts,
-  field,
-  form,
-  formFailure,
-  health,
-  hidden,
-  hostOf,
-  outcomeBadge,
-  pager,
-  panel,
-  select,
-  table,
-  typeName
-} from "./Parts.ts"
+import * as Parts from "./Parts.ts"
 
 /** Number of integrations on a page, and of latest deliveries shown for each. */
 const perPage = 25
@@ -104,23 +83,11 @@ export const patchOf = (id: IntegrationId, attributes: object): object => ({
   data: { type: integrationType, id: String(id), attributes }
 })
 
-interface Services {
-  readonly call: OperatorApi["Service"]["call"]
-  readonly deliveries: Deliveries["Service"]
-  readonly dispatcher: Dispatcher["Service"]
-  readonly integrations: OperatorIntegrations["Service"]
-  readonly managed: Integrations["Service"]
-  readonly signing: Signing
-  readonly store: DeliveryStore["Service"]
-  readonly tests: TestEvents["Service"]
-  readonly types: ResourceTypeTable
-}
-
 const servicesOf = Effect.gen(function* () {
-  const services: Services = {
+  return {
     call: (yield* OperatorApi).call,
     deliveries: yield* Deliveries,
-    dispatcher: yield* Dispatcher,
+    dispatching: (yield* Dispatcher).status,
     integrations: yield* OperatorIntegrations,
     managed: yield* Integrations,
     signing: (yield* DeliverySettings).signing,
@@ -128,8 +95,8 @@ const servicesOf = Effect.gen(function* () {
     tests: yield* TestEvents,
     types: yield* ResourceTypes
   }
-  return services
 })
+type Services = Effect.Success<typeof servicesOf>
 
 /** Handler of an action on an integration. */
 type Action = (visit: Visit, found: IntegrationWithHealth, fields: URLSearchParams) => PageEffect
@@ -183,14 +150,14 @@ export class IntegrationPages {
         refresh: 10,
         body: Html.template`<h1>${t("integrations")}</h1>
 <form method="get" action="${home}/integrations" class="filters" role="search">
-${field("status", t("status"), (attributes) => select(attributes, options, status ?? ""))}<button type="submit" class="quiet">${t("show")}</button></form>
+${Parts.field("status", t("status"), (attributes) => Parts.select(attributes, options, status ?? ""))}<button type="submit" class="quiet">${t("show")}</button></form>
 ${items
   .filter(isUnreadable)
   .map(
     (one) =>
       Html.template`<p class="alert">${t("unreadable", { id: one.id, whose: scopeName(language, one.scope), why: one.unreadable })}</p>\n`
   )}
-<section class="panel" aria-label="${t("integrations")}">${table(t("integrations"), columns, rows, t("no_integrations"))}${pager(language, `${home}/integrations`, query, goOn)}</section>`
+<section class="panel" aria-label="${t("integrations")}">${Parts.table(t("integrations"), columns, rows, t("no_integrations"))}${Parts.pager(language, `${home}/integrations`, query, goOn)}</section>`
       }
     })
   }
@@ -205,11 +172,13 @@ ${items
       const words = items.map(({ state }) => t(`state_${state}`)).join(", ")
       return [
         Html.template`<a href="${home}/integrations/${id}">${t("integration_title", { id })}</a>`,
-        health(language, one),
-        Html.template`<span class="mono">${hostOf(configuration.url)}</span>`,
+        Parts.health(language, one),
+        Html.template`<span class="mono">${Parts.hostOf(configuration.url)}</span>`,
         scopeName(language, scope),
-        one.failing === null ? null : ago(visit, one.failing.since),
-        last === null ? null : Html.template`${outcomeBadge(language, last)} ${ago(visit, last.started_at)}`,
+        one.failing === null ? null : Parts.ago(visit, one.failing.since),
+        last === null
+          ? null
+          : Html.template`${Parts.outcomeBadge(language, last)} ${Parts.ago(visit, last.started_at)}`,
         items.length === 0
           ? null
           : Html.template`<span class="strip" role="img" aria-label="${words}">${items.map(({ state }) => Html.template`<i class="${state}"></i>`)}</span>`
@@ -244,7 +213,7 @@ ${items
     const { t } = language
     const { bindings, configuration, created_at, id, scope } = found.integration
     const path = pathOf(visit, id)
-    const title = t("integration_at", { id, host: hostOf(configuration.url) })
+    const title = t("integration_at", { id, host: Parts.hostOf(configuration.url) })
     return Effect.gen({ self: this }, function* () {
       const listed = yield* this.#deliveryPages.list(visit, {
         path,
@@ -256,21 +225,21 @@ ${items
         title,
         place: role === "operator" ? "/integrations" : "",
         refresh: 5,
-        body: Html.template`<div class="row apart"><h1>${title}</h1>${health(language, found)}</div>
+        body: Html.template`<div class="row apart"><h1>${title}</h1>${Parts.health(language, found)}</div>
 ${above}${yield* this.#notices(visit, found)}
-${panel(
+${Parts.panel(
   "integration",
   t("integration"),
-  Html.template`${facts([
+  Html.template`${Parts.facts([
     [t("sends_to"), Html.template`<span class="mono">${configuration.url}</span>`],
     [t("sends"), sends(language, bindings)],
     [t("whose"), scopeName(language, scope)],
-    [t("created"), at(language, created_at)]
+    [t("created"), Parts.at(language, created_at)]
   ])}<div class="row">${actions(visit, found, this.#services)}</div>`
 )}
 ${role === "operator" ? overridesPanel(visit, found, this.#services.types) : null}
-${panel("deliveries", t("deliveries"), listed)}
-${notifications === null ? null : panel("notifications", t("notifications"), notifications)}`
+${Parts.panel("deliveries", t("deliveries"), listed)}
+${notifications === null ? null : Parts.panel("notifications", t("notifications"), notifications)}`
       }
     })
   }
@@ -281,7 +250,7 @@ ${notifications === null ? null : panel("notifications", t("notifications"), not
     const { html, t } = language
     const { disabled_reason, id, status } = integration
     return Effect.gen({ self: this }, function* () {
-      const { catching_up } = yield* this.#services.dispatcher.status
+      const { catching_up } = yield* this.#services.dispatching
       const catchingUp = catching_up.find(({ integration_id }) => integration_id === id)
       const isTroubled = failing !== null || (disabled_reason ?? "manual") !== "manual"
       return Html.template`${
@@ -289,11 +258,11 @@ ${notifications === null ? null : panel("notifications", t("notifications"), not
           ? Html.template`<p class="alert">${t(`why_${disabled_reason ?? "manual"}`)}</p>`
           : failing === null
             ? null
-            : Html.template`<p class="alert">${html("nothing_since", { time: at(language, failing.since) })}</p>`
+            : Html.template`<p class="alert">${html("nothing_since", { time: Parts.at(language, failing.since) })}</p>`
       }${isTroubled ? yield* this.#lastFailure(visit, id) : null}${
         catchingUp === undefined
           ? null
-          : Html.template`<p class="notice">${html("catching_up", { time: at(language, catchingUp.since) })}</p>`
+          : Html.template`<p class="notice">${html("catching_up", { time: Parts.at(language, catchingUp.since) })}</p>`
       }`
     })
   }
@@ -335,7 +304,7 @@ ${notifications === null ? null : panel("notifications", t("notifications"), not
         if (count > testsPerMinute) {
           const said = { key: "too_many_tests", values: { seconds } } as const
           const headers = { "retry-after": String(seconds) }
-          return yield* formFailure(429, "rate_limited", "Too many tests", said, headers)
+          return yield* Parts.formFailure(429, "rate_limited", "Too many tests", said, headers)
         }
       }
       const sent = status === "disabled" ? yield* integrations.probe(id) : (yield* tests.send(id)).delivery_id
@@ -373,15 +342,15 @@ ${notifications === null ? null : panel("notifications", t("notifications"), not
         : managed.patch(actorOf(visit, found), scope, id, patchOf(id, { status }), null)
     return Effect.as(
       set,
-      seeOther(after(`${visit.home}${pathOf(visit, id)}`, status === "enabled" ? "enabled" : "paused"))
+      seeOther(Parts.after(`${visit.home}${pathOf(visit, id)}`, status === "enabled" ? "enabled" : "paused"))
     )
   }
 
   #recover(visit: Visit, { integration: { id } }: IntegrationWithHealth, fields: URLSearchParams): PageEffect {
     const since = Date.parse(`${fields.get("recover-since") ?? ""}Z`)
-    if (Number.isNaN(since)) return formFailure(422, "invalid", "Invalid time", { key: "no_time" })
+    if (Number.isNaN(since)) return Parts.formFailure(422, "invalid", "Invalid time", { key: "no_time" })
     return Effect.map(this.#services.deliveries.recover(id, since), (n) =>
-      seeOther(after(`${visit.home}${pathOf(visit, id)}`, "recovered", n))
+      seeOther(Parts.after(`${visit.home}${pathOf(visit, id)}`, "recovered", n))
     )
   }
 
@@ -395,9 +364,9 @@ ${notifications === null ? null : panel("notifications", t("notifications"), not
     return Effect.flatMap(
       this.#services.call(integrationOperations.createPortalLink, request),
       ({ expires_at, url }) => {
-        const expires = at(language, Date.parse(expires_at))
+        const expires = Parts.at(language, Date.parse(expires_at))
         const above = Html.template`<section class="notice" role="status" aria-label="${t("link")}"><p>${html("link_made", { time: expires })}</p>
-${field("link", t("link"), (attributes) => Html.template`<input type="text" ${attributes} value="${url}" readonly class="wide mono">`)}${copyButton(language, "link")}</section>`
+${Parts.field("link", t("link"), (attributes) => Html.template`<input type="text" ${attributes} value="${url}" readonly class="wide mono">`)}${Parts.copyButton(language, "link")}</section>`
         return this.onePage(visit, found, above)
       }
     )
@@ -426,7 +395,7 @@ ${field("link", t("link"), (attributes) => Html.template`<input type="text" ${at
     const request = { params: { id: String(id) }, body: JSON.stringify(document) }
     return Effect.as(
       call(integrationOperations.set, request),
-      seeOther(after(`${visit.home}/integrations/${id}`, "saved"))
+      seeOther(Parts.after(`${visit.home}/integrations/${id}`, "saved"))
     )
   }
 }
@@ -452,20 +421,20 @@ const enabledActions = (visit: Visit, integration: Integration, types: Services[
   const kind = testKindOf(integration, types)
   const day = new Date(now - recoverSince).toISOString().slice(0, 16)
   return [
-    ask(visit, `${path}/test`, {
+    Parts.ask(visit, `${path}/test`, {
       label: t("test"),
-      text: `${t("test_ask", { type: typeName(language, kind.resource_type) })}${kind.urgent ? ` ${t("test_rings")}` : ""}`
+      text: `${t("test_ask", { type: Parts.typeName(language, kind.resource_type) })}${kind.urgent ? ` ${t("test_rings")}` : ""}`
     }),
-    ask(visit, `${path}/status`, {
+    Parts.ask(visit, `${path}/status`, {
       label: t(role === "operator" ? "disable" : "pause"),
       text: t("pause_ask"),
-      fields: hidden("status", "disabled"),
+      fields: Parts.hidden("status", "disabled"),
       danger: true
     }),
-    ask(visit, `${path}/recover`, {
+    Parts.ask(visit, `${path}/recover`, {
       label: t("recover"),
       text: t("recover_ask"),
-      fields: field(
+      fields: Parts.field(
         "recover-since",
         t("since"),
         (attributes) => Html.template`<input type="datetime-local" ${attributes} value="${day}" required>`
@@ -477,12 +446,12 @@ const enabledActions = (visit: Visit, integration: Integration, types: Services[
 const disabledActions = (visit: Visit, { disabled_reason, id }: Integration): ReadonlyArray<Html.Html> => {
   const { t } = visit.language
   const path = pathOf(visit, id)
-  const enable = { label: t("enable"), text: t("enable_ask"), fields: hidden("status", "enabled") }
+  const enable = { label: t("enable"), text: t("enable_ask"), fields: Parts.hidden("status", "enabled") }
   return [
     ...(disabled_reason === "manual"
       ? []
-      : [ask(visit, `${path}/probe`, { label: t("try_again"), text: t("try_again_ask") })]),
-    ask(visit, `${path}/status`, enable)
+      : [Parts.ask(visit, `${path}/probe`, { label: t("try_again"), text: t("try_again_ask") })]),
+    Parts.ask(visit, `${path}/status`, enable)
   ]
 }
 
@@ -491,10 +460,10 @@ const linkLifetimes = ["15m", "1h", "8h", "24h"] as const
 const linkAction = (visit: Visit, { id }: Integration): Html.Html => {
   const { t } = visit.language
   const options = linkLifetimes.map((text) => [text, text] as const)
-  return ask(visit, `${pathOf(visit, id)}/link`, {
+  return Parts.ask(visit, `${pathOf(visit, id)}/link`, {
     label: t("make_link"),
     text: t("make_link_ask"),
-    fields: field("lifetime", t("lifetime"), (attributes) => select(attributes, options, linkLifetimes[0]))
+    fields: Parts.field("lifetime", t("lifetime"), (attributes) => Parts.select(attributes, options, linkLifetimes[0]))
   })
 }
 
@@ -502,14 +471,14 @@ const ownerActions = (visit: Visit, { id, version }: Integration, hasSecret: boo
   const { home } = visit
   const { t } = visit.language
   const path = pathOf(visit, id)
-  const fields = hidden("version", String(version))
+  const fields = Parts.hidden("version", String(version))
   const rotate = { label: t("rotate"), text: t("rotate_ask"), fields, danger: true }
   const remove = { label: t("delete"), text: t("delete_ask"), fields, danger: true }
   return [
     Html.template`<a class="button quiet" href="${home}${path}/edit">${t("edit")}</a>`,
     Html.template`<a class="button quiet" href="${home}${path}/verify">${t("verify")}</a>`,
-    ...(hasSecret ? [ask(visit, `${path}/rotate`, rotate)] : []),
-    ask(visit, `${path}/delete`, remove)
+    ...(hasSecret ? [Parts.ask(visit, `${path}/rotate`, rotate)] : []),
+    Parts.ask(visit, `${path}/delete`, remove)
   ]
 }
 
@@ -528,26 +497,26 @@ const overridesPanel = (visit: Visit, { integration }: IntegrationWithHealth, ty
     return delays.length === 0 ? "none" : delays.join(", ")
   }
   const retryFields = [...types.keys()].map((type) =>
-    field(
+    Parts.field(
       `retry-${type}`,
-      t("retry", { type: typeName(visit.language, type) }),
+      t("retry", { type: Parts.typeName(visit.language, type) }),
       (attributes) =>
         Html.template`<input type="text" ${attributes} value="${delaysOf(retry[type])}" placeholder="${t("as_everywhere")}">`,
       t("retry_hint")
     )
   )
-  const fields = Html.template`${field("acknowledge", t("acknowledge"), (attributes) => select(attributes, choices, acknowledge))}${retryFields}${field("allow", t("allow_targets"), (attributes) => Html.template`<input type="text" ${attributes} value="${allow_targets.join(", ")}">`, t("allow_hint"))}<button type="submit">${t("save")}</button>`
-  return panel(
+  const fields = Html.template`${Parts.field("acknowledge", t("acknowledge"), (attributes) => Parts.select(attributes, choices, acknowledge))}${retryFields}${Parts.field("allow", t("allow_targets"), (attributes) => Html.template`<input type="text" ${attributes} value="${allow_targets.join(", ")}">`, t("allow_hint"))}<button type="submit">${t("save")}</button>`
+  return Parts.panel(
     "own",
     t("own_settings"),
     Html.template`<p class="muted">${t(own ? "own_some" : "own_none")}</p>
 <details><summary>${t("change")}</summary>
-${form(visit, `${pathOf(visit, integration.id)}/overrides`, fields, "fields")}</details>`
+${Parts.form(visit, `${pathOf(visit, integration.id)}/overrides`, fields, "fields")}</details>`
   )
 }
 
 /** Describes the bindings of an integration in words. */
 const sends = (language: Visit["language"], bindings: IntegrationWithHealth["integration"]["bindings"]): string =>
   bindings
-    .map(({ actions, resource_type }) => `${typeName(language, resource_type)} (${actions.join(", ")})`)
+    .map(({ actions, resource_type }) => `${Parts.typeName(language, resource_type)} (${actions.join(", ")})`)
     .join(", ")

@@ -6,7 +6,7 @@ import { DurationText, Html, NotificationId, Notifications, parsePositiveInt } f
 import { Effect, Option } from "effect"
 import { pageOf } from "../http/Query.ts"
 import type { PageEffect, Visit } from "./Parts.ts"
-import { ago, at, pager } from "./Parts.ts"
+import * as Parts from "./Parts.ts"
 
 const perPage = 50
 
@@ -34,7 +34,7 @@ export class NotificationPages {
         place: "/notifications",
         refresh: 10,
         body: Html.template`<h1>${title}</h1>
-<section class="panel" aria-label="${title}">${notificationList(visit, items)}${pager(language, `${home}/notifications`, query, next === null ? null : String(next.id))}</section>`
+<section class="panel" aria-label="${title}">${notificationList(visit, items)}${Parts.pager(language, `${home}/notifications`, query, next === null ? null : String(next.id))}</section>`
       }
     })
   }
@@ -60,7 +60,7 @@ const notificationList = (visit: Visit, items: ReadonlyArray<Notification>): Htm
     const id = notification.integration_id
     const of =
       id === null ? null : Html.template`<a href="${home}/integrations/${id}">${t("integration_title", { id })}</a>: `
-    return Html.template`<li>${ago(visit, notification.at)} ${of}${words(visit, notification)}</li>
+    return Html.template`<li>${Parts.ago(visit, notification.at)} ${of}${words(visit, notification)}</li>
 `
   })}</ul>`
 }
@@ -69,8 +69,8 @@ const words = ({ language, language: { html, t } }: Visit, notification: Notific
   switch (notification.kind) {
     case "failing":
       return html("notification_failing", {
-        since: at(language, notification.failing_since),
-        disables: at(language, notification.disables_at)
+        since: Parts.at(language, notification.failing_since),
+        disables: Parts.at(language, notification.disables_at)
       })
     case "disabled":
       return t(notification.reason === "gone" ? "notification_gone" : "notification_disabled")

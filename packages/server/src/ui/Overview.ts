@@ -12,7 +12,7 @@ import type { Lately, Minute } from "./History.ts"
 import { History } from "./History.ts"
 import type { NotificationPages } from "./NotificationPages.ts"
 import type { Shown, Visit } from "./Parts.ts"
-import { ago, badge, health, panel, table } from "./Parts.ts"
+import * as Parts from "./Parts.ts"
 
 /** Maximum number of unhealthy integrations and of notifications on the page. */
 const mostTroubled = 8
@@ -34,10 +34,10 @@ export const makeOverview = Effect.fnUntraced(function* (notificationPages: Noti
       isUnreadable(one)
         ? []
         : [
-            Html.template`<li><div class="row"><a href="${home}/integrations/${one.integration.id}">${t("integration_title", { id: one.integration.id })}</a>${health(language, one)}<span class="muted">${scopeName(language, one.integration.scope)}</span></div>${
+            Html.template`<li><div class="row"><a href="${home}/integrations/${one.integration.id}">${t("integration_title", { id: one.integration.id })}</a>${Parts.health(language, one)}<span class="muted">${scopeName(language, one.integration.scope)}</span></div>${
               one.failing === null
                 ? null
-                : Html.template`<p class="muted">${language.html("first_failed", { ago: ago(visit, one.failing.since) })}</p>`
+                : Html.template`<p class="muted">${language.html("first_failed", { ago: Parts.ago(visit, one.failing.since) })}</p>`
             }</li>\n`
           ]
     )
@@ -65,12 +65,12 @@ export const makeOverview = Effect.fnUntraced(function* (notificationPages: Noti
       body: Html.template`<h1>${t("overview")}</h1>
 ${trouble === null ? Html.template`<p class="notice good">${t("ready")}</p>` : Html.template`<p class="alert" role="alert" lang="en">${trouble}</p>`}
 ${tiles(visit, figures, lately)}
-${panel("hour", t("last_hour"), chart(visit, hour))}
+${Parts.panel("hour", t("last_hour"), chart(visit, hour))}
 ${figures.database === null ? null : byState(visit, figures.database)}
 ${
   troubled === null
     ? null
-    : Html.template`<div class="halves">${panel("attention", t("attention"), troubled)}<div>${panel("failures", t("failures_lately"), failures(visit, lately))}${panel("lately", t("latest_notifications"), notifications ?? Html.nothing)}</div></div>`
+    : Html.template`<div class="halves">${Parts.panel("attention", t("attention"), troubled)}<div>${Parts.panel("failures", t("failures_lately"), failures(visit, lately))}${Parts.panel("lately", t("latest_notifications"), notifications ?? Html.nothing)}</div></div>`
 }`
     } satisfies Shown
   })
@@ -149,19 +149,19 @@ const chart = ({ language, language: { t } }: Visit, hour: ReadonlyArray<Minute>
 <text x="${size.left}" y="${size.height - 4}">${clock(first.at)}</text>
 <text x="${size.width - 4}" y="${size.height - 4}" text-anchor="end">${clock(last.at)} UTC</text>
 </svg>
-<details><summary>${t("as_table")}</summary>${table(t("last_hour"), [t("time"), t("events"), t("acknowledged_attempts"), t("failed_attempts")], rows, "")}</details>`
+<details><summary>${t("as_table")}</summary>${Parts.table(t("last_hour"), [t("time"), t("events"), t("acknowledged_attempts"), t("failed_attempts")], rows, "")}</details>`
 }
 
 const byState = (
   { home, language, language: { t } }: Visit,
   { deliveries, events }: NonNullable<StatsDocument["database"]>
 ): Html.Html =>
-  panel(
+  Parts.panel(
     "by-state",
     language.count("deliveries_of", events),
     Html.template`<ul class="states">${deliveryStates.map(
       (state) =>
-        Html.template`<li><a href="${home}/deliveries?state=${state}">${badge(state, t(`state_${state}`))}<b>${language.number(deliveries[state])}</b><span class="muted">${t(`means_${state}`)}</span></a></li>\n`
+        Html.template`<li><a href="${home}/deliveries?state=${state}">${Parts.badge(state, t(`state_${state}`))}<b>${language.number(deliveries[state])}</b><span class="muted">${t(`means_${state}`)}</span></a></li>\n`
     )}</ul>`
   )
 
@@ -170,5 +170,5 @@ const failures = ({ language, language: { t } }: Visit, { failures: found }: Lat
     ? Html.template`<p class="muted">${t("no_failures")}</p>`
     : Html.template`<ul class="plain">${found.map(
         ([outcome, count]) =>
-          Html.template`<li class="row"><b class="number">${language.number(count)} ×</b> ${badge("failed", t(`outcome_${outcome}`))}</li>\n`
+          Html.template`<li class="row"><b class="number">${language.number(count)} ×</b> ${Parts.badge("failed", t(`outcome_${outcome}`))}</li>\n`
       )}</ul>`

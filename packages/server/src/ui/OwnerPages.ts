@@ -37,23 +37,7 @@ import type { Answer } from "../http/Route.ts"
 import { actorOf, patchOf, pathOf, scopeName } from "./IntegrationPages.ts"
 import { seeOther } from "./Page.ts"
 import type { PageEffect, Shown, Visit } from "./Parts.ts"
-import {
-  after,
-  ago,
-  alert,
-  copyButton,
-  field,
-  form,
-  formFailure,
-  health,
-  hidden,
-  hostOf,
-  panel,
-  problemList,
-  select,
-  table,
-  typeName
-} from "./Parts.ts"
+import * as Parts from "./Parts.ts"
 import type { Snippet } from "./Snippets.ts"
 import { keySnippets, snippets } from "./Snippets.ts"
 import type { Language, TextKey } from "./Texts.ts"
@@ -160,10 +144,10 @@ ${sections.length === 0 ? Html.template`<p>${t("no_places")}</p>` : sections}${
       }
       const key = keyOf(scope)
       const columns = [t("integration"), t("health"), t("host"), t("sends"), t("failing_since")]
-      return panel(
+      return Parts.panel(
         key,
         name,
-        Html.template`${table(name, columns, rows, t("no_integrations"))}
+        Html.template`${Parts.table(name, columns, rows, t("no_integrations"))}
 <p class="row">${total > items.length ? Html.template`<a href="${base}?place=${key}">${t("all_of", { n: total })}</a>` : null}<a class="button quiet" href="${base}/new?place=${key}">${t("new_integration")}</a></p>`
       )
     })
@@ -192,13 +176,13 @@ ${sections.length === 0 ? Html.template`<p>${t("no_places")}</p>` : sections}${
       const options = places.map(
         ({ name, scope }) => [keyOf(scope), `${name} (${scopeName(visit.language, scope)})`] as const
       )
-      const fields = Html.template`${hidden("key", entered.key)}${field("place", t("place"), (attributes) => select(attributes, options, entered.place))}${this.#fields(visit, entered)}<button type="submit">${t("create")}</button>`
+      const fields = Html.template`${Parts.hidden("key", entered.key)}${Parts.field("place", t("place"), (attributes) => Parts.select(attributes, options, entered.place))}${this.#fields(visit, entered)}<button type="submit">${t("create")}</button>`
       return {
         title: t("new_integration"),
         place: "/new",
         status: problem === null ? 200 : 422,
         body: Html.template`<h1>${t("new_integration")}</h1>
-${problem}${options.length === 0 ? Html.template`<p>${t("no_places")}</p>` : Html.template`<section class="panel" aria-label="${t("new_integration")}">${form(visit, "/new", fields, "fields")}</section>`}`
+${problem}${options.length === 0 ? Html.template`<p>${t("no_places")}</p>` : Html.template`<section class="panel" aria-label="${t("new_integration")}">${Parts.form(visit, "/new", fields, "fields")}</section>`}`
       }
     })
   }
@@ -218,13 +202,13 @@ ${problem}${options.length === 0 ? Html.template`<p>${t("no_places")}</p>` : Htm
     const base = visit.home
     const { t } = visit.language
     const path = pathOf(visit, id)
-    const fields = Html.template`${hidden("version", String(version))}${this.#fields(visit, entered)}<button type="submit">${t("save")}</button> <a class="button quiet" href="${base}${path}">${t("cancel")}</a>`
+    const fields = Html.template`${Parts.hidden("version", String(version))}${this.#fields(visit, entered)}<button type="submit">${t("save")}</button> <a class="button quiet" href="${base}${path}">${t("cancel")}</a>`
     return {
       title: t("edit_title", { id }),
       place: "",
       status: problem === null ? 200 : 422,
       body: Html.template`<h1>${t("edit_title", { id })}</h1>
-${problem}<section class="panel" aria-label="${t("edit")}">${form(visit, `${path}/edit`, fields, "fields")}</section>`
+${problem}<section class="panel" aria-label="${t("edit")}">${Parts.form(visit, `${path}/edit`, fields, "fields")}</section>`
     }
   }
 
@@ -235,10 +219,10 @@ ${problem}<section class="panel" aria-label="${t("edit")}">${form(visit, `${path
     const boxes = [...this.#services.types].flatMap(([type, { actions }]) =>
       actions.map(
         (action) =>
-          Html.template`<label class="box"><input type="checkbox" name="${boxName}" value="${type} ${action}"${isBound(type, action) ? Html.template` checked` : null}> ${typeName(language, type)}${actions.length === 1 ? null : ` (${action})`}</label>\n`
+          Html.template`<label class="box"><input type="checkbox" name="${boxName}" value="${type} ${action}"${isBound(type, action) ? Html.template` checked` : null}> ${Parts.typeName(language, type)}${actions.length === 1 ? null : ` (${action})`}</label>\n`
       )
     )
-    return Html.template`${field("url", t("url"), (attributes) => Html.template`<input type="url" ${attributes} value="${url}" required class="wide" autocomplete="off" autocapitalize="none" spellcheck="false">`, t("url_hint"))}<fieldset><legend>${t("which_events")}</legend>
+    return Html.template`${Parts.field("url", t("url"), (attributes) => Html.template`<input type="url" ${attributes} value="${url}" required class="wide" autocomplete="off" autocapitalize="none" spellcheck="false">`, t("url_hint"))}<fieldset><legend>${t("which_events")}</legend>
 ${boxes}</fieldset>
 `
   }
@@ -261,7 +245,7 @@ ${boxes}</fieldset>
     const { integrations, signing } = this.#services
     const place = fields.get("place") ?? ""
     const scope = scopeOf(place)
-    if (scope === null) return formFailure(404, "not_found", "Not found", { key: "no_place" })
+    if (scope === null) return Parts.formFailure(404, "not_found", "Not found", { key: "no_place" })
     const entered = this.#enteredIn(fields)
     const key = fields.get("key") ?? ""
     const document = { data: { type: integrationType, attributes: attributesOf(entered) } }
@@ -274,7 +258,9 @@ ${boxes}</fieldset>
         const path = `${visit.home}${pathOf(visit, integration.id)}`
         if (replayed) return Effect.succeed(seeOther(path))
         return Effect.succeed(
-          signsWithSecret(signing) ? secretPage(visit, integration, "created_title") : seeOther(after(path, "created"))
+          signsWithSecret(signing)
+            ? secretPage(visit, integration, "created_title")
+            : seeOther(Parts.after(path, "created"))
         )
       }
     })
@@ -292,7 +278,7 @@ ${boxes}</fieldset>
         error._tag === "InvalidInput"
           ? Effect.succeed(this.#editPage(visit, found.integration, entered, problemsWith(visit, error)))
           : Effect.fail(error),
-      onSuccess: () => Effect.succeed(seeOther(after(`${visit.home}${pathOf(visit, id)}`, "saved")))
+      onSuccess: () => Effect.succeed(seeOther(Parts.after(`${visit.home}${pathOf(visit, id)}`, "saved")))
     })
   }
 
@@ -313,7 +299,7 @@ ${boxes}</fieldset>
     const { id, scope } = found.integration
     return Effect.as(
       this.#services.integrations.remove(actorOf(visit, found), scope, id, expected(fields)),
-      visit.link === null ? seeOther(after(visit.home, "deleted")) : null
+      visit.link === null ? seeOther(Parts.after(visit.home, "deleted")) : null
     )
   }
 
@@ -339,7 +325,7 @@ ${signing === "ed25519" ? publicKeyPanel(language, publicKey, `${publicUrl.url}/
                 Html.template`<a class="button quiet" href="${path}/verify?in=${id}"${id === chosen.id ? Html.template` aria-current="true"` : null}>${name}</a>`
             )}</nav>
 <pre tabindex="0" id="snippet" class="code" aria-label="${chosen.language}">${chosen.code}</pre>
-<p class="row">${copyButton(language, "snippet")}</p>`
+<p class="row">${Parts.copyButton(language, "snippet")}</p>`
       }`
     }
   }
@@ -350,10 +336,10 @@ const integrationRow = (visit: Visit, one: IntegrationWithHealth): ReadonlyArray
   const { bindings, configuration, id } = one.integration
   return [
     Html.template`<a href="${home}/${id}">${language.t("integration_title", { id })}</a>`,
-    health(language, one),
-    Html.template`<span class="mono">${hostOf(configuration.url)}</span>`,
-    bindings.map(({ resource_type }) => typeName(language, resource_type)).join(", "),
-    one.failing === null ? null : ago(visit, one.failing.since)
+    Parts.health(language, one),
+    Html.template`<span class="mono">${Parts.hostOf(configuration.url)}</span>`,
+    bindings.map(({ resource_type }) => Parts.typeName(language, resource_type)).join(", "),
+    one.failing === null ? null : Parts.ago(visit, one.failing.since)
   ]
 }
 
@@ -383,8 +369,8 @@ const expected = (fields: URLSearchParams): ReadonlyArray<number> | null => {
 
 /** Makes the alert above the form. A problem with the bindings is shown as a text about the checkboxes. */
 const problemsWith = ({ language }: Visit, error: InvalidInput | LimitReached): Html.Html =>
-  alert(
-    problemList(
+  Parts.alert(
+    Parts.problemList(
       language,
       error._tag === "InvalidInput"
         ? error.problems.map((problem) =>
@@ -406,7 +392,7 @@ const secretPage = (visit: Visit, integration: Integration, title: "created_titl
 <section class="panel" aria-labelledby="secret-title"><h2 id="secret-title">${t("secret")}</h2>
 <p>${t("secret_once")}</p>
 <code id="secret">${Redacted.value(integration.signing_secret)}</code>
-<p class="row">${copyButton(visit.language, "secret")}
+<p class="row">${Parts.copyButton(visit.language, "secret")}
 <a class="button" href="${home}${path}">${t("secret_kept")}</a> <a class="button quiet" href="${home}${path}/verify">${t("verify")}</a></p></section>`
   }
 }
@@ -421,10 +407,10 @@ const verification: Readonly<Record<Signing, { readonly text: TextKey; readonly 
 
 const publicKeyPanel = (language: Language, publicKey: string | null, url: string): Html.Html => {
   const { html, t } = language
-  return panel(
+  return Parts.panel(
     "key-title",
     t("public_key"),
-    Html.template`${publicKey === null ? null : Html.template`<code id="key">${publicKey}</code><p class="row">${copyButton(language, "key")}</p>`}
+    Html.template`${publicKey === null ? null : Html.template`<code id="key">${publicKey}</code><p class="row">${Parts.copyButton(language, "key")}</p>`}
 <p class="muted">${html("public_key_hint", { url: Html.template`<a href="${url}">${url}</a>` })}</p>`
   )
 }

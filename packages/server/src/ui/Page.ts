@@ -77,11 +77,6 @@ export interface PageContent {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Builds answers from page contents, with the host's look. */
-export interface Pages {
-  readonly answer: (content: PageContent) => Effect.Effect<Answer>
-}
-
 /** Formats the host's logo and name as HTML; null if there are neither. */
 const brandOf = ({ logo, name }: AppearanceShape): Html.Html | null =>
   logo === undefined && name === undefined
@@ -107,7 +102,7 @@ const encoder = new TextEncoder()
  * Makes the builder of pages. The pages' Content-Security-Policy allows the style sheet by its digest, and blocks
  * everything else by default.
  */
-export const makePages: Effect.Effect<Pages, never, Crypto> = Effect.gen(function* () {
+export const makePages = Effect.gen(function* () {
   const crypto = yield* Crypto
   const appearance = yield* Appearance
   const brand = brandOf(appearance)
@@ -144,7 +139,8 @@ ${header === undefined ? brand : null}${body}
     ].join("; ")
 
   return {
-    answer: (content) =>
+    /** Builds the answer with a page, with the host's look. */
+    answer: (content: PageContent): Effect.Effect<Answer> =>
       Effect.mapEager(styleOf(content.wide ?? false), ({ digest, text }) => ({
         status: content.status ?? 200,
         headers: {
@@ -159,6 +155,7 @@ ${header === undefined ? brand : null}${body}
       }))
   }
 })
+export type Pages = Effect.Success<typeof makePages>
 
 /** The script's file is missing, usually because a bundler left it out. */
 class ScriptMissing extends Data.TaggedError("ScriptMissing")<{ readonly cause: unknown }> {

@@ -10,7 +10,7 @@ import { eventOperations } from "../operator/EventOperations.ts"
 import { OperatorApi } from "../operator/OperatorApi.ts"
 import { seeOther } from "./Page.ts"
 import type { Shown, Visit } from "./Parts.ts"
-import { after, alert, field, form, problemList, select, typeName } from "./Parts.ts"
+import * as Parts from "./Parts.ts"
 
 /** Returns the initial values of the form. */
 const sample = (now: number) => ({
@@ -54,16 +54,16 @@ export const makePublishPages = Effect.gen(function* () {
     const { language } = visit
     const { t } = language
     const kinds = [...types].flatMap(([type, { actions }]) =>
-      actions.map((action) => [`${type} ${action}`, `${typeName(language, type)}: ${action}`] as const)
+      actions.map((action) => [`${type} ${action}`, `${Parts.typeName(language, type)}: ${action}`] as const)
     )
-    const fields = Html.template`${field("kind", t("type"), (attributes) => select(attributes, kinds, entered.kind))}${field("building_id", t("building_id"), (attributes) => Html.template`<input type="text" inputmode="numeric" ${attributes} value="${entered.building_id}" required>`)}${field("tenant_ids", t("tenant_ids"), (attributes) => Html.template`<input type="text" ${attributes} value="${entered.tenant_ids}">`, t("tenant_ids_hint"))}${field("data", t("data"), (attributes) => Html.template`<textarea ${attributes} rows="12" class="mono" required spellcheck="false">${entered.data}</textarea>`)}<button type="submit">${t("publish_button")}</button>`
+    const fields = Html.template`${Parts.field("kind", t("type"), (attributes) => Parts.select(attributes, kinds, entered.kind))}${Parts.field("building_id", t("building_id"), (attributes) => Html.template`<input type="text" inputmode="numeric" ${attributes} value="${entered.building_id}" required>`)}${Parts.field("tenant_ids", t("tenant_ids"), (attributes) => Html.template`<input type="text" ${attributes} value="${entered.tenant_ids}">`, t("tenant_ids_hint"))}${Parts.field("data", t("data"), (attributes) => Html.template`<textarea ${attributes} rows="12" class="mono" required spellcheck="false">${entered.data}</textarea>`)}<button type="submit">${t("publish_button")}</button>`
     return {
       title: t("publish"),
       place: "/publish",
       status,
       body: Html.template`<h1>${t("publish")}</h1>
 <p>${t("publish_text")}</p>
-${above}<section class="panel" aria-label="${t("publish")}">${form(visit, "/publish", fields, "fields")}</section>`
+${above}<section class="panel" aria-label="${t("publish")}">${Parts.form(visit, "/publish", fields, "fields")}</section>`
     }
   }
 
@@ -87,14 +87,14 @@ ${above}<section class="panel" aria-label="${t("publish")}">${form(visit, "/publ
       const [event] = events
       if (event !== undefined && hints.length === 0) {
         const query = new URLSearchParams({ find: event.id }).toString()
-        return seeOther(after(`${visit.home}/deliveries?${query}`, "published", event.deliveries))
+        return seeOther(Parts.after(`${visit.home}/deliveries?${query}`, "published", event.deliveries))
       }
       return page(visit, entered, Html.template`<p class="notice" role="status" lang="en">${hints.join(" ")}</p>\n`)
     }).pipe(
       Effect.catchTag("RequestFailure", (failure: RequestFailure): Effect.Effect<Answer | Shown, RequestFailure> => {
         if (failure.status >= 500) return Effect.fail(failure)
         return Effect.succeed(
-          page(visit, enteredIn(fields), alert(problemList(visit.language, failure.errors)), failure.status)
+          page(visit, enteredIn(fields), Parts.alert(Parts.problemList(visit.language, failure.errors)), failure.status)
         )
       })
     )

@@ -60,22 +60,14 @@ interface FormToken {
   readonly setCookie: string | null
 }
 
-/**
- * Protects forms against cross-site request forgery (RFC 6749 section 10.12). A token is a signature over the session
- * and a cookie that scripts can't read. Only the service can make a token, even for a cookie that an attacker has
- * chosen.
- */
-export interface FormTokens {
-  /** Makes the token for a form shown in a session. All forms that are open in a browser share the cookie. */
-  readonly forForm: (x: Exchange, session: string) => Effect.Effect<FormToken, StoreError>
-  /** Whether a submitted form was shown to the same browser in the same session. */
-  readonly isGenuine: (x: Exchange, token: string | undefined, session: string) => Effect.Effect<boolean, StoreError>
-}
-
 const isCookieValue = (value: string | undefined): value is string =>
   value !== undefined && /^[A-Za-z0-9_-]{43}$/.test(value)
 
-/** Makes form tokens for one purpose. */
+/**
+ * Makes form tokens for one purpose. They protect forms against cross-site request forgery (RFC 6749 section 10.12). A
+ * token is a signature over the session and a cookie that scripts can't read. Only the service can make a token, even
+ * for a cookie that an attacker has chosen.
+ */
 export const makeFormTokens = Effect.fnUntraced(function* (purpose: "authorize form" | "page form") {
   const crypto = yield* Crypto
   const { sign } = yield* PageSecret
@@ -84,7 +76,8 @@ export const makeFormTokens = Effect.fnUntraced(function* (purpose: "authorize f
   const tokenOf = (cookie: string, session: string) => sign(purpose, `${cookie} ${session}`)
 
   return {
-    forForm: Effect.fnUntraced(function* (x, session) {
+    /** Makes the token for a form shown in a session. All forms that are open in a browser share the cookie. */
+    forForm: Effect.fnUntraced(function* (x: Exchange, session: string): Effect.fn.Return<FormToken, StoreError> {
       const name = cookieName()
       const existing = cookieOf(x, name)
       if (isCookieValue(existing)) return { token: yield* tokenOf(existing, session), setCookie: null }
@@ -92,36 +85,16 @@ export const makeFormTokens = Effect.fnUntraced(function* (purpose: "authorize f
       const cookie = setCookie(publicUrl.url, { name, value, path: "/", sameSite: "Lax", seconds: null })
       return { token: yield* tokenOf(value, session), setCookie: cookie }
     }),
-    isGenuine: Effect.fnUntraced(function* (x, token, session) {
+    /** Whether a submitted form was shown to the same browser in the same session. */
+    isGenuine: Effect.fnUntraced(function* (x: Exchange, token: string | undefined, session: string) {
       // All current browsers send this header over https, and scripts can't set it.
       if ((x.header("sec-fetch-site") ?? "same-origin") !== "same-origin") return false
       const cookie = cookieOf(x, cookieName())
       if (!isCookieValue(cookie) || token === undefined) return false
       return areEqual(token, yield* tokenOf(cookie, session))
     })
-  } satisfies FormTokens
+  }
 })
-
-/** A session of a visitor. */
-interface Session {
-  /** Unique name of the session. Form tokens are bound to this name. */
-  readonly name: string
-}
-
-/** The session of a user who has logged in to doorhook. */
-interface OwnerSession extends Session {
-  readonly user: UserId
-}
-
-export interface Sessions {
-  /** Reads the operator's session in this browser; null without a session. */
-  readonly operator: (x: Exchange) => Effect.Effect<Session | null, StoreError>
-  readonly owner: (x: Exchange) => Effect.Effect<OwnerSession | null, StoreError>
-  /** Makes the `Set-Cookie` header that starts an operator's session. */
-  readonly beginOperator: Effect.Effect<string, StoreError>
-  readonly beginOwner: (user: UserId) => Effect.Effect<string, StoreError>
-  readonly end: (role: "operator" | "owner") => string
-}
 
 const sessionPattern = /^(\d{1,16})\.([\w-]{16})\.([\w-]{0,1500})\.([\w-]{43})$/
 
@@ -160,7 +133,7 @@ export const makeSessions = Effect.gen(function* () {
     })
   })
 
-  /** Reads the name and subject of a valid session; null without one. */
+  /** Reads the unique name, which form tokens are bound to, and the subject of a valid session; null without one. */
   const read = Effect.fnUntraced(function* (role: Role, x: Exchange) {
     const match = sessionPattern.exec(cookieOf(x, nameOf(role)) ?? "")
     if (match === null) return null
@@ -172,15 +145,17 @@ export const makeSessions = Effect.gen(function* () {
   })
 
   return {
-    operator: (x) => read("operator", x),
-    owner: Effect.fnUntraced(function* (x) {
+    /** Reads the operator's session in this browser; null without a session. */
+    operator: (x: Exchange) => read("operator", x),
+    owner: Effect.fnUntraced(function* (x: Exchange) {
       const session = yield* read("owner", x)
       const user = session === null ? null : Option.getOrNull(parseUser(session.subject))
       return session === null || user === null ? null : { name: session.name, user }
     }),
+    /** Makes the `Set-Cookie` header that starts an operator's session. */
     beginOperator: begin("operator", ""),
-    beginOwner: (user) => begin("owner", Base64Url.encode(user)),
-    end: (role) =>
+    beginOwner: (user: UserId) => begin("owner", Base64Url.encode(user)),
+    end: (role: Role) =>
       setCookie(publicUrl.url, {
         name: nameOf(role),
         value: "",
@@ -188,7 +163,7 @@ export const makeSessions = Effect.gen(function* () {
         sameSite: role === "operator" ? "Strict" : "Lax",
         seconds: 0
       })
-  } satisfies Sessions
+  }
 })
 
 /** Returns the path of an integration's page as the browser sees it, with any mount prefix. */

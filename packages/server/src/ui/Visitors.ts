@@ -16,7 +16,6 @@ import type { PageContent, Pages } from "./Page.ts"
 import { makePages, seeOther } from "./Page.ts"
 import type { Visit } from "./Parts.ts"
 import { alert, hidden, loginFields, loginNames, messagePage, sessionEndedPage } from "./Parts.ts"
-import type { FormTokens, Sessions } from "./Session.ts"
 import {
   askHost,
   formTokenField,
@@ -67,8 +66,8 @@ interface Services {
   readonly languageOf: (x: Exchange) => Language
   readonly now: () => number
   readonly pages: Pages
-  readonly sessions: Sessions
-  readonly tokens: FormTokens
+  readonly sessions: Effect.Success<typeof makeSessions>
+  readonly tokens: Effect.Success<ReturnType<typeof makeFormTokens>>
 }
 
 const servicesOf = Effect.gen(function* () {

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
-import { call, Controls, document, testServer } from "../TestServer.ts"
+import { TestClock } from "effect/testing"
+import { call, Controls, document, testServer, onServer } from "../TestServer.ts"
 
 const path = "/v4/buildings/1/integrations"
 
@@ -12,8 +13,9 @@ describe("internal failures", () => {
     ["directory", 503, "unavailable", "cannot reach the directory of users"],
     ["defect", 500, "internal_error", "Something went wrong"]
   ] as const) {
-    it.effect(`of kind ${fault} are answered with ${status} and their kind, but without internal messages`, () =>
-      Effect.gen(function* () {
+    onServer(
+      `of kind ${fault} are answered with ${status} and their kind, but without internal messages`,
+      function* () {
         const controls = yield* Controls
         const created = yield* call("POST", path, { as: "admin", body: document() })
         controls.fault = fault
@@ -25,7 +27,7 @@ describe("internal failures", () => {
         assert.notMatch(reply.text, /hunter2|IntegrationStore|at .*\.ts/)
         controls.fault = "none"
         assert.strictEqual((yield* call("GET", path, { as: "admin" })).status, 200)
-      }).pipe(Effect.provide(testServer()))
+      }
     )
   }
 })
@@ -59,6 +61,28 @@ describe("the log", () => {
     })
   )
 
+  it.effect("counts further requests with the same failure, every five seconds while there are any", () => {
+    const lines: Array<string> = []
+    const logger = Logger.layer([Logger.map(Logger.formatLogFmt, (line) => void lines.push(line))])
+    return Effect.gen(function* () {
+      const created = yield* call("POST", path, { as: "admin", body: document() })
+      const fail = (times: number) =>
+        Effect.replicateEffect(call("GET", `${path}/${created.textAt("/data/id")}`, { as: "admin" }), times)
+      ;(yield* Controls).fault = "store"
+      yield* fail(4)
+      assert.lengthOf(lines, 1)
+      yield* TestClock.adjust("5 seconds")
+      yield* fail(2)
+      yield* TestClock.adjust("5 seconds")
+      yield* TestClock.adjust("5 seconds")
+      yield* fail(1)
+      assert.deepStrictEqual(
+        lines.map((line) => /(\d more requests?|A request) .*IntegrationStore\.find/.exec(line)?.[1]),
+        ["A request", "3 more requests", "2 more requests", "A request"]
+      )
+    }).pipe(Effect.provide(testServer().pipe(Layer.provide(logger))))
+  })
+
   it.effect("has the stack trace of a defect", () =>
     Effect.gen(function* () {
       const { lines } = yield* logged("defect")
@@ -78,66 +102,60 @@ describe("the log", () => {
 })
 
 describe("request ids", () => {
-  it.effect("are on every answer: the caller's own if it is safe, otherwise a new one", () =>
-    Effect.gen(function* () {
-      const seen = new Set<string | null>()
-      for (const target of [path, "/v4/nothing", "/nothing", "/health/live", "/operator/events", "/oauth/token"]) {
-        const reply = yield* call("GET", target)
-        assert.match(reply.headers.get("x-request-id") ?? "", /^req_[0-9a-z]{10,}$/, target)
-        seen.add(reply.headers.get("x-request-id"))
-      }
-      assert.strictEqual(seen.size, 6)
-      const own = yield* call("GET", path, { headers: { "x-request-id": "abc-123" } })
-      assert.strictEqual(own.headers.get("x-request-id"), "abc-123")
-      assert.strictEqual(own.at("/errors/0/id"), "abc-123")
-      for (const bad of ["a b", "x".repeat(129), "<script>"]) {
-        const reply = yield* call("GET", path, { headers: { "x-request-id": bad } })
-        assert.match(reply.headers.get("x-request-id") ?? "", /^req_/)
-      }
-    }).pipe(Effect.provide(testServer()))
-  )
+  onServer("are on every answer: the caller's own if it is safe, otherwise a new one", function* () {
+    const seen = new Set<string | null>()
+    for (const target of [path, "/v4/nothing", "/nothing", "/health/live", "/operator/events", "/oauth/token"]) {
+      const reply = yield* call("GET", target)
+      assert.match(reply.headers.get("x-request-id") ?? "", /^req_[0-9a-z]{10,}$/, target)
+      seen.add(reply.headers.get("x-request-id"))
+    }
+    assert.strictEqual(seen.size, 6)
+    const own = yield* call("GET", path, { headers: { "x-request-id": "abc-123" } })
+    assert.strictEqual(own.headers.get("x-request-id"), "abc-123")
+    assert.strictEqual(own.at("/errors/0/id"), "abc-123")
+    for (const bad of ["a b", "x".repeat(129), "<script>"]) {
+      const reply = yield* call("GET", path, { headers: { "x-request-id": bad } })
+      assert.match(reply.headers.get("x-request-id") ?? "", /^req_/)
+    }
+  })
 })
 
 describe("unknown addresses", () => {
-  it.effect("below the authorization server get errors in the format of OAuth", () =>
-    Effect.gen(function* () {
-      for (const target of [
-        "/oauth/userinfo",
-        "/oauth/token/more?x=1",
-        "/oauth",
-        "/oauth/%74oken",
-        "/oauth/token;x",
-        "/.well-known/oauth-authorization-server/doors"
-      ]) {
-        const reply = yield* call("POST", target)
-        assert.strictEqual(reply.status, 404, target)
-        assert.strictEqual(reply.headers.get("content-type"), "application/json")
-        assert.strictEqual(reply.headers.get("cache-control"), "no-store")
-        assert.deepStrictEqual(reply.json, {
-          error: "invalid_request",
-          error_description: "Nothing is served at this address."
-        })
-      }
-    }).pipe(Effect.provide(testServer()))
-  )
+  onServer("below the authorization server get errors in the format of OAuth", function* () {
+    for (const target of [
+      "/oauth/userinfo",
+      "/oauth/token/more?x=1",
+      "/oauth",
+      "/oauth/%74oken",
+      "/oauth/token;x",
+      "/.well-known/oauth-authorization-server/doors"
+    ]) {
+      const reply = yield* call("POST", target)
+      assert.strictEqual(reply.status, 404, target)
+      assert.strictEqual(reply.headers.get("content-type"), "application/json")
+      assert.strictEqual(reply.headers.get("cache-control"), "no-store")
+      assert.deepStrictEqual(reply.json, {
+        error: "invalid_request",
+        error_description: "Nothing is served at this address."
+      })
+    }
+  })
 
-  it.effect("are answered with a JSON 404", () =>
-    Effect.gen(function* () {
-      for (const [target, accept, type] of [
-        ["/v4/nothing", "*/*", "application/vnd.api+json"],
-        ["/v4", "*/*", "application/vnd.api+json"],
-        ["/v4/nothing", "application/json", "application/json"],
-        ["/nothing", "*/*", "application/json"],
-        ["/", "application/vnd.api+json", "application/json"]
-      ] as const) {
-        const reply = yield* call("GET", target, { headers: { accept } })
-        assert.strictEqual(reply.headers.get("vary"), "Accept", target)
-        assert.strictEqual(reply.status, 404, target)
-        assert.strictEqual(reply.headers.get("content-type"), type, target)
-        assert.strictEqual(reply.at("/errors/0/code"), "not_found")
-        const leadsOn = String(reply.at("/errors/0/detail")).includes("console is at /console")
-        assert.strictEqual(leadsOn, target === "/", target)
-      }
-    }).pipe(Effect.provide(testServer()))
-  )
+  onServer("are answered with a JSON 404", function* () {
+    for (const [target, accept, type] of [
+      ["/v4/nothing", "*/*", "application/vnd.api+json"],
+      ["/v4", "*/*", "application/vnd.api+json"],
+      ["/v4/nothing", "application/json", "application/json"],
+      ["/nothing", "*/*", "application/json"],
+      ["/", "application/vnd.api+json", "application/json"]
+    ] as const) {
+      const reply = yield* call("GET", target, { headers: { accept } })
+      assert.strictEqual(reply.headers.get("vary"), "Accept", target)
+      assert.strictEqual(reply.status, 404, target)
+      assert.strictEqual(reply.headers.get("content-type"), type, target)
+      assert.strictEqual(reply.at("/errors/0/code"), "not_found")
+      const leadsOn = String(reply.at("/errors/0/detail")).includes("console is at /console")
+      assert.strictEqual(leadsOn, target === "/", target)
+    }
+  })
 })

@@ -2,9 +2,9 @@
  * Integrations that another client of the same user created. A client gets them without their signing secrets, or not
  * at all if clients are isolated.
  */
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { call, document, testServer } from "../TestServer.ts"
+import { call, document, onServer } from "../TestServer.ts"
 
 const path = "/v4/buildings/1/integrations"
 const [creator, rival] = ["admin", "admin~rival"]
@@ -13,27 +13,26 @@ const create = (as: string) =>
   Effect.map(call("POST", path, { as, body: document() }), (created) => created.textAt("/data/id"))
 
 describe("an integration that another client created", () => {
-  it.effect("is shared, except for its signing secret", () =>
-    Effect.gen(function* () {
-      const one = `${path}/${yield* create(creator)}`
-      const refused = yield* call("POST", `${one}/rotate_secret`, { as: rival })
-      assert.deepStrictEqual(
-        [refused.status, refused.at("/errors/0/code"), refused.at("/errors/0/title")],
-        [403, "not_your_integration", "Another client's integration"]
-      )
-      assert.notInclude(refused.text, "whsec_")
-      const got = yield* call("GET", one, { as: rival })
-      assert.strictEqual(got.status, 200)
-      assert.notInclude(got.text, "whsec_")
-      const put = yield* call("PUT", one, { as: rival, body: document() })
-      assert.strictEqual(put.status, 200)
-      assert.notInclude(put.text, "whsec_")
-      assert.match((yield* call("POST", `${one}/rotate_secret`, { as: creator })).text, /whsec_/)
-    }).pipe(Effect.provide(testServer()))
-  )
+  onServer("is shared, except for its signing secret", function* () {
+    const one = `${path}/${yield* create(creator)}`
+    const refused = yield* call("POST", `${one}/rotate_secret`, { as: rival })
+    assert.deepStrictEqual(
+      [refused.status, refused.at("/errors/0/code"), refused.at("/errors/0/title")],
+      [403, "not_your_integration", "Another client's integration"]
+    )
+    assert.notInclude(refused.text, "whsec_")
+    const got = yield* call("GET", one, { as: rival })
+    assert.strictEqual(got.status, 200)
+    assert.notInclude(got.text, "whsec_")
+    const put = yield* call("PUT", one, { as: rival, body: document() })
+    assert.strictEqual(put.status, 200)
+    assert.notInclude(put.text, "whsec_")
+    assert.match((yield* call("POST", `${one}/rotate_secret`, { as: creator })).text, /whsec_/)
+  })
 
-  it.effect("is not found by any operation if clients are isolated", () =>
-    Effect.gen(function* () {
+  onServer(
+    "is not found by any operation if clients are isolated",
+    function* () {
       const id = yield* create(creator)
       const own = yield* create(rival)
       const requests = [
@@ -55,6 +54,7 @@ describe("an integration that another client created", () => {
       const full = yield* call("POST", path, { as: rival, body: document() })
       assert.deepStrictEqual([full.status, full.at("/errors/0/code")], [409, "limit_reached"])
       assert.strictEqual((yield* call("GET", `${path}/${id}`, { as: creator })).status, 200)
-    }).pipe(Effect.provide(testServer({ delivery: { clientIsolation: true, integrationsPerScope: 2 } })))
+    },
+    { delivery: { clientIsolation: true, integrationsPerScope: 2 } }
   )
 })

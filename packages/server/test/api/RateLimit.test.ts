@@ -1,13 +1,13 @@
-import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { assert, describe } from "@effect/vitest"
 import { TestClock } from "effect/testing"
-import { call, testServer } from "../TestServer.ts"
+import { call, onServer } from "../TestServer.ts"
 
 const path = "/v4/buildings/1/integrations"
 
 describe("the rate limit", () => {
-  it.effect("applies to one authorization, for the rest of the minute", () =>
-    Effect.gen(function* () {
+  onServer(
+    "applies to one authorization, for the rest of the minute",
+    function* () {
       for (const rest of [2, 1, 0]) {
         const reply = yield* call("GET", path, { as: "admin" })
         assert.strictEqual(reply.status, 200)
@@ -22,11 +22,13 @@ describe("the rate limit", () => {
       assert.strictEqual((yield* call("GET", path, { as: "colleague" })).status, 200)
       yield* TestClock.adjust(39_500)
       assert.strictEqual((yield* call("GET", path, { as: "admin" })).status, 200)
-    }).pipe(Effect.provide(testServer({ api: { requestsPerMinute: 3 } })))
+    },
+    { api: { requestsPerMinute: 3 } }
   )
 
-  it.effect("is in the headers of every answer to an authenticated caller, even of refusals", () =>
-    Effect.gen(function* () {
+  onServer(
+    "is in the headers of every answer to an authenticated caller, even of refusals",
+    function* () {
       const refusals = [
         [400, call("GET", `${path}?pag=2`, { as: "admin" })],
         [406, call("GET", path, { as: "admin", headers: { accept: "image/png" } })],
@@ -40,6 +42,7 @@ describe("the rate limit", () => {
         assert.strictEqual(reply.headers.get("ratelimit-policy"), '"default";q=9;w=60')
       }
       assert.isNull((yield* call("GET", path, { as: "nobody" })).headers.get("ratelimit"))
-    }).pipe(Effect.provide(testServer({ api: { requestsPerMinute: 9 } })))
+    },
+    { api: { requestsPerMinute: 9 } }
   )
 })

@@ -1,8 +1,8 @@
 import { DeliveryPolicy, IntegrationId, IntegrationStore } from "@doorhook/core"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Clock, Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
-import { call, document, testServer } from "../TestServer.ts"
+import { call, document, onServer } from "../TestServer.ts"
 
 const path = "/v4/buildings/1/integrations"
 
@@ -19,49 +19,42 @@ const signers = Effect.fnUntraced(function* (id: string) {
 })
 
 describe("POST .../rotate_secret", () => {
-  it.effect("shows a new secret once, and signs with the old one too for a day", () =>
-    Effect.gen(function* () {
-      const { one, reply, secret } = yield* created
-      yield* TestClock.adjust(1_000)
-      const rotated = yield* call("POST", `${one}/rotate_secret`, { as: "admin" })
-      assert.strictEqual(rotated.status, 200)
-      const next = rotated.textAt("/meta/signing_secret")
-      assert.match(next, /^whsec_[A-Za-z0-9+/]{32}$/)
-      assert.notStrictEqual(next, secret)
-      assert.deepStrictEqual(rotated.at("/data/attributes/bindings"), reply.at("/data/attributes/bindings"))
-      assert.notStrictEqual(rotated.headers.get("etag"), reply.headers.get("etag"))
-      const got = yield* call("GET", one, { as: "admin" })
-      assert.deepStrictEqual(got.json, { data: rotated.at("/data") })
-      assert.strictEqual(got.headers.get("etag"), rotated.headers.get("etag"))
+  onServer("shows a new secret once, and signs with the old one too for a day", function* () {
+    const { one, reply, secret } = yield* created
+    yield* TestClock.adjust(1_000)
+    const rotated = yield* call("POST", `${one}/rotate_secret`, { as: "admin" })
+    assert.strictEqual(rotated.status, 200)
+    const next = rotated.textAt("/meta/signing_secret")
+    assert.match(next, /^whsec_[A-Za-z0-9+/]{32}$/)
+    assert.notStrictEqual(next, secret)
+    assert.deepStrictEqual(rotated.at("/data/attributes/bindings"), reply.at("/data/attributes/bindings"))
+    assert.notStrictEqual(rotated.headers.get("etag"), reply.headers.get("etag"))
+    const got = yield* call("GET", one, { as: "admin" })
+    assert.deepStrictEqual(got.json, { data: rotated.at("/data") })
+    assert.strictEqual(got.headers.get("etag"), rotated.headers.get("etag"))
 
-      const id = reply.textAt("/data/id")
-      assert.deepStrictEqual(yield* signers(id), [next, secret])
-      yield* TestClock.adjust(24 * 3_600_000 - 1)
-      assert.deepStrictEqual(yield* signers(id), [next, secret])
-      yield* TestClock.adjust(1)
-      assert.deepStrictEqual(yield* signers(id), [next])
-    }).pipe(Effect.provide(testServer()))
-  )
+    const id = reply.textAt("/data/id")
+    assert.deepStrictEqual(yield* signers(id), [next, secret])
+    yield* TestClock.adjust(24 * 3_600_000 - 1)
+    assert.deepStrictEqual(yield* signers(id), [next, secret])
+    yield* TestClock.adjust(1)
+    assert.deepStrictEqual(yield* signers(id), [next])
+  })
 
-  it.effect("respects If-Match", () =>
-    Effect.gen(function* () {
-      const { one, reply, secret } = yield* created
-      const rotate = (tag: string) =>
-        call("POST", `${one}/rotate_secret`, { as: "admin", headers: { "if-match": tag } })
-      assert.strictEqual((yield* rotate('"99"')).status, 412)
-      assert.deepStrictEqual(yield* signers(reply.textAt("/data/id")), [secret])
-      assert.strictEqual((yield* rotate(reply.headers.get("etag") ?? "")).status, 200)
-    }).pipe(Effect.provide(testServer()))
-  )
+  onServer("respects If-Match", function* () {
+    const { one, reply, secret } = yield* created
+    const rotate = (tag: string) => call("POST", `${one}/rotate_secret`, { as: "admin", headers: { "if-match": tag } })
+    assert.strictEqual((yield* rotate('"99"')).status, 412)
+    assert.deepStrictEqual(yield* signers(reply.textAt("/data/id")), [secret])
+    assert.strictEqual((yield* rotate(reply.headers.get("etag") ?? "")).status, 200)
+  })
 
-  it.effect("needs the right to the integration", () =>
-    Effect.gen(function* () {
-      const { one } = yield* created
-      assert.strictEqual((yield* call("POST", `${one}/rotate_secret`)).status, 401)
-      assert.strictEqual((yield* call("POST", `${one}/rotate_secret`, { as: "other" })).status, 404)
-      assert.strictEqual((yield* call("POST", `${path}/999/rotate_secret`, { as: "admin" })).status, 404)
-      const get = yield* call("GET", `${one}/rotate_secret`, { as: "admin" })
-      assert.deepStrictEqual([get.status, get.headers.get("allow")], [405, "POST"])
-    }).pipe(Effect.provide(testServer()))
-  )
+  onServer("needs the right to the integration", function* () {
+    const { one } = yield* created
+    assert.strictEqual((yield* call("POST", `${one}/rotate_secret`)).status, 401)
+    assert.strictEqual((yield* call("POST", `${one}/rotate_secret`, { as: "other" })).status, 404)
+    assert.strictEqual((yield* call("POST", `${path}/999/rotate_secret`, { as: "admin" })).status, 404)
+    const get = yield* call("GET", `${one}/rotate_secret`, { as: "admin" })
+    assert.deepStrictEqual([get.status, get.headers.get("allow")], [405, "POST"])
+  })
 })

@@ -1,23 +1,21 @@
-import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { assert, describe } from "@effect/vitest"
 import { IpNetwork } from "effect/net"
-import { call, testServer } from "../TestServer.ts"
+import { call, onServer } from "../TestServer.ts"
 
 const webhookSources = ["203.0.113.7/32", "2001:db8::/48"].map(IpNetwork.fromStringUnsafe)
 
 describe("GET /v4/webhook_keys", () => {
-  it.effect("is empty if webhooks are signed with secrets only, and needs no token", () =>
-    Effect.gen(function* () {
-      const reply = yield* call("GET", "/v4/webhook_keys")
-      assert.strictEqual(reply.status, 200)
-      assert.deepStrictEqual(reply.json, { data: [] })
-    }).pipe(Effect.provide(testServer()))
-  )
+  onServer("is empty if webhooks are signed with secrets only, and needs no token", function* () {
+    const reply = yield* call("GET", "/v4/webhook_keys")
+    assert.strictEqual(reply.status, 200)
+    assert.deepStrictEqual(reply.json, { data: [] })
+  })
 })
 
 describe("GET /v4/webhook_sources", () => {
-  it.effect("lists the networks of deliveries without a token", () =>
-    Effect.gen(function* () {
+  onServer(
+    "lists the networks of deliveries without a token",
+    function* () {
       const reply = yield* call("GET", "/v4/webhook_sources")
       assert.strictEqual(reply.status, 200)
       assert.strictEqual(reply.headers.get("content-type"), "application/vnd.api+json")
@@ -32,12 +30,11 @@ describe("GET /v4/webhook_sources", () => {
       assert.strictEqual((yield* call("GET", "/v4/webhook_sources", { headers: { accept: "text/html" } })).status, 406)
       assert.strictEqual((yield* call("GET", "/v4/webhook_sources?page=1")).status, 400)
       assert.strictEqual((yield* call("POST", "/v4/webhook_sources")).status, 405)
-    }).pipe(Effect.provide(testServer({ api: { webhookSources } })))
+    },
+    { api: { webhookSources } }
   )
 
-  it.effect("is empty by default", () =>
-    Effect.gen(function* () {
-      assert.deepStrictEqual((yield* call("GET", "/v4/webhook_sources")).json, { data: [] })
-    }).pipe(Effect.provide(testServer()))
-  )
+  onServer("is empty by default", function* () {
+    assert.deepStrictEqual((yield* call("GET", "/v4/webhook_sources")).json, { data: [] })
+  })
 })

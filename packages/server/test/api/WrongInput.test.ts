@@ -1,6 +1,5 @@
-import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
-import { call, Controls, document, testServer, valueAt } from "../TestServer.ts"
+import { assert, describe } from "@effect/vitest"
+import { call, Controls, document, valueAt, onServer } from "../TestServer.ts"
 
 const path = "/v4/buildings/1/integrations"
 
@@ -114,173 +113,159 @@ const wrongDocuments: ReadonlyArray<
 ]
 
 describe("wrong input", () => {
-  it.effect("is reported by status, code and a pointer into the request, and changes nothing", () =>
-    Effect.gen(function* () {
-      const { names, forgotten } = yield* Controls
-      names.set("inside.example", ["203.0.114.1", "10.0.0.5"])
-      const created = yield* call("POST", path, { as: "admin", body: document() })
-      const one = `${path}/${created.textAt("/data/id")}`
-      for (const [what, body, status, code, pointer] of wrongDocuments) {
-        for (const [method, target] of [
-          ["POST", path],
-          ["PUT", one]
-        ] as const) {
-          const reply = yield* call(method, target, { as: "admin", body })
-          const about = `${method} with ${what}: ${reply.text}`
-          assert.strictEqual(reply.status, status, about)
-          assert.lengthOf(Object.values(reply.at("/errors") ?? {}), 1, about)
-          assert.strictEqual(reply.at("/errors/0/status"), String(status), about)
-          assert.strictEqual(reply.at("/errors/0/code"), code, about)
-          assert.strictEqual(reply.at("/errors/0/source/pointer"), pointer, about)
-          assert.isNotEmpty(reply.textAt("/errors/0/title"), about)
-          assert.isNotEmpty(reply.textAt("/errors/0/detail"), about)
-          assert.strictEqual(reply.at("/errors/0/id"), reply.headers.get("x-request-id"), about)
-          assert.isDefined(valueAt(typeof body === "string" ? JSON.parse(body) : body, pointer), about)
-        }
+  onServer("is reported by status, code and a pointer into the request, and changes nothing", function* () {
+    const { names, forgotten } = yield* Controls
+    names.set("inside.example", ["203.0.114.1", "10.0.0.5"])
+    const created = yield* call("POST", path, { as: "admin", body: document() })
+    const one = `${path}/${created.textAt("/data/id")}`
+    for (const [what, body, status, code, pointer] of wrongDocuments) {
+      for (const [method, target] of [
+        ["POST", path],
+        ["PUT", one]
+      ] as const) {
+        const reply = yield* call(method, target, { as: "admin", body })
+        const about = `${method} with ${what}: ${reply.text}`
+        assert.strictEqual(reply.status, status, about)
+        assert.lengthOf(Object.values(reply.at("/errors") ?? {}), 1, about)
+        assert.strictEqual(reply.at("/errors/0/status"), String(status), about)
+        assert.strictEqual(reply.at("/errors/0/code"), code, about)
+        assert.strictEqual(reply.at("/errors/0/source/pointer"), pointer, about)
+        assert.isNotEmpty(reply.textAt("/errors/0/title"), about)
+        assert.isNotEmpty(reply.textAt("/errors/0/detail"), about)
+        assert.strictEqual(reply.at("/errors/0/id"), reply.headers.get("x-request-id"), about)
+        assert.isDefined(valueAt(typeof body === "string" ? JSON.parse(body) : body, pointer), about)
       }
-      assert.deepStrictEqual((yield* call("GET", one, { as: "admin" })).at("/data"), created.at("/data"))
-      assert.strictEqual((yield* call("GET", path, { as: "admin" })).at("/meta/page_info/total_item_count"), 1)
-      assert.deepStrictEqual(forgotten, [])
-    }).pipe(Effect.provide(testServer()))
-  )
+    }
+    assert.deepStrictEqual((yield* call("GET", one, { as: "admin" })).at("/data"), created.at("/data"))
+    assert.strictEqual((yield* call("GET", path, { as: "admin" })).at("/meta/page_info/total_item_count"), 1)
+    assert.deepStrictEqual(forgotten, [])
+  })
 
-  it.effect("is reported with all its problems in one answer", () =>
-    Effect.gen(function* () {
-      const body = document({
-        integrator: "zapier",
-        configuration: { url: "http://10.0.0.1/", method: "get" },
-        bindings: [{ resource_type: "x", actions: ["create", "y"] }, 5]
-      })
-      const reply = yield* call("POST", path, { as: "admin", body })
-      assert.strictEqual(reply.status, 422)
-      const pointers = [0, 1, 2, 3, 4, 5, 6].map((n) => reply.at(`/errors/${n}/source/pointer`))
-      assert.deepStrictEqual(pointers, [
-        "/data/attributes/integrator",
-        "/data/attributes/configuration/url",
-        "/data/attributes/configuration/method",
-        "/data/attributes/bindings/0/resource_type",
-        "/data/attributes/bindings/0/actions/1",
-        "/data/attributes/bindings/1",
-        undefined
-      ])
-    }).pipe(Effect.provide(testServer()))
-  )
+  onServer("is reported with all its problems in one answer", function* () {
+    const body = document({
+      integrator: "zapier",
+      configuration: { url: "http://10.0.0.1/", method: "get" },
+      bindings: [{ resource_type: "x", actions: ["create", "y"] }, 5]
+    })
+    const reply = yield* call("POST", path, { as: "admin", body })
+    assert.strictEqual(reply.status, 422)
+    const pointers = [0, 1, 2, 3, 4, 5, 6].map((n) => reply.at(`/errors/${n}/source/pointer`))
+    assert.deepStrictEqual(pointers, [
+      "/data/attributes/integrator",
+      "/data/attributes/configuration/url",
+      "/data/attributes/configuration/method",
+      "/data/attributes/bindings/0/resource_type",
+      "/data/attributes/bindings/0/actions/1",
+      "/data/attributes/bindings/1",
+      undefined
+    ])
+  })
 
-  it.effect("in a PATCH prevents all of its changes", () =>
-    Effect.gen(function* () {
-      const created = yield* call("POST", path, { as: "admin", body: document() })
-      const one = `${path}/${created.textAt("/data/id")}`
-      const attributes = { status: "off", configuration: { url: "https://elsewhere.example/", method: 5 } }
-      const reply = yield* call("PATCH", one, { as: "admin", body: { data: { type: "integrations", attributes } } })
-      assert.strictEqual(reply.status, 422)
-      assert.strictEqual(reply.at("/errors/0/source/pointer"), "/data/attributes/configuration/method")
-      assert.strictEqual(reply.at("/errors/1/source/pointer"), "/data/attributes/status")
-      assert.deepStrictEqual((yield* call("GET", one, { as: "admin" })).at("/data"), created.at("/data"))
-    }).pipe(Effect.provide(testServer()))
-  )
+  onServer("in a PATCH prevents all of its changes", function* () {
+    const created = yield* call("POST", path, { as: "admin", body: document() })
+    const one = `${path}/${created.textAt("/data/id")}`
+    const attributes = { status: "off", configuration: { url: "https://elsewhere.example/", method: 5 } }
+    const reply = yield* call("PATCH", one, { as: "admin", body: { data: { type: "integrations", attributes } } })
+    assert.strictEqual(reply.status, 422)
+    assert.strictEqual(reply.at("/errors/0/source/pointer"), "/data/attributes/configuration/method")
+    assert.strictEqual(reply.at("/errors/1/source/pointer"), "/data/attributes/status")
+    assert.deepStrictEqual((yield* call("GET", one, { as: "admin" })).at("/data"), created.at("/data"))
+  })
 
-  it.effect("with an id in the document is refused, unless it is the id in the path", () =>
-    Effect.gen(function* () {
-      const withId = (id: unknown) => ({ data: { ...document().data, id } })
-      const forbidden = yield* call("POST", path, { as: "admin", body: withId("7") })
-      assert.strictEqual(forbidden.status, 403)
-      assert.strictEqual(forbidden.at("/errors/0/source/pointer"), "/data/id")
-      const created = yield* call("POST", path, { as: "admin", body: document() })
-      const id = created.textAt("/data/id")
-      for (const method of ["PUT", "PATCH"]) {
-        const reply = yield* call(method, `${path}/${id}`, { as: "admin", body: withId("999") })
-        assert.strictEqual(reply.status, 409)
-        assert.strictEqual(reply.at("/errors/0/source/pointer"), "/data/id")
-        for (const right of [id, Number(id), undefined]) {
-          assert.strictEqual((yield* call(method, `${path}/${id}`, { as: "admin", body: withId(right) })).status, 200)
-        }
+  onServer("with an id in the document is refused, unless it is the id in the path", function* () {
+    const withId = (id: unknown) => ({ data: { ...document().data, id } })
+    const forbidden = yield* call("POST", path, { as: "admin", body: withId("7") })
+    assert.strictEqual(forbidden.status, 403)
+    assert.strictEqual(forbidden.at("/errors/0/source/pointer"), "/data/id")
+    const created = yield* call("POST", path, { as: "admin", body: document() })
+    const id = created.textAt("/data/id")
+    for (const method of ["PUT", "PATCH"]) {
+      const reply = yield* call(method, `${path}/${id}`, { as: "admin", body: withId("999") })
+      assert.strictEqual(reply.status, 409)
+      assert.strictEqual(reply.at("/errors/0/source/pointer"), "/data/id")
+      for (const right of [id, Number(id), undefined]) {
+        assert.strictEqual((yield* call(method, `${path}/${id}`, { as: "admin", body: withId(right) })).status, 200)
       }
-    }).pipe(Effect.provide(testServer()))
-  )
+    }
+  })
 
-  it.effect("in a path gets 404", () =>
-    Effect.gen(function* () {
-      const ids = ["abc", "0", "-1", "01", "1.0", `1${"0".repeat(30)}`, "9".repeat(200), "%00", "%F0%28", "2", "999"]
-      for (const id of ids) {
-        for (const [method, target, body] of [
-          ["GET", `/v4/buildings/${id}/integrations`],
-          ["POST", `/v4/buildings/${id}/integrations`, document()],
-          ["GET", `/v4/tenants/${id}/integrations`],
-          ["GET", `${path}/${id}`],
-          ["PUT", `${path}/${id}`, document()],
-          ["PATCH", `${path}/${id}`, document()],
-          ["DELETE", `${path}/${id}`]
-        ] as const) {
-          const reply = yield* call(method, target, { as: "admin", body })
-          assert.strictEqual(reply.status, 404, `${method} ${target}`)
-          assert.strictEqual(reply.at("/errors/0/code"), "not_found", `${method} ${target}`)
-          assert.strictEqual(reply.headers.get("content-type"), "application/vnd.api+json")
-        }
+  onServer("in a path gets 404", function* () {
+    const ids = ["abc", "0", "-1", "01", "1.0", `1${"0".repeat(30)}`, "9".repeat(200), "%00", "%F0%28", "2", "999"]
+    for (const id of ids) {
+      for (const [method, target, body] of [
+        ["GET", `/v4/buildings/${id}/integrations`],
+        ["POST", `/v4/buildings/${id}/integrations`, document()],
+        ["GET", `/v4/tenants/${id}/integrations`],
+        ["GET", `${path}/${id}`],
+        ["PUT", `${path}/${id}`, document()],
+        ["PATCH", `${path}/${id}`, document()],
+        ["DELETE", `${path}/${id}`]
+      ] as const) {
+        const reply = yield* call(method, target, { as: "admin", body })
+        assert.strictEqual(reply.status, 404, `${method} ${target}`)
+        assert.strictEqual(reply.at("/errors/0/code"), "not_found", `${method} ${target}`)
+        assert.strictEqual(reply.headers.get("content-type"), "application/vnd.api+json")
       }
-    }).pipe(Effect.provide(testServer()))
-  )
+    }
+  })
 
-  it.effect("in a query is refused with the parameter's name", () =>
-    Effect.gen(function* () {
-      const cases = [
-        ["foo=1", "foo"],
-        ["sort=id", "sort"],
-        ["page=1&access_token=x", "access_token"],
-        ["page=-1", "page"],
-        ["page=x", "page"],
-        ["page=1e3", "page"],
-        ["page=", "page"],
-        [`page=1${"0".repeat(30)}`, "page"],
-        ["per=0", "per"],
-        ["per=101", "per"],
-        ["page%5Bsize%5D=0", "page[size]"],
-        ["page[number]=x", "page[number]"],
-        ["page[offset]=1", "page[offset]"],
-        ["page=1&page=2", "page"],
-        ["page=1&page[number]=1", "page[number]"],
-        ["per=1&page[size]=1", "page[size]"]
-      ] as const
-      for (const [query, parameter] of cases) {
-        const reply = yield* call("GET", `${path}?${query}`, { as: "admin" })
-        assert.strictEqual(reply.status, 400, query)
-        assert.deepStrictEqual(reply.at("/errors/0/source"), { parameter }, query)
-      }
-      const all = [
-        [`${path}?foo=1&bar=2&foo=3&page=1&page=2`, ["foo", "bar", "page"]],
-        [`${path}?per=0&page=x`, ["page", "per"]],
-        [`${path}/1/deliveries?per=0&after=x`, ["per", "after"]]
-      ] as const
-      yield* call("POST", path, { as: "admin", body: document() })
-      for (const [target, parameters] of all) {
-        const reply = yield* call("GET", target, { as: "admin" })
-        const sources = parameters.map((parameter, at) => [reply.at(`/errors/${at}/source`), { parameter }])
-        for (const [source, expected] of sources) assert.deepStrictEqual(source, expected, target)
-        assert.isUndefined(reply.at(`/errors/${parameters.length}`), target)
-      }
-      const create = yield* call("POST", `${path}?page=1`, { as: "admin", body: document() })
-      assert.strictEqual(create.status, 400)
-      assert.strictEqual((yield* call("GET", path, { as: "admin" })).at("/meta/page_info/total_item_count"), 1)
-    }).pipe(Effect.provide(testServer()))
-  )
+  onServer("in a query is refused with the parameter's name", function* () {
+    const cases = [
+      ["foo=1", "foo"],
+      ["sort=id", "sort"],
+      ["page=1&access_token=x", "access_token"],
+      ["page=-1", "page"],
+      ["page=x", "page"],
+      ["page=1e3", "page"],
+      ["page=", "page"],
+      [`page=1${"0".repeat(30)}`, "page"],
+      ["per=0", "per"],
+      ["per=101", "per"],
+      ["page%5Bsize%5D=0", "page[size]"],
+      ["page[number]=x", "page[number]"],
+      ["page[offset]=1", "page[offset]"],
+      ["page=1&page=2", "page"],
+      ["page=1&page[number]=1", "page[number]"],
+      ["per=1&page[size]=1", "page[size]"]
+    ] as const
+    for (const [query, parameter] of cases) {
+      const reply = yield* call("GET", `${path}?${query}`, { as: "admin" })
+      assert.strictEqual(reply.status, 400, query)
+      assert.deepStrictEqual(reply.at("/errors/0/source"), { parameter }, query)
+    }
+    const all = [
+      [`${path}?foo=1&bar=2&foo=3&page=1&page=2`, ["foo", "bar", "page"]],
+      [`${path}?per=0&page=x`, ["page", "per"]],
+      [`${path}/1/deliveries?per=0&after=x`, ["per", "after"]]
+    ] as const
+    yield* call("POST", path, { as: "admin", body: document() })
+    for (const [target, parameters] of all) {
+      const reply = yield* call("GET", target, { as: "admin" })
+      const sources = parameters.map((parameter, at) => [reply.at(`/errors/${at}/source`), { parameter }])
+      for (const [source, expected] of sources) assert.deepStrictEqual(source, expected, target)
+      assert.isUndefined(reply.at(`/errors/${parameters.length}`), target)
+    }
+    const create = yield* call("POST", `${path}?page=1`, { as: "admin", body: document() })
+    assert.strictEqual(create.status, 400)
+    assert.strictEqual((yield* call("GET", path, { as: "admin" })).at("/meta/page_info/total_item_count"), 1)
+  })
 
-  it.effect("as a method gets 405 with the allowed methods", () =>
-    Effect.gen(function* () {
-      const cases = [
-        ["PUT", path, "GET, HEAD, POST"],
-        ["DELETE", path, "GET, HEAD, POST"],
-        ["OPTIONS", path, "GET, HEAD, POST"],
-        ["POST", `${path}/1`, "GET, HEAD, PUT, PATCH, DELETE"],
-        ["PROPFIND", `${path}/1`, "GET, HEAD, PUT, PATCH, DELETE"]
-      ] as const
-      for (const [method, target, allow] of cases) {
-        const reply = yield* call(method, target, { as: "admin" })
-        assert.strictEqual(reply.status, 405, `${method} ${target}`)
-        assert.strictEqual(reply.headers.get("allow"), allow)
-        assert.strictEqual(reply.at("/errors/0/code"), "method_not_allowed")
-      }
-      const head = yield* call("HEAD", path, { as: "admin" })
-      assert.strictEqual(head.status, 200)
-      assert.strictEqual(head.text, "")
-    }).pipe(Effect.provide(testServer()))
-  )
+  onServer("as a method gets 405 with the allowed methods", function* () {
+    const cases = [
+      ["PUT", path, "GET, HEAD, POST"],
+      ["DELETE", path, "GET, HEAD, POST"],
+      ["OPTIONS", path, "GET, HEAD, POST"],
+      ["POST", `${path}/1`, "GET, HEAD, PUT, PATCH, DELETE"],
+      ["PROPFIND", `${path}/1`, "GET, HEAD, PUT, PATCH, DELETE"]
+    ] as const
+    for (const [method, target, allow] of cases) {
+      const reply = yield* call(method, target, { as: "admin" })
+      assert.strictEqual(reply.status, 405, `${method} ${target}`)
+      assert.strictEqual(reply.headers.get("allow"), allow)
+      assert.strictEqual(reply.at("/errors/0/code"), "method_not_allowed")
+    }
+    const head = yield* call("HEAD", path, { as: "admin" })
+    assert.strictEqual(head.status, 200)
+    assert.strictEqual(head.text, "")
+  })
 })

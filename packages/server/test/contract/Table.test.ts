@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
 import { routes, description, targetOf } from "../Table.ts"
-import { address, call, operatorKey, testServer } from "../TestServer.ts"
+import { address, call, operatorKey, onServer } from "../TestServer.ts"
 
 /** Every operation of the description, with its path parameters replaced by numbers. */
 const operations = Object.entries(description.paths).flatMap(([path, item]) =>
@@ -11,24 +10,22 @@ const operations = Object.entries(description.paths).flatMap(([path, item]) =>
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 describe("the table of routes", () => {
-  it.effect("answers every method of every path, with its route or with 405 and `Allow`", () =>
-    Effect.gen(function* () {
-      for (const path of new Set(routes.map((route) => route.path))) {
-        const served = routes.filter((route) => route.path === path).map((route) => route.method)
-        const allowed = served.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]))
-        const target = targetOf({ path })
-        for (const method of methods) {
-          const init = method === "GET" || method === "HEAD" ? {} : { body: {} }
-          const { headers, status, text } = yield* call(method, target, { as: operatorKey, ...init })
-          const what = `${method} ${target}: ${status} ${text}`
-          if (allowed.includes(method)) assert.notInclude([405, 500, 501], status, what)
-          // This address may not exist under a wildcard path, and then answers 404.
-          else if (!path.endsWith("*"))
-            assert.deepStrictEqual([status, headers.get("allow")], [405, allowed.join(", ")], what)
-        }
+  onServer("answers every method of every path, with its route or with 405 and `Allow`", function* () {
+    for (const path of new Set(routes.map((route) => route.path))) {
+      const served = routes.filter((route) => route.path === path).map((route) => route.method)
+      const allowed = served.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]))
+      const target = targetOf({ path })
+      for (const method of methods) {
+        const init = method === "GET" || method === "HEAD" ? {} : { body: {} }
+        const { headers, status, text } = yield* call(method, target, { as: operatorKey, ...init })
+        const what = `${method} ${target}: ${status} ${text}`
+        if (allowed.includes(method)) assert.notInclude([405, 500, 501], status, what)
+        // This address may not exist under a wildcard path, and then answers 404.
+        else if (!path.endsWith("*"))
+          assert.deepStrictEqual([status, headers.get("allow")], [405, allowed.join(", ")], what)
       }
-    }).pipe(Effect.provide(testServer()))
-  )
+    }
+  })
 
   it("has each method of a path and each operation only once", () => {
     const keys = routes.map(({ method, path }) => `${method} ${path}`)
@@ -60,15 +57,13 @@ describe("the description of the surface", () => {
     for (const [, name] of text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)) assert.include(names, name)
   })
 
-  it.effect("is published as OpenAPI 3.1", () =>
-    Effect.gen(function* () {
-      const reply = yield* call("GET", "/openapi.json")
-      assert.strictEqual(reply.status, 200)
-      assert.strictEqual(reply.headers.get("content-type"), "application/json")
-      assert.strictEqual(reply.at("/openapi"), "3.1.0")
-      const base = yield* address
-      assert.deepStrictEqual(reply.at("/servers"), [{ url: base }])
-      assert.strictEqual(reply.at("/components/securitySchemes/bearer/scheme"), "Bearer")
-    }).pipe(Effect.provide(testServer()))
-  )
+  onServer("is published as OpenAPI 3.1", function* () {
+    const reply = yield* call("GET", "/openapi.json")
+    assert.strictEqual(reply.status, 200)
+    assert.strictEqual(reply.headers.get("content-type"), "application/json")
+    assert.strictEqual(reply.at("/openapi"), "3.1.0")
+    const base = yield* address
+    assert.deepStrictEqual(reply.at("/servers"), [{ url: base }])
+    assert.strictEqual(reply.at("/components/securitySchemes/bearer/scheme"), "Bearer")
+  })
 })

@@ -6,7 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { httpDefaults, HttpSettings } from "../../src/http/HttpSettings.ts"
 import { routes, targetOf } from "../Table.ts"
-import { call, document, testServer } from "../TestServer.ts"
+import { call, document, testServer, onServer } from "../TestServer.ts"
 
 const origin = "https://app.example"
 
@@ -64,17 +64,15 @@ describe("a page of another origin", () => {
     }).pipe(Effect.provide(allowing))
   )
 
-  it.effect("gets nothing by default", () =>
-    Effect.gen(function* () {
-      const asked = yield* preflight(integrations, origin)
-      assert.deepStrictEqual([asked.status, asked.headers.get("access-control-allow-origin")], [405, null])
-      const sent = yield* call("GET", integrations, { as: "admin", headers: { origin } })
-      assert.deepStrictEqual(
-        [sent.headers.get("access-control-allow-origin"), sent.headers.get("vary")],
-        [null, "Accept"]
-      )
-    }).pipe(Effect.provide(testServer()))
-  )
+  onServer("gets nothing by default", function* () {
+    const asked = yield* preflight(integrations, origin)
+    assert.deepStrictEqual([asked.status, asked.headers.get("access-control-allow-origin")], [405, null])
+    const sent = yield* call("GET", integrations, { as: "admin", headers: { origin } })
+    assert.deepStrictEqual(
+      [sent.headers.get("access-control-allow-origin"), sent.headers.get("vary")],
+      [null, "Accept"]
+    )
+  })
 
   it.effect("never reaches pages and operator routes, even if its origin is allowed", () =>
     Effect.gen(function* () {

@@ -202,7 +202,7 @@ describe("an answer in pieces", () => {
       yield* until(() => made.read > 20)
       yield* Scope.close(scope, Exit.void)
       assert.isBelow(made.read, 1_000)
-    }).pipe(Effect.scoped)
+    })
   )
 
   it.live("ends when the surface closes", () =>
@@ -219,7 +219,7 @@ describe("an answer in pieces", () => {
       socket.resume()
       yield* closed(socket)
       assert.strictEqual(made.read, before)
-    }).pipe(Effect.scoped)
+    })
   )
 })
 
@@ -271,7 +271,7 @@ describe("an answer of a host's server", () => {
       socket.write(get("/list").replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"))
       yield* closed(socket)
       assert.isTrue(text().endsWith("\r\n0\r\n\r\n"))
-    }).pipe(Effect.scoped)
+    })
   )
 
   it.live("occupies nothing if its stream of HTTP/2 was closed before it was written", () =>
@@ -303,7 +303,7 @@ describe("an answer of a host's server", () => {
         })
       assert.isNull(yield* statusOf())
       assert.strictEqual(yield* statusOf(), 200)
-    }).pipe(Effect.scoped)
+    })
   )
 
   it.live("to HEAD has no stream, which nobody would read", () =>
@@ -315,7 +315,7 @@ describe("an answer of a host's server", () => {
       assert.isNull(yield* bodyOf("/list"))
       assert.strictEqual(yield* bodyOf("/big"), "x".repeat(100_000))
       assert.strictEqual(made.read, 0)
-    }).pipe(Effect.scoped)
+    })
   )
 })
 
@@ -349,7 +349,7 @@ describe("a web response", () => {
           )
         )
       )
-    }).pipe(Effect.scoped)
+    })
   )
 })
 
@@ -429,6 +429,6 @@ describe("a client that pipelines requests", () => {
       other.socket.write(get("/work").repeat(1_000))
       yield* closed(other.socket)
       assert.isBelow(seen.begun, 200)
-    }).pipe(Effect.scoped)
+    })
   )
 })

@@ -1,4 +1,4 @@
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { createHash } from "node:crypto"
 import {
   admin,
@@ -10,14 +10,11 @@ import {
   redirectUri,
   secretOfC1,
   startServer,
-  withQuery
+  withQuery,
+  sharedServer
 } from "./OAuthServer.ts"
 
-let server: Awaited<ReturnType<typeof startServer>>
-beforeAll(async () => {
-  server = await startServer()
-})
-afterAll(() => server.stop())
+const server = sharedServer()
 
 const browser = () => new Browser(server.url)
 const authorizeP1 = {
@@ -125,9 +122,7 @@ describe("the login page", () => {
 describe("requests that are refused before the user sees a form", () => {
   it.each([
     ["an unknown client", { ...authorizeC1, client_id: "nobody" }, 400],
-    ["a redirect_uri with a port", { ...authorizeC1, redirect_uri: "https://client.example:443/cb" }, 400],
-    ["a redirect_uri with a slash", { ...authorizeC1, redirect_uri: `${redirectUri}/` }, 400],
-    ["a redirect_uri with a fragment", { ...authorizeC1, redirect_uri: `${redirectUri}#f` }, 400],
+    ["another redirect_uri", { ...authorizeC1, redirect_uri: `${redirectUri}/` }, 400],
     ["no redirect_uri of a client that is not out of band", { client_id: "c2", response_type: "code" }, 400],
     ["a wrong client_secret", { ...authorizeC1, client_secret: "wrong" }, 401],
     ["a bad scope out of band", { ...authorizeC1, redirect_uri: outOfBand, scope: "admin" }, 400]
@@ -308,41 +303,33 @@ describe("the form's token", () => {
 describe("guessing passwords", () => {
   it("is slowed down after ten failures, only for that account", async () => {
     const own = await startServer()
-    try {
-      const visitor = new Browser(own.url)
-      const form = formOf((await visitor.authorize(authorizeC1)).text)
-      for (let failure = 1; failure <= 10; failure++) {
-        assert.strictEqual(pageStatus(await visitor.submit(form, { ...admin, password: `wrong ${failure}` })), 403)
-      }
-      const answer = await visitor.submit(form, admin)
-      assert.strictEqual(pageStatus(answer), 429)
-      assert.match(answer.headers.get("retry-after") ?? "", /^(?:900|89\d)$/)
-      assert.property(
-        redirectedWith(await visitor.submit(form, { login: "tenant@example.com", password: "battery staple" })),
-        "code"
-      )
-    } finally {
-      await own.stop()
+    const visitor = new Browser(own.url)
+    const form = formOf((await visitor.authorize(authorizeC1)).text)
+    for (let failure = 1; failure <= 10; failure++) {
+      assert.strictEqual(pageStatus(await visitor.submit(form, { ...admin, password: `wrong ${failure}` })), 403)
     }
+    const answer = await visitor.submit(form, admin)
+    assert.strictEqual(pageStatus(answer), 429)
+    assert.match(answer.headers.get("retry-after") ?? "", /^(?:900|89\d)$/)
+    assert.property(
+      redirectedWith(await visitor.submit(form, { login: "tenant@example.com", password: "battery staple" })),
+      "code"
+    )
   })
 })
 
 describe("behind a public https address with a path", () => {
   it("sends its form there, with a cookie that no other host can set", async () => {
     const own = await startServer({ publicUrl: "https://doors.example/access/" })
-    try {
-      const visitor = new Browser(own.url)
-      const page = await visitor.authorize(authorizeC1)
-      assert.match(
-        page.headers.get("set-cookie") ?? "",
-        /^__Host-doorhook_login=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/
-      )
-      const form = formOf(page.text)
-      assert.strictEqual(form.action, "/access/oauth/authorize")
-      const answer = await visitor.submit({ ...form, action: "/oauth/authorize" }, admin)
-      assert.include(redirectedWith(answer), { iss: "https://doors.example/access" })
-    } finally {
-      await own.stop()
-    }
+    const visitor = new Browser(own.url)
+    const page = await visitor.authorize(authorizeC1)
+    assert.match(
+      page.headers.get("set-cookie") ?? "",
+      /^__Host-doorhook_login=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/
+    )
+    const form = formOf(page.text)
+    assert.strictEqual(form.action, "/access/oauth/authorize")
+    const answer = await visitor.submit({ ...form, action: "/oauth/authorize" }, admin)
+    assert.include(redirectedWith(answer), { iss: "https://doors.example/access" })
   })
 })

@@ -12,17 +12,13 @@ const withServer = async (
   test: (logIn: (forwardedFor: string | null, password?: string) => Promise<number>) => Promise<void>
 ) => {
   const server = await startServer({ http })
-  try {
-    const visitor = new Browser(server.url)
-    const { action, fields } = formOf((await visitor.authorize(authorizeC1)).text)
-    await test(async (forwardedFor, password = "wrong") => {
-      const body = new URLSearchParams({ ...fields, ...admin, password })
-      const headers = forwardedFor === null ? {} : { "x-forwarded-for": forwardedFor }
-      return (await visitor.request(action, { method: "POST", body, headers })).status
-    })
-  } finally {
-    await server.stop()
-  }
+  const visitor = new Browser(server.url)
+  const { action, fields } = formOf((await visitor.authorize(authorizeC1)).text)
+  await test(async (forwardedFor, password = "wrong") => {
+    const body = new URLSearchParams({ ...fields, ...admin, password })
+    const headers = forwardedFor === null ? {} : { "x-forwarded-for": forwardedFor }
+    return (await visitor.request(action, { method: "POST", body, headers })).status
+  })
 }
 
 const repeat = async (times: number, run: (n: number) => Promise<number>, expected: number) => {
@@ -30,25 +26,10 @@ const repeat = async (times: number, run: (n: number) => Promise<number>, expect
 }
 
 describe("the address of a client", () => {
-  it("is never what the client itself claims", async () => {
-    await withServer({}, async (logIn) => {
-      await repeat(10, (n) => logIn(`203.0.113.${n}`), 403)
-      assert.strictEqual(await logIn("203.0.113.99", admin.password), 429)
-    })
-  })
-
   it("is not what an untrusted proxy reports", async () => {
     await withServer({ trustedProxies: Option.toArray(AddressPolicy.parseNetwork("10.0.0.0/8")) }, async (logIn) => {
       await repeat(10, (n) => logIn(`203.0.113.${n}`), 403)
       assert.strictEqual(await logIn("203.0.113.99", admin.password), 429)
-    })
-  })
-
-  it("is what a trusted proxy reports, for each client separately", async () => {
-    await withServer({ trustedProxies: loopback }, async (logIn) => {
-      await repeat(10, () => logIn("203.0.113.1"), 403)
-      assert.strictEqual(await logIn("203.0.113.1", admin.password), 429)
-      assert.strictEqual(await logIn("203.0.113.2", admin.password), 303)
     })
   })
 
@@ -84,17 +65,13 @@ describe("the address of a client", () => {
       const lines: Array<string> = []
       const around = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
       const server = await startServer({ around, http: { trustedProxies } })
-      try {
-        await fetch(`${server.url}/health/live`)
-        for (let time = 1; time <= 3; time++) {
-          await fetch(`${server.url}/health/live`, { headers: { "x-forwarded-for": "203.0.113.1" } })
-        }
-        const warnings = lines.filter((line) => line.includes("--trusted-proxy"))
-        assert.strictEqual(warnings.length, told)
-        for (const warning of warnings) assert.include(warning, "127.0.0.1")
-      } finally {
-        await server.stop()
+      await fetch(`${server.url}/health/live`)
+      for (let time = 1; time <= 3; time++) {
+        await fetch(`${server.url}/health/live`, { headers: { "x-forwarded-for": "203.0.113.1" } })
       }
+      const warnings = lines.filter((line) => line.includes("--trusted-proxy"))
+      assert.strictEqual(warnings.length, told)
+      for (const warning of warnings) assert.include(warning, "127.0.0.1")
     }
   })
 })

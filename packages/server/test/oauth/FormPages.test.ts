@@ -54,11 +54,14 @@ describe("the forms", () => {
 })
 
 describe("the metadata", () => {
-  it("names the declared scopes", () => {
-    assert.deepStrictEqual(metadataOf("https://doors.example", scopes).scopes_supported, [
-      "public",
-      "doors:open",
-      "doors:list"
-    ])
+  it("names the issuer's endpoints, and the declared scopes", () => {
+    assert.deepInclude<object>(metadataOf("https://doors.example", scopes), {
+      issuer: "https://doors.example",
+      authorization_endpoint: "https://doors.example/oauth/authorize",
+      response_types_supported: ["code"],
+      code_challenge_methods_supported: ["S256"],
+      authorization_response_iss_parameter_supported: true,
+      scopes_supported: ["public", "doors:open", "doors:list"]
+    })
   })
 })

@@ -1,5 +1,5 @@
 import { AddressPolicy } from "@doorhook/core"
-import { afterEach, assert, beforeEach, describe, it } from "@effect/vitest"
+import { assert, beforeEach, describe, it } from "@effect/vitest"
 import { Option } from "effect"
 import * as oauth from "oauth4webapi"
 import {
@@ -19,7 +19,6 @@ let server: Awaited<ReturnType<typeof startServer>>
 beforeEach(async () => {
   server = await startServer({ http: { trustedProxies: Option.toArray(AddressPolicy.parseNetwork("127.0.0.1")) } })
 })
-afterEach(() => server.stop())
 
 const from = (address: string) => ({ "x-forwarded-for": address })
 const attacker = from("198.51.100.1")

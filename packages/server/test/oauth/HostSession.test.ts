@@ -3,7 +3,7 @@
  */
 import { DirectoryError, UserId } from "@doorhook/core"
 import type { SessionAnswer, SessionRequest } from "@doorhook/core"
-import { afterAll, assert, beforeAll, beforeEach, describe, it } from "@effect/vitest"
+import { assert, beforeEach, describe, it } from "@effect/vitest"
 import { Effect, Logger } from "effect"
 import { createHash, createHmac } from "node:crypto"
 import {
@@ -17,8 +17,8 @@ import {
   post,
   redirectUri,
   secretOfC1,
-  startServer,
-  withQuery
+  withQuery,
+  sharedServer
 } from "./OAuthServer.ts"
 
 /** The host's answer for each value of its session cookie. */
@@ -35,20 +35,16 @@ const sessions: Readonly<Record<string, SessionAnswer>> = {
 const asked: Array<SessionRequest> = []
 const lines: Array<string> = []
 
-let server: Awaited<ReturnType<typeof startServer>>
-beforeAll(async () => {
-  server = await startServer({
-    around: Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))]),
-    session: (request) => {
-      asked.push(request)
-      const name = /host_session=(\w+)/.exec(request.headers["cookie"] ?? "")?.[1] ?? "none"
-      return name === "broken"
-        ? Effect.fail(new DirectoryError({ operation: "session", cause: new Error("the session store is away") }))
-        : Effect.succeed(sessions[name] ?? null)
-    }
-  })
+const server = sharedServer({
+  around: Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))]),
+  session: (request) => {
+    asked.push(request)
+    const name = /host_session=(\w+)/.exec(request.headers["cookie"] ?? "")?.[1] ?? "none"
+    return name === "broken"
+      ? Effect.fail(new DirectoryError({ operation: "session", cause: new Error("the session store is away") }))
+      : Effect.succeed(sessions[name] ?? null)
+  }
 })
-afterAll(() => server.stop())
 beforeEach(() => [asked, lines].forEach((seen) => seen.splice(0)))
 
 /** A browser with a logged-in session at the host. */

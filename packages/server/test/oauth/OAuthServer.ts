@@ -10,7 +10,9 @@ import {
   MemoryStore
 } from "@doorhook/core"
 import type { AuthorizationSettingsShape, TokenStore } from "@doorhook/core"
-import { assert } from "@effect/vitest"
+import { afterAll, assert, beforeAll, onTestFinished } from "@effect/vitest"
+import { formIn } from "@doorhook/testkit/HtmlForm"
+import type { HtmlForm } from "@doorhook/testkit/HtmlForm"
 import { Effect, Layer, ManagedRuntime, Predicate, Result } from "effect"
 import { httpDefaults, HttpSettings } from "../../src/http/HttpSettings.ts"
 import type { HttpSettingsShape } from "../../src/http/HttpSettings.ts"
@@ -83,11 +85,25 @@ const layerOf = ({ appearance, around, http, publicUrl, session, settings, store
     Layer.fresh
   )
 
-/** Starts a server for the tests of a file or block. */
-export const startServer = async (options: OAuthServerOptions = {}) => {
+const launch = async (options: OAuthServerOptions) => {
   const runtime = ManagedRuntime.make(layerOf(options))
   const { url } = await runtime.runPromise(Listener)
   return { url, run: <A>(effect: Effect.Effect<A>) => runtime.runPromise(effect), stop: () => runtime.dispose() }
+}
+
+/** Starts a server that stops with the current test. */
+export const startServer = async (options: OAuthServerOptions = {}) => {
+  const server = await launch(options)
+  onTestFinished(server.stop)
+  return server
+}
+
+/** Starts a server for all tests of a file. Its URL is known while tests run. */
+export const sharedServer = (options: OAuthServerOptions = {}): { readonly url: string } => {
+  const shared = { url: "", stop: () => Promise.resolve() }
+  beforeAll(async () => void Object.assign(shared, await launch(options)))
+  afterAll(() => shared.stop())
+  return shared
 }
 
 type Fields = Readonly<Record<string, string>>
@@ -95,28 +111,8 @@ type Fields = Readonly<Record<string, string>>
 /** A URL with a query. */
 export const withQuery = (url: string, fields: Fields): string => `${url}?${new URLSearchParams(fields).toString()}`
 
-/** A form on a page. */
-export interface Form {
-  readonly action: string
-  readonly fields: Fields
-}
-
-const unescape = (text: string): string =>
-  text
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&quot;", '"')
-    .replaceAll("&#39;", "'")
-    .replaceAll("&amp;", "&")
-
 /** The form of a page with the values of its fields. */
-export const formOf = (page: string): Form => {
-  const action = /<form method="post" action="([^"]*)">/.exec(page)?.[1]
-  if (action === undefined) return assert.fail(`there is no form:\n${page}`)
-  const inputs = [...page.matchAll(/<input\b[^>]*?\bname="([^"]*)"[^>]*>/g)]
-  const fields = inputs.map(([input, name]) => [name ?? "", unescape(/\bvalue="([^"]*)"/.exec(input)?.[1] ?? "")])
-  return { action: unescape(action), fields: Object.fromEntries(fields) }
-}
+export const formOf = (page: string): HtmlForm => formIn(page) ?? assert.fail(`there is no form:\n${page}`)
 
 /** A browser that keeps cookies and does not follow redirects. */
 export class Browser {
@@ -144,7 +140,7 @@ export class Browser {
   }
 
   /** Submits a form like a browser. */
-  submit(form: Form, filledIn: Fields) {
+  submit(form: HtmlForm, filledIn: Fields) {
     return this.request(form.action, { method: "POST", body: new URLSearchParams({ ...form.fields, ...filledIn }) })
   }
 

@@ -40,89 +40,55 @@ describe("logs and traces", () => {
     const server = await startServer({ around, store: losing })
     const bearer = "dh_at_secret-bearer"
     const basic = btoa(`c1:${secretOfC1}`)
-    try {
-      const targets = [
-        "/v4/buildings",
-        "/v4/nothing",
-        "/nothing",
-        "/operator/clients",
-        "/oauth/token",
-        "/oauth/authorize"
-      ]
-      for (const target of [...targets, ...targets.map((path) => `${path}?access_token=query-secret`)]) {
-        for (const authorization of [`Bearer ${bearer}`, `Basic ${basic}`]) {
-          const headers = { authorization, cookie: "host_session=cookie-secret" }
-          await fetch(server.url + target, { headers })
-          await fetch(server.url + target, { method: "POST", headers, body: multipart(exchangeOf("the-code")) })
-        }
+    const targets = [
+      "/v4/buildings",
+      "/v4/nothing",
+      "/nothing",
+      "/operator/clients",
+      "/oauth/token",
+      "/oauth/authorize"
+    ]
+    for (const target of [...targets, ...targets.map((path) => `${path}?access_token=query-secret`)]) {
+      for (const authorization of [`Bearer ${bearer}`, `Basic ${basic}`]) {
+        const headers = { authorization, cookie: "host_session=cookie-secret" }
+        await fetch(server.url + target, { headers })
+        await fetch(server.url + target, { method: "POST", headers, body: multipart(exchangeOf("the-code")) })
       }
-      const secrets = [bearer, basic, secretOfC1, "cookie-secret", "query-secret", "the-code"]
-      const kept = [...lines, ...traced()].join("\n")
-      assert.include(kept, "TokenStore.findCode")
-      for (const secret of secrets) assert.notInclude(kept, secret)
-      assert.deepStrictEqual(
-        traced().filter((span) => /http/i.test(span)),
-        []
-      )
-    } finally {
-      await server.stop()
     }
-  })
-
-  it("do not claim that nothing was changed if that is unknown, and neither do answers", async () => {
-    const server = await startServer({ store: losing })
-    try {
-      const answer = await post(`${server.url}/oauth/token`, multipart(exchangeOf("x")))
-      assert.deepStrictEqual([answer.status, answer.textAt("error")], [503, "temporarily_unavailable"])
-      assert.match(answer.textAt("error_description"), /may or may not have been carried out/)
-    } finally {
-      await server.stop()
-    }
+    const secrets = [bearer, basic, secretOfC1, "cookie-secret", "query-secret", "the-code"]
+    const kept = [...lines, ...traced()].join("\n")
+    assert.include(kept, "TokenStore.findCode")
+    for (const secret of secrets) assert.notInclude(kept, secret)
+    assert.deepStrictEqual(
+      traced().filter((span) => /http/i.test(span)),
+      []
+    )
   })
 
   it("contain no secret, code, token, password or query", async () => {
     const { around, lines, traced } = recorder()
     const server = await startServer({ around })
     const password = "hunter2-typed-wrongly"
-    try {
-      const visitor = new Browser(server.url)
-      const secret = { ...authorizeC1, client_secret: secretOfC1, state: "state-of-the-client" }
-      const clean = await visitor.authorize(secret)
-      await visitor.authorize({ ...secret, redirect_uri: "https://evil.example/" })
-      const page = await visitor.request(clean.headers.get("location") ?? "")
-      await visitor.submit(formOf(page.text), { ...admin, password })
-      const done = await visitor.submit(formOf(page.text), admin)
-      const code = new URL(done.headers.get("location") ?? "").searchParams.get("code") ?? ""
-      const exchange = exchangeOf(code)
-      const issued = await post(`${server.url}/oauth/token`, multipart(exchange))
-      await post(withQuery(`${server.url}/oauth/token`, exchange), multipart({ grant_type: "authorization_code" }))
-      await server.run(Effect.log("probe of the log").pipe(Effect.withSpan("probe of the trace")))
+    const visitor = new Browser(server.url)
+    const secret = { ...authorizeC1, client_secret: secretOfC1, state: "state-of-the-client" }
+    const clean = await visitor.authorize(secret)
+    await visitor.authorize({ ...secret, redirect_uri: "https://evil.example/" })
+    const page = await visitor.request(clean.headers.get("location") ?? "")
+    await visitor.submit(formOf(page.text), { ...admin, password })
+    const done = await visitor.submit(formOf(page.text), admin)
+    const code = new URL(done.headers.get("location") ?? "").searchParams.get("code") ?? ""
+    const exchange = exchangeOf(code)
+    const issued = await post(`${server.url}/oauth/token`, multipart(exchange))
+    await post(withQuery(`${server.url}/oauth/token`, exchange), multipart({ grant_type: "authorization_code" }))
+    await server.run(Effect.log("probe of the log").pipe(Effect.withSpan("probe of the trace")))
 
-      const kept = [...lines, ...traced()].join("\n")
-      assert.include(kept, "probe of the log")
-      assert.include(kept, "probe of the trace")
-      const tokens = [issued.textAt("access_token"), issued.textAt("refresh_token")]
-      for (const text of [secretOfC1, secret.state, password, admin.password, code, ...tokens, "client_id="]) {
-        assert.isNotEmpty(text)
-        assert.notInclude(kept, text)
-      }
-    } finally {
-      await server.stop()
-    }
-  })
-
-  it("say what went wrong internally, without the client's input", async () => {
-    const { around, lines } = recorder()
-    const fail = () => new StoreError({ operation: "TokenStore.findCode", cause: new Error("disk on fire") })
-    const server = await startServer({ around, store: Layer.mock(TokenStore, { findCode: fail }) })
-    try {
-      await post(`${server.url}/oauth/token`, multipart(exchangeOf("the-code-itself")))
-      assert.include(lines.join("\n"), "disk on fire")
-      assert.lengthOf(lines, 1)
-      assert.notMatch(lines.join("\n"), /\\n|\.ts:\d/)
-      assert.notMatch(lines.join("\n"), new RegExp(`the-code-itself|${secretOfC1}`))
-    } finally {
-      await server.stop()
+    const kept = [...lines, ...traced()].join("\n")
+    assert.include(kept, "probe of the log")
+    assert.include(kept, "probe of the trace")
+    const tokens = [issued.textAt("access_token"), issued.textAt("refresh_token")]
+    for (const text of [secretOfC1, secret.state, password, admin.password, code, ...tokens, "client_id="]) {
+      assert.isNotEmpty(text)
+      assert.notInclude(kept, text)
     }
   })
 })

@@ -1,7 +1,7 @@
 import { ClientId, GrantId, TokenHash, TokenStore, UserId } from "@doorhook/core"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { call, operatorKey, testServer } from "../TestServer.ts"
+import { call, operatorKey, onServer } from "../TestServer.ts"
 
 const path = "/operator/grants"
 const ask = (method: string, at: string, body?: unknown) => call(method, at, { as: operatorKey, body })
@@ -31,71 +31,65 @@ const grant = Effect.fnUntraced(function* (id: string, client: string, user = "a
 })
 
 describe("grants", () => {
-  it.effect("of a user can be listed, and ended for one client or for all", () =>
-    Effect.gen(function* () {
-      yield* ask("POST", "/operator/clients", { id: "acme", name: "Acme", redirect_uris: ["https://acme.example/cb"] })
-      yield* grant("g1", "acme")
-      yield* grant("g2", "gone")
-      yield* grant("g3", "acme", "other, & more")
-      const list = yield* ask("GET", `${path}?user_id=admin`)
-      assert.strictEqual(list.status, 200, list.text)
-      assert.strictEqual(list.headers.get("cache-control"), "no-store")
-      const about = { scope: "public", created_at: "1970-01-01T00:16:40.000Z" }
-      assert.deepStrictEqual(list.json, {
-        grants: [
-          { id: "g1", client_id: "acme", client_name: "Acme", ...about },
-          { id: "g2", client_id: "gone", client_name: null, ...about }
-        ]
-      })
-      const one = yield* ask("POST", `${path}/revoke`, { user_id: "admin", client_id: "gone" })
-      assert.deepStrictEqual([one.status, one.json], [200, { grants: 1 }])
-      assert.strictEqual((yield* ask("GET", `${path}?user_id=admin`)).at("/grants/0/id"), "g1")
-      assert.deepStrictEqual((yield* ask("POST", `${path}/revoke`, { user_id: "admin" })).json, { grants: 1 })
-      assert.deepStrictEqual((yield* ask("GET", `${path}?user_id=admin`)).json, { grants: [] })
-      assert.deepStrictEqual((yield* ask("POST", `${path}/revoke`, { user_id: "admin" })).json, { grants: 0 })
-      const other = yield* ask("GET", `${path}?user_id=${encodeURIComponent("other, & more")}`)
-      assert.strictEqual(other.at("/grants/0/id"), "g3")
-    }).pipe(Effect.provide(testServer()))
-  )
-
-  it.effect("are listed only for a given user", () =>
-    Effect.gen(function* () {
-      for (const query of ["", "?user_id=", "?user_id=%00", "?user_id=a%00b", "?user_id=a&user_id=b", "?user=a"]) {
-        const refused = yield* ask("GET", `${path}${query}`)
-        assert.deepStrictEqual([refused.status, refused.at("/errors/0/code")], [400, "invalid_parameter"], query)
-      }
-      const missing = yield* ask("GET", path)
-      assert.strictEqual(
-        missing.at("/errors/0/detail"),
-        "`user_id` is missing: it must be the id of a user in the directory."
-      )
-    }).pipe(Effect.provide(testServer()))
-  )
-
-  it.effect("end only for a given user, and not if the body has unknown members", () =>
-    Effect.gen(function* () {
-      yield* grant("g1", "acme")
-      const cases: ReadonlyArray<readonly [body: unknown, pointer: string, detail: string]> = [
-        [{}, "", "`user_id` is missing."],
-        [{ user_id: "" }, "/user_id", "/user_id must be the id of a user in the directory."],
-        [{ user_id: "a\0b" }, "/user_id", "/user_id must be the id of a user in the directory."],
-        [{ user_id: 42 }, "/user_id", "/user_id must be a text."],
-        [{ user_id: "admin", client_id: "" }, "/client_id", "/client_id must be the id of a client."],
-        [{ user_id: "admin", client_id: null }, "/client_id", "/client_id must be a text."],
-        // If the misspelled member were ignored, the request would end the grants to all clients.
-        [{ user_id: "admin", client: "acme" }, "/client", "/client is not known here."]
+  onServer("of a user can be listed, and ended for one client or for all", function* () {
+    yield* ask("POST", "/operator/clients", { id: "acme", name: "Acme", redirect_uris: ["https://acme.example/cb"] })
+    yield* grant("g1", "acme")
+    yield* grant("g2", "gone")
+    yield* grant("g3", "acme", "other, & more")
+    const list = yield* ask("GET", `${path}?user_id=admin`)
+    assert.strictEqual(list.status, 200, list.text)
+    assert.strictEqual(list.headers.get("cache-control"), "no-store")
+    const about = { scope: "public", created_at: "1970-01-01T00:16:40.000Z" }
+    assert.deepStrictEqual(list.json, {
+      grants: [
+        { id: "g1", client_id: "acme", client_name: "Acme", ...about },
+        { id: "g2", client_id: "gone", client_name: null, ...about }
       ]
-      for (const [body, pointer, detail] of cases) {
-        const refused = yield* ask("POST", `${path}/revoke`, body)
-        assert.deepStrictEqual(
-          [refused.status, refused.at("/errors/0/source/pointer"), refused.at("/errors/0/detail")],
-          [422, pointer, detail]
-        )
-        assert.isUndefined(refused.at("/errors/1"))
-      }
-      assert.strictEqual((yield* ask("POST", `${path}/revoke`, "{")).status, 400)
-      assert.strictEqual((yield* ask("POST", `${path}/revoke`, "[]")).status, 422)
-      assert.strictEqual((yield* ask("GET", `${path}?user_id=admin`)).at("/grants/0/id"), "g1")
-    }).pipe(Effect.provide(testServer()))
-  )
+    })
+    const one = yield* ask("POST", `${path}/revoke`, { user_id: "admin", client_id: "gone" })
+    assert.deepStrictEqual([one.status, one.json], [200, { grants: 1 }])
+    assert.strictEqual((yield* ask("GET", `${path}?user_id=admin`)).at("/grants/0/id"), "g1")
+    assert.deepStrictEqual((yield* ask("POST", `${path}/revoke`, { user_id: "admin" })).json, { grants: 1 })
+    assert.deepStrictEqual((yield* ask("GET", `${path}?user_id=admin`)).json, { grants: [] })
+    assert.deepStrictEqual((yield* ask("POST", `${path}/revoke`, { user_id: "admin" })).json, { grants: 0 })
+    const other = yield* ask("GET", `${path}?user_id=${encodeURIComponent("other, & more")}`)
+    assert.strictEqual(other.at("/grants/0/id"), "g3")
+  })
+
+  onServer("are listed only for a given user", function* () {
+    for (const query of ["", "?user_id=", "?user_id=%00", "?user_id=a%00b", "?user_id=a&user_id=b", "?user=a"]) {
+      const refused = yield* ask("GET", `${path}${query}`)
+      assert.deepStrictEqual([refused.status, refused.at("/errors/0/code")], [400, "invalid_parameter"], query)
+    }
+    const missing = yield* ask("GET", path)
+    assert.strictEqual(
+      missing.at("/errors/0/detail"),
+      "`user_id` is missing: it must be the id of a user in the directory."
+    )
+  })
+
+  onServer("end only for a given user, and not if the body has unknown members", function* () {
+    yield* grant("g1", "acme")
+    const cases: ReadonlyArray<readonly [body: unknown, pointer: string, detail: string]> = [
+      [{}, "", "`user_id` is missing."],
+      [{ user_id: "" }, "/user_id", "/user_id must be the id of a user in the directory."],
+      [{ user_id: "a\0b" }, "/user_id", "/user_id must be the id of a user in the directory."],
+      [{ user_id: 42 }, "/user_id", "/user_id must be a text."],
+      [{ user_id: "admin", client_id: "" }, "/client_id", "/client_id must be the id of a client."],
+      [{ user_id: "admin", client_id: null }, "/client_id", "/client_id must be a text."],
+      // If the misspelled member were ignored, the request would end the grants to all clients.
+      [{ user_id: "admin", client: "acme" }, "/client", "/client is not known here."]
+    ]
+    for (const [body, pointer, detail] of cases) {
+      const refused = yield* ask("POST", `${path}/revoke`, body)
+      assert.deepStrictEqual(
+        [refused.status, refused.at("/errors/0/source/pointer"), refused.at("/errors/0/detail")],
+        [422, pointer, detail]
+      )
+      assert.isUndefined(refused.at("/errors/1"))
+    }
+    assert.strictEqual((yield* ask("POST", `${path}/revoke`, "{")).status, 400)
+    assert.strictEqual((yield* ask("POST", `${path}/revoke`, "[]")).status, 422)
+    assert.strictEqual((yield* ask("GET", `${path}?user_id=admin`)).at("/grants/0/id"), "g1")
+  })
 })

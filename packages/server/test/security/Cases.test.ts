@@ -1,8 +1,7 @@
 /**
  * The usual test cases for authorization servers and integration APIs that no other file tests.
  */
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { assert, describe, it } from "@effect/vitest"
 import {
   authorizeC1,
   Browser,
@@ -12,15 +11,11 @@ import {
   pkce,
   post,
   redirectUri,
-  startServer
+  sharedServer
 } from "../oauth/OAuthServer.ts"
-import { call, document, testServer } from "../TestServer.ts"
+import { call, document, onServer } from "../TestServer.ts"
 
-let server: Awaited<ReturnType<typeof startServer>>
-beforeAll(async () => {
-  server = await startServer()
-})
-afterAll(() => server.stop())
+const server = sharedServer()
 
 const collection = "/v4/buildings/1/integrations"
 const tokenUrl = () => `${server.url}/oauth/token`
@@ -106,35 +101,31 @@ describe("the authorization server", () => {
 })
 
 describe("integrations", () => {
-  it.effect("the same PUT twice leaves the same integration", () =>
-    Effect.gen(function* () {
-      const created = yield* call("POST", collection, { as: "admin", body: document() })
-      const one = `${collection}/${created.textAt("/data/id")}`
-      const body = document({ bindings: [{ resource_type: "call", actions: ["create"] }] })
-      const first = yield* call("PUT", one, { as: "admin", body })
-      const second = yield* call("PUT", one, { as: "admin", body })
-      assert.deepStrictEqual([first.status, second.status], [200, 200])
-      const stated = ({ at }: typeof first) => [
-        at("/data/id"),
-        at("/data/attributes/bindings"),
-        at("/data/relationships")
-      ]
-      assert.deepStrictEqual(stated(second), stated(first))
-    }).pipe(Effect.provide(testServer()))
-  )
+  onServer("the same PUT twice leaves the same integration", function* () {
+    const created = yield* call("POST", collection, { as: "admin", body: document() })
+    const one = `${collection}/${created.textAt("/data/id")}`
+    const body = document({ bindings: [{ resource_type: "call", actions: ["create"] }] })
+    const first = yield* call("PUT", one, { as: "admin", body })
+    const second = yield* call("PUT", one, { as: "admin", body })
+    assert.deepStrictEqual([first.status, second.status], [200, 200])
+    const stated = ({ at }: typeof first) => [
+      at("/data/id"),
+      at("/data/attributes/bindings"),
+      at("/data/relationships")
+    ]
+    assert.deepStrictEqual(stated(second), stated(first))
+  })
 
-  it.effect("a deleted integration is gone, for every method", () =>
-    Effect.gen(function* () {
-      const created = yield* call("POST", collection, { as: "admin", body: document() })
-      const one = `${collection}/${created.textAt("/data/id")}`
-      const removed = yield* call("DELETE", one, { as: "admin" })
-      assert.deepStrictEqual([removed.status, removed.text], [204, ""])
-      for (const method of ["GET", "PUT", "PATCH", "DELETE"]) {
-        const body = method === "PUT" || method === "PATCH" ? { body: document() } : {}
-        assert.strictEqual((yield* call(method, one, { as: "admin", ...body })).status, 404, method)
-      }
-      assert.strictEqual((yield* call("POST", `${one}/rotate_secret`, { as: "admin" })).status, 404)
-      assert.deepStrictEqual((yield* call("GET", collection, { as: "admin" })).at("/data"), [])
-    }).pipe(Effect.provide(testServer()))
-  )
+  onServer("a deleted integration is gone, for every method", function* () {
+    const created = yield* call("POST", collection, { as: "admin", body: document() })
+    const one = `${collection}/${created.textAt("/data/id")}`
+    const removed = yield* call("DELETE", one, { as: "admin" })
+    assert.deepStrictEqual([removed.status, removed.text], [204, ""])
+    for (const method of ["GET", "PUT", "PATCH", "DELETE"]) {
+      const body = method === "PUT" || method === "PATCH" ? { body: document() } : {}
+      assert.strictEqual((yield* call(method, one, { as: "admin", ...body })).status, 404, method)
+    }
+    assert.strictEqual((yield* call("POST", `${one}/rotate_secret`, { as: "admin" })).status, 404)
+    assert.deepStrictEqual((yield* call("GET", collection, { as: "admin" })).at("/data"), [])
+  })
 })

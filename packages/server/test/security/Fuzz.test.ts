@@ -325,30 +325,26 @@ describe("random requests", () => {
     "to the authorization server get regular answers that reveal nothing internal",
     async () => {
       const server = await startServer()
-      try {
-        const visitor = new Browser(server.url)
-        const page = formOf((await visitor.authorize({ client_id: "c1", response_type: "code" })).text)
-        const known: Known = {
-          addresses: addresses.filter(({ path }) => path.startsWith("/oauth/")),
-          targetOf: ({ path }) => path,
-          headersOf: () => ({ cookie: [...visitor.cookies].map((pair) => pair.join("=")).join("; ") }),
-          tokens: ["x"],
-          names: ["client_id", "redirect_uri", "response_type", "client_secret", "scope", "state", "code_challenge"],
-          documentsOf: () => [exchangeOf("x"), { ...exchangeOf("x"), grant_type: "refresh_token", refresh_token: "x" }],
-          fields: Object.entries({
-            ...page.fields,
-            ...exchangeOf(await obtainCode(server.url)),
-            client_secret: secretOfC1,
-            redirect_uri: redirectUri,
-            token: "x",
-            ...admin
-          })
-        }
-        const statuses = await fuzz(server.url, known, 1)
-        assert.includeMembers([...statuses], [200, 303, 400, 401, 403, 405, 415])
-      } finally {
-        await server.stop()
+      const visitor = new Browser(server.url)
+      const page = formOf((await visitor.authorize({ client_id: "c1", response_type: "code" })).text)
+      const known: Known = {
+        addresses: addresses.filter(({ path }) => path.startsWith("/oauth/")),
+        targetOf: ({ path }) => path,
+        headersOf: () => ({ cookie: [...visitor.cookies].map((pair) => pair.join("=")).join("; ") }),
+        tokens: ["x"],
+        names: ["client_id", "redirect_uri", "response_type", "client_secret", "scope", "state", "code_challenge"],
+        documentsOf: () => [exchangeOf("x"), { ...exchangeOf("x"), grant_type: "refresh_token", refresh_token: "x" }],
+        fields: Object.entries({
+          ...page.fields,
+          ...exchangeOf(await obtainCode(server.url)),
+          client_secret: secretOfC1,
+          redirect_uri: redirectUri,
+          token: "x",
+          ...admin
+        })
       }
+      const statuses = await fuzz(server.url, known, 1)
+      assert.includeMembers([...statuses], [200, 303, 400, 401, 403, 405, 415])
     },
     patience
   )

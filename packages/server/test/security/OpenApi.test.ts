@@ -10,7 +10,7 @@ import { nextTurn } from "@doorhook/testkit/Turn"
 import { OpenAPIClientAxios } from "openapi-client-axios"
 import { converse } from "./RawHttp.ts"
 import { authorizeC1, exchangeOf, multipart, obtainCode, secretOfC1, startServer } from "../oauth/OAuthServer.ts"
-import { address, call, Controls, document, testServer, valueAt } from "../TestServer.ts"
+import { address, call, Controls, document, testServer, valueAt, onServer } from "../TestServer.ts"
 import { makeValidate } from "./JsonSchema.ts"
 
 type Value = Readonly<Record<string, unknown>>
@@ -200,129 +200,118 @@ describe("the OpenAPI description", () => {
     }).pipe(Effect.provide(Layer.provideMerge(testServer(), silent)))
   )
 
-  it.effect("has the status for a body that never ends", () =>
-    Effect.gen(function* () {
-      const description = (yield* call("GET", "/openapi.json")).json
-      const judge = makeJudge(description)
-      const base = yield* address
-      const operations = operationsOf(description).filter(({ responses }) => responses["408"] !== undefined)
-      assert.isAtLeast(operations.length, 6)
-      for (const operation of operations) {
-        const isTenant = operation.path.startsWith("/v4/tenants")
-        const target = fill(operation.path, isTenant ? "101" : "1", "1")
-        const head = [
-          `${operation.method} ${target} HTTP/1.1`,
-          "Host: a",
-          `Authorization: Bearer ${isTenant ? "tenant" : "admin"}`,
-          "Content-Type: application/json",
-          "Content-Length: 100"
-        ].join("\r\n")
-        const answering = yield* Effect.forkChild(Effect.promise(() => converse(base, [`${head}\r\n\r\n{`])))
-        // The deadline starts only when the server has read the head, so one step of the test clock may not be enough.
-        while (answering.pollUnsafe() === undefined) {
-          yield* TestClock.adjust("1 minute")
-          yield* nextTurn
-        }
-        const { text } = yield* Fiber.join(answering)
-        const [lines = "", body = ""] = text.split("\r\n\r\n")
-        const type = /^content-type: (.*)$/im.exec(lines)?.[1] ?? ""
-        const answered = { status: 408, headers: new Headers({ "content-type": type }), text: body }
-        assert.match(lines, /^HTTP\/1\.1 408 /, operation.id)
-        assert.deepStrictEqual(judge(operation, answered), [], `${operation.id}: ${text}`)
+  onServer("has the status for a body that never ends", function* () {
+    const description = (yield* call("GET", "/openapi.json")).json
+    const judge = makeJudge(description)
+    const base = yield* address
+    const operations = operationsOf(description).filter(({ responses }) => responses["408"] !== undefined)
+    assert.isAtLeast(operations.length, 6)
+    for (const operation of operations) {
+      const isTenant = operation.path.startsWith("/v4/tenants")
+      const target = fill(operation.path, isTenant ? "101" : "1", "1")
+      const head = [
+        `${operation.method} ${target} HTTP/1.1`,
+        "Host: a",
+        `Authorization: Bearer ${isTenant ? "tenant" : "admin"}`,
+        "Content-Type: application/json",
+        "Content-Length: 100"
+      ].join("\r\n")
+      const answering = yield* Effect.forkChild(Effect.promise(() => converse(base, [`${head}\r\n\r\n{`])))
+      // The deadline starts only when the server has read the head, so one step of the test clock may not be enough.
+      while (answering.pollUnsafe() === undefined) {
+        yield* TestClock.adjust("1 minute")
+        yield* nextTurn
       }
-    }).pipe(Effect.provide(testServer()))
-  )
+      const { text } = yield* Fiber.join(answering)
+      const [lines = "", body = ""] = text.split("\r\n\r\n")
+      const type = /^content-type: (.*)$/im.exec(lines)?.[1] ?? ""
+      const answered = { status: 408, headers: new Headers({ "content-type": type }), text: body }
+      assert.match(lines, /^HTTP\/1\.1 408 /, operation.id)
+      assert.deepStrictEqual(judge(operation, answered), [], `${operation.id}: ${text}`)
+    }
+  })
 
   it("of the authorization server has exactly the statuses that occur", async () => {
     const server = await startServer()
     assert.isString(server.url)
-    try {
-      const description: unknown = await (await fetch(`${server.url}/openapi.json`)).json()
-      const judge = makeJudge(description)
-      const operations = operationsOf(description).filter(({ path }) => !path.startsWith("/v4/"))
-      const seen = new Set<string>()
-      const ask = async (base: string, id: string, init: RequestInit, query = "") => {
-        const operation = operations.find((each) => each.id === id) ?? assert.fail(`there is no ${id}`)
-        const response = await fetch(`${base}${operation.path}${query}`, {
-          method: operation.method,
-          redirect: "manual",
-          ...init
-        })
-        const answered = { status: response.status, headers: response.headers, text: await response.text() }
-        assert.deepStrictEqual(judge(operation, answered), [], `${id} -> ${answered.status} ${answered.text}`)
-        seen.add(`${id} ${response.status}`)
-        return answered
-      }
-      const client = { client_id: "c1", client_secret: secretOfC1 }
-      const tokens = await ask(server.url, "oauth.token", {
-        body: multipart(exchangeOf(await obtainCode(server.url)))
+    const description: unknown = await (await fetch(`${server.url}/openapi.json`)).json()
+    const judge = makeJudge(description)
+    const operations = operationsOf(description).filter(({ path }) => !path.startsWith("/v4/"))
+    const seen = new Set<string>()
+    const ask = async (base: string, id: string, init: RequestInit, query = "") => {
+      const operation = operations.find((each) => each.id === id) ?? assert.fail(`there is no ${id}`)
+      const response = await fetch(`${base}${operation.path}${query}`, {
+        method: operation.method,
+        redirect: "manual",
+        ...init
       })
-      const access: unknown = JSON.parse(tokens.text)
-      const token = String(valueAt(access, "/access_token"))
-      await ask(server.url, "oauth.introspect", { body: new URLSearchParams({ ...client, token }) })
-      await ask(server.url, "oauth.introspect", { body: new URLSearchParams({ ...client, token: "x" }) })
-      await ask(server.url, "oauth.revoke", { body: new URLSearchParams({ ...client, token }) })
-      await ask(server.url, "oauth.metadata", {})
-      const query = (fields: Readonly<Record<string, string>>) => `?${new URLSearchParams(fields).toString()}`
-      await ask(server.url, "oauth.authorize", {}, query(authorizeC1))
-      await ask(server.url, "oauth.authorize", {}, query({ ...authorizeC1, scope: "admin" }))
-      await ask(server.url, "oauth.authorize", {}, query({ ...authorizeC1, client_id: "nobody" }))
-      await ask(server.url, "oauth.authorize", {}, query({ ...authorizeC1, client_secret: "wrong" }))
-      for (const { id, path, method } of operations) {
-        const other = method === "GET" ? "DELETE" : "GET"
-        const answer = await fetch(server.url + path, { method: other })
-        const answered = { status: answer.status, headers: answer.headers, text: await answer.text() }
-        const operation = operations.find((each) => each.id === id) ?? assert.fail(id)
-        if (operation.responses["405"] === undefined) continue
-        assert.deepStrictEqual([answered.status, judge(operation, answered)], [405, []], id)
-        seen.add(`${id} 405`)
-      }
-      const brokenStore = (cause: Effect.Effect<never, StoreError>) =>
-        startServer({
-          around: silent,
-          store: Layer.mock(TokenStore, {
-            findCode: () => cause,
-            findAccessToken: () => cause,
-            findRefreshToken: () => cause
-          })
-        })
-      const away = await brokenStore(Effect.fail(new StoreError({ operation: "find", cause: null })))
-      const broken = await brokenStore(Effect.die(new Error("inside")))
-      try {
-        for (const id of ["oauth.token", "oauth.revoke", "oauth.introspect"]) {
-          const whole = { ...exchangeOf("x"), token: `dh_at_1.${"x".repeat(43)}` }
-          await ask(server.url, id, { body: new URLSearchParams(client) })
-          await ask(server.url, id, { body: new URLSearchParams({ ...whole, client_secret: "wrong" }) })
-          await ask(server.url, id, { body: new URLSearchParams({ x: "x".repeat(70_000) }) })
-          await ask(server.url, id, { body: "x", headers: { "content-type": "text/plain" } })
-          await ask(away.url, id, { body: new URLSearchParams(whole) })
-          await ask(broken.url, id, { body: new URLSearchParams(whole) })
-        }
-      } finally {
-        await away.stop()
-        await broken.stop()
-      }
-      // These requests come last, because too many guesses lock the client out.
-      for (const { id, method, responses } of operations.filter((each) => each.responses["429"] !== undefined)) {
-        const wrong = { ...authorizeC1, client_secret: "wrong", token: "x", grant_type: "refresh_token" }
-        const guess = () =>
-          method === "GET"
-            ? ask(server.url, id, {}, query(wrong))
-            : ask(server.url, id, { body: new URLSearchParams(wrong) })
-        let guesses = 0
-        while ((await guess()).status !== 429) assert.isBelow(++guesses, 200, `${id}: any secret may be tried`)
-        assert.property(responses, "429")
-      }
-      const promised = operations.flatMap(({ id, responses }) =>
-        Object.keys(responses).flatMap((status) => (isElsewhere(id, status) ? [] : [`${id} ${status}`]))
-      )
-      assert.deepStrictEqual(
-        promised.filter((each) => !seen.has(each)),
-        []
-      )
-    } finally {
-      await server.stop()
+      const answered = { status: response.status, headers: response.headers, text: await response.text() }
+      assert.deepStrictEqual(judge(operation, answered), [], `${id} -> ${answered.status} ${answered.text}`)
+      seen.add(`${id} ${response.status}`)
+      return answered
     }
+    const client = { client_id: "c1", client_secret: secretOfC1 }
+    const tokens = await ask(server.url, "oauth.token", {
+      body: multipart(exchangeOf(await obtainCode(server.url)))
+    })
+    const access: unknown = JSON.parse(tokens.text)
+    const token = String(valueAt(access, "/access_token"))
+    await ask(server.url, "oauth.introspect", { body: new URLSearchParams({ ...client, token }) })
+    await ask(server.url, "oauth.introspect", { body: new URLSearchParams({ ...client, token: "x" }) })
+    await ask(server.url, "oauth.revoke", { body: new URLSearchParams({ ...client, token }) })
+    await ask(server.url, "oauth.metadata", {})
+    const query = (fields: Readonly<Record<string, string>>) => `?${new URLSearchParams(fields).toString()}`
+    await ask(server.url, "oauth.authorize", {}, query(authorizeC1))
+    await ask(server.url, "oauth.authorize", {}, query({ ...authorizeC1, scope: "admin" }))
+    await ask(server.url, "oauth.authorize", {}, query({ ...authorizeC1, client_id: "nobody" }))
+    await ask(server.url, "oauth.authorize", {}, query({ ...authorizeC1, client_secret: "wrong" }))
+    for (const { id, path, method } of operations) {
+      const other = method === "GET" ? "DELETE" : "GET"
+      const answer = await fetch(server.url + path, { method: other })
+      const answered = { status: answer.status, headers: answer.headers, text: await answer.text() }
+      const operation = operations.find((each) => each.id === id) ?? assert.fail(id)
+      if (operation.responses["405"] === undefined) continue
+      assert.deepStrictEqual([answered.status, judge(operation, answered)], [405, []], id)
+      seen.add(`${id} 405`)
+    }
+    const brokenStore = (cause: Effect.Effect<never, StoreError>) =>
+      startServer({
+        around: silent,
+        store: Layer.mock(TokenStore, {
+          findCode: () => cause,
+          findAccessToken: () => cause,
+          findRefreshToken: () => cause
+        })
+      })
+    const away = await brokenStore(Effect.fail(new StoreError({ operation: "find", cause: null })))
+    const broken = await brokenStore(Effect.die(new Error("inside")))
+    for (const id of ["oauth.token", "oauth.revoke", "oauth.introspect"]) {
+      const whole = { ...exchangeOf("x"), token: `dh_at_1.${"x".repeat(43)}` }
+      await ask(server.url, id, { body: new URLSearchParams(client) })
+      await ask(server.url, id, { body: new URLSearchParams({ ...whole, client_secret: "wrong" }) })
+      await ask(server.url, id, { body: new URLSearchParams({ x: "x".repeat(70_000) }) })
+      await ask(server.url, id, { body: "x", headers: { "content-type": "text/plain" } })
+      await ask(away.url, id, { body: new URLSearchParams(whole) })
+      await ask(broken.url, id, { body: new URLSearchParams(whole) })
+    }
+    // These requests come last, because too many guesses lock the client out.
+    for (const { id, method, responses } of operations.filter((each) => each.responses["429"] !== undefined)) {
+      const wrong = { ...authorizeC1, client_secret: "wrong", token: "x", grant_type: "refresh_token" }
+      const guess = () =>
+        method === "GET"
+          ? ask(server.url, id, {}, query(wrong))
+          : ask(server.url, id, { body: new URLSearchParams(wrong) })
+      let guesses = 0
+      while ((await guess()).status !== 429) assert.isBelow(++guesses, 200, `${id}: any secret may be tried`)
+      assert.property(responses, "429")
+    }
+    const promised = operations.flatMap(({ id, responses }) =>
+      Object.keys(responses).flatMap((status) => (isElsewhere(id, status) ? [] : [`${id} ${status}`]))
+    )
+    assert.deepStrictEqual(
+      promised.filter((each) => !seen.has(each)),
+      []
+    )
   })
 })
 

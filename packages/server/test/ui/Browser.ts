@@ -1,28 +1,21 @@
 /**
  * A browser without JavaScript. It keeps cookies, reads pages and submits their forms.
  */
+import { unescapeHtml } from "@doorhook/testkit/HtmlForm"
 import { Effect } from "effect"
 import { call, operatorKey } from "../TestServer.ts"
 import type { Reply } from "../TestServer.ts"
 
-const unescaped = (text: string): string =>
-  text
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&quot;", '"')
-    .replaceAll("&#39;", "'")
-    .replaceAll("&amp;", "&")
-
 /** The value of a field on a page; empty if there is none. */
 export const valueIn = (page: Reply, name: string): string =>
-  unescaped(new RegExp(`name="${name}" value="([^"]*)"`).exec(page.text)?.[1] ?? "")
+  unescapeHtml(new RegExp(`name="${name}" value="([^"]*)"`).exec(page.text)?.[1] ?? "")
 
 /** The form token of a page. */
 export const tokenIn = (page: Reply): string => valueIn(page, "csrf_token")
 
 /** The text of a page's alert; empty if there is none. */
 export const alertIn = ({ text }: Reply): string =>
-  unescaped((/<p class="alert" role="alert"[^>]*>(.*?)<\/p>/s.exec(text)?.[1] ?? "").replaceAll(/<[^>]*>/g, ""))
+  unescapeHtml((/<p class="alert" role="alert"[^>]*>(.*?)<\/p>/s.exec(text)?.[1] ?? "").replaceAll(/<[^>]*>/g, ""))
 
 type Fields = Readonly<Record<string, string | ReadonlyArray<string>>>
 

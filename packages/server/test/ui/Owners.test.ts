@@ -1,9 +1,9 @@
 import { DeliveryStore } from "@doorhook/core"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { attempt, published } from "../operator/Attempts.ts"
-import { call, Controls, document, operatorKey, testServer } from "../TestServer.ts"
+import { call, Controls, document, operatorKey, onServer } from "../TestServer.ts"
 import { alertIn, Browser, ownerSignedIn, valueIn } from "./Browser.ts"
 
 const as = operatorKey
@@ -15,109 +15,102 @@ const inGerman = { "accept-language": "de" }
 const shown = (id: string) => call("GET", `/operator/integrations/${id}`, { as })
 
 describe("signing in as an owner", () => {
-  it.effect("accepts login and password, and shares the throttle of the applications' login page", () =>
-    Effect.gen(function* () {
-      const browser = new Browser()
-      assert.include((yield* browser.get("/portal/7")).text, "came here by a link")
-      const form = yield* browser.get("/portal")
-      assert.strictEqual(form.status, 200)
-      for (let n = 0; n < 10; n++) {
-        const refused = yield* browser.post(form, "/portal/sign-in", { login: "admin", password: "wrong" })
-        assert.strictEqual(refused.status, 403)
-        assert.match(alertIn(refused), /wrong/)
-        assert.strictEqual(valueIn(refused, "login"), "")
-        assert.notInclude(refused.text, "password of")
-        assert.notInclude(refused.text, "came here by a link")
-      }
-      const throttled = yield* browser.post(form, "/portal/sign-in", { login: "admin", password: "password of admin" })
-      assert.strictEqual(throttled.status, 429)
-      const other = yield* browser.post(form, "/portal/sign-in", { login: "tenant", password: "password of tenant" })
-      assert.deepStrictEqual([other.status, other.headers.get("location")], [303, "/portal"])
-      const [cookie = ""] = other.headers.getSetCookie()
-      assert.match(cookie, /^doorhook_owner=[\w.-]+; Path=\/; Max-Age=43200; HttpOnly; SameSite=Lax$/)
-    }).pipe(Effect.provide(testServer()))
-  )
+  onServer("accepts login and password, and shares the throttle of the applications' login page", function* () {
+    const browser = new Browser()
+    assert.include((yield* browser.get("/portal/7")).text, "came here by a link")
+    const form = yield* browser.get("/portal")
+    assert.strictEqual(form.status, 200)
+    for (let n = 0; n < 10; n++) {
+      const refused = yield* browser.post(form, "/portal/sign-in", { login: "admin", password: "wrong" })
+      assert.strictEqual(refused.status, 403)
+      assert.match(alertIn(refused), /wrong/)
+      assert.strictEqual(valueIn(refused, "login"), "")
+      assert.notInclude(refused.text, "password of")
+      assert.notInclude(refused.text, "came here by a link")
+    }
+    const throttled = yield* browser.post(form, "/portal/sign-in", { login: "admin", password: "password of admin" })
+    assert.strictEqual(throttled.status, 429)
+    const other = yield* browser.post(form, "/portal/sign-in", { login: "tenant", password: "password of tenant" })
+    assert.deepStrictEqual([other.status, other.headers.get("location")], [303, "/portal"])
+    const [cookie = ""] = other.headers.getSetCookie()
+    assert.match(cookie, /^doorhook_owner=[\w.-]+; Path=\/; Max-Age=43200; HttpOnly; SameSite=Lax$/)
+  })
 
-  it.effect("ends when the directory no longer has the user, which is checked at each request", () =>
-    Effect.gen(function* () {
-      const { integration } = yield* published(0)
-      const { browser } = yield* ownerSignedIn("admin")
-      assert.strictEqual((yield* browser.get(`/portal/${integration}`)).status, 200)
-      const controls = yield* Controls
-      controls.fault = "directory"
-      assert.strictEqual((yield* browser.get(`/portal/${integration}`)).status, 503)
-      controls.fault = "none"
-      // A session of a user who does not exist, with a valid signature.
-      const ghost = yield* ownerSignedIn("admin")
-      const [, expires = ""] = /^(\d+)\./.exec(ghost.browser.cookies.get("doorhook_owner") ?? "") ?? []
-      assert.isAbove(Number(expires), 0)
-      yield* TestClock.adjust("12 hours")
-      assert.strictEqual((yield* browser.get("/portal/new")).status, 403)
-    }).pipe(Effect.provide(testServer()))
-  )
+  onServer("ends when the directory no longer has the user, which is checked at each request", function* () {
+    const { integration } = yield* published(0)
+    const { browser } = yield* ownerSignedIn("admin")
+    assert.strictEqual((yield* browser.get(`/portal/${integration}`)).status, 200)
+    const controls = yield* Controls
+    controls.fault = "directory"
+    assert.strictEqual((yield* browser.get(`/portal/${integration}`)).status, 503)
+    controls.fault = "none"
+    // A session of a user who does not exist, with a valid signature.
+    const ghost = yield* ownerSignedIn("admin")
+    const [, expires = ""] = /^(\d+)\./.exec(ghost.browser.cookies.get("doorhook_owner") ?? "") ?? []
+    assert.isAbove(Number(expires), 0)
+    yield* TestClock.adjust("12 hours")
+    assert.strictEqual((yield* browser.get("/portal/new")).status, 403)
+  })
 
-  it.effect("refuses a form of another site", () =>
-    Effect.gen(function* () {
-      const browser = new Browser()
-      const form = yield* browser.get("/portal")
-      const fields = { login: "admin", password: "password of admin" }
-      for (const refused of [
-        yield* browser.post(form, "/portal/sign-in", fields, { "sec-fetch-site": "cross-site" }),
-        yield* browser.post(form, "/portal/sign-in", { ...fields, csrf_token: "" }),
-        yield* new Browser().post(form, "/portal/sign-in", fields)
-      ]) {
-        assert.strictEqual(refused.status, 403)
-        assert.notMatch(refused.headers.get("set-cookie") ?? "", /doorhook_owner/)
-      }
-    }).pipe(Effect.provide(testServer()))
-  )
+  onServer("refuses a form of another site", function* () {
+    const browser = new Browser()
+    const form = yield* browser.get("/portal")
+    const fields = { login: "admin", password: "password of admin" }
+    for (const refused of [
+      yield* browser.post(form, "/portal/sign-in", fields, { "sec-fetch-site": "cross-site" }),
+      yield* browser.post(form, "/portal/sign-in", { ...fields, csrf_token: "" }),
+      yield* new Browser().post(form, "/portal/sign-in", fields)
+    ]) {
+      assert.strictEqual(refused.status, 403)
+      assert.notMatch(refused.headers.get("set-cookie") ?? "", /doorhook_owner/)
+    }
+  })
 })
 
 describe("an owner", () => {
-  it.effect("sees only the integrations of their own buildings and tenants, at any address", () =>
-    Effect.gen(function* () {
-      const { integration } = yield* published(1)
-      const elsewhere = yield* call("POST", "/v4/buildings/2/integrations", { as: "other", body: document() })
-      const other = elsewhere.textAt("/data/id")
-      const { browser, page } = yield* ownerSignedIn("admin")
-      assert.include(page.text, "Building 1")
-      assert.include(page.text, `href="/portal/${integration}"`)
-      assert.notInclude(page.text, `href="/portal/${other}"`)
-      const gone = yield* browser.get("/portal/99")
-      for (const path of ["", "/edit", "/verify", "/deliveries/dlv_1"]) {
-        const refused = yield* browser.get(`/portal/${other}${path}`)
-        assert.strictEqual(refused.status, 404, path)
-        // No answer reveals that the integration exists.
-        assert.include(refused.text, `There is no integration ${other}.`)
-      }
-      assert.include(gone.text, "There is no integration 99.")
-      for (const [action, fields] of [
-        ["status", { status: "disabled" }],
-        ["delete", {}],
-        ["rotate", {}],
-        ["edit", { url: "https://evil.example/", binding: "access_log create" }],
-        ["test", {}],
-        ["recover", { "recover-since": "1970-01-01T00:00" }],
-        ["deliveries/resend", { delivery: "dlv_1" }]
-      ] as const) {
-        assert.strictEqual((yield* browser.post(page, `/portal/${other}/${action}`, fields)).status, 404, action)
-      }
-      const stored = yield* shown(other)
-      assert.deepStrictEqual([stored.at("/status"), stored.at("/url")], ["enabled", "https://receiver.example/hook"])
-      // A delivery of another integration is not found.
-      yield* call("POST", "/operator/events", {
-        as,
-        body: { resource_type: "access_log", action: "create", building_id: 2, data: {} }
-      })
-      const own = `/portal/${integration}/deliveries`
-      assert.strictEqual((yield* browser.get(`${own}/dlv_1`)).status, 200)
-      assert.strictEqual((yield* browser.get(`${own}/dlv_2`)).status, 404)
-      assert.strictEqual((yield* browser.post(page, `${own}/resend`, { delivery: "dlv_2" })).status, 404)
-    }).pipe(Effect.provide(testServer()))
-  )
+  onServer("sees only the integrations of their own buildings and tenants, at any address", function* () {
+    const { integration } = yield* published(1)
+    const elsewhere = yield* call("POST", "/v4/buildings/2/integrations", { as: "other", body: document() })
+    const other = elsewhere.textAt("/data/id")
+    const { browser, page } = yield* ownerSignedIn("admin")
+    assert.include(page.text, "Building 1")
+    assert.include(page.text, `href="/portal/${integration}"`)
+    assert.notInclude(page.text, `href="/portal/${other}"`)
+    const gone = yield* browser.get("/portal/99")
+    for (const path of ["", "/edit", "/verify", "/deliveries/dlv_1"]) {
+      const refused = yield* browser.get(`/portal/${other}${path}`)
+      assert.strictEqual(refused.status, 404, path)
+      // No answer reveals that the integration exists.
+      assert.include(refused.text, `There is no integration ${other}.`)
+    }
+    assert.include(gone.text, "There is no integration 99.")
+    for (const [action, fields] of [
+      ["status", { status: "disabled" }],
+      ["delete", {}],
+      ["rotate", {}],
+      ["edit", { url: "https://evil.example/", binding: "access_log create" }],
+      ["test", {}],
+      ["recover", { "recover-since": "1970-01-01T00:00" }],
+      ["deliveries/resend", { delivery: "dlv_1" }]
+    ] as const) {
+      assert.strictEqual((yield* browser.post(page, `/portal/${other}/${action}`, fields)).status, 404, action)
+    }
+    const stored = yield* shown(other)
+    assert.deepStrictEqual([stored.at("/status"), stored.at("/url")], ["enabled", "https://receiver.example/hook"])
+    // A delivery of another integration is not found.
+    yield* call("POST", "/operator/events", {
+      as,
+      body: { resource_type: "access_log", action: "create", building_id: 2, data: {} }
+    })
+    const own = `/portal/${integration}/deliveries`
+    assert.strictEqual((yield* browser.get(`${own}/dlv_1`)).status, 200)
+    assert.strictEqual((yield* browser.get(`${own}/dlv_2`)).status, 404)
+    assert.strictEqual((yield* browser.post(page, `${own}/resend`, { delivery: "dlv_2" })).status, 404)
+  })
 
-  it.effect("adds an integration once, is shown its secret once, and is shown the problems of an invalid one", () =>
-    Effect.gen(function* () {
+  onServer(
+    "adds an integration once, is shown its secret once, and is shown the problems of an invalid one",
+    function* () {
       const { browser } = yield* ownerSignedIn("admin")
       const form = yield* browser.get("/portal/new?place=building-1")
       const key = valueIn(form, "key")
@@ -163,11 +156,12 @@ describe("an owner", () => {
         const refused = yield* browser.post(form, "/portal/new", { ...fields, place, key: `${key}${place}` })
         assert.strictEqual(refused.status, 404, place)
       }
-    }).pipe(Effect.provide(testServer()))
+    }
   )
 
-  it.effect("edits, pauses and enables, rotates the secret and deletes, whichever client created it", () =>
-    Effect.gen(function* () {
+  onServer(
+    "edits, pauses and enables, rotates the secret and deletes, whichever client created it",
+    function* () {
       const { integration } = yield* published(0)
       const { browser } = yield* ownerSignedIn("colleague")
       const path = `/portal/${integration}`
@@ -200,41 +194,38 @@ describe("an owner", () => {
       const gone = yield* browser.post(page, `${path}/delete`)
       assert.strictEqual(gone.headers.get("location"), "/portal?done=deleted")
       assert.strictEqual((yield* shown(integration)).status, 404)
-    }).pipe(Effect.provide(testServer({ delivery: { clientIsolation: true } })))
+    },
+    { delivery: { clientIsolation: true } }
   )
 
-  it.effect("sees reasons without internal details, sends again and recovers", () =>
-    Effect.gen(function* () {
-      const { integration } = yield* published(2)
-      yield* attempt("connection_refused", "exhausted", false, null, "connect ECONNREFUSED 10.1.2.3:443")
-      const { browser } = yield* ownerSignedIn("admin")
-      const path = `/portal/${integration}`
-      const detail = yield* browser.get(`${path}/deliveries/dlv_1`)
-      assert.include(detail.text, "The receiver could not be reached. Check that it runs")
-      assert.notInclude(detail.text, "10.1.2.3")
-      const german = yield* browser.get(`${path}/deliveries/dlv_1`, inGerman)
-      assert.include(german.text, "Der Empfänger war nicht erreichbar. Prüfen Sie, ob er läuft")
-      assert.notInclude(german.text, `lang="en"`)
-      const sent = yield* browser.post(detail, `${path}/deliveries/resend`, { delivery: "dlv_1" })
-      assert.strictEqual(sent.headers.get("location"), `${path}/deliveries/dlv_1?done=sent`)
-      const recovered = yield* browser.post(detail, `${path}/recover`, { "recover-since": "1970-01-01T00:00" })
-      assert.strictEqual(recovered.headers.get("location"), `${path}?done=recovered&n=1`)
-      const states = (yield* (yield* DeliveryStore).list({ limit: 10 })).map(({ state }) => state)
-      assert.deepStrictEqual(states, ["pending", "pending"])
-    }).pipe(Effect.provide(testServer()))
-  )
+  onServer("sees reasons without internal details, sends again and recovers", function* () {
+    const { integration } = yield* published(2)
+    yield* attempt("connection_refused", "exhausted", false, null, "connect ECONNREFUSED 10.1.2.3:443")
+    const { browser } = yield* ownerSignedIn("admin")
+    const path = `/portal/${integration}`
+    const detail = yield* browser.get(`${path}/deliveries/dlv_1`)
+    assert.include(detail.text, "The receiver could not be reached. Check that it runs")
+    assert.notInclude(detail.text, "10.1.2.3")
+    const german = yield* browser.get(`${path}/deliveries/dlv_1`, inGerman)
+    assert.include(german.text, "Der Empfänger war nicht erreichbar. Prüfen Sie, ob er läuft")
+    assert.notInclude(german.text, `lang="en"`)
+    const sent = yield* browser.post(detail, `${path}/deliveries/resend`, { delivery: "dlv_1" })
+    assert.strictEqual(sent.headers.get("location"), `${path}/deliveries/dlv_1?done=sent`)
+    const recovered = yield* browser.post(detail, `${path}/recover`, { "recover-since": "1970-01-01T00:00" })
+    assert.strictEqual(recovered.headers.get("location"), `${path}?done=recovered&n=1`)
+    const states = (yield* (yield* DeliveryStore).list({ limit: 10 })).map(({ state }) => state)
+    assert.deepStrictEqual(states, ["pending", "pending"])
+  })
 
-  it.effect("may send sixty forms a minute", () =>
-    Effect.gen(function* () {
-      const { integration } = yield* published(0)
-      const { browser, page } = yield* ownerSignedIn("admin")
-      const pause = browser.post(page, `/portal/${integration}/status`, { status: "enabled" })
-      for (let n = 0; n < 60; n++) assert.strictEqual((yield* pause).status, 303)
-      assert.strictEqual((yield* pause).status, 429)
-      yield* TestClock.adjust("1 minute")
-      assert.strictEqual((yield* pause).status, 303)
-    }).pipe(Effect.provide(testServer()))
-  )
+  onServer("may send sixty forms a minute", function* () {
+    const { integration } = yield* published(0)
+    const { browser, page } = yield* ownerSignedIn("admin")
+    const pause = browser.post(page, `/portal/${integration}/status`, { status: "enabled" })
+    for (let n = 0; n < 60; n++) assert.strictEqual((yield* pause).status, 303)
+    assert.strictEqual((yield* pause).status, 429)
+    yield* TestClock.adjust("1 minute")
+    assert.strictEqual((yield* pause).status, 303)
+  })
 })
 
 describe("an owner's pages about signatures", () => {
@@ -246,20 +237,23 @@ describe("an owner's pages about signatures", () => {
   })
 
   for (const signing of ["hmac", "both"] as const) {
-    it.effect(`show the secret and the code that uses it with signing: ${signing}`, () =>
-      Effect.gen(function* () {
+    onServer(
+      `show the secret and the code that uses it with signing: ${signing}`,
+      function* () {
         const { browser } = yield* ownerSignedIn("admin")
         assert.match(secretIn((yield* createdBy(browser)).text), /^whsec_/)
         assert.include((yield* browser.get("/portal/1")).text, "New secret")
         const { text } = yield* browser.get("/portal/1/verify?in=python")
         assert.include(text, "with the integration&#39;s signing secret")
         assert.include(text, "v1,")
-      }).pipe(Effect.provide(testServer({ delivery: { signing } })))
+      },
+      { delivery: { signing } }
     )
   }
 
-  it.effect("show the service's public key and no secret with signing: ed25519", () =>
-    Effect.gen(function* () {
+  onServer(
+    "show the service's public key and no secret with signing: ed25519",
+    function* () {
       const { browser } = yield* ownerSignedIn("admin")
       const created = yield* createdBy(browser)
       assert.strictEqual(created.headers.get("location"), "/portal/1?done=created")
@@ -275,17 +269,20 @@ describe("an owner's pages about signatures", () => {
       for (const shown of [page.text, text]) assert.notMatch(shown, /secret/i)
       const german = yield* browser.get("/portal/1/verify", inGerman)
       assert.include(german.text, "mit dem öffentlichen Schlüssel des Dienstes")
-    }).pipe(Effect.provide(testServer({ delivery: { signing: "ed25519" } })))
+    },
+    { delivery: { signing: "ed25519" } }
   )
 
-  it.effect("say that requests are not signed with signing: off", () =>
-    Effect.gen(function* () {
+  onServer(
+    "say that requests are not signed with signing: off",
+    function* () {
       const { browser } = yield* ownerSignedIn("admin")
       const page = yield* browser.follow(yield* createdBy(browser))
       const { text } = yield* browser.get("/portal/1/verify")
       assert.include(text, "This service does not sign its requests")
       assert.notInclude(text, "<pre")
       for (const shown of [page.text, text]) assert.notMatch(shown, /secret/i)
-    }).pipe(Effect.provide(testServer({ delivery: { signing: "off" } })))
+    },
+    { delivery: { signing: "off" } }
   )
 })

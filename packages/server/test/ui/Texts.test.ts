@@ -11,12 +11,12 @@ import {
   tlsDetail
 } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Schema } from "effect"
 import { de } from "../../src/ui/texts/de.ts"
 import { deSentences } from "../../src/ui/texts/deSentences.ts"
 import { en } from "../../src/ui/texts/en.ts"
 import { makeLanguages, TextsShape } from "../../src/ui/Texts.ts"
-import { call, testServer } from "../TestServer.ts"
+import { call, onServer } from "../TestServer.ts"
 
 const languageFor = (header: string, host: TextsShape = {}) =>
   makeLanguages(host)({ header: (name) => (name === "accept-language" ? header : undefined) })
@@ -36,22 +36,21 @@ describe("the language of a page", () => {
     it(`is ${lang} for ${JSON.stringify(header)}`, () => assert.strictEqual(languageFor(header).lang, lang))
   }
 
-  it.effect("is the browser's, on the pages of both roles and on the applications' login page", () =>
-    Effect.gen(function* () {
-      for (const path of ["/console", "/portal", "/portal/open/x", "/oauth/authorize?client_id=none"]) {
-        for (const lang of ["en", "de"]) {
-          const page = yield* call("GET", path, { headers: { "accept-language": lang } })
-          assert.include(page.text, `<html lang="${lang}">`, path)
-          assert.strictEqual(page.headers.get("vary"), "Accept-Language")
-        }
+  onServer("is the browser's, on the pages of both roles and on the applications' login page", function* () {
+    for (const path of ["/console", "/portal", "/portal/open/x", "/oauth/authorize?client_id=none"]) {
+      for (const lang of ["en", "de"]) {
+        const page = yield* call("GET", path, { headers: { "accept-language": lang } })
+        assert.include(page.text, `<html lang="${lang}">`, path)
+        assert.strictEqual(page.headers.get("vary"), "Accept-Language")
       }
-      const german = yield* call("GET", "/console", { headers: { "accept-language": "de" } })
-      assert.include(german.text, "Betreiberschlüssel")
-    }).pipe(Effect.provide(testServer()))
-  )
+    }
+    const german = yield* call("GET", "/console", { headers: { "accept-language": "de" } })
+    assert.include(german.text, "Betreiberschlüssel")
+  })
 
-  it.effect("may be added or changed by the host, whose texts are escaped", () =>
-    Effect.gen(function* () {
+  onServer(
+    "may be added or changed by the host, whose texts are escaped",
+    function* () {
       const french = yield* call("GET", "/portal", { headers: { "accept-language": "fr" } })
       assert.include(french.text, `<html lang="fr">`)
       assert.include(french.text, "Se connecter &lt;b&gt;")
@@ -59,11 +58,8 @@ describe("the language of a page", () => {
       assert.include(french.text, "Password")
       const english = yield* call("GET", "/portal")
       assert.include(english.text, "<h1>Tower webhooks</h1>")
-    }).pipe(
-      Effect.provide(
-        testServer({ texts: { fr: { sign_in: "Se connecter <b>" }, en: { owner_sign_in: "Tower webhooks" } } })
-      )
-    )
+    },
+    { texts: { fr: { sign_in: "Se connecter <b>" }, en: { owner_sign_in: "Tower webhooks" } } }
   )
 })
 
