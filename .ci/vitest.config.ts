@@ -5,13 +5,13 @@ import { BaseSequencer } from "vitest/node"
 /** Test files that `npm test` leaves out. */
 export const longMatrices = "**/*.long.test.ts"
 
-/** Test files that take longest, the longest first. */
-const long = ["/packaging/", "/browser/", "conformance/test/", "/Backup", "/faults/", "simulation/test/"]
+/** Test files that take longest as measured, the longest first. */
+const long =
+  `test/mutants test/means simulation/test/simulation PostgresStore faults/Killed test/Backup faults/Vanished Concurrency Pooler
+  browser/ /StoresAgree simulation/test/sqlite test/engine faults/ /SqliteStore postgres/Publish Races conformance/test security/
+  test/Agreement bench/test TokenGrowth TokenStoresAgree PasswordHash test/Postgres HostileReceivers`.split(/\s+/)
 
-const place = ({ moduleId }: TestSpecification): number => {
-  const found = long.findIndex((part) => moduleId.includes(part))
-  return found === -1 ? long.length : found
-}
+const place = ({ moduleId }: TestSpecification): number => [...long, ""].findIndex((part) => moduleId.includes(part))
 
 /** Starts the longest test files first. If a long file started last, the other cores would be idle until its end. */
 class LongestFirst extends BaseSequencer {
@@ -36,7 +36,7 @@ export default defineConfig({
     // A compile cache for this process and the processes that tests start. It halves their start-up time.
     env: { NODE_COMPILE_CACHE: new URL("../node_modules/.cache/node", import.meta.url).pathname },
     // More workers than cores, because tests often wait for processes, leases and databases.
-    maxWorkers: 5,
+    maxWorkers: 6,
     sequence: { sequencer: LongestFirst },
     // Tests do not affect each other, and isolation would load all modules again for each file.
     isolate: false,

@@ -5,8 +5,8 @@ import base, { longMatrices } from "./vitest.config.ts"
 export default defineConfig({
   test: {
     ...base.test,
-    include: ["packages", "simulator", "conformance"].map((folder) => `${folder}/${longMatrices}`),
-    exclude: ["**/node_modules/**"],
-    passWithNoTests: true
+    include: [`{packages,simulator,conformance}/${longMatrices}`, "**/Fuzz.test.ts"],
+    env: { ...base.test?.env, DOORHOOK_FUZZ_RUNS: "1000" },
+    exclude: ["**/node_modules/**"]
   }
 })

@@ -15,9 +15,8 @@ import { Webhook } from "standardwebhooks"
 import { installedTools, startInstalled } from "@doorhook/testkit/postgres/InstalledServer"
 import type { TestServer } from "@doorhook/testkit/postgres/TestServer"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
-import { directory, event, live, mount, tokenFrom } from "./harness/Embedded.ts"
+import { directory, event, live, mount, tokenFrom, untilInState } from "./harness/Embedded.ts"
 import { interruptWhen, writeProgram } from "./harness/Backups.ts"
-import { eventually } from "./harness/Eventually.ts"
 import { runHere } from "./harness/InProcess.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { startDoorhook } from "@doorhook/testkit/Doorhook"
@@ -61,13 +60,9 @@ const rehearse = Effect.fnUntraced(function* (
     const token = yield* tokenFrom(url)
     const { signing_secret } = yield* Effect.promise(() => createIntegration(url, token, receiver.url))
     const { id } = yield* Effect.promise(() => doorhook.publish(event))
-    const waiting = yield* eventually(
-      "it is tried again",
-      Effect.promise(() => doorhook.deliveries.list({ state: "retrying" })),
-      ({ deliveries }) => deliveries.length === 1
-    )
+    const delivery = yield* untilInState(doorhook, "retrying")
     yield* Effect.promise(async () => steps.running?.())
-    return { token, signing_secret, id, key: doorhook.operatorKey, delivery: waiting.deliveries[0]?.id ?? "" }
+    return { token, signing_secret, id, key: doorhook.operatorKey, delivery }
   }).pipe(Effect.scoped)
   yield* Effect.promise(() => steps.stopped())
 

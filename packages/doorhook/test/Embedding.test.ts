@@ -6,7 +6,17 @@ import type { Doorhook } from "doorhook"
 import { Effect } from "effect"
 import { join } from "node:path"
 import { startProxy } from "@doorhook/testkit/ForwardProxy"
-import { codeOf, directory, event, integrate, live, mount, start, startIntegrated } from "./harness/Embedded.ts"
+import {
+  codeOf,
+  directory,
+  event,
+  integrate,
+  live,
+  mount,
+  start,
+  startIntegrated,
+  untilEnded
+} from "./harness/Embedded.ts"
 import { eventually } from "./harness/Eventually.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { temporaryFolder } from "@doorhook/testkit/Process"
@@ -72,12 +82,7 @@ describe("createDoorhook", () => {
       yield* Effect.promise(() => doorhook.publish(event))
       yield* Effect.promise(() => receiver.until(({ length }) => length === n))
     }
-    const { deliveries } = yield* eventually(
-      "all have ended",
-      Effect.promise(() => doorhook.deliveries.list({})),
-      (page) => page.deliveries.every(({ state }) => state === "delivered" || state === "exhausted")
-    )
-    const ended = deliveries.map(({ attempts, state }) => `${state} ${attempts}`)
+    const ended = (yield* untilEnded(doorhook)).map(({ attempts, state }) => `${state} ${attempts}`)
     assert.deepStrictEqual(
       ["delivered 1", "exhausted 1"].map((how) => ended.filter((one) => one === how).length),
       [10, 10]

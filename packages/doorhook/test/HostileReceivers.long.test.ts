@@ -9,8 +9,7 @@ import { Effect } from "effect"
 import { onHttp, onHttps } from "@doorhook/testkit/hostile/Catalogue"
 import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
 import { answers, ok, serve } from "@doorhook/testkit/hostile/RawReceiver"
-import { eventually } from "./harness/Eventually.ts"
-import { mount, start, tokenFrom } from "./harness/Embedded.ts"
+import { mount, start, tokenFrom, untilEnded } from "./harness/Embedded.ts"
 import { createIntegration } from "./harness/ThirdParty.ts"
 
 /** The kinds of misbehaviour, with one receiver for each. */
@@ -77,13 +76,8 @@ describe("doorhook among hostile receivers", () => {
         )
         assert.strictEqual(published.deliveries, expected.length)
 
-        const { deliveries } = yield* eventually(
-          "all have ended",
-          Effect.promise(() => doorhook.deliveries.list({ event_id: published.id })),
-          (page) => page.deliveries.every(({ state }) => state === "delivered" || state === "exhausted")
-        )
         const shown = new Map<string, DeliveryDetail>()
-        for (const { id, integration_id } of deliveries) {
+        for (const { id, integration_id } of yield* untilEnded(doorhook, published.id)) {
           shown.set(integration_id, yield* Effect.promise(() => doorhook.deliveries.show(id)))
         }
         for (const [i, [name, , outcome]] of expected.entries()) {

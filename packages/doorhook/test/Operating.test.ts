@@ -12,8 +12,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { Webhook } from "standardwebhooks"
 import { layer as engineLayer } from "../src/service/Engine.ts"
-import { codeOf, event, live, mount, start, tokenFrom, startIntegrated } from "./harness/Embedded.ts"
-import { eventually } from "./harness/Eventually.ts"
+import { codeOf, event, live, mount, start, tokenFrom, startIntegrated, untilInState } from "./harness/Embedded.ts"
 import type { Received } from "@doorhook/testkit/Receiver"
 import { plainHeaders, startReceiver } from "@doorhook/testkit/Receiver"
 import { temporaryFolder } from "@doorhook/testkit/Process"
@@ -48,14 +47,6 @@ const publicKeysOf = (url: string) =>
     const answer: unknown = await (await fetch(`${url}/v4/webhook_keys`)).json()
     return Schema.decodeUnknownSync(WebhookKeys)(answer).data.map(({ attributes }) => attributes.public_key)
   })
-
-/** Waits until a delivery is in a state, and returns the id of that delivery. */
-const inState = (doorhook: Doorhook, state: string) =>
-  eventually(
-    `a delivery is ${state}`,
-    Effect.promise(() => doorhook.deliveries.list({ state })),
-    ({ deliveries }) => deliveries.length > 0
-  ).pipe(Effect.map(({ deliveries }) => deliveries[0]?.id ?? ""))
 
 const lastOutcome = (doorhook: Doorhook, id: string) =>
   Effect.promise(async () => (await doorhook.deliveries.show(id)).attempts.at(-1)?.outcome)
@@ -135,14 +126,14 @@ describe("operators", () => {
   live("can accept any 2xx as an acknowledgement", function* () {
     const { doorhook, integration } = yield* startIntegrated({ retry: { access_log: [] } }, () => 204)
     yield* Effect.promise(() => doorhook.publish(event))
-    const id = yield* inState(doorhook, "exhausted")
+    const id = yield* untilInState(doorhook, "exhausted")
     assert.strictEqual(yield* lastOutcome(doorhook, id), "bad_status")
     const set = yield* Effect.promise(() =>
       doorhook.integrations.set(integration.id, { overrides: { acknowledge: "2xx", retry: { access_log: ["1s"] } } })
     )
     assert.deepStrictEqual(set.overrides, { acknowledge: "2xx", retry: { access_log: ["1s"] } })
     yield* Effect.promise(() => doorhook.deliveries.resend(id))
-    assert.strictEqual(yield* inState(doorhook, "delivered"), id)
+    assert.strictEqual(yield* untilInState(doorhook, "delivered"), id)
     assert.strictEqual(yield* lastOutcome(doorhook, id), "acknowledged")
   })
 
@@ -225,11 +216,11 @@ describe("operators", () => {
     assert.strictEqual((yield* pointAtReceiver(other.id)).status, 422)
     yield* allow()
     yield* Effect.promise(() => doorhook.publish(event))
-    const id = yield* inState(doorhook, "exhausted")
+    const id = yield* untilInState(doorhook, "exhausted")
     assert.strictEqual(yield* lastOutcome(doorhook, id), "blocked_address")
     yield* allow("127.0.0.0/8")
     yield* Effect.promise(() => doorhook.deliveries.resend(id))
-    assert.strictEqual(yield* inState(doorhook, "delivered"), id)
+    assert.strictEqual(yield* untilInState(doorhook, "delivered"), id)
     assert.strictEqual(receiver.received.length, 1)
   })
 

@@ -11,8 +11,7 @@ import { makeAuthority, makeSelfSigned } from "@doorhook/testkit/hostile/Certifi
 import { serve } from "@doorhook/testkit/hostile/RawReceiver"
 import { isSecure } from "@doorhook/testkit/hostile/Tls"
 import { temporaryFolder } from "@doorhook/testkit/Process"
-import { codeOf, directory, event, integrate, live, mount, start } from "./harness/Embedded.ts"
-import { eventually } from "./harness/Eventually.ts"
+import { codeOf, directory, event, integrate, live, mount, start, untilEnded } from "./harness/Embedded.ts"
 import { runHere } from "./harness/InProcess.ts"
 
 const authority = makeAuthority()
@@ -23,12 +22,8 @@ const deliveredTo = Effect.fnUntraced(function* (doorhook: Doorhook, receiver: s
   const { url } = yield* mount(doorhook)
   yield* integrate(url, receiver)
   const published = yield* Effect.promise(() => doorhook.publish(event))
-  const { deliveries } = yield* eventually(
-    "the delivery has ended",
-    Effect.promise(() => doorhook.deliveries.list({ event_id: published.id })),
-    (page) => page.deliveries.every(({ state }) => state === "delivered" || state === "exhausted")
-  )
-  const [delivery] = yield* Effect.forEach(deliveries, ({ id }) => Effect.promise(() => doorhook.deliveries.show(id)))
+  const ended = yield* untilEnded(doorhook, published.id)
+  const [delivery] = yield* Effect.forEach(ended, ({ id }) => Effect.promise(() => doorhook.deliveries.show(id)))
   return delivery
 })
 

@@ -6,8 +6,7 @@ import { assert, describe } from "@effect/vitest"
 import type { Doorhook } from "doorhook"
 import { publishIn } from "doorhook"
 import { Effect, Predicate } from "effect"
-import { codeOf, event, live, start, startIntegrated } from "../harness/Embedded.ts"
-import { eventually } from "../harness/Eventually.ts"
+import { codeOf, event, live, start, startIntegrated, untilInState } from "../harness/Embedded.ts"
 
 /**
  * Calls the method at a path with arguments of any type, as plain JavaScript can. The test fails if the call throws
@@ -107,11 +106,7 @@ describe("arguments", () => {
       yield* Effect.promise(() => doorhook.publish(event))
       const past = new Date(Date.now() - 60_000)
       for (const since of [past, { since: past }, past.toISOString(), { since: past.toISOString() }]) {
-        yield* eventually(
-          "it is exhausted",
-          Effect.promise(() => doorhook.deliveries.list({ state: "exhausted" })),
-          ({ deliveries }) => deliveries.length === 1
-        )
+        yield* untilInState(doorhook, "exhausted")
         assert.deepStrictEqual(yield* Effect.promise(() => doorhook.deliveries.recover("1", since)), { deliveries: 1 })
       }
       const wrong = yield* codeOf(doorhook.deliveries.recover("1", { since: "yesterday" }))

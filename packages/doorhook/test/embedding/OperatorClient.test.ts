@@ -7,8 +7,7 @@ import { DoorhookError } from "doorhook"
 import { Effect } from "effect"
 import { makeHttpCalls } from "../../src/embed/OperatorCalls.ts"
 import { makeOperatorClient } from "../../src/embed/OperatorClient.ts"
-import { event, live, startIntegrated } from "../harness/Embedded.ts"
-import { eventually } from "../harness/Eventually.ts"
+import { event, live, startIntegrated, untilInState } from "../harness/Embedded.ts"
 
 const acme = { id: "acme", name: "Acme", redirect_uris: ["https://acme.example/cb"] }
 const publicClient = { ...acme, id: "public", confidential: false }
@@ -104,11 +103,7 @@ describe("the client of the operator API", () => {
       () => 500
     )
     yield* Effect.promise(() => doorhook.publish(event))
-    yield* eventually(
-      "it is exhausted",
-      Effect.promise(() => doorhook.deliveries.list({ state: "exhausted" })),
-      ({ deliveries }) => deliveries.length === 1
-    )
+    yield* untilInState(doorhook, "exhausted")
     const remote = makeOperatorClient(makeHttpCalls(url, doorhook.operatorKey))
     yield* Effect.promise(async () => {
       const within: Array<unknown> = []

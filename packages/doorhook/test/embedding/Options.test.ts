@@ -9,7 +9,17 @@ import { Effect } from "effect"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { codeOf, directory, event, integrate, live, mount, start, startIntegrated } from "../harness/Embedded.ts"
+import {
+  codeOf,
+  directory,
+  event,
+  integrate,
+  live,
+  mount,
+  start,
+  startIntegrated,
+  untilInState
+} from "../harness/Embedded.ts"
 import { eventually } from "../harness/Eventually.ts"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 
@@ -258,12 +268,8 @@ describe("options", () => {
         (_, nth) => (nth === 1 ? 500 : 200)
       )
       for (const state of ["exhausted", "delivered"]) {
-        const { id } = yield* Effect.promise(() => doorhook.publish(event))
-        yield* eventually(
-          `it is ${state}`,
-          Effect.promise(() => doorhook.deliveries.list({ event_id: id })),
-          ({ deliveries }) => deliveries[0]?.state === state
-        )
+        yield* Effect.promise(() => doorhook.publish(event))
+        yield* untilInState(doorhook, state)
       }
     })
   }

@@ -13,7 +13,7 @@ import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/Test
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import type { Received } from "@doorhook/testkit/Receiver"
-import { codeOf, event, live, mount, start, tokenFrom } from "../harness/Embedded.ts"
+import { codeOf, event, live, mount, start, tokenFrom, untilEnded } from "../harness/Embedded.ts"
 import { eventually } from "../harness/Eventually.ts"
 import { runHere, serveHere } from "../harness/InProcess.ts"
 import { callApi, createIntegration, integrationDocument } from "../harness/ThirdParty.ts"
@@ -140,12 +140,7 @@ describe("a declared resource type", () => {
     const endOf = (type: string) =>
       Effect.gen(function* () {
         const { id: event_id } = yield* Effect.promise(() => doorhook.publish({ ...event, resource_type: type }))
-        const { deliveries } = yield* eventually(
-          `${type} has ended`,
-          Effect.promise(() => doorhook.deliveries.list({ event_id })),
-          ({ deliveries: [delivery] }) => delivery?.state === "expired" || delivery?.state === "exhausted"
-        )
-        return deliveries.map(({ attempts, state }) => [state, attempts])
+        return (yield* untilEnded(doorhook, event_id)).map(({ attempts, state }) => [state, attempts])
       })
     // After its last retry, a delivery expires if its type has a lifetime; otherwise it is exhausted.
     assert.deepStrictEqual(yield* endOf("door_forced"), [["expired", 3]])

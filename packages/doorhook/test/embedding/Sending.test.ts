@@ -8,8 +8,7 @@ import { Effect } from "effect"
 import type { ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { Webhook } from "standardwebhooks"
-import { event, live, mount, start, tokenFrom } from "../harness/Embedded.ts"
-import { eventually } from "../harness/Eventually.ts"
+import { event, live, mount, start, tokenFrom, untilInState } from "../harness/Embedded.ts"
 import { createIntegration } from "../harness/ThirdParty.ts"
 
 /** Answers one attempt in a way that does not acknowledge it. */
@@ -51,11 +50,7 @@ describe("an event whose attempts fail", () => {
     const token = yield* tokenFrom(url)
     const { signing_secret } = yield* Effect.promise(() => createIntegration(url, token, receiver.url))
     yield* Effect.promise(() => Promise.all(failures.map((_, id) => doorhook.publish({ ...event, data: { id } }))))
-    yield* eventually(
-      "every event is delivered",
-      Effect.promise(() => doorhook.deliveries.list({ state: "delivered" })),
-      ({ deliveries }) => deliveries.length === failures.length
-    )
+    yield* untilInState(doorhook, "delivered", failures.length)
 
     for (const [id, [what, ...failed]] of failures.entries()) {
       const sent = attempts.get(id) ?? []

@@ -12,6 +12,7 @@ import { startReceiver } from "@doorhook/testkit/Receiver"
 import type { Client } from "./CodeGrant.ts"
 import { authorizeUrl, codeIn, exchange } from "./CodeGrant.ts"
 import { logIn } from "./LoginForm.ts"
+import { eventually } from "./Eventually.ts"
 import { createIntegration } from "./ThirdParty.ts"
 
 /** The client in the directory. */
@@ -70,6 +71,22 @@ export const startIntegrated = Effect.fnUntraced(function* (
   const receiver = yield* startReceiver(answer)
   return { doorhook, url, receiver, integration: yield* integrate(url, receiver.url) }
 })
+
+/** Waits until this many deliveries are in a state, and returns the id of the first. */
+export const untilInState = (doorhook: Doorhook, state: string, count = 1) =>
+  eventually(
+    `${count} are ${state}`,
+    Effect.promise(() => doorhook.deliveries.list({ state })),
+    ({ deliveries }) => deliveries.length === count
+  ).pipe(Effect.map(({ deliveries }) => deliveries[0]?.id ?? ""))
+
+/** Waits until all deliveries of an event, or of all events, have ended. Returns the deliveries. */
+export const untilEnded = (doorhook: Doorhook, event_id?: string) =>
+  eventually(
+    "all have ended",
+    Effect.promise(() => doorhook.deliveries.list({ event_id })),
+    ({ deliveries }) => deliveries.every(({ state }) => ["delivered", "exhausted", "expired"].includes(state))
+  ).pipe(Effect.map(({ deliveries }) => deliveries))
 
 /** Returns the code, message and status of the error with which a promise rejects. */
 export const codeOf = (promise: Promise<unknown>) =>
