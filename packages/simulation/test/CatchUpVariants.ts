@@ -43,9 +43,9 @@ const away = outages(["prompt", "prompt"])
 const generous: Breakage = ofEngine((deliveries) => ({
   claim: (request) =>
     deliveries.claim(
-      request.early === undefined
+      request.earlyOf === undefined
         ? request
-        : { ...request, limit: 20, limitPerIntegration: 20, limits: new Map([[request.early, 20]]) }
+        : { ...request, limit: 20, limitPerIntegration: 20, limits: new Map([[request.earlyOf, 20]]) }
     )
 }))
 
@@ -76,8 +76,8 @@ const usingUp: Breakage = ofEngine((deliveries) => {
 /** Makes a store skip the oldest retry. */
 const newestFirst = (deliveries: Deliveries): Partial<Deliveries> => ({
   claim: Effect.fnUntraced(function* (request) {
-    const { early, now, worker } = request
-    if (early === undefined || request.limit === 0) return yield* deliveries.claim(request)
+    const { earlyOf, now, worker } = request
+    if (earlyOf === undefined || request.limit === 0) return yield* deliveries.claim(request)
     const limit = request.limit + 1
     const claimed = yield* deliveries.claim({ ...request, limit, limitPerIntegration: limit, limits: new Map() })
     const [first, ...rest] = claimed.deliveries

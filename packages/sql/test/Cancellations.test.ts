@@ -12,8 +12,7 @@ import { CancellationBatch } from "../src/stores/Cancellations.ts"
 import { onStore } from "./OpenedStore.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
-const { claim, createIntegration, enqueue, findDelivery, nextDue, records, release, settle, settlement, start } =
-  StoreFixtures
+const { claim, createIntegration, enqueue, nextDue, records, release, start } = StoreFixtures
 
 const many = 3_000
 
@@ -29,13 +28,6 @@ const rowsIn = (filename: string) =>
     db.close()
     return counts
   })
-
-const disabled = (integration: Integration): Integration => ({
-  ...integration,
-  status: "disabled",
-  disabled_reason: "manual",
-  version: integration.version + 1
-})
 
 /** Creates an integration with many deliveries, the first three of them leased, and one with a single delivery. */
 const fill = Effect.gen(function* () {
@@ -72,56 +64,22 @@ describe("cancelling many deliveries", () => {
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const use = Effect.gen(function* () {
-        const store = yield* DeliveryStore
         const { dead, ids, leased, well } = yield* fill
-        const [, second] = leased
-        if (second === undefined) return assert.fail("nothing claimed")
         assert.isTrue(yield* (yield* IntegrationStore).remove(dead))
         // When the removal returns, at most the first rows are updated.
         const left = yield* rowsIn(filename)
         assert.strictEqual(left.cancellations, 1)
         assert.isAbove(left.open, 1)
-        const found = yield* findDelivery(second.id)
-        assert.deepEqual([found.state, found.reason, found.next_attempt_at], ["cancelled", "integration_deleted", null])
-        assert.strictEqual((yield* store.list({ limit: 1 }))[0]?.state, "cancelled")
         const others = yield* claim(start)
         assert.deepEqual(
           others.map(({ integration }) => integration.id),
           [well.id]
         )
         assert.isNull(yield* nextDue(start))
-        yield* release(start, start, others)
-        const [, released] = yield* store.list({ integration_id: dead.id, limit: 2 })
-        assert.deepEqual([released?.id, released?.state], [second.id, "cancelled"])
-        assert.deepEqual(yield* store.redeliver({ type: "delivery", id: second.id }, start), {
-          _tag: "Refused",
-          why: "integration_deleted"
-        })
-        // The outcome of the running attempt is recorded, but the delivery stays cancelled.
-        assert.deepEqual([...(yield* settle(start, settlement(second)))], [second.id])
-        assert.strictEqual((yield* findDelivery(second.id)).state, "cancelled")
-        assert.strictEqual((yield* store.find(second.id))?.attempts.length, 1)
-        assert.strictEqual((yield* settle(start, settlement(second))).size, 0)
+        yield* release(start, start, [...leased, ...others])
         yield* expectAllCancelled(dead, ids)
         while ((yield* rowsIn(filename)).cancellations > 0) yield* Effect.yieldNow
         assert.strictEqual((yield* rowsIn(filename)).open, 1)
-        yield* expectAllCancelled(dead, ids)
-      })
-      yield* slowly(onStore({ filename }, use))
-    })
-  )
-
-  it.effect("keeps them cancelled if the integration is disabled, then deleted, while rows are updated", () =>
-    Effect.gen(function* () {
-      const filename = yield* temporaryFile
-      const use = Effect.gen(function* () {
-        const { dead, ids } = yield* fill
-        const [first] = ids
-        if (first === undefined) return assert.fail("nothing stored")
-        assert.isTrue(yield* (yield* IntegrationStore).update(disabled(dead), dead.version))
-        assert.isTrue(yield* (yield* IntegrationStore).remove(disabled(dead)))
-        assert.strictEqual((yield* rowsIn(filename)).cancellations, 1)
-        assert.strictEqual((yield* findDelivery(first)).reason, "integration_disabled")
         yield* expectAllCancelled(dead, ids)
       })
       yield* slowly(onStore({ filename }, use))

@@ -255,7 +255,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
           limitPerIntegration,
           limits: limitsOf(call.limits),
           ...(urgent !== undefined && { urgent: { ...urgent, limits: limitsOf(urgent.limits) } }),
-          ...(early !== undefined && { early: integrationAt(early) })
+          ...(early !== undefined && { earlyOf: integrationAt(early) })
         })
         leases.push(...claimed.map((delivery) => ({ worker, delivery })))
         return { claimed: inPlaces(claimed), next_due }

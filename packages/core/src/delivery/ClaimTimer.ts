@@ -2,7 +2,7 @@
  * Decides when a dispatcher claims due deliveries from the store.
  *
  * The next claim is immediate if there is room and known work: the last claim reached its limit, an integration with
- * few held deliveries has more in the store, or a wake signal arrived. With little room, or right after a claim, the
+ * few queued deliveries has more in the store, or a wake signal arrived. With little room, or right after a claim, the
  * timer waits briefly, because small claims are not worth their cost. Without known work, the next claim is made when
  * the next delivery falls due, and at least once per poll interval.
  *

@@ -32,7 +32,7 @@ export interface DeliverySettingsShape {
   readonly ackTimeout: number
   /**
    * How long a worker's membership lasts after its last heartbeat. After that, other workers send its deliveries. Must
-   * be longer than `ackTimeout` plus `settleBudget`.
+   * be at least `shortestLease`.
    */
   readonly lease: number
   /** Maximum number of open requests in this process. */
@@ -40,16 +40,16 @@ export interface DeliverySettingsShape {
   /** Maximum number of open requests to one integration. */
   readonly concurrencyPerIntegration: number
   /**
-   * Maximum number of deliveries held in memory; all others wait in the store. An eighth of it, but no more than
-   * `concurrency`, is only for urgent deliveries. The last quarter is only for integrations that hold at most twice
-   * `concurrencyPerIntegration`.
+   * Maximum number of deliveries in memory; all others wait in the store. An eighth of it, but no more than
+   * `concurrency`, is only for urgent deliveries. The last quarter is only for integrations that have at most twice
+   * `concurrencyPerIntegration` in memory.
    */
   readonly buffer: number
-  /** Maximum size of the event data held in memory for deliveries, in bytes. Further deliveries wait in the store. */
+  /** Maximum size of the event data in memory for deliveries, in bytes, of which an eighth is only for urgent ones. Further deliveries wait in the store. */
   readonly queueBytes: number
   /**
-   * Maximum size of the event data that waits to be stored, in bytes. Further callers wait for up to 5 s and then get
-   * `PublisherBusy`.
+   * Maximum size of the event data that waits to be stored, in bytes, of which an eighth is only for calls with an urgent
+   * event. Further callers wait for up to 5 s and then get `PublisherBusy`.
    */
   readonly waitingBytes: number
   /** Whether waiting retries are sent early once an integration acknowledges again after an outage. */
@@ -89,6 +89,12 @@ export const longestHold = 24 * 3_600_000
 
 /** The part of a lease reserved for recording the longest attempt, in milliseconds. */
 export const settleBudget = 5_000
+
+/** The least part of a lease for heartbeats, in milliseconds: two of them must fit in. */
+const heartbeatBudget = 100
+
+/** Returns the shortest `lease` for an `ackTimeout`, in milliseconds. */
+export const shortestLease = (ackTimeout: number): number => ackTimeout + settleBudget + heartbeatBudget
 
 export const defaultDeliverySettings: DeliverySettingsShape = {
   retry: policiesOf(builtInTable),
@@ -157,9 +163,9 @@ const problemsOf = (settings: DeliverySettingsShape): ReadonlyArray<Problem> => 
     ...unless((integrationsPerScope ?? 1) >= 1, "integrationsPerScope", "must be at least 1"),
     ...unless(concurrencyPerIntegration >= 1, "concurrencyPerIntegration", "must be at least 1"),
     ...unless(
-      lease > ackTimeout + settleBudget || ackTimeout > longestAckTimeout,
+      lease >= shortestLease(ackTimeout) || ackTimeout > longestAckTimeout,
       "lease",
-      `must be more than ackTimeout (${attempt}) plus ${settle} to record the result, not ${DurationText.format(lease)}`
+      `must be more than ackTimeout (${attempt}) plus ${settle} to record the result, not ${DurationText.format(lease)}. Use at least ${DurationText.format(shortestLease(ackTimeout))}`
     ),
     ...tooLong("lease", lease, longestHold)
   ]

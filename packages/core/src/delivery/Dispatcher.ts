@@ -14,7 +14,7 @@
  * All of them share the state of one `Worker`.
  *
  * When the store is slow or unavailable, sending stops before too many outcomes are unrecorded. Outcomes that another
- * process's transaction holds are recorded later, without delaying the others. If a process dies, another worker sends its
+ * process's transaction has locked are recorded later, without delaying the others. If a process dies, another worker sends its
  * unrecorded deliveries again: at-least-once delivery.
  *
  * `layer` sends deliveries; `layerNone` is for a process that only accepts events.
@@ -57,7 +57,7 @@ type Needs = DeliveryStore | DeliverySettings | Directory | Transport | WakeSign
 
 export class Dispatcher extends Context.Service<
   Dispatcher,
-  Pick<DeliveringDispatcher, "handOver" | "forget" | "status">
+  Pick<DeliveringDispatcher, "handOver" | "refused" | "forget" | "status">
 >()("@doorhook/core/delivery/Dispatcher") {
   static readonly layer: Layer.Layer<Dispatcher, never, Needs> = Layer.effect(
     Dispatcher,
@@ -78,6 +78,7 @@ export class Dispatcher extends Context.Service<
             if (error !== null) failures.published(error, now())
           }
         }),
+        refused: (error) => failures.published(error, now()),
         forget: () => Effect.void,
         status: Effect.sync(() => ({ ...idleStatus, delivers: false, ...failures.status(now()) }))
       }
@@ -95,7 +96,7 @@ class KeptPublication {
   readonly #sender: Sender
   readonly #since: number
   readonly #publication: { readonly began: number }
-  readonly #kept: Array<{ readonly id: IntegrationId; readonly size: number }> = []
+  readonly #kept: Array<{ readonly id: IntegrationId; readonly bytes: number }> = []
 
   constructor(state: Worker, sender: Sender) {
     this.#state = state
@@ -108,17 +109,17 @@ class KeptPublication {
   }
 
   /**
-   * Reserves room in memory for a delivery; false if it must wait in the store. `size` is the length of the event's
-   * data, in characters.
+   * Reserves room in memory for a delivery; false if it must wait in the store. `bytes` is the size
+   * of the event's data in memory.
    */
-  keep(integration: Integration, lane: Lane, size: number): boolean {
+  keep(integration: Integration, lane: Lane, bytes: number): boolean {
     const { breaker, isActive, queue } = this.#state
     const isKept =
       isActive &&
       this.#state.mayStart(this.#publication.began) &&
       breaker.mayHold(integration.created_by.user_id) &&
-      queue.reserve(integration.id, lane, size)
-    if (isKept) this.#kept.push({ id: integration.id, size })
+      queue.reserve(integration.id, lane, bytes)
+    if (isKept) this.#kept.push({ id: integration.id, bytes })
     return isKept
   }
 
@@ -137,7 +138,7 @@ class KeptPublication {
           this.#state.release([delivery])
         else queue.add(delivery)
       }
-    // Reservations end only after queueing, because the queue forgets an integration that holds no deliveries.
+    // Reservations end only after queueing, because the queue forgets an integration without deliveries.
     this.#end()
     if (hasDue) timer.signal()
     this.#sender.pumpUrgent()
@@ -156,7 +157,7 @@ class KeptPublication {
 
   #end(): void {
     this.#state.membership.publications.delete(this.#publication)
-    for (const { id, size } of this.#kept) this.#state.queue.unreserve(id, size)
+    for (const { bytes, id } of this.#kept) this.#state.queue.unreserve(id, bytes)
     this.#kept.length = 0
   }
 }
@@ -175,7 +176,7 @@ class DeliveringDispatcher {
   readonly #store: DeliveryStore["Service"]
   readonly #wake: WakeSignal["Service"]
   readonly #notifications: Notifications["Service"]
-  /** Prevents claims while a heartbeat lists the held deliveries. */
+  /** Prevents claims while a heartbeat lists this worker's deliveries. */
   readonly #leasing = Semaphore.makeUnsafe(1)
   #isFirstHeartbeat = true
 
@@ -203,6 +204,9 @@ class DeliveringDispatcher {
 
   /** Begins a publication. Call it before the publication is stored. It also starts recording collected outcomes. */
   readonly handOver = (): Handover => new KeptPublication(this.#worker, this.#sender)
+
+  /** Reports that the store has refused a publication before it was handed over. */
+  readonly refused = (error: StoreError): void => this.#worker.storeFailures.published(error, this.#worker.now())
 
   /**
    * Releases the queued deliveries of an integration that was changed or deleted. The deliveries that are still due are
@@ -306,7 +310,7 @@ class DeliveringDispatcher {
     )
   }
 
-  /** Renews the membership. A heartbeat that lists the held deliveries must hold the permit of `#leasing`. */
+  /** Renews the membership. A heartbeat that lists this worker's deliveries needs the permit of `#leasing`. */
   #heartbeat(lists: boolean): Effect.Effect<void> {
     const { storeFailures } = this.#worker
     const report = storeFailures.report("heartbeat", () => this.#worker.now())
@@ -327,7 +331,7 @@ class DeliveringDispatcher {
       const spares = clock.hasJumped(worker.settings.lease)
       if (membership.hasLapsed(at) && !spares) worker.beginAgain()
       const heartbeat = {
-        ...membership.heartbeat(at, lists ? this.#heldIds() : null, spares),
+        ...membership.heartbeat(at, lists ? this.#leasedIds() : null, spares),
         ...(agreement.settings !== null && { settings: agreement.settings })
       }
       const answer = yield* this.#store.heartbeat(heartbeat)
@@ -346,7 +350,8 @@ class DeliveringDispatcher {
     })
   }
 
-  #heldIds(): ReadonlyArray<DeliveryId> {
+  /** Returns the deliveries that are leased to this worker, as far as it knows. */
+  #leasedIds(): ReadonlyArray<DeliveryId> {
     const { queue, records } = this.#worker
     return [...queue.waiting(), ...this.#sender.inFlight()].map(({ id }) => id).concat(records.ids())
   }
@@ -411,7 +416,7 @@ class DeliveringDispatcher {
       onFailure: (error) =>
         Effect.map(this.#refused(batch, error, at), () => {
           const pause = records.refused(this.#worker.now())
-          // Only now: until then, the deliveries of the batch count as held.
+          // Only now: until then, the deliveries of the batch count as this worker's.
           if (error.outcome === "unknown") this.#worker.noteLostAnswer()
           return pause
         }),
@@ -439,13 +444,13 @@ class DeliveringDispatcher {
   }
 
   /**
-   * Sets results aside that another transaction in the store holds, until it ends. An integration with many such
+   * Sets results aside that another transaction in the store has locked, until it ends. An integration with many such
    * outcomes gets no more requests for now, so that others can continue.
    */
-  #postpone(held: ReadonlySet<DeliveryId>, at: number): void {
-    if (held.size === 0) return
+  #postpone(locked: ReadonlySet<DeliveryId>, at: number): void {
+    if (locked.size === 0) return
     const { queue, records, settings } = this.#worker
-    records.postpone(held, at)
+    records.postpone(locked, at)
     for (const id of records.crowded(maxPostponed * settings.concurrencyPerIntegration))
       queue.pause(id, at, postponedPause)
   }
@@ -458,7 +463,7 @@ class DeliveringDispatcher {
     const { recordedAll, records, storeFailures } = this.#worker
     if (records.isUnderWay) {
       records.over(this.#worker.now())
-      // Called only after `over`: until then, the deliveries of the batch count as held.
+      // Called only after `over`: until then, the deliveries of the batch count as this worker's.
       if (hasDefect) this.#worker.noteLostAnswer()
       // The failure is cleared after a defect too: if no results are left to record, no later batch would clear it.
       storeFailures.clear("settle")
@@ -558,7 +563,7 @@ class DeliveringDispatcher {
       return Effect.map(this.#store.claim(request), (claimed) => {
         const deliveries = this.#claimedAs(worker, claimed.deliveries)
         this.#worker.claimedAt = at
-        this.#enqueueClaimed(deliveries, since)
+        this.#queueClaimed(deliveries, since)
         timer.end({ isCutShort: queue.claimed(demand, deliveries), nextDue: claimed.next_due })
       })
     })
@@ -575,10 +580,10 @@ class DeliveringDispatcher {
         const since = changes.latest
         const limits = { limit, limitPerIntegration: limit, limits: new Map([[id, limit]]) }
         const { worker } = membership
-        const claimed = yield* this.#store.claim({ worker, now: at, ...limits, early: id })
+        const claimed = yield* this.#store.claim({ worker, now: at, ...limits, earlyOf: id })
         const deliveries = this.#claimedAs(worker, claimed.deliveries)
         if (worker === membership.worker) health.claimedEarly(id, deliveries)
-        this.#enqueueClaimed(deliveries, since)
+        this.#queueClaimed(deliveries, since)
       }
     })
   }
@@ -607,7 +612,7 @@ class DeliveringDispatcher {
    * Queues or releases claimed deliveries. Releases a delivery if its integration has changed since the claim began, or
    * if it is an early retry that may no longer be sent early.
    */
-  #enqueueClaimed(claimed: ReadonlyArray<LeasedDelivery>, since: number): void {
+  #queueClaimed(claimed: ReadonlyArray<LeasedDelivery>, since: number): void {
     const { changes, health, queue } = this.#worker
     for (const delivery of claimed) {
       const { id } = delivery.integration

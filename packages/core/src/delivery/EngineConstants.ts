@@ -41,10 +41,10 @@ export const recheckDelay = 1_000
 export const earlyPerRequest = 4
 
 /**
- * Deliveries held for each request that may be in flight, when other workers share the store. More would leave the others
+ * Deliveries in memory for each request that may be in flight, when other workers share the store. More would leave the others
  * idle.
  */
-export const heldPerRequest = 16
+export const queuedPerRequest = 16
 
 // Sending.
 
@@ -81,7 +81,7 @@ export const mostReleases = 1_500
 /** Unrecorded outcomes, as a multiple of `concurrency`: after a crash, their deliveries are sent twice. */
 export const maxUnsettled = 16
 
-/** Outcomes of an integration that another transaction holds, as a multiple of its concurrency, before it is paused. */
+/** Outcomes of an integration that another transaction has locked, as a multiple of its concurrency, before it is paused. */
 export const maxPostponed = 4
 
 /** How long an integration with more such outcomes gets no requests, so that others can continue. */

@@ -4,24 +4,26 @@
  * - *Order*: the most urgent lane first. In a lane, integrations take turns, and slow ones follow the others.
  * - *Concurrency* is limited per integration and in total. A fifth of each limit is only for urgent deliveries. Retries
  *   use at most half of the total, and so do slow integrations. A rate limit delays an integration's next request.
- * - *Memory*: an integration holds at most an eighth of the queue and a quarter of the free room; a slow or rate-limited
- *   one at most twice its concurrency. All others wait in the store. Slow integrations together hold at most half. The
- *   last eighth, up to the concurrency, is only for urgent deliveries, which may exceed the limit of their integration.
+ * - *Memory*: an integration has at most an eighth of the queue and a quarter of the free room; a slow or rate-limited
+ *   one at most twice its concurrency. Its other deliveries wait in the store. Slow integrations together have at most
+ *   half. The last eighth, up to the concurrency, is only for urgent deliveries, which may exceed the limit of their
+ *   integration.
  */
 import type { Lane, LeasedDelivery } from "../model/Delivery.ts"
 import { isEarly, isRetryLane, isUrgentLane, lanes, concurrencyFor } from "../model/Delivery.ts"
 import type { IntegrationId } from "../model/Ids.ts"
+import { bytesOf } from "../model/JsonText.ts"
 import type { ClaimLimits, Membership } from "../ports/DeliveryStore.ts"
-import { heldPerRequest, rateSlack } from "./EngineConstants.ts"
+import { queuedPerRequest, rateSlack } from "./EngineConstants.ts"
 
 export interface FairQueueOptions {
   /** Maximum number of requests in flight. */
   readonly concurrency: number
   /** Maximum number of requests in flight to one integration, over all workers. */
   readonly concurrencyPerIntegration: number
-  /** Maximum number of held deliveries. */
+  /** Maximum number of deliveries in memory. */
   readonly buffer: number
-  /** Maximum size of the held event data, in characters. */
+  /** Maximum size of the event data in memory, in bytes. */
   readonly queueBytes: number
 }
 
@@ -42,15 +44,15 @@ export type Share = Pick<Membership, "workers" | "rank">
 export const concurrencyOf = (concurrency: number, integration: IntegrationId, { rank, workers }: Share): number =>
   Math.max(1, Math.floor(concurrency / workers) + ((rank + integration) % workers < concurrency % workers ? 1 : 0))
 
-/** Limits of a claim. `limits` contains the integrations that have held deliveries. */
+/** Limits of a claim. `limits` contains the integrations that have deliveries in memory. */
 export interface ClaimDemand extends ClaimLimits {
   readonly urgent: ClaimLimits
   /** Integrations with more deliveries in the store. */
   readonly behind: ReadonlyArray<IntegrationId>
 }
 
-/** Returns how many held deliveries count in an integration's limit. */
-const countedOf = ({ early, held }: Backlog): number => held - early
+/** Returns how many deliveries count in an integration's limit: all in memory but early retries. */
+const countedOf = ({ earlyInMemory, inMemory }: Backlog): number => inMemory - earlyInMemory
 
 /** Returns when an integration's rate limit allows the next request: after one interval at most, even if the clock was set back. */
 const readyOf = ({ interval, readyAt }: Backlog, now: number): number => Math.min(readyAt, now + interval)
@@ -96,28 +98,28 @@ class Fifo<A> {
   }
 }
 
-/** The deliveries of one integration that the queue holds. */
+/** The deliveries of one integration in the queue. */
 interface Backlog {
   readonly id: IntegrationId
   /** A queue for each lane used so far. */
   readonly queues: [Fifo<LeasedDelivery>?, Fifo<LeasedDelivery>?, Fifo<LeasedDelivery>?, Fifo<LeasedDelivery>?]
   /** For each lane, whether the backlog is in `turns` or `slowTurns`. */
   readonly isOffered: [boolean, boolean, boolean, boolean]
-  /** Deliveries held: reserved, queued or in flight. */
-  held: number
-  /** Early retries held. */
-  early: number
+  /** Number of deliveries in memory: reserved, queued or in flight. */
+  inMemory: number
+  /** Number of early retries in memory. */
+  earlyInMemory: number
   queued: number
   inFlight: number
-  /** Maximum number of held deliveries that are not early: many for a fast receiver, few for a slow one. */
+  /** Maximum number of counted deliveries: many for a fast receiver, few for a slow one. */
   depth: number
   /** Whether older deliveries wait in the store. New ones then queue behind them. */
   isBehind: boolean
   /** Whether the last attempt with a known pace was slow. */
   isSlow: boolean
-  /** When the rate limit allows the next request, in milliseconds since the epoch; 0 without a limit. */
+  /** When the rate limit or a pause allows the next request, in milliseconds since the epoch. */
   readyAt: number
-  /** Shortest time between two requests under the rate limit, in milliseconds; 0 without a limit. */
+  /** Longest time until `readyAt`: the rate limit's time between two requests, or a pause. In milliseconds. */
   interval: number
 }
 
@@ -142,8 +144,8 @@ export class FairQueue {
   /** Like `turns`, for slow backlogs, which get their turns after the others. */
   private readonly slowTurns = makeTurns()
   private share: Share = { workers: 1, rank: 0 }
-  private heldTotal = 0
-  private heldBytes = 0
+  private totalInMemory = 0
+  private bytesInMemory = 0
   private queuedTotal = 0
   private inFlightTotal = 0
   private retriesInFlight = 0
@@ -153,11 +155,11 @@ export class FairQueue {
   private readonly ordinary: number
   private readonly ordinaryBytes: number
   private readonly halfOfConcurrency: number
-  /** Maximum number of held deliveries of one integration if there is a single worker. */
+  /** Maximum number of counted deliveries of one integration if there is a single worker. */
   private readonly depthAlone: number
-  /** Maximum number of held deliveries of one integration. */
+  /** Maximum number of counted deliveries of one integration. */
   private depth: number
-  /** Smallest `depth`: how many deliveries a slow integration may hold. */
+  /** Smallest `depth`: that of a slow integration. */
   private readonly minDepth: number
 
   constructor(options: FairQueueOptions) {
@@ -176,19 +178,19 @@ export class FairQueue {
     return this.inFlightTotal
   }
 
-  /** Number of deliveries that are not in flight. */
+  /** Number of queued deliveries: in memory, and not reserved or in flight. */
   get queued(): number {
     return this.queuedTotal
   }
 
-  /** Deliveries held: reserved, queued or in flight. */
-  get held(): number {
-    return this.heldTotal
+  /** Number of deliveries in memory: reserved, queued or in flight. */
+  get inMemory(): number {
+    return this.totalInMemory
   }
 
   /** Number of further deliveries that can be claimed. */
   get room(): number {
-    return this.heldBytes < this.ordinaryBytes ? Math.max(0, this.ordinary - this.heldTotal) : 0
+    return this.bytesInMemory < this.ordinaryBytes ? Math.max(0, this.ordinary - this.totalInMemory) : 0
   }
 
   /**
@@ -197,7 +199,7 @@ export class FairQueue {
    */
   shareWith(share: Share): ReadonlyArray<LeasedDelivery> {
     const concurrency = Math.ceil(this.options.concurrencyPerIntegration / share.workers)
-    const most = share.workers === 1 ? this.depthAlone : Math.max(this.minDepth, heldPerRequest * concurrency)
+    const most = share.workers === 1 ? this.depthAlone : Math.max(this.minDepth, queuedPerRequest * concurrency)
     this.share = share
     this.depth = Math.min(this.depthAlone, most)
     return [...this.backlogs.values()].flatMap((backlog) => {
@@ -234,8 +236,8 @@ export class FairQueue {
   /** Queues a delivery that is leased to this worker. */
   add(delivery: LeasedDelivery): void {
     const backlog = this.backlogOf(delivery.integration.id)
-    this.hold(backlog, delivery.event.data.length)
-    if (isEarly(delivery)) backlog.early++
+    this.hold(backlog, bytesOf(delivery.event.data))
+    if (isEarly(delivery)) backlog.earlyInMemory++
     const waiting = (backlog.queues[delivery.lane] ??= new Fifo())
     waiting.push(delivery)
     backlog.queued++
@@ -302,11 +304,10 @@ export class FairQueue {
     this.offer(backlog)
   }
 
-  /** When the first integration with queued deliveries may send again under its rate limit; null if none waits. */
+  /** When the first integration that waits for its rate limit or pause may send again; null if none waits. */
   resumesAt(now: number): number | null {
     let first: number | null = null
     for (const backlog of this.pausedBacklogs) {
-      if (backlog.queued === 0) continue
       const readyAt = readyOf(backlog, now)
       if (first === null || readyAt < first) first = readyAt
     }
@@ -428,10 +429,10 @@ export class FairQueue {
   /** Number of further urgent deliveries that fit. */
   private get urgentRoom(): number {
     const { buffer, queueBytes } = this.options
-    return this.heldBytes < queueBytes ? Math.max(0, buffer - this.heldTotal) : 0
+    return this.bytesInMemory < queueBytes ? Math.max(0, buffer - this.totalInMemory) : 0
   }
 
-  /** Returns how many more urgent deliveries of an integration may be held; 0 or less if none. */
+  /** Returns how many more urgent deliveries of an integration fit in memory; 0 or less if none. */
   private urgentRoomOf(backlog: Backlog): number {
     return backlog.depth + this.options.concurrencyPerIntegration - countedOf(backlog)
   }
@@ -441,8 +442,8 @@ export class FairQueue {
   }
 
   /**
-   * The more integrations hold deliveries, the less room is free, so the less each may hold. The last quarter of the queue
-   * counts only for integrations that hold less than twice their concurrency.
+   * The more integrations have deliveries in memory, the less room is free, so the less each may have. The last quarter of
+   * the queue counts only for integrations with less than twice their concurrency in memory.
    */
   private get shareOfRoom(): number {
     const lastQuarter = Math.floor(this.options.buffer / 4)
@@ -460,8 +461,8 @@ export class FairQueue {
       id,
       queues: [],
       isOffered: [false, false, false, false],
-      held: 0,
-      early: 0,
+      inMemory: 0,
+      earlyInMemory: 0,
       queued: 0,
       inFlight: 0,
       depth: this.depth,
@@ -475,21 +476,21 @@ export class FairQueue {
   }
 
   private hold(backlog: Backlog, bytes: number): void {
-    backlog.held++
-    this.heldTotal++
-    this.heldBytes += bytes
+    backlog.inMemory++
+    this.totalInMemory++
+    this.bytesInMemory += bytes
   }
 
   private drop(backlog: Backlog, bytes: number): void {
-    backlog.held--
-    this.heldTotal--
-    this.heldBytes -= bytes
+    backlog.inMemory--
+    this.totalInMemory--
+    this.bytesInMemory -= bytes
     this.forgetIfIdle(backlog)
   }
 
   private remove(backlog: Backlog, delivery: LeasedDelivery): void {
-    if (isEarly(delivery)) backlog.early--
-    this.drop(backlog, delivery.event.data.length)
+    if (isEarly(delivery)) backlog.earlyInMemory--
+    this.drop(backlog, bytesOf(delivery.event.data))
   }
 
   private setBehind(backlog: Backlog, isBehind: boolean): void {
@@ -500,7 +501,7 @@ export class FairQueue {
   }
 
   private forgetIfIdle(backlog: Backlog): void {
-    if (backlog.held > 0 || backlog.isBehind || this.pausedBacklogs.has(backlog)) return
+    if (backlog.inMemory > 0 || backlog.isBehind || this.pausedBacklogs.has(backlog)) return
     this.backlogs.delete(backlog.id)
     if (backlog.isSlow) this.slowCount--
   }
@@ -558,7 +559,7 @@ export class FairQueue {
   private extractSurplus(backlog: Backlog): ReadonlyArray<LeasedDelivery> {
     let staying = Math.max(0, this.limitOf(backlog) - backlog.inFlight)
     const surplus = this.extract(backlog, (delivery) => !isEarly(delivery) && staying-- <= 0)
-    // The queue has forgotten a backlog that holds no more deliveries.
+    // The queue has forgotten a backlog without deliveries.
     if (surplus.length > 0) this.setBehind(this.backlogOf(backlog.id), true)
     return surplus
   }

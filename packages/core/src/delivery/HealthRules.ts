@@ -92,7 +92,7 @@ const failingNotification = (about: About, failing_since: number, disableAfter: 
   disables_at: failing_since + disableAfter
 })
 
-/** Returns the changes for a failing integration that are due because time has passed: a warning, if it is due. */
+/** Returns the changes of a failing integration that are due without another outcome: the next warning, at its time. */
 export const evaluateTime = (
   { failing, integration }: HealthSubject,
   now: number,

@@ -2,8 +2,9 @@
  * This process's membership among the workers of one store: its name, its expiry, and whether deliveries may be leased
  * to it that it never received.
  *
- * If the store's answer to a call is lost, the call may have leased deliveries to this worker that it does not know of. The next heartbeat then
- * lists all held deliveries, and the store releases the others. Deliveries of publications in progress are exempt.
+ * If the store's answer to a call is lost, the call may have leased deliveries to this worker that it does not know of.
+ * The next heartbeat then lists the deliveries that it knows, and the store releases the others. Deliveries of
+ * publications in progress are exempt.
  *
  * Plain state without timers or I/O; never fails. All times are in milliseconds since the epoch.
  */
@@ -40,7 +41,7 @@ export class Membership {
     this.#worker = worker
     this.#lease = lease
     this.#attempt = ackTimeout + settleBudget
-    this.interval = Math.min(longestBeat, Math.max(1, (lease - this.#attempt) / 2))
+    this.interval = Math.min(longestBeat, (lease - this.#attempt) / 2)
   }
 
   /** The worker name that deliveries are leased to. */
@@ -48,7 +49,7 @@ export class Membership {
     return this.#worker
   }
 
-  /** Whether deliveries may be leased to this worker that it does not hold. */
+  /** Whether deliveries may be leased to this worker that it does not know of. */
   get isInDoubt(): boolean {
     return this.#lostAt !== null
   }
@@ -67,7 +68,8 @@ export class Membership {
   }
 
   /**
-   * Whether the membership has expired by this process's clock. Checked here too, because the answer that reports the end may be lost.
+   * Whether the membership has expired by this process's clock. Checked here too, because the answer that reports the
+   * end may be lost.
    */
   hasLapsed(now: number): boolean {
     return this.#until !== null && this.#until <= now
@@ -79,12 +81,12 @@ export class Membership {
   }
 
   /**
-   * Returns the next heartbeat. `held` are the held deliveries if leases are in doubt, otherwise null. `spares`: whether
-   * the store's clock has jumped.
+   * Returns the next heartbeat. `known` are this worker's deliveries if leases are in doubt, otherwise null. `spares`:
+   * whether the store's clock has jumped.
    */
-  heartbeat(now: number, held: ReadonlyArray<DeliveryId> | null, spares: boolean): Heartbeat {
+  heartbeat(now: number, known: ReadonlyArray<DeliveryId> | null, spares: boolean): Heartbeat {
     const before = Math.min(now, ...Array.from(this.publications, ({ began }) => began))
-    const holds = held === null ? {} : { holds: { ids: held, before } }
+    const holds = known === null ? {} : { holds: { ids: known, before } }
     return { worker: this.#worker, now, until: now + this.#lease, ...holds, ...(spares && { spares }) }
   }
 

@@ -1,7 +1,7 @@
 /**
  * Results to be stored: outcomes of attempts, and released deliveries. They are collected in batches; each batch is
  * recorded in one call of the store. Results that can't be recorded now are set aside and repeated later, while the others are
- * recorded: those that another transaction holds in the store, and batches that the store refuses.
+ * recorded: those that another transaction has locked in the store, and batches that the store refuses.
  *
  * Plain state without timers or I/O; never fails.
  */
@@ -11,14 +11,14 @@ import type { Release, Settlement } from "../ports/DeliveryStore.ts"
 import { pauseAfter } from "./StoreFailures.ts"
 import { longestPause, mostOutcomes, mostReleases } from "./EngineConstants.ts"
 
-/** Returns the pause before results that another transaction holds are repeated, in milliseconds. */
-const heldPause = (tries: number): number => Math.min(25 * 2 ** (tries - 1), 400)
+/** Returns the pause before results that another transaction has locked are repeated, in milliseconds. */
+const lockedPause = (tries: number): number => Math.min(25 * 2 ** (tries - 1), 400)
 
 /** The result of one lease of a delivery. */
 export interface Outcome {
   readonly delivery: LeasedDelivery
   readonly settlement: Settlement
-  /** The worker that held the lease. */
+  /** The worker of the lease. */
   readonly worker: string
   /**
    * Whether the outcome counts for the integration's health. False for a probe, and for an attempt that began before a
@@ -117,14 +117,14 @@ export class RecordQueue {
     return batch
   }
 
-  /** Sets the results of these deliveries in the taken batch aside, because another transaction holds them. */
-  postpone(held: ReadonlySet<DeliveryId>, now: number): void {
+  /** Sets the results of these deliveries in the taken batch aside, because another transaction has locked them. */
+  postpone(locked: ReadonlySet<DeliveryId>, now: number): void {
     const batch = this.#current
-    if (batch === null || held.size === 0) return
-    const outcomes = batch.outcomes.filter(({ delivery }) => held.has(delivery.id))
-    const releases = batch.releases.filter(({ delivery_id }) => held.has(delivery_id))
-    batch.outcomes = batch.outcomes.filter(({ delivery }) => !held.has(delivery.id))
-    batch.releases = batch.releases.filter(({ delivery_id }) => !held.has(delivery_id))
+    if (batch === null || locked.size === 0) return
+    const outcomes = batch.outcomes.filter(({ delivery }) => locked.has(delivery.id))
+    const releases = batch.releases.filter(({ delivery_id }) => locked.has(delivery_id))
+    batch.outcomes = batch.outcomes.filter(({ delivery }) => !locked.has(delivery.id))
+    batch.releases = batch.releases.filter(({ delivery_id }) => !locked.has(delivery_id))
     const same = this.#aside.find(
       ({ batch: aside }) =>
         !aside.isRefused &&
@@ -136,7 +136,7 @@ export class RecordQueue {
       const tries = batch.tries + 1
       this.#aside.push({
         batch: { ...newBatch(batch.worker), outcomes, releases, tries },
-        dueAt: now + heldPause(tries)
+        dueAt: now + lockedPause(tries)
       })
     } else {
       same.batch.outcomes.push(...outcomes)

@@ -119,8 +119,7 @@ export class Sender {
   readonly #targets = new WeakMap<Integration, Target>()
   #isTurnScheduled = false
   /**
-   * Timer for the first integration whose rate limit will allow another request; null if no integration waits for its
-   * limit.
+   * Timer for the first integration whose rate limit or pause will allow another request; null if no integration waits.
    */
   #resuming: { readonly at: number; readonly fiber: Fiber.Fiber<void> } | null = null
   #nextBusyReport = Number.NEGATIVE_INFINITY
@@ -232,13 +231,13 @@ export class Sender {
   #startTrial(): void {
     const { breaker, membership, queue } = this.#worker
     const at = this.#worker.now()
-    for (const delivery of queue.removeIf((held) => this.#isLate(held, at))) {
+    for (const delivery of queue.removeIf((queued) => this.#isLate(queued, at))) {
       const settlement = settleExpired(delivery)
       this.#worker.record({ delivery, settlement, worker: membership.worker, countsForHealth: false })
     }
     // A new round begins once all queued deliveries belong to users whose trials failed in the current round.
     if (breaker.hasTrial || queue.queued === 0) return
-    const hasOthers = queue.some((held) => !breaker.hasFailed(ownerOf(held)))
+    const hasOthers = queue.some((queued) => !breaker.hasFailed(ownerOf(queued)))
     if (!hasOthers && breaker.pausedUntil(at) === null) breaker.startRound()
     this.#defer(this.#removeDeferred(at))
     const delivery = queue.next()
@@ -273,6 +272,7 @@ export class Sender {
     this.#resuming = null
     this.#worker.queue.resume(this.#worker.now())
     this.pump()
+    this.#resumeInTime()
   }
 
   #stopResuming(): void {
@@ -431,7 +431,7 @@ export class Sender {
 
   #removeDeferred(at: number): ReadonlyArray<LeasedDelivery> {
     const { breaker, queue } = this.#worker
-    return queue.removeIf((held) => breaker.mustDefer(ownerOf(held), at))
+    return queue.removeIf((queued) => breaker.mustDefer(ownerOf(queued), at))
   }
 
   /**
@@ -444,7 +444,7 @@ export class Sender {
     const owner = ownerOf(delivery)
     const now = this.#worker.now()
     const verdict = breaker.failed(cause, owner, now)
-    const others = breaker.isOpen ? this.#removeDeferred(now) : queue.removeIf((held) => ownerOf(held) === owner)
+    const others = breaker.isOpen ? this.#removeDeferred(now) : queue.removeIf((queued) => ownerOf(queued) === owner)
     if (verdict === "own") {
       const own = "The directory answers for other users, but not for the integration's owner"
       this.#log(Effect.logWarning(`${nameOf(delivery)} waits. ${own}. ${failureText(error)}`))

@@ -1,5 +1,5 @@
 /**
- * The state of this process as a worker: its membership, the deliveries that it holds, and the results that it has not
+ * The state of this process as a worker: its membership, the deliveries in its queue, and the results that it has not
  * recorded. The dispatcher and the sender change this state with synchronous methods. The latches wake the dispatcher's
  * loops.
  */
@@ -208,7 +208,7 @@ export class Worker {
     this.release(this.queue.removeIf(() => true))
   }
 
-  /** Notes that the answer to a store call was lost. The next heartbeat follows at once and lists the held deliveries. */
+  /** Notes that the answer to a store call was lost. The next heartbeat follows at once and lists this worker's deliveries. */
   noteLostAnswer(): void {
     this.membership.noteLostAnswer(this.now())
     this.beatNow.openUnsafe()
@@ -247,7 +247,7 @@ export class Worker {
     if (claimedAt !== null && claimedAt > at) return at
     const paused = breaker.pausedUntil(at)
     if (paused !== null) return Math.min(paused, (claimedAt ?? at) + settings.pollInterval)
-    // While the breaker is open, trials use held deliveries before more are claimed.
+    // While the breaker is open, trials use queued deliveries before more are claimed.
     if (breaker.isOpen && queue.queued > 0) return (claimedAt ?? at) + settings.pollInterval
     const early = queue.room > 0 ? this.health.nextEarly() : null
     return Math.min(timer.next(queue), early ?? Number.POSITIVE_INFINITY)
@@ -265,7 +265,7 @@ export class Worker {
   }
 }
 
-/** Numbered changes to integrations. A change invalidates deliveries held, claimed or published before it. */
+/** Numbered changes to integrations. A change invalidates deliveries queued, claimed or published before it. */
 class Changes {
   #latest = 0
   #latestOfAll = 0

@@ -163,14 +163,15 @@ const repeatedEvent = (deliveries: DeliveryTable, records: ReadonlyArray<NewEven
 
 const claimFrom = ({ deliveries, integrations }: State, request: ClaimRequest): ReadonlyArray<LeasedDelivery> => {
   const leased: Array<LeasedDelivery> = []
-  const taken = request.early === undefined ? dueOf(deliveries, request) : retriesOf(deliveries, request.early, request)
+  const taken =
+    request.earlyOf === undefined ? dueOf(deliveries, request) : retriesOf(deliveries, request.earlyOf, request)
   for (const delivery of taken) {
     deliveries.move(delivery, claim(delivery.standing, request.worker))
     const { event, id, integration_id, standing } = delivery
     const integration = integrations.get(integration_id)
     if (integration === undefined) continue
     const { attempts, due_at, early, lane, resend } = standing
-    const early_due_at = request.early === undefined ? null : due_at
+    const early_due_at = request.earlyOf === undefined ? null : due_at
     leased.push({ id, lane, attempts, early, early_due_at, resend: resend > 0, event, integration })
   }
   return leased

@@ -10,6 +10,12 @@ import { Option, Schema } from "effect"
 export const JsonText = Schema.String.pipe(Schema.brand("JsonText"))
 export type JsonText = typeof JsonText.Type
 
+/** Matches a text that JavaScript engines store with two bytes for each character instead of one. */
+const isWide = /[^\0-\xff]/
+
+/** Returns the memory of a text, in bytes. */
+export const bytesOf = (text: string): number => (isWide.test(text) ? 2 : 1) * text.length
+
 /** Checks that a text is a JSON object, and brands it. */
 export const fromObjectText = (text: string): Option.Option<JsonText> => {
   if (!text.trimStart().startsWith("{")) return Option.none()

@@ -77,7 +77,7 @@ export const next = (
   const written = policy.delays[input.failed - 1]
   const ended: RetryDecision = policy.lifetime === null ? { _tag: "Exhausted" } : { _tag: "Expired" }
   if (written === undefined) return ended
-  // A policy that was stored before the limit existed may have longer delays.
+  // Stored overrides are not checked again. Another program may have written longer delays.
   const delay = Math.min(written, DurationText.longest)
   const jittered = delay + Math.floor(delay * maxJitter * input.random)
   const at = input.now + Math.max(jittered, Math.min(input.retryAfter ?? 0, maxRetryAfter))

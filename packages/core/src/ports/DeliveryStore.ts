@@ -96,7 +96,7 @@ export interface ClaimRequest extends ClaimLimits {
    * Claims only retries of this integration that are not yet due, the oldest delivery first. `urgent` does not apply to
    * them.
    */
-  readonly early?: IntegrationId
+  readonly earlyOf?: IntegrationId
 }
 
 /** The result of a claim. */

@@ -2,9 +2,10 @@
  * Accepts events: matches them with integrations, stores them, and hands their deliveries over to the dispatcher. An
  * event is accepted once the event and its deliveries are durable.
  *
- * Calls that arrive during a transaction share the next one and its disk sync (group commit). If many calls arrive one
- * by one, a transaction waits briefly for more (`Linger`). A call with an urgent event joins the next transaction ahead
- * of all ordinary calls. Each call is answered when its own events are durable.
+ * Calls that arrive during a transaction wait for the next one, and share it and its disk sync (group commit). If many
+ * calls arrive one by one, a transaction waits briefly for more (`Linger`). A call with an urgent event joins the next
+ * transaction ahead of all ordinary calls, and an eighth of `waitingBytes` is only for such calls. Each call is answered
+ * when its own events are durable.
  */
 import { Cause, Context, Effect, Fiber, Latch, Layer, Option, Scheduler, Schema } from "effect"
 import type { Scope } from "effect"
@@ -15,6 +16,7 @@ import type { Event, NewEvent } from "../model/Event.ts"
 import { makeEventIds } from "./EventIds.ts"
 import type { Integration } from "../model/Integration.ts"
 import { InvalidInput } from "../model/InvalidInput.ts"
+import { bytesOf } from "../model/JsonText.ts"
 import type { ResourceTypeDefinition, ResourceTypeTable } from "../model/ResourceType.ts"
 import { publishableText, ResourceTypes } from "../model/ResourceType.ts"
 import { Crypto } from "../ports/Crypto.ts"
@@ -80,6 +82,8 @@ type Answer = Effect.Effect<ReadonlyArray<Published>, StoreError | KeyReused | P
 interface Call {
   readonly events: ReadonlyArray<NewEvent>
   readonly request: IdempotentRequest | null
+  /** Whether an event is of an urgent type. */
+  readonly isUrgent: boolean
   /** Memory that the call uses while it waits, counted against `waitingBytes`, in bytes. */
   readonly size: number
   readonly answer: (answer: Answer) => void
@@ -87,7 +91,7 @@ interface Call {
 
 /** A call that waits for room in `waitingBytes`. */
 interface Blocked {
-  readonly size: number
+  readonly call: Call
   readonly admit: () => void
 }
 
@@ -115,13 +119,13 @@ const publishable = (types: ResourceTypeTable, { resource_type }: NewEvent): Res
 }
 
 // Does not stop at the first urgent event, so that an undeclared type in any event is detected.
-const isUrgent = (types: ResourceTypeTable, events: ReadonlyArray<NewEvent>): boolean =>
+const hasUrgent = (types: ResourceTypeTable, events: ReadonlyArray<NewEvent>): boolean =>
   events.reduce((isAny, event) => publishable(types, event).urgent || isAny, false)
 
 const distinct = <A>(items: ReadonlyArray<A>): ReadonlyArray<A> => (items.length < 2 ? items : [...new Set(items)])
 
 const sizeOf = (events: ReadonlyArray<NewEvent>): number =>
-  events.reduce((size, { data }) => size + data.length + eventOverhead, 0)
+  events.reduce((size, { data }) => size + bytesOf(data) + eventOverhead, 0)
 
 const countEvents = (calls: ReadonlyArray<Call>): number => calls.reduce((sum, { events }) => sum + events.length, 0)
 
@@ -165,7 +169,7 @@ const initialOf = (
 ): NewDelivery["initial"] => {
   if (isUnreadable(integration)) return { state: "pending" }
   if (integration.status === "disabled") return { state: "skipped", reason: "integration_disabled" }
-  return handover.keep(integration, lane, event.data.length)
+  return handover.keep(integration, lane, bytesOf(event.data))
     ? { state: "delivering", worker: handover.worker }
     : { state: "pending" }
 }
@@ -217,7 +221,8 @@ class GroupCommitPublisher {
 
   readonly #urgent: Array<Call> = []
   readonly #ordinary: Array<Call> = []
-  readonly #blocked = new Set<Blocked>()
+  readonly #blockedUrgent = new Set<Blocked>()
+  readonly #blockedOrdinary = new Set<Blocked>()
   /** Size of the calls that wait to be stored, in bytes. */
   #waitingSize = 0
   readonly #linger = new Linger()
@@ -233,6 +238,8 @@ class GroupCommitPublisher {
   /** Repetitions of calls whose keys another process was using. */
   readonly #repeating = new Set<Fiber.Fiber<void>>()
   #isClosed = false
+  /** Whether calls whose keys other processes use are no longer repeated. */
+  #hasGivenUp = false
 
   private constructor(parts: PublisherParts) {
     this.#store = parts.store
@@ -271,7 +278,8 @@ class GroupCommitPublisher {
    * Accepts all of the events or none. Returns results in the given order. With an idempotency key, a request repeated
    * within 24 hours gets the first answer and publishes nothing. Calls made before the publisher's scope closes are
    * still carried out; later calls fail with `PublisherClosed`. While `waitingBytes` of event data wait to be stored, a
-   * call waits for up to 5 s and then fails with `PublisherBusy`.
+   * call waits for up to 5 s and then fails with `PublisherBusy`. When the scope closes, a call whose idempotency key
+   * another process uses is repeated for up to 5 s.
    */
   readonly publish = (events: ReadonlyArray<NewEvent>, request: IdempotentRequest | null = null): Answer =>
     // A call without events but with a key is recorded, so that a different request can't use the key.
@@ -279,23 +287,25 @@ class GroupCommitPublisher {
 
   // Calls wait until the next transaction takes them.
 
-  /** Submits a call and waits for its answer. An ordinary call first waits for room. */
+  /** Submits a call as soon as there is room, and waits for its answer. */
   #call(events: ReadonlyArray<NewEvent>, request: IdempotentRequest | null): Answer {
     const size = sizeOf(events)
     // Checked before submitting, because an undeclared type is a defect of this caller and must not fail other calls.
-    const isUrgentCall = isUrgent(this.#types, events)
+    const isUrgent = hasUrgent(this.#types, events)
     return Effect.callback((answer) => {
       if (this.#isClosed) return answer(Effect.fail(new PublisherClosed()))
-      const call = { events, request, size, answer }
-      if (!isUrgentCall && (this.#blocked.size > 0 || !this.#fits(size))) return this.#block(call)
-      this.#submit(call, isUrgentCall)
+      const call = { events, request, isUrgent, size, answer }
+      const isBehind = this.#blockedUrgent.size > 0 || (!isUrgent && this.#blockedOrdinary.size > 0)
+      if (isBehind || !this.#fits(call)) return this.#block(call)
+      this.#submit(call)
     })
   }
 
   /** Lets a call wait for room. Returns how to stop waiting; a call interrupted before it is submitted is not stored. */
   #block(call: Call): Effect.Effect<void> {
-    // Once there is room, calls are submitted in order of arrival.
-    const leave = Effect.sync(() => this.#blocked.delete(waiter))
+    // Once there is room, calls are submitted in order of arrival, urgent ones first.
+    const blocked = call.isUrgent ? this.#blockedUrgent : this.#blockedOrdinary
+    const leave = Effect.sync(() => blocked.delete(waiter))
     const expiry = this.#run(
       Effect.delay(
         Effect.map(leave, (hasLeft) => {
@@ -305,24 +315,25 @@ class GroupCommitPublisher {
       )
     )
     const waiter: Blocked = {
-      size: call.size,
+      call,
       admit: () => {
+        blocked.delete(waiter)
         expiry.interruptUnsafe()
-        this.#submit(call, false)
+        this.#submit(call)
       }
     }
-    this.#blocked.add(waiter)
+    blocked.add(waiter)
     return Effect.andThen(leave, Fiber.interrupt(expiry))
   }
 
-  #submit(call: Call, isUrgentCall: boolean): void {
+  #submit(call: Call): void {
     this.#waitingSize += call.size
-    if (isUrgentCall) this.#urgent.push(call)
+    if (call.isUrgent) this.#urgent.push(call)
     else {
       this.#ordinary.push(call)
       this.#arrived++
     }
-    if (isUrgentCall || call.events.length >= enoughEvents) this.#flushNow.openUnsafe()
+    if (call.isUrgent || call.events.length >= enoughEvents) this.#flushNow.openUnsafe()
     if (this.#isArriving || !this.#isWaiting) return
     this.#isArriving = true
     this.#turns.scheduleTask(this.#arrive, 0)
@@ -333,18 +344,22 @@ class GroupCommitPublisher {
     this.#arrival.openUnsafe()
   }
 
-  #fits(size: number): boolean {
-    return this.#waitingSize === 0 || this.#waitingSize + size <= this.#waitingBytes
+  #fits({ isUrgent, size }: Call): boolean {
+    const limit = isUrgent ? this.#waitingBytes : this.#waitingBytes - Math.floor(this.#waitingBytes / 8)
+    return this.#waitingSize === 0 || this.#waitingSize + size <= limit
   }
 
   /** Frees the memory counted for a batch and admits blocked calls. */
   #free(batch: ReadonlyArray<Call>): void {
     for (const { size } of batch) this.#waitingSize -= size
-    for (const waiter of this.#blocked) {
-      if (!this.#fits(waiter.size)) return
-      this.#blocked.delete(waiter)
-      waiter.admit()
+    for (const { admit, call } of this.#allBlocked()) {
+      if (!this.#fits(call)) return
+      admit()
     }
+  }
+
+  #allBlocked(): ReadonlyArray<Blocked> {
+    return [...this.#blockedUrgent, ...this.#blockedOrdinary]
   }
 
   // The commit loop: takes the calls that share a transaction.
@@ -446,8 +461,9 @@ class GroupCommitPublisher {
     )
   }
 
-  /** Repeats a call soon. Until it is answered, its events count as waiting. */
+  /** Repeats a call soon. Until it is answered, its events count as waiting. Nothing of the call is stored yet. */
   #repeatSoon(call: Call): void {
+    if (this.#hasGivenUp) return call.answer(Effect.fail(new PublisherClosed()))
     this.#waitingSize += call.size
     const again = Effect.map(this.#answerAll([call]), () => this.#free([call]))
     const fiber = this.#run(Effect.delay(again, busyKeyPause))
@@ -461,17 +477,15 @@ class GroupCommitPublisher {
     const commit = (): Effect.Effect<void, StoreError | IdempotencyConflict> =>
       requested.length === 0
         ? Effect.asVoid(this.#carryOut(batch))
-        : Effect.flatMap(this.#noted(this.#keys.find(requested, this.#clock.now())), (known) =>
+        : Effect.flatMap(this.#reported(this.#keys.find(requested, this.#clock.now())), (known) =>
             this.#carryOutKeyed(batch, known)
           )
-    return this.#clock.isCertain() ? commit() : Effect.flatMap(this.#noted(this.#clock.measure), commit)
+    return this.#clock.isCertain() ? commit() : Effect.flatMap(this.#reported(this.#clock.measure), commit)
   }
 
   /** Reports a failure of the store before a batch is handed over. */
-  #noted<A>(read: Effect.Effect<A, StoreError>): Effect.Effect<A, StoreError> {
-    return Effect.tapCause(read, (cause) =>
-      Effect.sync(() => this.#dispatcher.handOver().failed("not_stored", storeErrorOf(cause)))
-    )
+  #reported<A>(read: Effect.Effect<A, StoreError>): Effect.Effect<A, StoreError> {
+    return Effect.tapError(read, (error) => Effect.sync(() => this.#dispatcher.refused(error)))
   }
 
   /** Carries out a batch in which some calls have idempotency keys. */
@@ -581,13 +595,15 @@ class GroupCommitPublisher {
   #close(committing: Fiber.Fiber<unknown, unknown>): Effect.Effect<void> {
     return Effect.suspend(() => {
       this.#isClosed = true
-      for (const waiter of this.#blocked) {
-        this.#blocked.delete(waiter)
-        waiter.admit()
-      }
+      for (const { admit } of this.#allBlocked()) admit()
       this.#arrival.openUnsafe()
       this.#flushNow.openUnsafe()
-      return Effect.andThen(Fiber.await(committing), this.#repeatedAll())
+      return Fiber.await(committing).pipe(
+        Effect.andThen(Effect.timeoutOption(this.#repeatedAll(), publishPatience)),
+        // The process that uses a key may have vanished in its transaction.
+        Effect.andThen(Effect.sync(() => (this.#hasGivenUp = true))),
+        Effect.andThen(this.#repeatedAll())
+      )
     })
   }
 

@@ -89,6 +89,19 @@ describe("FairQueue", () => {
     )
   })
 
+  it("forgets an integration with a rate limit once it has no deliveries and may send again", () => {
+    const queue = filled(places(10, 10), [paced(makeLeased(1), 1)])
+    const [sent] = drain(queue)
+    if (sent === undefined) return assert.fail("nothing was sent")
+    queue.pace(sent, 0)
+    queue.finish(sent, "prompt")
+    assert.deepEqual([...queue.demand(150).limits.keys()], [id(1)], "so that its next delivery waits, too")
+    assert.strictEqual(queue.resumesAt(0), 1_000)
+    queue.resume(1_000)
+    assert.isNull(queue.resumesAt(1_000))
+    assert.lengthOf([...queue.demand(150).limits], 0)
+  })
+
   it("delays an integration with a rate limit by at most one interval after the clock was set back", () => {
     const hour = 3_600_000
     for (const isPaused of [true, false]) {
@@ -102,8 +115,7 @@ describe("FairQueue", () => {
       for (let n = 1; n <= 3; n++) queue.add(paced(makeLeased(n), 1))
       start(hour)
       if (!isPaused) queue.resume(hour + 1_000)
-      if (isPaused)
-        assert.strictEqual(queue.resumesAt(0), 1_000, "before `resume`, which has no timer while nothing waits")
+      if (isPaused) assert.strictEqual(queue.resumesAt(0), 1_000, "before `resume`")
       queue.resume(0)
       if (isPaused) {
         assert.strictEqual(queue.resumesAt(0), 1_000)
@@ -229,7 +241,7 @@ describe("FairQueue", () => {
     assert.strictEqual(reserved(2), 175)
     assert.strictEqual(queue.room, 0)
     assert.strictEqual(reserved(0), 25)
-    assert.strictEqual(queue.held, 200)
+    assert.strictEqual(queue.inMemory, 200)
     assert.isFalse(queue.needsRefill, "there is no room for it")
     for (let integration = 1; integration <= 30; integration++) queue.unreserve(id(integration), size)
     assert.isTrue(queue.needsRefill)
@@ -307,13 +319,24 @@ describe("FairQueue", () => {
     assert.isTrue(publish(queue, event(201)))
   })
 
+  it("counts event data as it is in memory: two bytes for each character if one needs them", () => {
+    const queue = new FairQueue({ ...places(64, 64), queueBytes: 8_000 })
+    const filler = (character: string) => JsonText.JsonText.make(JSON.stringify(character.repeat(1_498)))
+    queue.add(makeLeased(1, { integration: 1, event: { data: filler("é") } }))
+    queue.add(makeLeased(2, { integration: 2, event: { data: filler("é") } }))
+    queue.add(makeLeased(3, { integration: 3, event: { data: filler("é") } }))
+    assert.isAbove(queue.room, 0)
+    queue.add(makeLeased(4, { integration: 4, event: { data: filler("€") } }))
+    assert.strictEqual(queue.room, 0)
+  })
+
   it("frees exactly the reserved room, whatever was stored", () => {
     const queue = new FairQueue({ ...places(4, 4), queueBytes: 1_000 })
     for (let n = 1; n <= 10_000; n++) {
       assert.isTrue(queue.reserve(id(n), 2, 300))
       queue.unreserve(id(n), 300)
     }
-    assert.strictEqual(queue.held, 0)
+    assert.strictEqual(queue.inMemory, 0)
   })
 
   it("leaves half of the room to integrations that are not slow, however many slow ones there are", () => {
@@ -364,7 +387,7 @@ describe("FairQueue", () => {
           for (const delivery of taken) queue.add(delivery)
           queue.claimed(demand, taken)
           open.push(...drain(queue))
-          assert.isAtMost(queue.held, size)
+          assert.isAtMost(queue.inMemory, size)
           for (const delivery of open) {
             const slow = Number(delivery.integration.id) % slowOf === 0
             store.push(...queue.finish(delivery, slow ? "slow" : "prompt"))
@@ -372,7 +395,7 @@ describe("FairQueue", () => {
           }
           open = []
         }
-        assert.strictEqual(queue.held, 0)
+        assert.strictEqual(queue.inMemory, 0)
       }),
       { numRuns: 3 }
     )
@@ -409,7 +432,7 @@ describe("FairQueue", () => {
     for (const delivery of rest) queue.finish(delivery, "slow")
     for (let sent = drain(queue); sent.length > 0; sent = drain(queue))
       for (const each of sent) queue.finish(each, "slow")
-    assert.strictEqual(queue.held, 0)
+    assert.strictEqual(queue.inMemory, 0)
   })
 
   it("leaves half of all places to integrations that are not slow, except for urgent deliveries", () => {
@@ -482,7 +505,7 @@ describe("FairQueue", () => {
               const used = open.filter((delivery) => delivery.integration.id === id(integration)).length
               assert.isAtMost(used, concurrencyPerIntegration)
             }
-            assert.strictEqual(queue.held, open.length + queued)
+            assert.strictEqual(queue.inMemory, open.length + queued)
             assert.strictEqual(queue.room, 1_000 - concurrency - open.length - queued)
           }
           // No delivery is stuck: if each slot is freed immediately, all queued deliveries are sent.
@@ -504,7 +527,7 @@ describe("FairQueue", () => {
     for (let n = 1; n <= 500; n++) assert.isTrue(publish(queue, makeLeased(n)))
     assert.strictEqual(queue.concurrencyTo(id(1)), 10)
     const surplus = queue.shareWith({ workers: 4, rank: 0 })
-    assert.strictEqual(queue.held, 48, "16 for each of its three places")
+    assert.strictEqual(queue.inMemory, 48, "16 for each of its three places")
     assert.lengthOf(surplus, 452)
     assert.notInclude(
       surplus.map((delivery) => Number(delivery.id)),
@@ -521,7 +544,7 @@ describe("FairQueue", () => {
         sent++
       }
     }
-    assert.strictEqual(queue.held, 0)
+    assert.strictEqual(queue.inMemory, 0)
   })
 
   it("needs no more claims after it has released all deliveries of an integration", () => {

@@ -83,16 +83,22 @@ const document = (url = "https://receiver.example/", types: ReadonlyArray<string
 
 const patchOf = (attributes: object) => ({ data: { type: "integrations", attributes } })
 
+const create = Effect.fnUntraced(function* (by = actor, url?: string) {
+  return (yield* (yield* Integrations).create(by, building, document(url), null)).integration
+})
+
+/** Lets other fibers run between reading and writing. */
+const slowly = integrations({
+  store: (store) => ({ update: (next, expected) => Effect.andThen(Effect.yieldNow, store.update(next, expected)) })
+})
+
 describe("the URL of an integration", () => {
-  const create = (url: string) =>
-    Effect.gen(function* () {
-      return (yield* (yield* Integrations).create(actor, building, document(url), null)).integration
-    })
+  const createAt = (url: string) => create(actor, url)
 
   it.effect("may have a name that does not resolve yet, but not one that resolves to a refused address", () =>
     Effect.gen(function* () {
-      yield* create("https://unknown.example/")
-      const error = yield* Effect.flip(create("https://inside.example./"))
+      yield* createAt("https://unknown.example/")
+      const error = yield* Effect.flip(createAt("https://inside.example./"))
       assert.strictEqual(error._tag, "InvalidInput")
       if (error._tag === "InvalidInput") assert.strictEqual(error.problems[0]?.code, "refused_address")
     }).pipe(
@@ -106,15 +112,15 @@ describe("the URL of an integration", () => {
 
   it.effect("may resolve to addresses on the allow-list", () =>
     Effect.gen(function* () {
-      yield* create("https://192.168.7.1/")
-      yield* create("https://inside.example/")
-      assert.strictEqual((yield* Effect.flip(create("https://192.168.8.1/")))._tag, "InvalidInput")
+      yield* createAt("https://192.168.7.1/")
+      yield* createAt("https://inside.example/")
+      assert.strictEqual((yield* Effect.flip(createAt("https://192.168.8.1/")))._tag, "InvalidInput")
     }).pipe(Effect.provide(integrations({ allow: "192.168.7.0/24", addresses: () => Effect.succeed(["192.168.7.2"]) })))
   )
 
   it.effect("is accepted if its name takes too long to resolve", () =>
     Effect.gen(function* () {
-      const creating = yield* Effect.forkChild(create("https://slow.example/"))
+      const creating = yield* Effect.forkChild(createAt("https://slow.example/"))
       while (creating.pollUnsafe() === undefined) {
         yield* TestClock.adjust(1_000)
         yield* Effect.yieldNow
@@ -126,7 +132,7 @@ describe("the URL of an integration", () => {
   it.effect("is not resolved for requests that don't change it", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
-      const { id } = yield* create("https://receiver.example/")
+      const { id } = yield* createAt("https://receiver.example/")
       yield* service.patch(actor, building, id, patchOf({ status: "disabled" }), null)
     }).pipe(
       Effect.provide(
@@ -145,7 +151,7 @@ describe("reading an integration", () => {
   it.effect("needs no fiber if the directory and the store answer synchronously", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
-      const { integration } = yield* service.create(actor, building, document(), null)
+      const integration = yield* create()
       const found = service.get(actor, building, integration.id)
       const missing = service.get(actor, building, IntegrationId.make(99))
       const elsewhere = service.get(actor, { type: "building", id: BuildingId.make(2) }, integration.id)
@@ -161,9 +167,7 @@ describe("concurrent changes", () => {
   it.effect("are all made", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
-      const {
-        integration: { id }
-      } = yield* service.create(actor, building, document(), null)
+      const { id } = yield* create()
       yield* Effect.all(
         [
           service.patch(actor, building, id, patchOf({ status: "disabled" }), null),
@@ -183,24 +187,13 @@ describe("concurrent changes", () => {
       assert.strictEqual(changed.configuration.url, "https://new.example/")
       assert.strictEqual(changed.bindings[0]?.resource_type, "access_log")
       assert.strictEqual(changed.version, 4)
-    }).pipe(
-      // Lets the other fibers run between reading and writing.
-      Effect.provide(
-        integrations({
-          store: (store) => ({
-            update: (next, expected) => Effect.andThen(Effect.yieldNow, store.update(next, expected))
-          })
-        })
-      )
-    )
+    }).pipe(Effect.provide(slowly))
   )
 
   it.effect("are refused if they require an older version", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
-      const {
-        integration: { id, version }
-      } = yield* service.create(actor, building, document(), null)
+      const { id, version } = yield* create()
       const change = (url: string) =>
         service.patch(actor, building, id, patchOf({ configuration: { url } }), [version]).pipe(Effect.exit)
       const results = yield* Effect.all([change("https://a.example/"), change("https://b.example/")], {
@@ -210,15 +203,7 @@ describe("concurrent changes", () => {
       const error = yield* Effect.flip(service.remove(actor, building, id, [version]))
       assert.strictEqual(error._tag, "VersionConflict")
       assert.strictEqual((yield* service.get(actor, building, id)).version, version + 1)
-    }).pipe(
-      Effect.provide(
-        integrations({
-          store: (store) => ({
-            update: (next, expected) => Effect.andThen(Effect.yieldNow, store.update(next, expected))
-          })
-        })
-      )
-    )
+    }).pipe(Effect.provide(slowly))
   )
 
   it.effect("delete nothing that changed since the caller read it, unless the caller requires no version", () => {
@@ -226,8 +211,7 @@ describe("concurrent changes", () => {
     let change: Effect.Effect<unknown, unknown> = Effect.void
     return Effect.gen(function* () {
       const service = yield* Integrations
-      const { integration } = yield* service.create(actor, building, document(), null)
-      const { id, version } = integration
+      const { id, version } = yield* create()
       change = service.patch(actor, building, id, patch("disabled"), null)
       const conflict = yield* Effect.flip(service.remove(actor, building, id, [version]))
       assert.strictEqual(conflict._tag, "VersionConflict")
@@ -256,7 +240,7 @@ describe("concurrent changes", () => {
   it.effect("increase updated_at even within one millisecond", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
-      const created = (yield* service.create(actor, building, document(), null)).integration
+      const created = yield* create()
       const changed = yield* service.patch(actor, building, created.id, patchOf({ status: "disabled" }), null)
       assert.isAbove(changed.updated_at, created.updated_at)
       assert.strictEqual(changed.created_at, created.created_at)
@@ -268,9 +252,7 @@ describe("a change that is stored", () => {
   it.effect("reaches the dispatcher even if the caller is interrupted", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
-      const {
-        integration: { id }
-      } = yield* service.create(actor, building, document(), null)
+      const { id } = yield* create()
       forgotten.length = 0
       const removing = yield* Effect.forkChild(service.remove(actor, building, id, null))
       while ((yield* (yield* IntegrationStore).find(id)) !== null) yield* Effect.yieldNow
@@ -334,7 +316,7 @@ describe("a rotated secret", () => {
   it.effect("is new and used immediately, and the previous secret signs for another day", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
-      const { integration } = yield* service.create(actor, building, document(), null)
+      const integration = yield* create()
       yield* TestClock.adjust("1 hour")
       forgotten.length = 0
       const rotated = yield* service.rotateSecret(actor, building, integration.id, null)
@@ -354,7 +336,7 @@ describe("a rotated secret", () => {
   it.effect("leaves each earlier secret signing until its own day is over, at most five", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
-      const { integration } = yield* service.create(actor, building, document(), null)
+      const integration = yield* create()
       const secrets = [Redacted.value(integration.signing_secret)]
       let rotated = integration
       const rotate = Effect.gen(function* () {
@@ -385,7 +367,7 @@ describe("an integration that another client created", () => {
     () =>
       Effect.gen(function* () {
         const service = yield* Integrations
-        const { integration } = yield* service.create(actor, building, document(), null)
+        const integration = yield* create()
         const { id, version } = integration
         assert.deepStrictEqual(yield* service.get(rival, building, id), integration)
         assert.strictEqual((yield* service.list(rival, building, page)).total, 1)
@@ -409,9 +391,9 @@ describe("an integration that another client created", () => {
   it.effect("does not exist for other clients if clients are isolated, but counts for the limit", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
-      const { integration } = yield* service.create(actor, building, document(), null)
+      const integration = yield* create()
       const { id } = integration
-      const own = (yield* service.create(rival, building, document(), null)).integration
+      const own = yield* create(rival)
       const refusals: ReadonlyArray<Effect.Effect<unknown, { readonly _tag: string }>> = [
         service.get(rival, building, id),
         service.replace(rival, building, id, document(), null),

@@ -141,6 +141,22 @@ describe("publishing with an idempotency key", () => {
     })
   )
 
+  it.effect("gives up a call five seconds after it closes, if another process never frees the key", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const stuck = publisherOver(() => () => Effect.fail(new IdempotencyConflict({ key: "k", busy: ["k"] })))
+      const { publish } = Context.get(yield* Layer.buildWithScope(stuck, scope), Publisher)
+      const calling = yield* Effect.forkChild(Effect.flip(publish([event(1)], request("k"))))
+      yield* TestClock.adjust("1 minute")
+      const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void))
+      yield* TestClock.adjust(4_900)
+      assert.isUndefined(closing.pollUnsafe(), "the key may become free")
+      yield* TestClock.adjust(200)
+      yield* Fiber.join(closing)
+      assert.strictEqual((yield* Fiber.join(calling))._tag, "PublisherClosed")
+    })
+  )
+
   it.effect("counts the events of a repeated call as waiting", () =>
     Effect.gen(function* () {
       const publisher = yield* Publisher

@@ -55,18 +55,41 @@ const eventsStored = Effect.map(
   ({ events }) => events
 )
 
+const clock = { now: () => 0, isCertain: () => true, hasJumped: () => false, measure: Effect.void, offset: () => null }
+
+describe("storing publications", () => {
+  it.effect("continues after a defect, with the calls that wait", () => {
+    let isBroken = false
+    const broken = {
+      ...clock,
+      now: () => {
+        if (isBroken) throw new Error("a defect")
+        return 0
+      }
+    }
+    return Effect.gen(function* () {
+      const { publish } = yield* Publisher
+      const start = Effect.forkChild(publish([event(1)]), { startImmediately: true })
+      yield* TestClock.adjust(0)
+      isBroken = true
+      const first = yield* start
+      yield* TestClock.adjust(0)
+      isBroken = false
+      const second = yield* start
+      yield* TestClock.adjust(999)
+      assert.isUndefined(first.pollUnsafe())
+      yield* TestClock.adjust(1)
+      for (const each of [first, second]) assert.strictEqual(each.pollUnsafe()?._tag, "Success")
+    }).pipe(Effect.provide(publisherOver((enqueue) => enqueue).pipe(Layer.provide(Layer.succeed(StoreClock, broken)))))
+  })
+})
+
 describe("a publication that fails before its events are stored", () => {
   it.effect("counts as a failure of the store", () =>
     Effect.gen(function* () {
       const refused = new StoreError({ operation: "StoreClock.read", cause: "gone", reason: "unreachable" })
-      const clock = {
-        now: () => 0,
-        isCertain: () => false,
-        hasJumped: () => false,
-        measure: Effect.fail(refused),
-        offset: () => null
-      }
-      const layer = publisherOver((enqueue) => enqueue).pipe(Layer.provide(Layer.succeed(StoreClock, clock)))
+      const failing = { ...clock, isCertain: () => false, measure: Effect.fail(refused) }
+      const layer = publisherOver((enqueue) => enqueue).pipe(Layer.provide(Layer.succeed(StoreClock, failing)))
       yield* Effect.gen(function* () {
         const error = yield* Effect.flip(Publisher.use(({ publish }) => publish([event(1)])))
         assert.strictEqual(error, refused)
@@ -92,9 +115,11 @@ describe("calls that share a transaction", () => {
 const overhead = 256
 
 describe("a full publisher", () => {
-  /** Maximum number of waiting calls with one event each. */
+  /** Maximum number of waiting calls with one access log each. */
   const room = 1_000
-  const waitingBytes = room * (overhead + event(1).data.length)
+  const unit = overhead + event(1).data.length
+  /** Seven eighths of it are for calls without an urgent event. */
+  const waitingBytes = Math.floor((room * unit * 8) / 7)
 
   /**
    * Makes a publisher whose first transaction lasts until `release` opens, and records the events in each transaction.
@@ -175,6 +200,34 @@ describe("a full publisher", () => {
       yield* close
       assert.strictEqual(stored("access_log"), room + 1)
     })
+  )
+
+  it.effect(
+    "keeps an eighth of its limit for urgent calls, refuses more after five seconds, and admits them first",
+    () =>
+      Effect.gen(function* () {
+        const { close, open, start, startLogs, transactions } = yield* held
+        yield* startLogs(5 * room)
+        yield* TestClock.adjust(0)
+        const startCalls = (count: number) =>
+          Effect.forEach(Array.from({ length: count }), () => start([event(1, "call")]))
+        const reserved = Math.floor(waitingBytes / 8 / unit)
+        const calls = yield* startCalls(reserved + 10)
+        yield* TestClock.adjust(5_000)
+        const refused = calls.filter((call) => call.pollUnsafe() !== undefined)
+        assert.deepStrictEqual(refused, calls.slice(reserved))
+        for (const exit of yield* Fiber.joinAll(refused))
+          assert.include(String(exit), `${waitingBytes} bytes of events wait to be stored`)
+        yield* startLogs(room)
+        const late = yield* startCalls(10)
+        yield* open
+        assert.isTrue((yield* Fiber.joinAll([...calls.slice(0, reserved), ...late])).every(Exit.isSuccess))
+        assert.deepStrictEqual(
+          transactions[1],
+          Array.from({ length: reserved + 10 }, () => "call")
+        )
+        yield* close
+      })
   )
 
   it.effect("answers a call that had room, however long its transaction takes", () =>

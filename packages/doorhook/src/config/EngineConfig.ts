@@ -83,7 +83,7 @@ const engineFields = {
   clientIsolation: Schema.optional(Schema.Boolean),
   /**
    * How long a process counts as alive after its last heartbeat. When a process dies, other processes send its
-   * deliveries after this time. Must be more than `ackTimeout` plus 5 s. Default `20s`.
+   * deliveries after this time. Must be at least `ackTimeout` plus 5.1 s. Default `20s`.
    */
   lease: Schema.optional(Text),
   /**
@@ -92,13 +92,13 @@ const engineFields = {
    */
   catchUp: Schema.optional(Schema.Boolean),
   /**
-   * Maximum size of the event data that a process holds in memory for delivery, in bytes. Further deliveries wait in
+   * Maximum size of the event data that a process has in memory for delivery, in bytes. Further deliveries wait in
    * the database. Default 33554432 (32 MiB).
    */
   queueBytes: Schema.optional(Schema.Number),
   /**
-   * Maximum size of the event data waiting to be stored, in bytes. A call that does not fit waits for up to 5 s and is
-   * then refused. Default 67108864 (64 MiB).
+   * Maximum size of the event data waiting to be stored, in bytes. An eighth of it is only for calls with an urgent event.
+   * A call that does not fit waits for up to 5 s and is then refused. Default 67108864 (64 MiB).
    */
   waitingBytes: Schema.optional(Schema.Number),
   /**

@@ -187,7 +187,7 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
    */
   const lease = Effect.fnUntraced(function* (
     chosen: ReadonlyArray<Chosen>,
-    { early, worker }: ClaimRequest,
+    { earlyOf, worker }: ClaimRequest,
     allowance: ClaimAllowance
   ) {
     const ids = chosen.map(({ id }) => id).toSorted((a, b) => a - b)
@@ -211,7 +211,7 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
       const mayEnd = isReadable && (integration === undefined || resend === 0)
       const reason = mayEnd ? Transitions.reasonToEnd(integration) : null
       if (event !== undefined && integration !== undefined && reason === null) {
-        const early_due_at = early === undefined ? null : delivery.due_at
+        const early_due_at = earlyOf === undefined ? null : delivery.due_at
         const isResend = resend > 0
         sendable.push({ id, lane, attempts, early: delivery.early, early_due_at, resend: isResend, event, integration })
         continue
@@ -242,10 +242,12 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
     const claimed: Array<LeasedDelivery> = []
     // Workers are locked before deliveries, in the same order as in a heartbeat.
     yield* sql.unsafe(keepWorkers, [texts([request.worker])])
-    const { early, now } = request
+    const { earlyOf, now } = request
     const allowance = new ClaimAllowance(request)
     for (let more = refills; ; more--) {
-      const chosen = yield* early === undefined ? chooseDue(heads, allowance, now) : chooseEarly(early, allowance, now)
+      const chosen = yield* earlyOf === undefined
+        ? chooseDue(heads, allowance, now)
+        : chooseEarly(earlyOf, allowance, now)
       if (chosen.length === 0) break
       const { isComplete, sendable } = yield* lease(chosen, request, allowance)
       claimed.push(...sendable)
@@ -256,20 +258,20 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
   })
 
   const claim = Effect.fnUntraced(function* (request: ClaimRequest): Effect.fn.Return<Claimed, SqlError.SqlError> {
-    const { early, limit, now } = request
+    const { earlyOf, limit, now } = request
     const allowance = new ClaimAllowance(request)
     for (let more = claimTries; ; more--) {
       const heads = yield* waiting
       const due =
-        early !== undefined
+        earlyOf !== undefined
           ? []
           : heads.filter(
               ({ due_at, integration_id, lane }) => due_at <= now && allowance.roomOf(integration_id, lane) > 0
             )
-      if (due.length === 0 && (early === undefined || limit <= 0)) return { deliveries: [], next_due: nextOf(heads) }
+      if (due.length === 0 && (earlyOf === undefined || limit <= 0)) return { deliveries: [], next_due: nextOf(heads) }
       const { claimed, next_due } = yield* sql.withTransaction(claimDue(request, due))
       // Other claims have locked everything that is due. They unlock what they don't claim, so a retry can succeed.
-      if (claimed.length > 0 || early !== undefined || more === 0) return { deliveries: claimed, next_due }
+      if (claimed.length > 0 || earlyOf !== undefined || more === 0) return { deliveries: claimed, next_due }
       yield* sql.unsafe(pause)
     }
   })

@@ -175,16 +175,20 @@ const checkPatience = 2_000
 const checkPause = 500
 const checkInterval = 3_000
 
+/** Asks the server of a connection who it is. */
+export const serverOf = (sql: SqlClient.SqlClient) =>
+  sql
+    .unsafe<FoundServer>(
+      `SELECT pg_postmaster_start_time() || ' ' || current_database() AS identity,
+        pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS "readOnly"`
+    )
+    .unprepared.pipe(
+      Effect.flatMap(([state]) => (state === undefined ? Effect.die(new Error("no row")) : Effect.succeed(state)))
+    )
+
 /** Asks a server who it is, on a connection of its own, which may lead through a pooler. */
 const askServer = (link: Link) =>
-  Effect.scoped(
-    Effect.flatMap(
-      connect(link, 1, { mode: "direct", settings: {} }),
-      (sql) =>
-        sql.unsafe<FoundServer>(`SELECT pg_postmaster_start_time() || ' ' || current_database() AS identity,
-        pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS "readOnly"`).unprepared
-    )
-  ).pipe(Effect.flatMap(([state]) => (state === undefined ? Effect.die(new Error("no row")) : Effect.succeed(state))))
+  Effect.scoped(Effect.flatMap(connect(link, 1, { mode: "direct", settings: {} }), serverOf))
 
 /**
  * Waits until the server accepts changes. During a failover, the address may lead to a standby for a while, or to no
@@ -280,10 +284,10 @@ export const wakeSourceOf = ({ url }: Link, { mode }: Route): "server" | "pollin
   mode === "transaction" && url.listen === null ? "polling" : "server"
 
 /**
- * Returns the link to the server that `listen` names, or null without one. Fails if that server can't be reached, has no
- * wake signals about this database, or is behind a pooler that forwards none either.
+ * Returns the link to the server that `listen` names, or null without one. Fails if that server can't be reached, is not
+ * `own` and so has no wake signals about this database, or is behind a pooler that forwards none either.
  */
-export const listenerOf = Effect.fnUntraced(function* (link: Link) {
+export const listenerOf = Effect.fnUntraced(function* (link: Link, own: FoundServer) {
   if (link.url.listen === null) return null
   const other: Link = { ...link, url: link.url.listen, last: null }
   const database = listenName(other)
@@ -293,8 +297,7 @@ export const listenerOf = Effect.fnUntraced(function* (link: Link) {
   )
   if (mode === "transaction")
     return yield* refuse("a pooler in transaction mode forwards no wake signals. Give the URL of the server itself.")
-  const [own, others] = yield* Effect.all([askServer(link), askServer(other)], { concurrency: 2 })
-  if (own.identity === others.identity) return other
+  if ((yield* askServer(other)).identity === own.identity) return other
   return yield* refuse(
     "it leads to another server or database than the rest of the URL, so it has no wake signals about this one. Give the URL of the server and database that the pooler leads to."
   )
@@ -313,7 +316,7 @@ const open = Effect.fnUntraced(function* ({ maxConnections, timeout = defaultTim
   if (versionOf(applied) < newestOf(migrations)) yield* migrate(sql, migrations)
   yield* writeResourceTypes(sql, yield* ResourceTypes, { isAgreed: false })
   link.patience.millis = timeout + silenceBeyond
-  const listener = yield* listenerOf(link)
+  const listener = yield* listenerOf(link, server)
   if (listener !== null) {
     yield* warnIfExposed(listener, listenName(listener))
     const { listen } = yield* connect(listener, 1, { mode: "direct", settings: {} })

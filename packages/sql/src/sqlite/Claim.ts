@@ -151,7 +151,7 @@ export const makeClaim = ({ known, read, state, turns }: FileOwner): Claim => {
   }
 
   /** Leases chosen deliveries, including unreadable ones, and reads their events and integrations. */
-  const leaseAll = (chosen: ReadonlyArray<Chosen>, { early, worker }: ClaimRequest) => {
+  const leaseAll = (chosen: ReadonlyArray<Chosen>, { earlyOf, worker }: ClaimRequest) => {
     const rows = chosen.flatMap(({ id }) => {
       const row = q.claimed.get(id)
       return row === undefined ? [] : [{ id, row }]
@@ -195,7 +195,7 @@ export const makeClaim = ({ known, read, state, turns }: FileOwner): Claim => {
           lane: lease.lane,
           attempts: lease.attempts,
           early: lease.early,
-          early_due_at: early === undefined ? null : lease.due_at,
+          early_due_at: earlyOf === undefined ? null : lease.due_at,
           resend: lease.resend > 0,
           event,
           integration: integration.value
@@ -213,8 +213,8 @@ export const makeClaim = ({ known, read, state, turns }: FileOwner): Claim => {
     // else is due.
     for (let more = refills; more >= 0; more--) {
       loadHeads()
-      const { early, now } = request
-      const chosen = early === undefined ? choose(allowance, now) : chooseEarly(early, allowance, now)
+      const { earlyOf, now } = request
+      const chosen = earlyOf === undefined ? choose(allowance, now) : chooseEarly(earlyOf, allowance, now)
       const leased = leaseAll(chosen, request)
       sendable.push(...leased.sendable)
       unsendable.push(...leased.unsendable)

@@ -5,7 +5,7 @@
  * Leases are in memory only. After a crash, leased deliveries are due again.
  */
 import type { DeliveryId, DeliveryStore, Heartbeat, IntegrationId, Membership, StoreError } from "@doorhook/core"
-import { DeliveryReason, lanes, latest, Transitions } from "@doorhook/core"
+import { DeliveryReason, lanes, Transitions } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import type { Scope } from "effect"
 import type { SqlError } from "effect/sql"
@@ -106,7 +106,7 @@ export const makeFileOwner: Effect.Effect<FileOwner, SqlError.SqlError, SqliteTu
     // ---- Leases
 
     const wait = (id: DeliveryId, integration: IntegrationId, to: Transitions.QueueEntry) => {
-      const due = Math.min(to.due_at ?? 0, latest)
+      const due = to.due_at ?? 0
       q.wait.run(codeOf(to), to.lane, to.attempts, to.early, to.resend, due, id)
       state.noteDue(to.lane, integration, due, id)
     }

@@ -15,7 +15,7 @@ import {
 import { StoreFixtures } from "@doorhook/core/testing"
 import { PostgresStore } from "@doorhook/sql/postgres"
 import { assert, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer, Redacted } from "effect"
+import { Effect, Fiber, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { CancellationBatch } from "../../src/stores/Cancellations.ts"
 import { describeOnPostgres, pooledDatabase } from "@doorhook/testkit/postgres/TestServer"
@@ -312,41 +312,6 @@ await describeOnPostgres("concurrency", (server) => {
         yield* Effect.all([beater, beater], { concurrency: "unbounded" })
       }).pipe(Effect.provide(onStore(url)))
     })
-  )
-
-  it.live(
-    "a delivery enqueued while its integration is being deleted waits for nothing, and is cancelled when claimed",
-    () =>
-      Effect.gen(function* () {
-        const { url } = yield* pooledDatabase(server)
-        yield* Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          const integrationStore = yield* IntegrationStore
-          const integration = yield* createIntegration()
-          const removed = yield* Deferred.make<void>()
-          const commit = yield* Deferred.make<void>()
-          const removing = yield* integrationStore
-            .remove(integration)
-            .pipe(
-              Effect.andThen(Deferred.succeed(removed, undefined)),
-              Effect.andThen(Deferred.await(commit)),
-              sql.withTransaction,
-              Effect.forkChild
-            )
-          yield* Deferred.await(removed)
-          yield* enqueue(...records(1, 1, integration))
-          yield* Deferred.succeed(commit, undefined)
-          yield* Fiber.join(removing)
-          assert.lengthOf(yield* claim(start), 0)
-          const found = yield* (yield* DeliveryStore).list({ limit: 9 })
-          assert.deepEqual(
-            found.map(({ reason, state }) => [state, reason]),
-            [["cancelled", "integration_deleted"]]
-          )
-          assert.strictEqual(yield* nextDue(start), null)
-          assert.deepEqual((yield* (yield* DeliveryStore).summary(start)).states, yield* counted)
-        }).pipe(Effect.provide(onStore(url)))
-      })
   )
 
   it.live.each(["commits", "is rolled back"])(

@@ -67,11 +67,11 @@ export const earlyCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       const ofOther = yield* retrying(5, other, start + 2_000)
       const six = yield* retrying(6, integration, now + 1)
       const [firstAttempt] = yield* enqueue(record(newEvent(7, { created_at: start + 2_500 }), integration))
-      const early = integration.id
-      const none = yield* store.claim(claimRequest(now, { early, limit: 0 }))
+      const earlyOf = integration.id
+      const none = yield* store.claim(claimRequest(now, { earlyOf, limit: 0 }))
       yield* expectEqual("none asked for", none, { deliveries: [], next_due: now })
-      yield* expectEqual("none allowed", yield* claim(now, { early, limits: nothingOf(integration) }), [])
-      const first = yield* store.claim(claimRequest(now, { early, limit: 2 }))
+      yield* expectEqual("none allowed", yield* claim(now, { earlyOf, limits: nothingOf(integration) }), [])
+      const first = yield* store.claim(claimRequest(now, { earlyOf, limit: 2 }))
       yield* expectEqual(
         "the two oldest",
         first.deliveries.map(({ attempts, early_due_at, id }) => [id, attempts, early_due_at]),
@@ -82,11 +82,11 @@ export const earlyCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       )
       yield* expectEqual("next due", first.next_due, now)
       yield* expectEqual("leased", yield* standing(one), ["delivering", 1, null])
-      const next = yield* claim(now, { early, limitPerIntegration: 1 })
+      const next = yield* claim(now, { earlyOf, limitPerIntegration: 1 })
       yield* expectEqual("the next delivery, whatever its lane", idsOf(next), [four])
-      const limited = yield* claim(now, { early, limitPerIntegration: 0, limits: new Map([[early, 5]]) })
+      const limited = yield* claim(now, { earlyOf, limitPerIntegration: 0, limits: new Map([[earlyOf, 5]]) })
       yield* expectEqual("the last", idsOf(limited), [six])
-      yield* expectEqual("leased deliveries are not claimed", yield* claim(now, { early }), [])
+      yield* expectEqual("leased deliveries are not claimed", yield* claim(now, { earlyOf }), [])
       const scheduled = yield* claim(now)
       yield* expectEqual(
         "due deliveries are claimed as usual",
@@ -102,7 +102,7 @@ export const earlyCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       const integration = yield* createIntegration()
       const id = yield* retrying(1, integration, due)
       for (const early of [0, 1]) {
-        const leased = yield* claimOne(start + 10, { early: integration.id })
+        const leased = yield* claimOne(start + 10, { earlyOf: integration.id })
         yield* expectEqual("early ones before", [leased.attempts, leased.early], [1 + early, early])
         yield* settle(start + 20, { ...retryAt(leased, due), early: early + 1 })
         yield* expectEqual("stored", yield* standing(id), ["retrying", 2 + early, due])
@@ -121,12 +121,12 @@ export const earlyCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       yield* heartbeat(start, "other")
       const integration = yield* createIntegration()
       const id = yield* retrying(1, integration, due)
-      const lost = yield* claimOne(start + 10, { early: integration.id })
+      const lost = yield* claimOne(start + 10, { earlyOf: integration.id })
       yield* heartbeat(start + membershipLength, "other")
       yield* expectEqual("lost", yield* standing(id), ["retrying", 1, due])
       yield* expectEqual("next due", yield* nextDue(start), due)
       yield* expectEqual("settled", [...(yield* settle(start + membershipLength, settlement(lost)))], [])
-      const again = yield* claimOne(start + membershipLength, { early: integration.id })
+      const again = yield* claimOne(start + membershipLength, { earlyOf: integration.id })
       yield* expectEqual("as before", [again.attempts, again.early, again.early_due_at], [1, 0, due])
       yield* release(start + membershipLength, due, [again])
       yield* expectEqual("given back", yield* standing(id), ["retrying", 1, due])
@@ -139,7 +139,7 @@ export const earlyCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       yield* heartbeat(start, "other")
       const integration = yield* createIntegration()
       const [failing, lost] = [yield* retrying(1, integration, due), yield* retrying(2, integration, due)]
-      const [first, second] = yield* claim(start + 10, { early: integration.id })
+      const [first, second] = yield* claim(start + 10, { earlyOf: integration.id })
       if (first === undefined || second === undefined) return yield* expectEqual("claimed", 0, 2)
       for (const id of [failing, lost]) yield* expectEqual("resent", yield* resend(id, start + 20), [1, id])
       const { hasDueDeliveries } = yield* settleWithConsequences(start + 30, { ...retryAt(first, due), early: 1 })
@@ -164,7 +164,7 @@ export const earlyCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       yield* retrying(1, integration, due)
       const off = { ...integration, status: "disabled", disabled_reason: "manual", version: 2 } as const
       yield* (yield* IntegrationStore).update(off, 1)
-      yield* expectEqual("claimed", yield* claim(start + 10, { early: integration.id }), [])
+      yield* expectEqual("claimed", yield* claim(start + 10, { earlyOf: integration.id }), [])
     })
   }
 ]

@@ -2,7 +2,7 @@
  * Statements that look up events and deliveries.
  */
 import type { DeliveryFilter, DeliveryState } from "@doorhook/core"
-import { activeStates, latest } from "@doorhook/core"
+import { activeStates } from "@doorhook/core"
 import { allCancellations } from "./CancellationStatements.ts"
 import { isUnacknowledged } from "./DeliveryStatements.ts"
 
@@ -12,7 +12,7 @@ const ended = `SELECT id, event_id, integration_id, state, reason, attempts, NUL
 /** Selects from `queue`. Shows deliveries that a cancellation (`e`) covers as cancelled. */
 const queued = `SELECT d.id, d.event_id, d.integration_id,
     CASE WHEN e.reason IS NULL THEN d.state ELSE 'cancelled' END AS state, e.reason, d.attempts,
-    CASE WHEN e.reason IS NULL AND d.worker IS NULL THEN least(d.due_at, ${latest}) END AS next_attempt_at, d.created_at
+    CASE WHEN e.reason IS NULL AND d.worker IS NULL THEN d.due_at END AS next_attempt_at, d.created_at
   FROM queue AS d LEFT JOIN endings AS e ON e.integration_id = d.integration_id AND d.id <= e.last_id`
 
 /** Cost: one search by id in each table. */
