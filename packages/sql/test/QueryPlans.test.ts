@@ -134,9 +134,9 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   deleteOfTenants: [Records.deleteOfTenants, eventOfList, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"],
   deleteEvents: [Records.deleteEvents, "SEARCH events USING INTEGER PRIMARY KEY (rowid=?)"],
   insertNotification: [Records.insertNotification],
-  notifications: [Records.notifications, "SEARCH notices USING INTEGER PRIMARY KEY (rowid>?)"],
+  notifications: [Records.notifications({}), "SEARCH notices USING INTEGER PRIMARY KEY (rowid>?)"],
   notificationsOfIntegration: [
-    Records.notificationsOfIntegration,
+    Records.notifications({ integration_id: IntegrationId.make(1) }),
     "INDEX notices_by_integration (integration_id=? AND rowid>?)"
   ],
   insertKey: [Keys.insert],

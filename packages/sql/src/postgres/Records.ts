@@ -94,7 +94,7 @@ export const list = Effect.fnUntraced(function* (sql: Sql, filter: DeliveryFilte
   const deliveries = yield* decodeDeliveries(yield* sql.unsafe(text, params))
   if (deliveries.length === 0) return []
   const ids = int8s(deliveries.map(({ id }) => id))
-  const rows = yield* sql.unsafe<{ readonly detail: string | null }>(records.lastAttempts, [ids, ids])
+  const rows = yield* sql.unsafe<{ readonly detail: string | null }>(Lists.lastAttempts, [ids])
   const attempts = yield* decodeLastAttempts(rows.map((row) => ({ ...row, detail: fromStored(row.detail) })))
   const last = new Map<DeliveryId, LastAttempt>(attempts.map(({ delivery_id, ...attempt }) => [delivery_id, attempt]))
   const types = yield* sql.unsafe<Pick<Event, "id" | "resource_type">>(Lists.typesById, [
@@ -153,7 +153,7 @@ const partOf = Effect.fnUntraced(function* (
   limit: number,
   most = Number.MAX_SAFE_INTEGER
 ) {
-  const rows = yield* sql.unsafe<PlacedRow>(records.eventsOf, [...place, limit, most])
+  const rows = yield* sql.unsafe<PlacedRow>(Lists.eventsOf, [...place, limit, most])
   const last = rows.length < limit ? rows.at(-1) : undefined
   return {
     items: yield* decodeEvents(rows),
@@ -198,19 +198,14 @@ export const events = Effect.fnUntraced(function* (
   return page(part, rest === null ? null : offset + rest)
 })
 
-export const notifications = Effect.fnUntraced(function* (
-  sql: Sql,
-  { after, integration_id, limit, order }: NotificationFilter
-) {
+export const notifications = Effect.fnUntraced(function* (sql: Sql, filter: NotificationFilter) {
+  const { after, integration_id, limit, order } = filter
   const end = yield* notificationWatermark(sql)
-  const newest = order === "newest"
-  const [ofAll, ofOne] = newest
-    ? [records.newestNotifications, records.newestNotificationsOfIntegration]
-    : [records.notifications, records.notificationsOfIntegration]
-  const from = newest ? Math.min(after ?? Number.MAX_SAFE_INTEGER, end + 1) : (after ?? 0)
-  const rows = yield* integration_id === undefined
-    ? sql.unsafe<{ readonly id: number }>(ofAll, [from, limit])
-    : sql.unsafe<{ readonly id: number }>(ofOne, [integration_id, from, limit])
+  const from = order === "newest" ? Math.min(after ?? Number.MAX_SAFE_INTEGER, end + 1) : (after ?? 0)
+  const rows = yield* sql.unsafe<{ readonly id: number }>(
+    records.notifications(filter),
+    integration_id === undefined ? [from, limit] : [integration_id, from, limit]
+  )
   return yield* notificationsFromRows(rows.filter(({ id }) => id <= end))
 })
 
@@ -227,23 +222,19 @@ const deliveriesOf = (old: ReadonlyArray<OldEvent>): ReadonlySet<number> => {
 /** Returns the events with a delivery that is active or has just ended. Locks the ended deliveries of all events. */
 const withActive = Effect.fnUntraced(function* (sql: Sql, old: ReadonlyArray<OldEvent>) {
   const params = [int8s(deliveriesOf(old)), texts(old.map(({ id }) => id))]
-  const kept = yield* idsOf(sql.unsafe<{ readonly id: DeliveryId }>(records.lockEndedOf, params))
-  const rows = yield* sql.unsafe<{ readonly event_id: EventId }>(records.withUnkept, [
-    ...params,
-    ...params,
-    int8s(kept)
-  ])
+  const kept = yield* idsOf(sql.unsafe<{ readonly id: DeliveryId }>(Lists.lockEndedOf, params))
+  const rows = yield* sql.unsafe<{ readonly event_id: EventId }>(Lists.withUnkept, [...params, int8s(kept)])
   return new Set(rows.map(({ event_id }) => event_id))
 })
 
 /** Deletes events, their deliveries and attempts. Returns the deleted deliveries with their states. */
 const deleteEvents = Effect.fnUntraced(function* (sql: Sql, old: ReadonlyArray<OldEvent>) {
   const deleted = yield* sql.unsafe<{ readonly id: DeliveryId; readonly state: StateCount["state"] }>(
-    records.deleteEndedOf,
+    Lists.deleteEndedOf,
     [int8s(deliveriesOf(old)), texts(old.map(({ id }) => id))]
   )
   const seqs = int8s(old.map(({ seq }) => seq))
-  yield* sql.unsafe(records.deleteAttempts, [int8s(deleted.map(({ id }) => id))])
+  yield* sql.unsafe(Lists.deleteAttempts, [int8s(deleted.map(({ id }) => id))])
   yield* sql.unsafe(records.deleteOfBuildings, [seqs])
   yield* sql.unsafe(records.deleteOfTenants, [seqs])
   yield* sql.unsafe(records.deleteEvents, [seqs])
@@ -260,7 +251,7 @@ export const purge = Effect.fnUntraced(function* (sql: Sql, request: PurgeReques
   if (old.length === 0) return { events: 0, deliveries: 0, next } satisfies Purged
   // Deliveries that a cancellation covers count as ended.
   const params = [int8s(deliveriesOf(old)), texts(old.map(({ id }) => id))]
-  const ended = yield* idsOf(sql.unsafe<{ readonly id: DeliveryId }>(records.endedOf, params))
+  const ended = yield* idsOf(sql.unsafe<{ readonly id: DeliveryId }>(Lists.cancelledOf, params))
   if (ended.length > 0) yield* cancelLocked(sql, ended)
   const active = yield* withActive(sql, old)
   const done = old.filter(({ id }) => !active.has(id))

@@ -6,6 +6,7 @@
  * parameter run once per row.
  */
 import type { DeliveryFilter } from "@doorhook/core"
+import { latestFirst, readable } from "../statements/RecordStatements.ts"
 
 /**
  * Codes of stored states. Codes 0 and 2 mean open, codes above 1 mean unacknowledged. `delivering` is not stored,
@@ -250,16 +251,9 @@ export const feed = `${ofIntegration(
   ">"
 )} ORDER BY 1 LIMIT ?2`
 
-/**
- * Condition that selects the events of one type that a scope may read, from a time up to a position. Cost: one range of
- * `events_of`.
- */
-const readable = `o.scope_type = ?1 AND o.scope_id = ?2 AND o.resource_type = ?3
-  AND o.created_at >= ?4 AND (o.created_at, o.event_seq) <= (?5, ?6)`
-const latestFirst = "ORDER BY o.created_at DESC, o.event_seq DESC"
 /** A page of events that begins at a position, with their positions. Cost: one search by seq per event. */
 export const eventsOf = `SELECT ${event}, o.created_at, o.event_seq FROM events_of AS o JOIN events AS e ON e.seq = o.event_seq
-  WHERE ${readable} ${latestFirst} LIMIT ?7`
+  WHERE ${readable} ${latestFirst} LIMIT ?`
 /** The deliveries of an event, between its first and last delivery id. Cost: one range of the table. */
 export const deliveriesOfEvent = `SELECT id, integration, state FROM deliveries WHERE id BETWEEN ? AND ? AND event = ?`
 export const deleteDelivery = `DELETE FROM deliveries WHERE id = ?`

@@ -102,11 +102,7 @@ export const makeRecords = (
     deleteOfBuildings: turns.prepare(records.deleteOfBuildings),
     deleteOfTenants: turns.prepare(records.deleteOfTenants),
     deleteEvents: turns.prepare(records.deleteEvents),
-    deleteNotifications: turns.prepare(records.deleteNotifications),
-    notifications: turns.prepare(records.notifications),
-    notificationsOfIntegration: turns.prepare(records.notificationsOfIntegration),
-    newestNotifications: turns.prepare(records.newestNotifications),
-    newestNotificationsOfIntegration: turns.prepare(records.newestNotificationsOfIntegration)
+    deleteNotifications: turns.prepare(records.deleteNotifications)
   }
   const lists = new Map<string, StatementSync>()
   const listed = (text: string): StatementSync => {
@@ -321,13 +317,11 @@ export const makeRecords = (
     }
   }
 
-  const notifications = ({ after, integration_id, limit, order }: NotificationFilter): ReadonlyArray<object> => {
-    const isNewest = order === "newest"
-    const [ofAll, ofOne] = isNewest
-      ? [q.newestNotifications, q.newestNotificationsOfIntegration]
-      : [q.notifications, q.notificationsOfIntegration]
-    const from = after ?? (isNewest ? Number.MAX_SAFE_INTEGER : 0)
-    const rows = integration_id === undefined ? ofAll.all(from, limit) : ofOne.all(integration_id, from, limit)
+  const notifications = (filter: NotificationFilter): ReadonlyArray<object> => {
+    const { after, integration_id, limit, order } = filter
+    const from = after ?? (order === "newest" ? Number.MAX_SAFE_INTEGER : 0)
+    const statement = listed(records.notifications(filter))
+    const rows = integration_id === undefined ? statement.all(from, limit) : statement.all(integration_id, from, limit)
     return rows.map(Object.values).map(([id, kind, integration, scope_type, scope_id, at, details]) => ({
       id,
       kind,

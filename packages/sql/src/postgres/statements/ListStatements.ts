@@ -1,10 +1,12 @@
 /**
- * Statements that look up events and deliveries.
+ * Statements that look up and purge events and deliveries.
  */
 import type { DeliveryFilter, DeliveryState } from "@doorhook/core"
 import { activeStates } from "@doorhook/core"
-import { allCancellations } from "./CancellationStatements.ts"
+import { allCancellations, lastOf } from "./CancellationStatements.ts"
 import { isUnacknowledged } from "./DeliveryStatements.ts"
+import { latestFirst, readable } from "../../statements/RecordStatements.ts"
+import { postgres } from "../PostgresDialect.ts"
 
 const ended = `SELECT id, event_id, integration_id, state, reason, attempts, NULL::bigint AS next_attempt_at, created_at
   FROM deliveries AS d`
@@ -40,6 +42,57 @@ export const eventsById = `SELECT id, resource_type, action, building_id, tenant
       sum(octet_length(e.data)) OVER (ORDER BY n.at ROWS UNBOUNDED PRECEDING)::bigint AS bytes
     FROM unnest($1::text[]) WITH ORDINALITY AS n (id, at) JOIN events AS e ON e.id = n.id) AS page
   WHERE bytes - size < $2 ORDER BY at`
+
+/**
+ * A page of events of a scope that begins at a position, with their positions. Ends with the event whose data reaches a
+ * number of bytes, the last parameter. Cost: one search by seq per event. Does not read the data of later events.
+ */
+export const eventsOf = postgres.text(`SELECT id, resource_type, action, building_id, tenant_ids, data, created_at,
+    listed_at, event_seq, bytes FROM (
+      SELECT e.*, o.created_at AS listed_at, o.event_seq, octet_length(e.data) AS size,
+        sum(octet_length(e.data)) OVER (${latestFirst} ROWS UNBOUNDED PRECEDING)::bigint AS bytes
+      FROM (SELECT o.created_at, o.event_seq FROM events_of AS o WHERE ${readable} ${latestFirst} LIMIT ?) AS o
+        JOIN events AS e ON e.seq = o.event_seq) AS page
+  WHERE bytes - size < ? ORDER BY listed_at DESC, event_seq DESC`)
+
+/** The last attempts of some deliveries. Cost per id: one search in each of two tables. */
+export const lastAttempts = `SELECT a.delivery_id, a.number, a.started_at, a.duration_ms, a.outcome, a.status, a.detail
+  FROM attempts AS a WHERE a.delivery_id = ANY($1)
+    AND a.number = (SELECT max(b.number) FROM attempts AS b WHERE b.delivery_id = a.delivery_id)
+  UNION ALL
+  SELECT id, attempts, attempt_started_at, attempt_duration_ms, attempt_outcome, attempt_status, attempt_detail
+  FROM deliveries WHERE id = ANY($1) AND attempt_outcome IS NOT NULL
+  ORDER BY 1, 2`
+
+// The next statements take ranges of delivery ids ($1). The ranges may include deliveries of other events, so the
+// statements also take event ids ($2).
+
+const ofEvents = "id = ANY($1) AND event_id = ANY($2)"
+
+/**
+ * Locks the ended deliveries of some events. A transaction that would revive such a delivery waits, and then finds the
+ * delivery deleted. Skips deliveries that others have locked. Cost: one search by id per row.
+ */
+export const lockEndedOf = `SELECT id FROM deliveries WHERE ${ofEvents} ORDER BY id FOR UPDATE SKIP LOCKED`
+
+/**
+ * Locks the deliveries of some events that a cancellation covers. Skips deliveries that others have locked. Cost: one
+ * search by id per row.
+ */
+export const cancelledOf = `SELECT id FROM queue WHERE ${ofEvents} AND id <= ${lastOf("queue.integration_id")}
+  ORDER BY id FOR UPDATE SKIP LOCKED`
+
+/**
+ * Selects the given events that have an active delivery, or an ended one that is not locked ($3). Uses one statement,
+ * because two could miss a delivery that moves between the tables. Cost: one search by id per row.
+ */
+export const withUnkept = `SELECT event_id FROM queue WHERE ${ofEvents}
+  UNION SELECT event_id FROM deliveries WHERE ${ofEvents} AND NOT id = ANY($3)`
+
+/** Deletes the ended deliveries of some events. Cost: one search by id per row. Returns ids and states. */
+export const deleteEndedOf = `DELETE FROM deliveries WHERE ${ofEvents} RETURNING id, state`
+
+export const deleteAttempts = `DELETE FROM attempts WHERE delivery_id = ANY($1)`
 
 /** Cost: one search by id per event. */
 export const typesById = `SELECT id, resource_type FROM events WHERE id = ANY($1)`
