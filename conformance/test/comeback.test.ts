@@ -4,7 +4,7 @@
  */
 import { freePort, listen } from "@doorhook/testkit/ListeningServer"
 import { temporaryFolder } from "@doorhook/testkit/Process"
-import { receiverProgram } from "@doorhook/testkit/Programs"
+import { receiverProgram } from "@doorhook/testkit/Doorhook"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"

@@ -2,7 +2,7 @@
  * Probes and hooks as the command creates them, on a receiver in a separate process. The suite starts, kills and pauses
  * the receiver, and counts its effects with every kind of probe.
  */
-import { receiverProgram } from "@doorhook/testkit/Programs"
+import { receiverProgram } from "@doorhook/testkit/Doorhook"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs"

@@ -4,7 +4,7 @@
 import { NameResolver, UrlPolicy } from "@doorhook/core"
 import { listening } from "@doorhook/testkit/ListeningServer"
 import { startNode, temporaryFolder } from "@doorhook/testkit/Process"
-import { conformanceProgram } from "@doorhook/testkit/Programs"
+import { conformanceProgram } from "@doorhook/testkit/Doorhook"
 import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Result } from "effect"

@@ -4,7 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { temporaryFolder } from "@doorhook/testkit/Process"
-import { conformanceProgram, receiverProgram } from "@doorhook/testkit/Programs"
+import { conformanceProgram, receiverProgram } from "@doorhook/testkit/Doorhook"
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
 import { existsSync, writeFileSync } from "node:fs"

@@ -4,7 +4,7 @@
 import { Shell } from "@doorhook/core"
 import { Effect, FileSystem, Redacted } from "effect"
 import type { Path, PlatformError, Scope } from "effect"
-import { receiverProgram } from "@doorhook/testkit/Programs"
+import { receiverProgram } from "@doorhook/testkit/Doorhook"
 import { withControl } from "../../src/hooks/Commands.ts"
 import { noHooks } from "../../src/hooks/Hooks.ts"
 import type { HookFailed } from "../../src/hooks/Hooks.ts"

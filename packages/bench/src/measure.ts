@@ -1,7 +1,7 @@
 /**
  * Runs benchmarks one after another, each in its own process, stores their results and generates `docs/measurements.md`.
  */
-import { administer } from "@doorhook/testkit/postgres/Administer"
+import { administer } from "@doorhook/testkit/postgres/ServerProcess"
 import { DateTime, Effect } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"

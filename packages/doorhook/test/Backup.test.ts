@@ -12,17 +12,16 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { promisify } from "node:util"
 import { Webhook } from "standardwebhooks"
-import { installedTools, startInstalled } from "@doorhook/testkit/postgres/InstalledServer"
+import { installedTools } from "@doorhook/testkit/postgres/ServerProcess"
 import type { TestServer } from "@doorhook/testkit/postgres/TestServer"
-import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
+import { describeOnPostgres, newDatabase, startOwn } from "@doorhook/testkit/postgres/TestServer"
 import { directory, event, live, mount, tokenFrom, untilInState } from "./harness/Embedded.ts"
 import { interruptWhen, writeProgram } from "./harness/Backups.ts"
 import { runHere } from "./harness/InProcess.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
-import { startDoorhook } from "@doorhook/testkit/Doorhook"
+import { doorhookProgram, startDoorhook } from "@doorhook/testkit/Doorhook"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { canMount, smallDisk } from "@doorhook/testkit/SmallDisk"
-import { doorhookProgram } from "@doorhook/testkit/Programs"
 import { callApi, createIntegration } from "./harness/ThirdParty.ts"
 
 const encryptionKey = "kept-in-another-place-0123456789abcdef"
@@ -399,7 +398,7 @@ await describeOnPostgres("a backup on PostgreSQL", (server) => {
         return yield* rehearseDump(server, tools.folder)
       }
       const older = yield* Effect.acquireRelease(
-        Effect.promise(() => startInstalled(tools.folder)),
+        Effect.promise(() => startOwn(tools.folder)),
         ({ stop }) => Effect.promise(stop)
       )
       return yield* rehearseDump(older, tools.folder)

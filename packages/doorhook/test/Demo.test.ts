@@ -2,7 +2,7 @@
  * `npm start`: the demo as a process, and its summary of published events.
  */
 import { EventId, noDeliveries } from "@doorhook/core"
-import { demoProgram } from "@doorhook/testkit/Programs"
+import { demoProgram } from "@doorhook/testkit/Doorhook"
 import { startNode, temporaryFolder } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"

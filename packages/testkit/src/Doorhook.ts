@@ -1,10 +1,21 @@
 /**
- * Runs the `doorhook` command in a separate process, as a user does.
+ * Runs the `doorhook` command in a separate process, as a user does. It and the other programs that tests start are
+ * bundled from the sources before each run (`.ci/test-programs.ts`).
  */
+import { Effect } from "effect"
+import { fileURLToPath } from "node:url"
 import { startNode } from "./Process.ts"
 import type { Finished } from "./Process.ts"
-import { doorhookProgram } from "./Programs.ts"
-import { Effect } from "effect"
+
+const bundled = (name: string): string =>
+  fileURLToPath(new URL(`../../../node_modules/.cache/programs/${name}.js`, import.meta.url))
+
+export const doorhookProgram = bundled("doorhook")
+export const demoProgram = bundled("demo")
+export const conformanceProgram = bundled("conformance")
+
+/** A faulty or correct receiver of the suite's own tests (`conformance/test/mutants`). */
+export const receiverProgram = bundled("receiver")
 
 /** Starts `doorhook` with arguments, and with the size of the thread pool that `bin/doorhook.js` sets. */
 export const startDoorhook = (args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) =>

@@ -13,7 +13,7 @@ import { startPostgres } from "../harness/PostgresServer.ts"
 import type { ServerProcess } from "../harness/ServerProcess.ts"
 import { startPeer, startServer, startService } from "../harness/ServerProcess.ts"
 import { rounded } from "../harness/Statistics.ts"
-import { temporaryDatabase } from "../harness/TemporaryFile.ts"
+import { temporaryDatabase } from "../harness/Workload.ts"
 
 const name = "bearer"
 

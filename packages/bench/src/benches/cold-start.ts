@@ -1,6 +1,7 @@
 /**
  * Measures the start-up time of `doorhook serve`.
  */
+import { temporaryFolder } from "@doorhook/testkit/Process"
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { spawn } from "node:child_process"
@@ -10,7 +11,6 @@ import type { Benchmark, Options } from "../harness/Benchmark.ts"
 import { builtCommand } from "../harness/ServerProcess.ts"
 import { roundsOf } from "../harness/Benchmark.ts"
 import { rounded } from "../harness/Statistics.ts"
-import { temporaryFolder } from "../harness/TemporaryFile.ts"
 
 const name = "cold-start"
 

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { spawn } from "node:child_process"
 import type { Benchmark, Options } from "../harness/Benchmark.ts"
 import { roundsOf } from "../harness/Benchmark.ts"
-import { temporaryDatabase } from "../harness/TemporaryFile.ts"
+import { temporaryDatabase } from "../harness/Workload.ts"
 
 const name = "conformance"
 

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { againstBareLoop } from "../harness/BareLoop.ts"
 import type { Benchmark } from "../harness/Benchmark.ts"
 import { settings, sqliteEngine } from "../harness/Engine.ts"
-import { temporaryDatabase } from "../harness/TemporaryFile.ts"
+import { temporaryDatabase } from "../harness/Workload.ts"
 
 export const benchmark: Benchmark = {
   name: "deliver-sqlite",

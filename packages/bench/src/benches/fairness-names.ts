@@ -8,11 +8,10 @@ import { Effect } from "effect"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Benchmark, Options } from "../harness/Benchmark.ts"
 import { createIntegration, sqliteEngine } from "../harness/Engine.ts"
-import { roundsOf } from "../harness/Benchmark.ts"
+import { besideAndAlone, roundsOf } from "../harness/Benchmark.ts"
 import { startReceiver } from "../harness/Processes.ts"
 import { steadyLatencies, watch } from "../harness/RequestWatch.ts"
-import { quantile, spread } from "../harness/Statistics.ts"
-import { temporaryDatabase } from "../harness/TemporaryFile.ts"
+import { temporaryDatabase } from "../harness/Workload.ts"
 
 const name = "fairness-names"
 
@@ -71,21 +70,13 @@ const latencies = Effect.fnUntraced(function* (port: number, isBeside: boolean, 
 }, Effect.scoped)
 
 const run = Effect.fnUntraced(function* (options: Options) {
-  const rounds = roundsOf(options, 3)
   const events = options.quick ? 50 : 1_000
   const receiver = yield* startReceiver()
-  const beside: Array<number> = []
-  const alone: Array<number> = []
   // The first run warms up the compiler.
   yield* latencies(receiver, false, events / 5)
-  for (let round = 0; round < rounds; round++) {
-    const without = yield* latencies(receiver, false, events)
-    const among = yield* latencies(receiver, true, events)
-    alone.push(quantile(without, 0.95))
-    beside.push(quantile(among, 0.95))
-    process.stderr.write(`round ${round + 1}: with slow names ${spread(among)}; without ${spread(without)}\n`)
-  }
-  return [{ line: name, ours: beside, peer: alone }]
+  const alone = latencies(receiver, false, events)
+  const beside = latencies(receiver, true, events)
+  return [{ line: name, ...(yield* besideAndAlone(roundsOf(options, 3), 0.95, "slow names", alone, beside)) }]
 })
 
 export const benchmark: Benchmark = {

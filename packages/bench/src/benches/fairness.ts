@@ -5,12 +5,10 @@ import { Publisher } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Benchmark, Options } from "../harness/Benchmark.ts"
 import { createIntegration, sqliteEngine } from "../harness/Engine.ts"
-import { roundsOf } from "../harness/Benchmark.ts"
+import { besideAndAlone, roundsOf } from "../harness/Benchmark.ts"
 import { startReceiver } from "../harness/Processes.ts"
 import { steadyLatencies, watch } from "../harness/RequestWatch.ts"
-import { quantile, spread } from "../harness/Statistics.ts"
-import { temporaryDatabase } from "../harness/TemporaryFile.ts"
-import { eventIn } from "../harness/Workload.ts"
+import { eventIn, temporaryDatabase } from "../harness/Workload.ts"
 
 const name = "fairness"
 
@@ -48,24 +46,16 @@ const healthyLatencies = Effect.fnUntraced(function* (port: number, deadPort: nu
 
 const run = Effect.fnUntraced(function* (options: Options) {
   const { quick } = options
-  const rounds = roundsOf(options, 3)
   const sizes = quick
     ? { backlog: 50, events: 50, ackTimeout: 500 }
     : { backlog: 1_000, events: 1_000, ackTimeout: 5_000 }
   const healthy = yield* startReceiver()
   const dead = yield* startReceiver(Infinity)
-  const beside: Array<number> = []
-  const alone: Array<number> = []
   // The first run warms up the compiler.
   yield* healthyLatencies(healthy, null, { ...sizes, events: sizes.events / 5 })
-  for (let round = 0; round < rounds; round++) {
-    const without = yield* healthyLatencies(healthy, null, sizes)
-    const latencies = yield* healthyLatencies(healthy, dead, sizes)
-    alone.push(quantile(without, 0.95))
-    beside.push(quantile(latencies, 0.95))
-    process.stderr.write(`round ${round + 1}: with dead receivers ${spread(latencies)}; without ${spread(without)}\n`)
-  }
-  return [{ line: name, ours: beside, peer: alone }]
+  const alone = healthyLatencies(healthy, null, sizes)
+  const beside = healthyLatencies(healthy, dead, sizes)
+  return [{ line: name, ...(yield* besideAndAlone(roundsOf(options, 3), 0.95, "dead receivers", alone, beside)) }]
 })
 
 export const benchmark: Benchmark = {

@@ -10,7 +10,7 @@ import type { PostgresServer } from "../harness/PostgresServer.ts"
 import { startPostgres } from "../harness/PostgresServer.ts"
 import { startReceiver } from "../harness/Processes.ts"
 import { fillWithSettled } from "../harness/SettledRows.ts"
-import { temporaryDatabase } from "../harness/TemporaryFile.ts"
+import { temporaryDatabase } from "../harness/Workload.ts"
 
 const name = "growth"
 

@@ -11,7 +11,7 @@ import { start } from "../harness/Processes.ts"
 import { startRingReceiver } from "../harness/Rings.ts"
 import { building, operatorKey, startService } from "../harness/ServerProcess.ts"
 import { quantile, spread } from "../harness/Statistics.ts"
-import { temporaryDatabase } from "../harness/TemporaryFile.ts"
+import { temporaryDatabase } from "../harness/Workload.ts"
 
 const name = "hostile-reads"
 

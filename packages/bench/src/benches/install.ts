@@ -1,6 +1,7 @@
 /**
  * Measures the size of an installation.
  */
+import { temporaryFolder } from "@doorhook/testkit/Process"
 import { Effect } from "effect"
 import { execFileSync } from "node:child_process"
 import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -8,7 +9,6 @@ import { basename, join } from "node:path"
 import type { Benchmark } from "../harness/Benchmark.ts"
 import { root, runScript } from "../harness/ServerProcess.ts"
 import { rounded } from "../harness/Statistics.ts"
-import { temporaryFolder } from "../harness/TemporaryFile.ts"
 
 const name = "install"
 

@@ -12,8 +12,7 @@ import { roundsOf } from "../harness/Benchmark.ts"
 import { startReceiver } from "../harness/Processes.ts"
 import { watch } from "../harness/RequestWatch.ts"
 import { quantile, rounded } from "../harness/Statistics.ts"
-import { temporaryDatabase } from "../harness/TemporaryFile.ts"
-import { callOf, eventOf } from "../harness/Workload.ts"
+import { callOf, eventOf, temporaryDatabase } from "../harness/Workload.ts"
 
 const name = "latency-call"
 

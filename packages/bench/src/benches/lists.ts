@@ -7,14 +7,13 @@ import type { Benchmark, Options } from "../harness/Benchmark.ts"
 import { createIntegration, delivered, sqliteEngine } from "../harness/Engine.ts"
 import { cpuPerRequest, load, requestText } from "../harness/Load.ts"
 import { OAuthSession } from "../harness/OAuthSession.ts"
-import { roundsOf } from "../harness/Benchmark.ts"
+import { besideAndAlone, roundsOf } from "../harness/Benchmark.ts"
 import { startReceiver } from "../harness/Processes.ts"
 import { startRingReceiver } from "../harness/Rings.ts"
 import { building, startService } from "../harness/ServerProcess.ts"
 import { fillWithSettled } from "../harness/SettledRows.ts"
-import { quantile, rounded, spread } from "../harness/Statistics.ts"
-import { temporaryDatabase } from "../harness/TemporaryFile.ts"
-import { eventIn } from "../harness/Workload.ts"
+import { rounded } from "../harness/Statistics.ts"
+import { eventIn, temporaryDatabase } from "../harness/Workload.ts"
 
 const name = "lists"
 
@@ -53,7 +52,6 @@ const prepare = Effect.fnUntraced(function* (rows: number) {
 
 const run = Effect.fnUntraced(function* (options: Options) {
   const { quick } = options
-  const rounds = roundsOf(options, 3)
   const rings = quick ? 30 : 400
   const rows = options.rows ?? (quick ? 20_000 : defaultRows)
   const receiver = yield* startRingReceiver
@@ -78,28 +76,20 @@ const run = Effect.fnUntraced(function* (options: Options) {
 
   const ring = (count: number) => receiver.ring(port, building, count)
   /** Publishes calls while clients read lists. */
-  const ringBesideReaders = (count: number) =>
-    Effect.raceFirst(Effect.delay(ring(count), "1 second"), Effect.andThen(read(3_600), Effect.never))
+  const ringBesideReaders = Effect.raceFirst(
+    Effect.delay(ring(rings), "1 second"),
+    Effect.andThen(read(3_600), Effect.never)
+  )
 
-  const beside: Array<number> = []
-  const alone: Array<number> = []
   // The first run warms up the compiler.
   yield* ring(rings / 5)
   const lists = yield* read(quick ? 0.5 : 3)
   const { p99, rate } = lists
   process.stderr.write(`nothing but lists: ${Math.round(rate)}/s, p99 ${rounded(p99)} ms\n`)
-  for (let round = 0; round < rounds; round++) {
-    const without = yield* ring(rings)
-    const latencies = yield* ringBesideReaders(rings)
-    alone.push(quantile(without, 0.99))
-    beside.push(quantile(latencies, 0.99))
-    process.stderr.write(`round ${round + 1}: with readers ${spread(latencies)}; without ${spread(without)}\n`)
-  }
   return [
     {
       line: name,
-      ours: beside,
-      peer: alone,
+      ...(yield* besideAndAlone(roundsOf(options, 3), 0.99, "readers", ring(rings), ringBesideReaders)),
       more: { rows, lists_per_s: Math.round(rate), ...cpuPerRequest({ lists: [lists] }) }
     }
   ]

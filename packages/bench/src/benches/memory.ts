@@ -7,7 +7,7 @@ import type { Benchmark, Options } from "../harness/Benchmark.ts"
 import { freePort } from "@doorhook/testkit/ListeningServer"
 import { runProgram, startReceiver } from "../harness/Processes.ts"
 import { rounded } from "../harness/Statistics.ts"
-import { temporaryDatabase } from "../harness/TemporaryFile.ts"
+import { temporaryDatabase } from "../harness/Workload.ts"
 
 const name = "memory"
 

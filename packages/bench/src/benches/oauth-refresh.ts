@@ -12,7 +12,7 @@ import type { ProgramFailed } from "../harness/Processes.ts"
 import type { ServerProcess } from "../harness/ServerProcess.ts"
 import { client, startPeer, startService, tokenPath } from "../harness/ServerProcess.ts"
 import { median, rounded } from "../harness/Statistics.ts"
-import { temporaryDatabase } from "../harness/TemporaryFile.ts"
+import { temporaryDatabase } from "../harness/Workload.ts"
 
 const name = "oauth-refresh"
 

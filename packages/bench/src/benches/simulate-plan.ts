@@ -1,13 +1,13 @@
 /**
  * Measures how fast the simulator generates events.
  */
+import { temporaryFolder } from "@doorhook/testkit/Process"
 import { Effect } from "effect"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Benchmark, Options } from "../harness/Benchmark.ts"
 import { roundsOf } from "../harness/Benchmark.ts"
 import { runProgram } from "../harness/Processes.ts"
-import { temporaryFolder } from "../harness/TemporaryFile.ts"
 
 const name = "simulate-plan"
 

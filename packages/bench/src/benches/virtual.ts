@@ -1,10 +1,10 @@
 /**
  * Measures how much faster than real time the simulator runs the engine.
  */
+import { temporaryFolder } from "@doorhook/testkit/Process"
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
-import { mkdtemp, readFile, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
@@ -28,25 +28,22 @@ interface Report {
 }
 
 /** Simulates a number of days in a separate process, and reads the report. */
-const simulate = async (days: number): Promise<Report> => {
-  const folder = await mkdtemp(join(tmpdir(), "doorhook-virtual-"))
-  try {
-    const file = join(folder, "report.json")
-    const args = ["simulate", "run", "--virtual", "--duration", `${days}d`, "--tenant-integrations", "0", ...workload]
-    await promisify(execFile)(process.execPath, ["--conditions=source", command, ...args, "--report", `json=${file}`])
-    const report: Report = JSON.parse(await readFile(file, "utf8"))
-    return report
-  } finally {
-    await rm(folder, { recursive: true })
-  }
-}
+const simulate = Effect.fnUntraced(function* (days: number) {
+  const file = join(yield* temporaryFolder, "report.json")
+  const args = ["simulate", "run", "--virtual", "--duration", `${days}d`, "--tenant-integrations", "0", ...workload]
+  yield* Effect.promise(() =>
+    promisify(execFile)(process.execPath, ["--conditions=source", command, ...args, "--report", `json=${file}`])
+  )
+  const report: Report = JSON.parse(readFileSync(file, "utf8"))
+  return report
+}, Effect.scoped)
 
 const run = Effect.fnUntraced(function* (options: Options) {
   const days = options.quick ? 10 : 365
   const finding = { line: name, ours: Array.of<number>(), peer: Array.of<number>(), more: {} } satisfies Finding
   const more: Record<string, number> = {}
   for (let round = 0; round < roundsOf(options, 3); round++) {
-    const { took, totals } = yield* Effect.promise(() => simulate(days))
+    const { took, totals } = yield* simulate(days)
     finding.ours.push((days * 1_000) / took)
     finding.peer.push(wanted)
     more["deliveries_a_day"] = rounded(totals.deliveries / days)

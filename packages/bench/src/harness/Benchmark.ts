@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { readdirSync } from "node:fs"
 import { basename } from "node:path"
 import { parseArgs } from "node:util"
-import { median, rounded } from "./Statistics.ts"
+import { median, quantile, rounded, spread } from "./Statistics.ts"
 
 /** Options of the command line. */
 export interface Options {
@@ -157,6 +157,28 @@ export const loadBenchmark = async (name: string): Promise<Benchmark> => {
   const module: { readonly benchmark: Benchmark } = await import(new URL(`${name}.ts`, folder).href)
   return module.benchmark
 }
+
+/**
+ * Measures latencies alone and beside a disturbance, in turns. Returns a quantile of each round, as the values of a
+ * finding. `what` names the disturbance for progress.
+ */
+export const besideAndAlone = Effect.fnUntraced(function* <E, R>(
+  rounds: number,
+  share: number,
+  what: string,
+  alone: Effect.Effect<ReadonlyArray<number>, E, R>,
+  beside: Effect.Effect<ReadonlyArray<number>, E, R>
+) {
+  const values = { ours: Array.of<number>(), peer: Array.of<number>() }
+  for (let round = 0; round < rounds; round++) {
+    const without = yield* alone
+    const latencies = yield* beside
+    values.peer.push(quantile(without, share))
+    values.ours.push(quantile(latencies, share))
+    process.stderr.write(`round ${round + 1}: with ${what} ${spread(latencies)}; without ${spread(without)}\n`)
+  }
+  return values
+})
 
 /** Runs rounds in which the contenders take turns. Returns the answers of each. `format` formats one for progress. */
 export const contest = Effect.fnUntraced(function* <Name extends string, A, E, R>(

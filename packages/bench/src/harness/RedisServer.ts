@@ -2,10 +2,10 @@
  * An empty Redis server for one round. It syncs its append-only file after each command.
  */
 import { freePort } from "@doorhook/testkit/ListeningServer"
+import { temporaryFolder } from "@doorhook/testkit/Process"
 import { Effect } from "effect"
 import { spawnSync } from "node:child_process"
 import { start } from "./Processes.ts"
-import { temporaryFolder } from "./TemporaryFile.ts"
 
 /** Returns the version of the installed `redis-server`; null if there is none. */
 export const redisVersion = (): string | null =>

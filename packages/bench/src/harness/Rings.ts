@@ -1,11 +1,8 @@
 /**
  * Calls that are published one by one over HTTP, and a receiver in this process that records when each arrives.
  */
+import { handlingReceiver } from "@doorhook/testkit/Receiver"
 import { Effect } from "effect"
-import { once } from "node:events"
-import type { IncomingMessage, ServerResponse } from "node:http"
-import { createServer } from "node:http"
-import { text } from "node:stream/consumers"
 import { operatorKey } from "./ServerProcess.ts"
 
 /** Pause between calls, in milliseconds. */
@@ -43,20 +40,13 @@ class RingReceiver {
 }
 
 /** Starts a receiver of calls. */
-export const startRingReceiver = Effect.acquireRelease(
-  Effect.promise(async () => {
-    const receivedAt = new Map<number, number>()
-    const note = async (request: IncomingMessage, response: ServerResponse) => {
-      const now = performance.now()
-      const { event }: { readonly event: { readonly data: { readonly id: number } } } = JSON.parse(await text(request))
-      receivedAt.set(event.data.id, now)
-      response.end()
-    }
-    const server = createServer((request, response) => void note(request, response)).listen(0, "127.0.0.1")
-    await once(server, "listening")
-    const address = server.address()
-    const port = typeof address === "object" && address !== null ? address.port : 0
-    return { server, receiver: new RingReceiver(port, receivedAt) }
-  }),
-  ({ server }) => Effect.sync(() => server.close())
-).pipe(Effect.map(({ receiver }) => receiver))
+export const startRingReceiver = Effect.gen(function* () {
+  const receivedAt = new Map<number, number>()
+  const { port } = yield* handlingReceiver(({ body }, response) => {
+    const now = performance.now()
+    const { event }: { readonly event: { readonly data: { readonly id: number } } } = JSON.parse(body)
+    receivedAt.set(event.data.id, now)
+    response.end()
+  })
+  return new RingReceiver(port, receivedAt)
+})

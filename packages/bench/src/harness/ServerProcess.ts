@@ -1,6 +1,7 @@
 /**
  * A server in its own process: the built `doorhook serve`, or a peer.
  */
+import { temporaryFolder } from "@doorhook/testkit/Process"
 import { Effect } from "effect"
 import { spawnSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
@@ -8,7 +9,6 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Started } from "./Processes.ts"
 import { start, startProgram } from "./Processes.ts"
-import { temporaryFolder } from "./TemporaryFile.ts"
 
 export interface ServerProcess extends Started {
   readonly port: number

@@ -3,6 +3,15 @@
  */
 import type { NewEvent } from "@doorhook/core"
 import { BuildingId, JsonText, TenantId } from "@doorhook/core"
+import { temporaryFolder } from "@doorhook/testkit/Process"
+import type { Scope } from "effect"
+import { Effect } from "effect"
+import { join } from "node:path"
+
+/** A new database file, which is removed with the scope. */
+export const temporaryDatabase: Effect.Effect<string, never, Scope.Scope> = Effect.map(temporaryFolder, (folder) =>
+  join(folder, "bench.db")
+)
 
 export const integrationCount = 16
 export const openRequests = 64

@@ -10,7 +10,7 @@ import { canMeasureServers } from "../harness/ProcessCpu.ts"
 import type { ProgramFailed } from "../harness/Processes.ts"
 import { runProgram, startReceiver } from "../harness/Processes.ts"
 import { redisVersion, startRedis } from "../harness/RedisServer.ts"
-import { temporaryDatabase } from "../harness/TemporaryFile.ts"
+import { temporaryDatabase } from "../harness/Workload.ts"
 import type { ContenderName, DrainAnswer, DrainTask, SteadyAnswer, SteadyTask } from "./Contender.ts"
 import { loadContender } from "./Contender.ts"
 

@@ -8,7 +8,7 @@ import { describeOnOwnPostgres, newDatabase } from "@doorhook/testkit/postgres/T
 import { startService } from "@doorhook/testkit/Doorhook"
 import type { SmallDisk } from "@doorhook/testkit/SmallDisk"
 import { canMount, smallDisk } from "@doorhook/testkit/SmallDisk"
-import { serverUser } from "@doorhook/testkit/postgres/EmbeddedServer"
+import { serverUser } from "@doorhook/testkit/postgres/ServerProcess"
 import { chownSync } from "node:fs"
 import { join } from "node:path"
 import { accountFor, assertClearRefusals, readinessOf } from "../harness/Accounting.ts"

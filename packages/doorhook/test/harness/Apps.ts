@@ -4,7 +4,7 @@
 import type { Doorhook, DoorhookOptions } from "doorhook"
 import { Effect } from "effect"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
-import { hostPool } from "@doorhook/testkit/postgres/HostPool"
+import { hostPool } from "@doorhook/testkit/postgres/TestServer"
 import type { Receiver } from "@doorhook/testkit/Receiver"
 import { directory as functions, event, integrate, mount, start } from "./Embedded.ts"
 import { eventually } from "./Eventually.ts"

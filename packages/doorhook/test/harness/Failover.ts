@@ -5,7 +5,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Scope } from "effect"
-import { administer } from "@doorhook/testkit/postgres/Administer"
+import { administer } from "@doorhook/testkit/postgres/ServerProcess"
 import type { ReplicatedServers } from "@doorhook/testkit/postgres/ReplicatedServers"
 import { startReplicated } from "@doorhook/testkit/postgres/ReplicatedServers"
 import { configured, end, startDelivering, startWorker } from "./Delivering.ts"

@@ -4,7 +4,7 @@
  * installed, it must decide alike. Each refusal is explained by its cause.
  */
 import { makeAuthority, makeSelfSigned } from "@doorhook/testkit/hostile/Certificates"
-import { installedTools } from "@doorhook/testkit/postgres/InstalledServer"
+import { installedTools } from "@doorhook/testkit/postgres/ServerProcess"
 import { setTls } from "@doorhook/testkit/postgres/ServerTls"
 import type { ServerTls } from "@doorhook/testkit/postgres/ServerTls"
 import { describeOnOwnPostgres } from "@doorhook/testkit/postgres/TestServer"

@@ -8,15 +8,14 @@ import { basename, dirname, join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import pg from "pg"
 import { listen } from "../ListeningServer.ts"
-import { administer } from "./Administer.ts"
-import type { EmbeddedServer } from "./EmbeddedServer.ts"
-import { startEmbedded } from "./EmbeddedServer.ts"
+import type { ServerProcess } from "./ServerProcess.ts"
+import { administer, startServer } from "./ServerProcess.ts"
 
 export interface ReplicatedServers {
   /** Leads to the primary, and after `moveAddress` to the standby. */
   readonly url: string
-  readonly primary: EmbeddedServer
-  readonly standby: EmbeddedServer
+  readonly primary: ServerProcess
+  readonly standby: ServerProcess
   /** Leads new connections to the standby. Existing connections stay where they are. */
   readonly moveAddress: () => void
   /** Waits until the standby has all that the primary has committed until now. */
@@ -32,7 +31,7 @@ const isOwn = (path: string): boolean =>
   /^(?:postmaster\.|\.s\.PGSQL)/.test(basename(path)) || basename(dirname(path)) === "pg_wal"
 
 /** Copies the data of a running server (PostgreSQL documentation, "Making a Base Backup Using the Low Level API"). */
-const copyOf = (primary: EmbeddedServer) => async (folder: string) => {
+const copyOf = (primary: ServerProcess) => async (folder: string) => {
   const client = new pg.Client({ connectionString: primary.url })
   await client.connect()
   try {
@@ -49,10 +48,10 @@ const copyOf = (primary: EmbeddedServer) => async (folder: string) => {
 
 /** Starts a primary and its standby. The standby applies what the primary commits, but commits don't wait for it. */
 export const startReplicated = async (): Promise<ReplicatedServers> => {
-  const primary = await startEmbedded(settings)
+  const primary = await startServer({ settings })
   const { hostname, password, port, username } = new URL(primary.url)
   const conninfo = `primary_conninfo=host=${hostname} port=${port} user=${username} password=${password}`
-  const standby = await startEmbedded([...settings, conninfo], copyOf(primary))
+  const standby = await startServer({ settings: [...settings, conninfo], restore: copyOf(primary) })
   const former = Number(port)
   let target = former
   const proxy = createServer((client) => {

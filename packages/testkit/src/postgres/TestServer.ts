@@ -6,12 +6,12 @@
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
+import pg from "pg"
 import { afterAll, describe, expect, it } from "vitest"
-import { administer } from "./Administer.ts"
 import type { DatabasePool, PooledDatabase } from "./DatabasePool.ts"
 import { makeDatabasePool, newName } from "./DatabasePool.ts"
-import type { EmbeddedServer } from "./EmbeddedServer.ts"
-import { startEmbedded } from "./EmbeddedServer.ts"
+import type { ServerProcess } from "./ServerProcess.ts"
+import { administer, startServer } from "./ServerProcess.ts"
 
 export interface TestServer extends DatabasePool {
   /** Runs statements as the server's administrator. */
@@ -22,10 +22,10 @@ export interface TestServer extends DatabasePool {
 }
 
 /** Server of a single test file. The tests may stop it. */
-export type OwnServer = TestServer & Pick<EmbeddedServer, "freeze" | "halt" | "resume">
+export type OwnServer = TestServer & Pick<ServerProcess, "freeze" | "halt" | "resume">
 
 /** Connects to a server for tests. */
-export const reach = async (url: string): Promise<Omit<TestServer, "stop">> => {
+const reach = async (url: string): Promise<Omit<TestServer, "stop">> => {
   const urlOf = (database: string): string => {
     const parsed = new URL(url)
     parsed.pathname = `/${database}`
@@ -40,7 +40,7 @@ export const reach = async (url: string): Promise<Omit<TestServer, "stop">> => {
 const start = async (): Promise<TestServer> => {
   const given = process.env["DATABASE_URL"]
   if (given === undefined || given === "") {
-    const { url } = await startEmbedded()
+    const { url } = await startServer()
     // `stop` does nothing, because the next test file uses the same server. The guard stops the server when this
     // process ends.
     return { ...(await reach(url)), stop: () => Promise.resolve() }
@@ -53,8 +53,9 @@ const start = async (): Promise<TestServer> => {
 let shared: Promise<TestServer> | undefined
 export const startShared = (): Promise<TestServer> => (shared ??= start())
 
-const startOwn = async (): Promise<OwnServer> => {
-  const { url, ...control } = await startEmbedded()
+/** Starts a server of its own. `tools`: folder of PostgreSQL's programs. */
+export const startOwn = async (tools?: string): Promise<OwnServer> => {
+  const { url, ...control } = await startServer({ tools })
   return { ...(await reach(url)), ...control }
 }
 
@@ -84,6 +85,18 @@ export const describeOnPostgres = (what: string, tests: (server: TestServer) => 
 /** Describes tests that stop and start their server. They get a separate embedded server, even with `DATABASE_URL`. */
 export const describeOnOwnPostgres = (what: string, tests: (server: OwnServer) => void): Promise<void> =>
   describeOn(startOwn(), "", what, tests)
+
+/** Makes a `pg` connection pool, as a host might use it, for the lifetime of the scope. */
+export const hostPool = (url: string): Effect.Effect<pg.Pool, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const pool = new pg.Pool({ connectionString: url })
+      // `end` does not wait for the server, so dropping the database may break connections that are still closing.
+      pool.on("error", () => undefined)
+      return pool
+    }),
+    (pool) => Effect.promise(() => pool.end())
+  )
 
 /** Creates an empty database for the lifetime of the scope. Returns its name. */
 export const newDatabase = (server: TestServer): Effect.Effect<string, never, Scope.Scope> =>

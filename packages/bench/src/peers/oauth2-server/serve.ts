@@ -6,6 +6,7 @@
  */
 import type { Client, RefreshTokenModel, Token, User } from "@node-oauth/oauth2-server"
 import OAuth2Server from "@node-oauth/oauth2-server"
+import { listen } from "@doorhook/testkit/ListeningServer"
 import { randomBytes } from "node:crypto"
 import type { ServerResponse } from "node:http"
 import { createServer } from "node:http"
@@ -78,8 +79,6 @@ const server = createServer((incoming, outgoing) => {
     }
     respond(outgoing, response)
   })()
-}).listen(0, "127.0.0.1", () => {
-  const address = server.address()
-  const port = address !== null && typeof address === "object" ? address.port : 0
-  process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${port}`, refreshTokens })}\n`)
 })
+const { url } = await listen(server)
+process.stdout.write(`${JSON.stringify({ url, refreshTokens })}\n`)
