@@ -256,6 +256,12 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
       yield* expectEqual("both", yield* store.findByScopes({ buildings, tenants }), [one, two, ofTenant, another])
       yield* expectEqual("tenants alone", yield* store.findByScopes({ buildings: [], tenants }), [ofTenant])
       yield* expectEqual("nothing asked", yield* store.findByScopes({ buildings: [], tenants: [] }), [])
+      const later = yield* createIntegration({ scope: building(1) })
+      const enabled = { ...two, status: "enabled", disabled_reason: null, version: two.version + 1 } as const
+      yield* store.update(enabled, two.version)
+      yield* store.remove(another)
+      const now = yield* store.findByScopes({ buildings, tenants })
+      yield* expectEqual("after changes", now, [one, enabled, ofTenant, later])
     })
   },
   {

@@ -2,8 +2,8 @@
  * A cache of integrations in the process that owns the file, for publications, claims and settlements. A change by this
  * process drops the integration's entry; a change of the file by another connection drops all entries.
  */
-import type { HealthRules, Integration, IntegrationId, Scope, UnreadableIntegration } from "@doorhook/core"
-import { IntegrationStore, isUnreadable, RecentMap } from "@doorhook/core"
+import type { HealthRules, Integration, IntegrationId } from "@doorhook/core"
+import { IntegrationStore, RecentMap } from "@doorhook/core"
 import type { Exit } from "effect"
 import { Context, Effect, Layer } from "effect"
 import { sqlite } from "../Dialect.ts"
@@ -11,14 +11,13 @@ import type { IntegrationReader, IntegrationUnreadable } from "../IntegrationRea
 import type { IntegrationRow } from "../IntegrationRows.ts"
 import { rowFrom, subjectOf } from "../IntegrationRows.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
+import { ScopeCache } from "../stores/ScopeCache.ts"
 import { failAs } from "../StoreFailure.ts"
 import * as Sql from "./DeliverySql.ts"
 import { SqliteTurns } from "./SqliteTurns.ts"
 
-/** Maximum number of cached integrations, and of cached scopes. */
+/** Maximum number of cached integrations. */
 const maxRemembered = 10_000
-
-type Match = Integration | UnreadableIntegration
 
 /** An integration's row and its decoded forms. */
 interface Known {
@@ -34,17 +33,11 @@ const make = (turns: SqliteTurns["Service"], reader: IntegrationReader) => {
   const dataVersion = turns.prepare(Sql.dataVersion)
   let version = Number(dataVersion.get()?.[0])
   let integrations = new RecentMap<IntegrationId, Known>(maxRemembered)
-  let scopes = new RecentMap<string, ReadonlyArray<Match>>(maxRemembered)
-  let generation = 0
-
-  const forgetScopes = () => {
-    generation++
-    scopes = new RecentMap(maxRemembered)
-  }
+  const scopes = new ScopeCache()
 
   const forgetAll = () => {
     integrations = new RecentMap(maxRemembered)
-    forgetScopes()
+    scopes.forget()
   }
 
   const load = (id: IntegrationId): Known | undefined => {
@@ -70,9 +63,9 @@ const make = (turns: SqliteTurns["Service"], reader: IntegrationReader) => {
     /** Drops a changed integration and all matches. */
     forget: (id: IntegrationId): void => {
       integrations.delete(id)
-      forgetScopes()
+      scopes.forget()
     },
-    forgetScopes,
+    scopes,
     /** Drops an integration whose failure state has changed. Keeps matches, which don't depend on that state. */
     forgetFailing: (id: IntegrationId): void => integrations.delete(id),
     forgetAll,
@@ -81,10 +74,7 @@ const make = (turns: SqliteTurns["Service"], reader: IntegrationReader) => {
       const now = Number(dataVersion.get()?.[0])
       if (now !== version) forgetAll()
       version = now
-    },
-    generation: (): number => generation,
-    ofScope: (key: string): ReadonlyArray<Match> | undefined => scopes.get(key),
-    keepScope: (key: string, matches: ReadonlyArray<Match>): void => scopes.set(key, matches)
+    }
   }
 }
 
@@ -98,8 +88,6 @@ export class IntegrationCache extends Context.Service<IntegrationCache, ReturnTy
     )
 }
 
-const keyOf = ({ id, type }: Scope): string => `${type} ${id}`
-
 /** Adds a cache of matches to the integration store. */
 export const remembered: Layer.Layer<IntegrationStore, never, IntegrationStore | IntegrationCache | SqliteTurns> =
   Layer.effect(
@@ -111,38 +99,11 @@ export const remembered: Layer.Layer<IntegrationStore, never, IntegrationStore |
       return IntegrationStore.of({
         ...store,
         create: (integration, key, limit) =>
-          Effect.onExit(store.create(integration, key, limit), () => Effect.sync(known.forgetScopes)),
-        findByScopes: Effect.fnUntraced(function* ({ buildings, tenants }) {
-          yield* failAs("IntegrationStore.findByScopes")(turns.read(known.refresh))
-          const found: Array<Match> = []
-          const isMissing = (scope: Scope): boolean => {
-            const matches = known.ofScope(keyOf(scope))
-            if (matches !== undefined) found.push(...matches)
-            return matches === undefined
-          }
-          const missing = {
-            buildings: [...new Set(buildings)].filter((id) => isMissing({ type: "building", id })),
-            tenants: [...new Set(tenants)].filter((id) => isMissing({ type: "tenant", id }))
-          }
-          if (missing.buildings.length + missing.tenants.length > 0) {
-            const generation = known.generation()
-            const read = yield* store.findByScopes(missing)
-            found.push(...read)
-            if (known.generation() === generation) {
-              const groups = Map.groupBy(read, ({ scope }) => keyOf(scope))
-              const keys = [
-                ...missing.buildings.map((id) => keyOf({ type: "building", id })),
-                ...missing.tenants.map((id) => keyOf({ type: "tenant", id }))
-              ]
-              for (const key of keys) {
-                const matches = groups.get(key) ?? []
-                // Unreadable integrations are not cached, so each publication reads them again.
-                if (!matches.some(isUnreadable)) known.keepScope(key, matches)
-              }
-            }
-          }
-          return found.toSorted((a, b) => a.id - b.id)
-        })
+          Effect.onExit(store.create(integration, key, limit), () => Effect.sync(() => known.scopes.forget())),
+        findByScopes: (of) =>
+          failAs("IntegrationStore.findByScopes")(turns.read(known.refresh)).pipe(
+            Effect.andThen(Effect.suspend(() => known.scopes.find(of, 0, store.findByScopes)))
+          )
       })
     })
   )

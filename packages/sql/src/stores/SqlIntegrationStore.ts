@@ -1,15 +1,8 @@
 /**
  * Integrations in a SQL database.
  */
-import type { BuildingId, ClientId, Integration, Scope, TenantId } from "@doorhook/core"
-import {
-  IntegrationId,
-  IntegrationStore,
-  IdempotencyConflict,
-  LimitReached,
-  RecentMap,
-  Transitions
-} from "@doorhook/core"
+import type { ClientId, Integration, Scope } from "@doorhook/core"
+import { IntegrationId, IntegrationStore, IdempotencyConflict, LimitReached, Transitions } from "@doorhook/core"
 import { Context, Effect, Layer, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
@@ -22,6 +15,8 @@ import { ReadConnection } from "../ReadConnection.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { failAs, storeErrorOf } from "../StoreFailure.ts"
 import { Cancellations } from "./Cancellations.ts"
+import type { Scopes } from "./ScopeCache.ts"
+import { ScopeCache } from "./ScopeCache.ts"
 import { makeTakeKeys } from "./SqlIdempotencyStore.ts"
 
 /**
@@ -41,25 +36,9 @@ export class IntegrationLocks extends Context.Service<
   }
 >()("@doorhook/sql/IntegrationLocks") {}
 
-/** Maximum number of cached scopes. */
-const maxRemembered = 10_000
-
-/** The integrations of one building or tenant, and when they were read. */
-interface Remembered {
-  readonly integrations: ReadonlyArray<Integration>
-  readonly at: number
-}
-
 const none = Effect.succeed(null)
 const asFind = failAs("IntegrationStore.find")
 const asFindRef = failAs("IntegrationStore.findRef")
-
-const scopeKey = ({ id, type }: Scope): string => `${type} ${id}`
-
-const scopesOf = (buildings: ReadonlyArray<BuildingId>, tenants: ReadonlyArray<TenantId>): ReadonlyArray<Scope> => [
-  ...buildings.map((id): Scope => ({ type: "building", id })),
-  ...tenants.map((id): Scope => ({ type: "tenant", id }))
-]
 
 const make = Effect.fnUntraced(function* (
   dialect: Dialect,
@@ -98,42 +77,13 @@ const make = Effect.fnUntraced(function* (
   const matchable = (row: IntegrationRow) =>
     Effect.catchTag(reader.read(row), "IntegrationUnreadable", (cause) => unreadable(row, cause))
 
-  const remembered = new RecentMap<string, Remembered>(maxRemembered)
+  const scopes = new ScopeCache()
 
-  /** Returns the cached integrations of some scopes in order of id; null unless all scopes are cached. */
-  const recall = (
-    buildings: ReadonlyArray<BuildingId>,
-    tenants: ReadonlyArray<TenantId>
-  ): ReadonlyArray<Integration> | null => {
-    if (matchesFor === 0) return null
-    const oldest = performance.now() - matchesFor
-    const found: Array<Integration> = []
-    for (const scope of scopesOf(buildings, tenants)) {
-      const known = remembered.get(scopeKey(scope))
-      if (known === undefined || known.at < oldest) return null
-      found.push(...known.integrations)
-    }
-    return found.toSorted((a, b) => a.id - b.id)
-  }
-
-  const readScopes = Effect.fnUntraced(function* (
-    buildings: ReadonlyArray<BuildingId>,
-    tenants: ReadonlyArray<TenantId>
-  ) {
-    const rows = yield* sql.unsafe<IntegrationRow>(statements.findByScopes, [
-      dialect.ids(buildings),
-      dialect.ids(tenants)
-    ])
+  const readScopes = Effect.fnUntraced(function* ({ buildings, tenants }: Scopes) {
+    const params = [dialect.ids(buildings), dialect.ids(tenants)]
+    const rows = yield* sql.unsafe<IntegrationRow>(statements.findByScopes, params)
     const read = yield* Effect.result(reader.readAll(rows))
-    // Unreadable rows are not cached, because repairing one does not change its version.
-    if (Result.isFailure(read)) return yield* Effect.forEach(rows, matchable)
-    if (matchesFor === 0) return read.success
-    const byScope = Map.groupBy(read.success, ({ scope }) => scopeKey(scope))
-    for (const scope of scopesOf(buildings, tenants)) {
-      const key = scopeKey(scope)
-      remembered.set(key, { integrations: byScope.get(key) ?? [], at: performance.now() })
-    }
-    return read.success
+    return Result.isSuccess(read) ? read.success : yield* Effect.forEach(rows, matchable)
   })
 
   const changeTo = Effect.fnUntraced(function* (integration: Integration, expectedVersion: number) {
@@ -215,10 +165,11 @@ const make = Effect.fnUntraced(function* (
       return removed
     }, failAs("IntegrationStore.remove")),
 
-    findByScopes: Effect.fnUntraced(function* ({ buildings, cached = false, tenants }) {
-      const known = cached ? recall(buildings, tenants) : null
-      return known ?? (yield* readScopes(buildings, tenants))
-    }, failAs("IntegrationStore.findByScopes")),
+    findByScopes: ({ cached = false, ...of }) =>
+      Effect.suspend(() => {
+        if (matchesFor === 0) return readScopes(of)
+        return scopes.find(of, cached ? performance.now() - matchesFor : Number.POSITIVE_INFINITY, readScopes)
+      }).pipe(failAs("IntegrationStore.findByScopes")),
 
     listAll: Effect.fnUntraced(function* ({ after, limit, status }) {
       const rows =
