@@ -79,21 +79,11 @@ export const readPage = (query: QueryParameters<PageParameter>): Read<PageReques
 /** Returns the number of items before a page. */
 export const offsetOf = ({ number, size }: PageRequest): number => (number - 1) * size
 
-/** The `meta.page_info` of a page. `next_page` and `prev_page` are null if there is no such page. */
-export interface PageInfo {
-  readonly current_page: number
-  readonly total_pages: number
-  readonly total_item_count: number
-  readonly page_item_count: number
-  readonly page_size: number
-  readonly next_page: number | null
-  readonly prev_page: number | null
-  readonly first_page: number
-  readonly last_page: number
-}
-
-/** Describes a page of `count` items out of `total`. For a page beyond the end, the previous page is the last one. */
-export const pageInfo = ({ number, size }: PageRequest, count: number, total: number): PageInfo => {
+/**
+ * Makes the `meta.page_info` of a page of `count` items out of `total`. `next_page` and `prev_page` are null if there is
+ * no such page. For a page beyond the end, the previous page is the last one.
+ */
+export const pageInfo = ({ number, size }: PageRequest, count: number, total: number) => {
   const total_pages = Math.ceil(total / size)
   const last_page = Math.max(1, total_pages)
   return {
@@ -113,7 +103,7 @@ export const pageInfo = ({ number, size }: PageRequest, count: number, total: nu
  * Makes the links to the first, previous, next and last pages (JSON:API 1.1 section 5.6). `url` is the URL of the list
  * without page parameters.
  */
-export const pageLinks = (url: string, { names, size }: PageRequest, info: PageInfo) => {
+export const pageLinks = (url: string, { names, size }: PageRequest, info: ReturnType<typeof pageInfo>) => {
   const linkTo = (number: number): string =>
     `${url}${url.includes("?") ? "&" : "?"}${new URLSearchParams([
       [names.number, String(number)],

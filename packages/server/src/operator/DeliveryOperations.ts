@@ -79,28 +79,22 @@ const Attempt = Schema.Struct({
 /** A delivery in a list. */
 const ListedDocument = Schema.Struct({
   ...Common.fields,
+  /** Number of attempts so far. */
   attempts: Schema.Finite,
+  /** The last attempt; null before the first attempt. */
   last_attempt: Schema.NullOr(Attempt)
 })
-export interface DeliveryDocument extends Schema.Schema.Type<typeof Common> {
-  /** Number of attempts so far. */
-  readonly attempts: number
-  /** The last attempt; null before the first attempt. */
-  readonly last_attempt: typeof Attempt.Type | null
-}
+export type DeliveryDocument = typeof ListedDocument.Type
 
 /** One attempt, with the response and an explanation. */
 const AttemptSchema = Schema.Struct({
   ...Attempt.fields,
+  /** Up to 16 KiB of the response's body; null without a response. */
   response_excerpt: Schema.NullOr(Schema.String),
+  /** Explains the outcome, in words. */
   explanation: Schema.String
 })
-export interface AttemptDocument extends Schema.Schema.Type<typeof Attempt> {
-  /** Up to 16 KiB of the response's body; null without a response. */
-  readonly response_excerpt: string | null
-  /** Explains the outcome, in words. */
-  readonly explanation: string
-}
+export type AttemptDocument = typeof AttemptSchema.Type
 
 /** Explains the state of a delivery. */
 const DeliveryExplanation = Schema.Struct({
@@ -115,24 +109,21 @@ const DeliveryExplanation = Schema.Struct({
 /** A delivery with all its attempts. */
 const DetailDocument = Schema.Struct({
   ...Common.fields,
+  /** Why the delivery ended or what it is waiting for, what happens next, and what you can do. */
   explanation: DeliveryExplanation,
+  /** The attempts, oldest first. */
   attempts: Schema.Array(AttemptSchema)
 })
-export interface DeliveryDetailDocument extends Schema.Schema.Type<typeof Common> {
-  /** Why the delivery ended or what it is waiting for, what happens next, and what you can do. */
-  readonly explanation: typeof DeliveryExplanation.Type
-  /** The attempts, oldest first. */
-  readonly attempts: ReadonlyArray<AttemptDocument>
-}
+export type DeliveryDetailDocument = typeof DetailDocument.Type
 
 /** A page of deliveries. */
-const PageDocument = Schema.Struct({ deliveries: Schema.Array(ListedDocument), next: Schema.NullOr(Schema.String) })
-export interface DeliveryPageDocument {
+const PageDocument = Schema.Struct({
   /** The deliveries, in the requested order. */
-  readonly deliveries: ReadonlyArray<DeliveryDocument>
+  deliveries: Schema.Array(ListedDocument),
   /** The `after` of the next page; null on the last page. */
-  readonly next: string | null
-}
+  next: Schema.NullOr(Schema.String)
+})
+export type DeliveryPageDocument = typeof PageDocument.Type
 
 /** The number of stored events, and of deliveries by state. */
 export const DeliveryCountsDocument = Schema.Struct({
