@@ -53,6 +53,7 @@ describe("options", () => {
       allowTargets: ["10.0.0.0/8", "home"],
       trustedProxies: ["proxy.internal"],
       bodyTimeout: "0s",
+      webhookSources: ["192.0.2.0/240"],
       publicUrl: "doors.example",
       proxy: "not a URL"
     }
@@ -66,6 +67,7 @@ describe("options", () => {
       /allowTargets: "home" is neither a network like 10.0.0.0\/8/,
       /trustedProxies: "proxy.internal" is neither a network/,
       /bodyTimeout: must be more than 0/,
+      /webhookSources: "192.0.2.0\/240" is neither a network/,
       /publicUrl: must be an http or https URL without a query, like \S+, not "doors.example"/,
       /proxy: /
     ]) {
