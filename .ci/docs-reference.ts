@@ -15,6 +15,7 @@ import {
 } from "@doorhook/server"
 import { createDoorhook } from "doorhook"
 import { Schema } from "effect"
+import { requirementsPage } from "./requirements-page.ts"
 import { variables } from "../packages/doorhook/src/config/EnvironmentConfig.ts"
 import { sharedSettings } from "../packages/doorhook/src/config/SharedSettings.ts"
 import { givenBy } from "../packages/doorhook/src/command/settingFlags.ts"
@@ -22,6 +23,7 @@ import { facadeCodes } from "../packages/doorhook/src/DoorhookError.ts"
 import { parameterFailure } from "../packages/server/src/http/Failures.ts"
 import { eventOperations } from "../packages/server/src/operator/EventOperations.ts"
 import { statsOperations } from "../packages/server/src/operator/StatsOperations.ts"
+import { domainPage } from "../conformance/src/history/Domain.ts"
 import { ScenarioDocument } from "../simulator/src/scenario/ScenarioDocument.ts"
 import { sourceKey } from "../simulator/src/traffic/Parameter.ts"
 import bands from "../simulator/src/validate/bands.json" with { type: "json" }
@@ -246,9 +248,14 @@ const writeSchema = (): void => {
   files.set("docs/scenario.schema.json", `${JSON.stringify(document, null, 2)}\n`)
 }
 
+/** Replaces the part of a page between two comments. */
+const writePart = (page: string, begin: string, end: string, part: string): void => {
+  const [before = "", , after = ""] = read(page).split(new RegExp(`${begin}|${end}`))
+  files.set(page, `${before}${begin}\n\n${part}\n\n${end}${after}`)
+}
+
 // Bands of the simulator's checks: a table within a page.
 const writeBands = (): void => {
-  const [begin, end] = ["<!-- bands: made from simulator/src/validate/bands.json -->", "<!-- end of bands -->"]
   const rows = measures.map((measure) => {
     const limits = buildingUses.map((use) => {
       const band = bandOf(measure, use)
@@ -257,9 +264,12 @@ const writeBands = (): void => {
     const { source, what } = bands[measure]
     return [what, ...limits, source.replace(/; limits assumed.*$/, "")]
   })
-  const [before = "", , after = ""] = read("docs/simulator.md").split(new RegExp(`${begin}|${end}`))
-  const rendered = table(["check", ...buildingUses, "source"], rows)
-  files.set("docs/simulator.md", `${before}${begin}\n\n${rendered}\n\n${end}${after}`)
+  writePart(
+    "docs/simulator.md",
+    "<!-- bands: made from simulator/src/validate/bands.json -->",
+    "<!-- end of bands -->",
+    table(["check", ...buildingUses, "source"], rows)
+  )
 }
 
 writeSettings()
@@ -267,6 +277,13 @@ writeErrors()
 await writeRunning()
 writeSchema()
 writeBands()
+writePart(
+  "docs/receiving.md",
+  "<!-- data: made from conformance/src/history/Domain.ts -->",
+  "<!-- end of data -->",
+  domainPage()
+)
+files.set("docs/requirements.md", requirementsPage())
 
 const stale = [...files].filter(([name, text]) => !existsSync(join(root, name)) || read(name) !== text)
 if (!process.argv.includes("--check")) {

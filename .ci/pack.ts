@@ -1,9 +1,10 @@
 /**
- * Packs the published packages into a folder, by default `dist/packed`, which Git ignores: `npm run pack -- FOLDER`.
+ * Packs the published packages into a folder, by default `dist/packed`, which Git ignores: `npm run pack -- FOLDER`. The
+ * suite as a single file and its Dockerfile are put beside them.
  */
 import { execFileSync } from "node:child_process"
-import { mkdirSync } from "node:fs"
-import { resolve } from "node:path"
+import { copyFileSync, mkdirSync } from "node:fs"
+import { join, resolve } from "node:path"
 import { published } from "./published.ts"
 
 const [folder = "dist/packed"] = process.argv.slice(2)
@@ -14,3 +15,7 @@ execFileSync("npm", ["pack", "--loglevel=error", "--pack-destination", folder, .
   cwd,
   stdio: "inherit"
 })
+
+for (const file of ["dist/doorhook-conformance.cjs", "Dockerfile"]) {
+  copyFileSync(join(cwd, "conformance", file), join(resolve(cwd, folder), file.replace("dist/", "")))
+}

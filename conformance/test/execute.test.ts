@@ -390,7 +390,7 @@ describe("a sender that goes away", () => {
       const target = yield* receiver(acknowledge)
       const { trace } = yield* run(target.url, { k: "stalled", count: 4, percent: 50 }, newEvent(accessLog))
       assert.strictEqual(trace.events.length, 5)
-      assert.deepInclude(trace.attempts[0], { event: 4, op: 1, crowded: false })
+      assert.deepInclude(trace.attempts[0], { event: 4, op: 1, limit: null })
     })
   )
 })

@@ -18,6 +18,9 @@ const batches = scheduleOf(plans)
 /** Lanes that run at a fixed place of a run, whatever the step of their cases. */
 const apart: ReadonlySet<Lane> = new Set(["last", "quiet", "aged"])
 
+/** Receivers that answer within 300 ms. */
+const usual = { answer: 300, interval: 0, pace: 1 }
+
 describe("the schedule of a run", () => {
   it("contains each history once", () => {
     const keys = batches.flatMap(({ cases }) => cases.map(({ history }) => keyOf(history)))
@@ -68,17 +71,17 @@ describe("the schedule of a run", () => {
     let time = 0
     const given = batches.filter(({ lane, step }) => step === "given" && !apart.has(lane))
     for (const [place, batch] of given.entries()) {
-      const left = 120_000 * timeShares.until.given - time - reserveOf(given.slice(place + 1), "given", 300, 1)
-      const cases = fitting(batch, left, 300, 1)
+      const left = 120_000 * timeShares.until.given - time - reserveOf(given.slice(place + 1), "given", usual)
+      const cases = fitting(batch, left, usual)
       assert.strictEqual(cases.length, batch.cases.length, `${batch.lane}: ${time} ms were spent before it`)
-      time += timeOfAll(batch.lane, cases, 300, 1)
+      time += timeOfAll(batch.lane, cases, usual)
     }
   })
 
   it("leaves out cases that do not fit, but never the first of a requirement", () => {
     const [batch] = batches.filter(({ lane, step }) => lane === "state" && step === "given")
     assert.isDefined(batch)
-    const few: ReadonlyArray<Case> = fitting(batch, 0, 5_000, 1)
+    const few: ReadonlyArray<Case> = fitting(batch, 0, { ...usual, answer: 5_000 })
     assert.strictEqual(few.length, batch.firsts)
     assert.isAbove(batch.cases.length, few.length)
   })

@@ -4,15 +4,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import * as fc from "fast-check"
 import { TargetUnusable } from "../src/execution/Send.ts"
+import { domain, everyPlane, odd, ordinary, Random, timed } from "../src/history/Domain.ts"
 import { accessLog, bodyOf, call, noted, withMember, withUnknown } from "../src/history/Events.ts"
 import type { EventTemplate } from "../src/history/Events.ts"
 import { again, newEvent, raceNew } from "../src/history/History.ts"
 import type { History } from "../src/history/History.ts"
 import { escapedString, string } from "../src/history/Json.ts"
 import type { Operation } from "../src/history/Operations.ts"
-import { everyPlane, odd, ordinary } from "../src/history/Samples.ts"
 import { retry } from "../src/history/Variations.ts"
 import { services } from "../src/run/Setup.ts"
 import { dropEach, reproduce, simplerEvent, simplify, withConditions } from "../src/run/Shrink.ts"
@@ -154,9 +153,65 @@ describe("an event that fails", () => {
 
   it.effect("becomes plain if it fails whatever it contains", () =>
     Effect.gen(function* () {
-      for (const event of fc.sample(fc.oneof(ordinary, odd), { seed: 1, numRuns: 50 })) {
-        const { result } = yield* simpler(event, () => true)
+      const random = new Random(1)
+      for (const draw of Array.from({ length: 25 }, () => [ordinary, odd, timed]).flat()) {
+        const { result } = yield* simpler(draw(random), () => true)
         assert.deepInclude([accessLog, call], result)
+      }
+    })
+  )
+
+  const timeOf = ({ data }: EventTemplate): string => data.find(([name]) => name === "logged_at")?.[1] ?? ""
+  const at = (time: string): EventTemplate => noted(withMember(call, "logged_at", string(time)), time)
+
+  it.effect.each([
+    [
+      "has an offset",
+      "2027-08-14T21:17:03.123456+05:45",
+      (body: string) => !/Z"|@now/.test(body),
+      "2026-03-02T08:00:00+05:45"
+    ],
+    [
+      "has a fraction",
+      "2027-08-14T21:17:03.123456789-08:00",
+      (body: string) => /\.\d{4}/.test(body),
+      "2026-03-02T08:00:00.1234Z"
+    ],
+    [
+      "is on a leap day",
+      "2024-02-29T12:00:00.5-03:30",
+      (body: string) => body.includes("-02-29T"),
+      "2024-02-29T08:00:00Z"
+    ]
+  ] as const)("because its time %s is reported with such a time", ([, time, fails, shortest]) =>
+    Effect.gen(function* () {
+      const { result } = yield* simpler(at(time), fails)
+      assert.strictEqual(timeOf(result), string(shortest))
+    })
+  )
+
+  it.effect("because of a value of one kind is never tried with a value of another kind", () =>
+    Effect.gen(function* () {
+      const time = /^"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})"$|^@now$/
+      const random = new Random(2)
+      for (const event of Array.from({ length: 40 }, () => timed(random))) {
+        yield* simplerEvent(event, (one) =>
+          Effect.sync(() => {
+            assert.match(timeOf(one), time)
+            return random.int(0, 2) === 0
+          })
+        )
+      }
+      // A link stays the link that was drawn, or becomes the plain one.
+      for (const { members, plain } of domain) {
+        const links = members.find(({ name }) => name === "image_url")?.kind.values ?? []
+        for (const { json } of links) {
+          const { result } = yield* simpler(
+            withMember(plain, "image_url", json),
+            (body) => !body.includes("/calls/") && !body.includes("/snapshots/")
+          )
+          assert.deepInclude(result.data, ["image_url", json])
+        }
       }
     })
   )

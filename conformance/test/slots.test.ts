@@ -4,8 +4,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
 import type { ServerResponse } from "node:http"
-import { Slots } from "../src/execution/Execution.ts"
 import { execute } from "../src/execution/Perform.ts"
+import { Slots } from "../src/execution/Slots.ts"
 import { accessLog } from "../src/history/Events.ts"
 import { newEvent, raceNew } from "../src/history/History.ts"
 import type { Operation } from "../src/history/Operations.ts"
@@ -16,7 +16,7 @@ import { executed, services, settingOf, criteria } from "./support/setting.ts"
 describe("slots", () => {
   it.live("let ten of fourteen workers send at the same time, and a request alone when asked", () =>
     Effect.gen(function* () {
-      const slots = yield* Slots
+      const slots = new Slots(() => performance.now(), null, 0)
       const seen: Array<number> = []
       const aloneWith: Array<number> = []
       let underWay = 0
@@ -29,7 +29,7 @@ describe("slots", () => {
             underWay -= 1
           })
         )
-      const worker = Effect.replicateEffect(slots.take(1)(send(seen)), 20)
+      const worker = Effect.replicateEffect(slots.one(send(seen)), 20)
       yield* Effect.all([...Array.from({ length: 14 }, () => worker), slots.alone(send(aloneWith))], {
         concurrency: "unbounded"
       })
@@ -41,13 +41,16 @@ describe("slots", () => {
 
   it.live("count the most concurrent requests during a request, including those that began after it", () =>
     Effect.gen(function* () {
-      const slots = yield* Slots
+      const slots = new Slots(() => performance.now(), null, 0)
       const [begun, over] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-      const first = slots.counted((atOnce) =>
-        Deferred.succeed(begun, undefined).pipe(Effect.andThen(Deferred.await(over)), Effect.map(atOnce))
+      const first = slots.counted((flight) =>
+        Deferred.succeed(begun, undefined).pipe(
+          Effect.andThen(Deferred.await(over)),
+          Effect.map(() => flight.atOnce)
+        )
       )
       const second = Deferred.await(begun).pipe(
-        Effect.andThen(slots.counted((atOnce) => Effect.sync(atOnce))),
+        Effect.andThen(slots.counted((flight) => Effect.sync(() => flight.atOnce))),
         Effect.tap(Deferred.succeed(over, undefined))
       )
       assert.deepStrictEqual(yield* Effect.all([first, second], { concurrency: "unbounded" }), [2, 2])
@@ -101,17 +104,17 @@ describe("a receiver with its own limit", () => {
       const ops = [newEvent(accessLog), newEvent(accessLog)]
       const all = yield* beside(url, ...Array.from({ length: 8 }, () => ops))
       const attempts = all.flatMap(({ trace }) => trace.attempts)
-      const crowded = attempts.filter((one) => one.crowded)
-      assert.isNotEmpty(crowded)
-      assert.isTrue(crowded.every(({ inFlight }) => inFlight > 1))
+      const refused = attempts.filter((one) => one.limit !== null)
+      assert.isNotEmpty(refused)
+      assert.isTrue(refused.every(({ inFlight }) => inFlight > 1))
       for (const { trace } of all) {
         for (const [event] of trace.events.entries()) {
           const own = trace.attempts.filter((one) => one.event === event)
           const last = own.at(-1)
           if (last === undefined) return assert.fail("an attempt of each event")
           assert.strictEqual(classify(last.exchange, criteria), "acknowledged")
-          assert.deepInclude(last, { crowded: false, first: true, number: own.length })
-          assert.isTrue(own.slice(0, -1).every((one) => one.crowded))
+          assert.deepInclude(last, { limit: null, first: true, number: own.length })
+          assert.isTrue(own.slice(0, -1).every((one) => one.limit !== null))
         }
       }
       assert.isAtMost(counts.most, 10)
@@ -123,8 +126,8 @@ describe("a receiver with its own limit", () => {
       const { url } = yield* limited(0)
       const { trace } = yield* executed(url, [newEvent(accessLog)])
       assert.deepStrictEqual(
-        trace.attempts.map(({ crowded, inFlight }) => [crowded, inFlight]),
-        [[false, 1]]
+        trace.attempts.map(({ inFlight, limit }) => [limit, inFlight]),
+        [[null, 1]]
       )
     })
   )
@@ -144,7 +147,7 @@ describe("a receiver with its own limit", () => {
       const { counts, url } = yield* limited(1)
       const { trace } = yield* executed(url, [raceNew(accessLog, 10)])
       assert.strictEqual(trace.attempts.length, 10)
-      assert.isTrue(trace.attempts.every(({ crowded, raced }) => raced && !crowded))
+      assert.isTrue(trace.attempts.every(({ limit, raced }) => raced && limit === null))
       assert.isAbove(counts.most, 1)
     })
   )

@@ -3,7 +3,6 @@
  * another.
  */
 import { assert, describe, it } from "@effect/vitest"
-import * as fc from "fast-check"
 import type { Exchange } from "../src/evidence/Exchange.ts"
 import type { Trace } from "../src/evidence/Trace.ts"
 import { accessLog, noted } from "../src/history/Events.ts"
@@ -58,7 +57,7 @@ const planned = (
       expected: () => "",
       presumesAcknowledgement: false,
       given: [first, second],
-      sampled: { arbitrary: fc.constant(third), runs: 1 },
+      sampled: { draw: () => third, runs: 1 },
       judge: (trace) => findings.get(trace) ?? pass([]),
       ...about
     }),
@@ -436,11 +435,23 @@ describe("the cause of a failure", () => {
     requirement: find(id) ?? assert.fail(id),
     verdict: "FAIL",
     observed: "",
-    decisive: { run: one, trace, attempt: 0, event: 0, symptom, isOrdinary, because: "", criteria: defaultCriteria },
+    decisive: {
+      run: one,
+      trace,
+      attempt: 0,
+      event: 0,
+      symptom,
+      isOrdinary,
+      because: "",
+      criteria: defaultCriteria,
+      origin: "fixed"
+    },
     confirmed: null,
     cases: { directed: 1, directedDone: 1, randomDone: 0 },
     cutShort: [],
-    lacksTime: false
+    lacksTime: false,
+    durationMs: 0,
+    isLimit: false
   })
   const plain = traceOf([attemptOf()], { ops: [newEvent(accessLog)], history: { v: 1, ops: [newEvent(accessLog)] } })
   const killed = makeCase(

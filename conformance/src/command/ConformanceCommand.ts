@@ -2,9 +2,10 @@
  * The `conformance` command. Each subcommand's code is loaded only when it is called, so that the others start fast.
  */
 import { FlagGroups } from "@doorhook/core"
-import { Effect, Struct } from "effect"
+import { Config, Effect, Option, Struct } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { program } from "../Program.ts"
+import { secretVariable } from "../record/Options.ts"
 import { flagGroups, runFlags, targetFlags } from "./Flags.ts"
 
 /** Loads a module and runs one of its effects. */
@@ -55,7 +56,9 @@ const replay = Command.make(
   "replay",
   {
     what: Argument.String("what").pipe(
-      Argument.withDescription("A file, the name of a stored history, or a requirement like R-DUP-02")
+      Argument.withDescription(
+        "A stored history or its name, a folder of them, a JSON report, or a requirement like R-DUP-02"
+      )
     ),
     ...targetFlags,
     keep: Flag.Boolean("keep").pipe(
@@ -70,7 +73,42 @@ const replay = Command.make(
     )
 ).pipe(
   Command.annotate(FlagGroups, flagGroups),
-  Command.withDescription(`Repeats a failure: runs a stored history again, or all cases of one requirement. ${exits}`)
+  Command.withDescription(`Repeats failures: runs stored histories again, or all cases of one requirement. ${exits}`)
+)
+
+const send = Command.make(
+  "send",
+  {
+    type: Argument.Literals("type", ["access_log", "call"]).pipe(
+      Argument.withDescription("The type of the event; access_log by default"),
+      Argument.withDefault("access_log" as const)
+    ),
+    url: Flag.map(Flag.optional(Flag.String("url").pipe(Flag.withDescription("The receiver's URL"))), Option.getOrNull),
+    owned: runFlags.owned,
+    signed: Flag.Redacted("signed").pipe(
+      Flag.withDescription("Signs the event with this whsec_ secret; with --listen, verifies requests with it"),
+      Flag.withFallbackConfig(Config.Redacted(secretVariable)),
+      Flag.optional,
+      Flag.map(Option.getOrNull)
+    ),
+    listen: Flag.Int("listen").pipe(
+      Flag.withDescription(
+        "Sends nothing, but listens at this port of 127.0.0.1 and shows each request; 0 is any free port"
+      ),
+      Flag.withMetavar("PORT"),
+      Flag.optional,
+      Flag.map(Option.getOrNull)
+    )
+  },
+  (flags) =>
+    load(
+      () => import("./SendCommand.ts"),
+      ({ runSend }) => runSend(flags)
+    )
+).pipe(
+  Command.withDescription(
+    "Sends one event as doorhook sends it, and shows the request and the answer. In a terminal, a key sends it again. Exit code 1 if the event was not acknowledged"
+  )
 )
 
 const check = Command.make(
@@ -110,5 +148,5 @@ const explain = Command.make(
 /** The `conformance` command. Fails with a `CommandFailure` that carries the exit code. */
 export const conformanceCommand = Command.make(program.name).pipe(
   Command.withDescription("Proves that a webhook receiver handles events correctly"),
-  Command.withSubcommands([run, doctor, replay, check, list, explain])
+  Command.withSubcommands([run, send, doctor, replay, check, list, explain])
 )

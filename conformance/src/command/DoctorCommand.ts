@@ -11,7 +11,8 @@ import type { Means, Options } from "../record/Options.ts"
 import { plansOf, sightOf } from "../record/Outcome.ts"
 import { observabilityOf } from "../report/MakeReport.ts"
 import type { Level } from "../requirements/Requirement.ts"
-import { givenBy, prepareReceiver, services } from "../run/Setup.ts"
+import { Session } from "../run/Session.ts"
+import { givenBy, services } from "../run/Setup.ts"
 import * as Target from "../run/Target.ts"
 import type { TargetFlags } from "./Flags.ts"
 import { prepare, unusable } from "./Prepare.ts"
@@ -53,10 +54,9 @@ export const runDoctor = (flags: TargetFlags) =>
       yield* Console.log(`Target       ${UrlPolicy.shownUrl(urls[0])}`)
       yield* Effect.mapError(Target.reach(urls[0], options.deadline), unusable)
       yield* Console.log("             accepts connections")
-      const { calibration, guard } = yield* prepareReceiver(options, means).pipe(
-        Effect.mapError(unusable),
-        Effect.provide(services)
-      )
+      const session = yield* Session.make(options, means)
+      yield* session.prepare.pipe(Effect.mapError(unusable), Effect.provide(services))
+      const { calibration, guard } = session
       yield* Console.log(
         `Clock        99 % of requests to an echo server took up to ${Math.round(guard.echo)} ms, so times are judged with a tolerance of ${guard.guard} ms`
       )

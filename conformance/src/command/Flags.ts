@@ -9,7 +9,7 @@ import type { Command } from "effect/cli"
 import { templates } from "../history/Events.ts"
 import { defaults, leastDeadline, levels, rows, secretVariable, seedLimit } from "../record/Options.ts"
 import type { Options } from "../record/Options.ts"
-import { entriesOf, find, ids, matches, requirements } from "../requirements/Catalogue.ts"
+import { allRequirements, entriesOf, find, ids, matches } from "../requirements/Catalogue.ts"
 import { profiles } from "../requirements/Requirement.ts"
 import type { Level, Profile } from "../requirements/Requirement.ts"
 import * as Target from "../run/Target.ts"
@@ -31,12 +31,11 @@ const text = (name: Name) => Flag.String(rows[name].flag).pipe(about(name), orNu
 const texts = (name: Name, least = 0) => Flag.String(rows[name].flag).pipe(about(name), Flag.atLeast(least))
 const int = (name: Name) => Flag.Int(rows[name].flag).pipe(about(name), orNull)
 const boolean = (name: Name) => Flag.Boolean(rows[name].flag).pipe(about(name), Flag.withDefault(false))
-const duration = (name: Name, fallback: number) =>
+const duration = (name: Name) =>
   Flag.String(rows[name].flag).pipe(
     about(name),
     Flag.withMetavar("DURATION"),
-    Flag.withSchema(DurationText.DurationText),
-    Flag.withDefault(fallback)
+    Flag.withSchema(DurationText.DurationText)
   )
 
 /** The flags of `run`, in the order of `--help`. */
@@ -62,6 +61,7 @@ export const runFlags = {
     Flag.withDefault(defaults.dedupKey)
   ),
   peakRate: text("peakRate"),
+  maxRate: text("maxRate"),
   probe: text("probe"),
   controlUrl: text("controlUrl"),
   spawn: text("spawn"),
@@ -77,15 +77,17 @@ export const runFlags = {
   only: texts("only"),
   skip: texts("skip"),
   baseline: Flag.FileText(rows.baseline.flag).pipe(about("baseline"), orNull),
+  strict: boolean("strict"),
+  rules: text("rules"),
   seed: int("seed"),
   dryRun: Flag.Boolean("dry-run").pipe(
     Flag.withDescription("Prints what would be sent, case by case; sends and starts nothing"),
     Flag.withDefault(false)
   ),
-  maxTime: duration("maxTime", defaults.maxTime),
-  deadline: duration("deadline", defaults.deadline),
-  settle: duration("settle", defaults.settle),
-  tolerance: duration("tolerance", defaults.tolerance),
+  maxTime: Flag.map(Flag.optional(duration("maxTime")), Option.getOrNull),
+  deadline: Flag.withDefault(duration("deadline"), defaults.deadline),
+  settle: Flag.withDefault(duration("settle"), defaults.settle),
+  tolerance: Flag.withDefault(duration("tolerance"), defaults.tolerance),
   report: Flag.String("report").pipe(
     Flag.withDescription("Writes reports to files: json=FILE,html=FILE,...; also junit and md"),
     Flag.withMetavar("KIND=FILE"),
@@ -97,7 +99,7 @@ export const runFlags = {
 export type RunFlags = Command.Command.Config.Infer<typeof runFlags>
 
 /** The flags that `run` shares with `doctor` and `replay`. */
-export const targetFlags = Struct.omit(runFlags, ["only", "skip", "baseline", "dryRun", "trace"])
+export const targetFlags = Struct.omit(runFlags, ["only", "skip", "baseline", "strict", "dryRun", "trace"])
 export type TargetFlags = Command.Command.Config.Infer<typeof targetFlags>
 
 /** The headings of the flags in `--help`, each with the first flag under it. */
@@ -113,7 +115,7 @@ export const flagGroups = {
 /** Settings taken unchanged from their flags. */
 const plain = [
   ...(["owned", "probe", "spawn", "portEnv", "restartCmd", "killCmd", "readyUrl", "pauseCmd", "resumeCmd"] as const),
-  ...(["advanceCmd", "controlUrl", "ack", "dedupKey", "maxTime", "deadline", "settle", "tolerance", "cases"] as const)
+  ...(["advanceCmd", "controlUrl", "ack", "dedupKey", "rules", "deadline", "settle", "tolerance", "cases"] as const)
 ] as const
 
 type Reading<A> = Effect.Effect<A, CommandFailure>
@@ -154,13 +156,13 @@ const readLevel = ({ controlUrl, killCmd, level: asked, probe, restartCmd, spawn
 }
 
 /** Events a second from `50/s` or `3000/m`. */
-const readRate = (given: string | null): Reading<number | null> => {
+const readRate = (name: "peakRate" | "maxRate", given: string | null): Reading<number | null> => {
   if (given === null) return Effect.succeed(null)
   const match = /^(\d+(?:\.\d+)?)(?:\/(s|m))?$/.exec(given.trim())
   const rate = match === null ? 0 : Number(match[1]) / (match[2] === "m" ? 60 : 1)
   return rate > 0 && rate <= 10_000
     ? Effect.succeed(rate)
-    : refuse(`--peak-rate ${given}: write events a second like 50/s, or a minute like 3000/m; at most 10000/s`)
+    : refuse(`--${rows[name].flag} ${given}: write events a second like 50/s, or a minute like 3000/m; at most 10000/s`)
 }
 
 const readSecret = ({ secret, secretFile }: TargetFlags): Reading<Redacted.Redacted<string> | null> => {
@@ -215,7 +217,7 @@ const flawOf = (flags: TargetFlags): string | null => {
   }
   if (flags.deadline < leastDeadline)
     return `--deadline must be at least ${leastDeadline}ms: shorter deadlines can't be measured`
-  const none = (["maxTime", "settle", "tolerance"] as const).find((name) => flags[name] <= 0)
+  const none = (["maxTime", "settle", "tolerance"] as const).find((name) => (flags[name] ?? 1) <= 0)
   if (none !== undefined) return `--${rows[none].flag} must be more than 0s`
   return seed !== null && (seed < 0 || seed >= seedLimit)
     ? `--seed must be a whole number from 0 to ${seedLimit - 1}`
@@ -261,7 +263,8 @@ export const checkFlags = Effect.fnUntraced(function* (flags: TargetFlags): Effe
   const level = yield* readLevel(flags)
   const profile = yield* readProfiles(flags.profile)
   const binding = yield* readBindings(flags.binding)
-  const peakRate = yield* readRate(flags.peakRate)
+  const peakRate = yield* readRate("peakRate", flags.peakRate)
+  const maxRate = yield* readRate("maxRate", flags.maxRate)
   const secret = yield* readSecret(flags)
   const checked: Checked = {
     urls,
@@ -272,11 +275,13 @@ export const checkFlags = Effect.fnUntraced(function* (flags: TargetFlags): Effe
       ...defaults,
       url: urls.map(({ href }) => href),
       ...Struct.pick(flags, plain),
+      maxTime: flags.maxTime ?? defaults.maxTime,
       binding,
       signed: secret !== null,
       level,
       profile,
       peakRate,
+      maxRate,
       ...(flags.seed !== null && { seed: flags.seed })
     }
   }
@@ -309,7 +314,11 @@ export const readBaseline = (content: string | null): Reading<ReadonlyArray<stri
   if (content === null) return Effect.succeed(null)
   const words = wordsOf(content).filter((word) => word !== "")
   const known = words.flatMap((word) =>
-    word.includes("*") ? requirements.filter(({ id }) => matches(id, word)).map(({ id }) => id) : (find(word)?.id ?? [])
+    word.includes("*")
+      ? allRequirements()
+          .filter(({ id }) => matches(id, word))
+          .map(({ id }) => id)
+      : (find(word)?.id ?? [])
   )
   const unknown = words.find((word) => !word.includes("*") && find(word) === undefined)
   return unknown === undefined

@@ -13,6 +13,7 @@ import { makeReport } from "../report/MakeReport.ts"
 import * as Reports from "../report/Reports.ts"
 import { opening, render } from "../report/Text.ts"
 import { find, ids, requirements } from "../requirements/Catalogue.ts"
+import { loadRules } from "../requirements/OwnRules.ts"
 import { everyCaseOf, needs } from "../requirements/Requirement.ts"
 import type { Requirement } from "../requirements/Requirement.ts"
 import { failUnlessPassed } from "./RunCommand.ts"
@@ -81,6 +82,7 @@ export const runCheck = Effect.fnUntraced(function* (flags: {
   const requests = yield* Effect.fromResult(Reports.parse(flags.report))
   yield* Reports.check(requests, [], [{ said: `EVIDENCE ${file}`, file }])
   const evidence = yield* readEvidence(file)
+  yield* loadRules(evidence.options.rules)
   const report = makeReport(evidence, outcomesOf(evidence), { files: new Map(), problem: null })
   yield* Console.log(opening(report))
   yield* Console.log(render(report))

@@ -150,7 +150,7 @@ export const prepare = Effect.fnUntraced(function* (
   const checked = yield* checkTarget(flags)
   // A receiver at port 0 is started by this run, so no other run can use it.
   const shared = checked.urls.filter(({ port }) => port !== "0")
-  yield* Effect.mapError(claim(shared, flags.maxTime, Console.log), unusable)
+  yield* Effect.mapError(claim(shared, checked.options.maxTime, Console.log), unusable)
   const { hooks, port, urls } = yield* makeHooks(checked)
   const { level, profile } = checked.options
   if (level === 3 && hooks.restart === null && hooks.kill === null) {
@@ -164,6 +164,6 @@ export const prepare = Effect.fnUntraced(function* (
   const probe = checked.makeProbe(port)
   return {
     given: { ...checked.options, url: urls.map(({ href }) => href) },
-    means: { ...noMeans, urls, probe, hooks, secret: checked.secret }
+    means: { ...noMeans, urls, probe, hooks, secret: checked.secret, mayExtend: flags.maxTime === null }
   }
 })

@@ -14,6 +14,7 @@ import type { Report } from "../report/Report.ts"
 import * as Reports from "../report/Reports.ts"
 import { opening, render } from "../report/Text.ts"
 import { selectionFlaw, select, whyNothing } from "../requirements/Catalogue.ts"
+import { loadRules } from "../requirements/OwnRules.ts"
 import { allNeeds, needs } from "../requirements/Requirement.ts"
 import type { Need } from "../requirements/Requirement.ts"
 import { prepareSuite } from "../run/RunSuite.ts"
@@ -69,7 +70,8 @@ export const runAndReport = Effect.fnUntraced(function* (
 })
 
 /** Checks the selected requirements and the baseline, and that every file can be written. */
-export const checkFiles = Effect.fnUntraced(function* ({ baseline, only, report, skip, trace }: RunFlags) {
+export const checkFiles = Effect.fnUntraced(function* ({ baseline, only, report, rules, skip, trace }: RunFlags) {
+  yield* loadRules(rules)
   const wrong = selectionFlaw({ only, skip })
   if (wrong !== null) return yield* CommandFailure.usage(wrong)
   const requests = yield* Effect.fromResult(Reports.parse(report))
@@ -81,8 +83,8 @@ export const checkFiles = Effect.fnUntraced(function* ({ baseline, only, report,
 export const runConformance = Effect.fnUntraced(function* (flags: RunFlags) {
   const { baseline, requests } = yield* checkFiles(flags)
   const { given, means } = yield* prepare(flags)
-  const { only, skip, trace } = flags
-  yield* runAndReport({ given: { ...given, baseline, only, skip, trace }, means }, requests)
+  const { only, skip, strict, trace } = flags
+  yield* runAndReport({ given: { ...given, baseline, only, skip, strict, trace }, means }, requests)
 }, Effect.scoped)
 
 /**

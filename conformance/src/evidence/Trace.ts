@@ -19,6 +19,15 @@ import { Exchange, HttpRequest } from "./Exchange.ts"
 const AttemptKind = Schema.Literals(["delivery", "cut", "amid", "forged", "malformed", "method", "load"])
 export type AttemptKind = typeof AttemptKind.Type
 
+/** A limit of the receiver, as a refused request shows it. */
+const Limit = Schema.Struct({
+  /** The pause that the receiver asked for (`retry-after`), in milliseconds; null if it asked for none. */
+  asked: Schema.NullOr(Schema.Finite),
+  /** Number of requests that the receiver had accepted in the second before. */
+  before: Schema.Int
+})
+export type Limit = typeof Limit.Type
+
 /** One attempt to deliver one event. */
 export const Attempt = Schema.Struct({
   kind: AttemptKind,
@@ -37,10 +46,10 @@ export const Attempt = Schema.Struct({
   /** Highest number of the suite's requests in flight during this attempt, itself included. */
   inFlight: Schema.Int,
   /**
-   * Whether the attempt was refused with 429 or 503 while other requests were in flight. The request is then sent again
-   * alone, and that attempt counts instead.
+   * The limit of the receiver that refused the attempt with 429 or 503; null if there was none. The request is then sent
+   * again after a pause, and that attempt counts instead.
    */
-  crowded: Schema.Boolean,
+  limit: Schema.NullOr(Limit),
   webhook_id: Schema.String,
   endpoint: Schema.String,
   request: HttpRequest,
@@ -99,9 +108,10 @@ export type Intervention = typeof Intervention.Type
 /** An operation that was cut short, for lack of time or because going on would show nothing new. */
 export const Shortfall = Schema.Struct({
   op: Schema.Int,
-  what: Schema.Literals(["events", "wait", "load", "steps", "connections"]),
+  what: Schema.Literals(["events", "wait", "load", "rate", "steps", "connections"]),
   /**
-   * How much was done, and how much was planned: milliseconds for a wait or a load, otherwise a count. `connections`
+   * How much was done, and how much was planned: milliseconds for a wait or a load, events a second for a rate, otherwise
+   * a count. `connections`
    * counts events: an event is not done if its answer was late only because all connections of the suite were busy when
    * the event was due.
    */

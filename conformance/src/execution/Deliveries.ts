@@ -14,9 +14,10 @@ import { makeBarrier, open } from "../http/Wire.ts"
 import type { Connection } from "../http/Wire.ts"
 import { certainlyInTime, patienceOf, classify } from "../judgement/Criteria.ts"
 import type { Criteria } from "../judgement/Criteria.ts"
-import { noteShortfall, markProvisional, createEvent, maxInFlight, Slots } from "./Execution.ts"
+import { noteShortfall, markProvisional, createEvent } from "./Execution.ts"
 import type { Actor, Execution } from "./Execution.ts"
 import { atOnce, prepare, send, sendRequest } from "./Send.ts"
+import { maxInFlight } from "./Slots.ts"
 
 /** Sends copies of an event at the same time, each over its own connection. */
 export const race = Effect.fnUntraced(function* (
@@ -25,12 +26,11 @@ export const race = Effect.fnUntraced(function* (
   { copies }: { readonly copies: number },
   op: number
 ) {
-  const slots = yield* Slots
   const count = Math.min(copies, maxInFlight)
   const first = actor.sent === 0
   const copy = (own: Connection, index: number) =>
     send(execution, actor, index === 0 && first ? [] : retry, { op, raced: true, first, slot: "own" }, own)
-  yield* slots.take(count)(atOnce(execution, count, copy))
+  yield* execution.setting.slots.together(count, atOnce(execution, count, copy))
 })
 
 const growing = [50, 100, 200, 400, 800, 1_600]
@@ -119,13 +119,16 @@ export const fill = Effect.fnUntraced(function* (execution: Execution, { count }
 
 /** Maximum number of connections for a load. */
 const mostConnections = 200
+/** Maximum number of events to send again after a limit of the receiver refused them. */
+const mostRefused = 12
 /** A receiver may still be keeping up if its answers take up to this multiple of their usual time. */
 const slack = 2
 
 /**
  * Sends events at a rate. Each event is sent when it is due and timed from that moment, so that a slow receiver can't
  * slow down the sender (no coordinated omission). If the rate needs more connections than the suite has, events that
- * are late for lack of a connection are counted as held up. The receiver is not at fault for these.
+ * are late for lack of a connection are counted as held up. The receiver is not at fault for these. Events that a limit
+ * of the receiver refuses are sent again at its pace; a sample shows whether it then acknowledges them.
  */
 export const load = Effect.fnUntraced(function* (
   execution: Execution,
@@ -134,7 +137,9 @@ export const load = Effect.fnUntraced(function* (
 ) {
   const { setting } = execution
   const { now, criteria } = setting
-  const rate = setting.peakRate * factor
+  const asked = setting.peakRate * factor
+  const rate = Math.min(asked, setting.maxRate ?? Infinity)
+  noteShortfall(execution, { op, what: "rate", done: rate, of: asked })
   const total = Math.ceil((rate * ms * setting.pace) / 1_000)
   noteShortfall(execution, { op, what: "load", done: ms * setting.pace, of: ms })
   const begun = now()
@@ -143,6 +148,7 @@ export const load = Effect.fnUntraced(function* (
   const usual = Math.ceil((rate * slack * setting.typical()) / 1_000)
   const lacksConnections = Math.min(needed, usual) > mostConnections
   const [inTime, late] = [certainlyInTime(criteria), patienceOf(criteria)]
+  const refused: Array<Actor> = []
   let next = 0
   let heldUp = 0
   const worker = Effect.fnUntraced(function* (own: Connection) {
@@ -155,9 +161,11 @@ export const load = Effect.fnUntraced(function* (
       const exchange = yield* send(execution, actor, [], { op, kind: "load", overdue, slot: "beyond" }, own)
       // The answer was late only because the event waited for a free connection.
       if (lacksConnections && exchange.elapsed - overdue <= inTime && leastElapsed(exchange) > late) heldUp += 1
+      if (execution.attempts.findLast(({ event }) => event === actor.event)?.limit) refused.push(actor)
     }
   })
   yield* atOnce(execution, Math.max(1, Math.min(mostConnections, needed)), worker)
+  for (const actor of refused.slice(0, mostRefused)) yield* send(execution, actor, retry, { op, kind: "load" })
   noteShortfall(execution, { op, what: "connections", done: total - heldUp, of: total })
 })
 
@@ -216,8 +224,8 @@ const volley = Effect.fnUntraced(function* (
       kept.areKept = false
     if (!kept.areKept) yield* own.renew
   })
-  const slots = yield* Slots
-  yield* slots.take(connections.length)(Effect.forEach(connections, sendOne, { concurrency: "unbounded" }))
+  const all = Effect.forEach(connections, sendOne, { concurrency: "unbounded" })
+  yield* execution.setting.slots.together(connections.length, all)
 })
 
 /**

@@ -10,9 +10,10 @@ import type { Cut, OperationOf } from "../history/Operations.ts"
 import { carrierOf, forgeryOf, keyOf, malformations } from "../history/Variations.ts"
 import type { Signed } from "../history/Variations.ts"
 import { open } from "../http/Wire.ts"
-import { forkBeside, createEvent, maxInFlight } from "./Execution.ts"
+import { forkBeside, createEvent } from "./Execution.ts"
 import type { Actor, Execution } from "./Execution.ts"
 import { prepare, requestOf, send, sendRequest } from "./Send.ts"
+import { maxInFlight } from "./Slots.ts"
 
 const names = Signature.headerNames
 

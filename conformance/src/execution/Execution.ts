@@ -3,8 +3,8 @@
  * carries out operations, and `traceOf` turns the state into evidence.
  */
 import type { Crypto } from "@doorhook/core"
-import { Clock, Context, Effect, Layer, Scope, Semaphore } from "effect"
-import type { Redacted } from "effect"
+import { Clock, Effect } from "effect"
+import type { Redacted, Scope } from "effect"
 import type { Attempt, Intervention, SentEvent, Shortfall, Trace } from "../evidence/Trace.ts"
 import { isKnownKind, EventFactory } from "../history/Events.ts"
 import type { EventTemplate, EventValues, CreatedEvent } from "../history/Events.ts"
@@ -13,9 +13,10 @@ import type { Hooks } from "../hooks/Hooks.ts"
 import { open } from "../http/Wire.ts"
 import type { Connection } from "../http/Wire.ts"
 import type { Criteria } from "../judgement/Criteria.ts"
+import type { Slots } from "./Slots.ts"
 
 /** The services that execution needs. */
-export type Services = EventFactory | Crypto | Slots
+export type Services = EventFactory | Crypto
 
 /** Settings and state that all histories of a run share. */
 export interface Setting {
@@ -26,6 +27,7 @@ export interface Setting {
   readonly bindings: ReadonlyArray<string> | null
   readonly criteria: Criteria
   readonly hooks: Hooks
+  readonly slots: Slots
   /** All actions on the receiver during the run, with their times. */
   readonly interventions: Array<Intervention>
   /** Number of events that the run has sent. */
@@ -43,6 +45,8 @@ export interface Setting {
   readonly pace: number
   /** The declared peak rate, in events a second; 0 if none was declared. */
   readonly peakRate: number
+  /** Highest rate at which the suite may send, in requests a second (`--max-rate`); null for no bound. */
+  readonly maxRate: number | null
 }
 
 /** Settings of one case. */
@@ -227,66 +231,4 @@ export const withInterventions = (trace: Trace, all: ReadonlyArray<Intervention>
     .filter((one) => one.until >= trace.began && one.from <= trace.ended && !isOwn(one))
     .map((one) => ({ op: null, ...one }))
   return { ...trace, interventions: [...own, ...others].toSorted((a, b) => a.from - b.from) }
-}
-
-/** Maximum number of requests that doorhook has in flight to one integration. */
-export const maxInFlight = 10
-
-/** Maximum number of times in a run that a refused request is sent again alone. */
-const mostRepeats = 20
-
-/**
- * Caps the requests in flight as doorhook does. Every request takes a slot, except those of `load`, which tests higher
- * numbers.
- */
-export class Slots extends Context.Service<
-  Slots,
-  {
-    /** Sends once this many slots are free, so that copies of an event go out together. */
-    readonly take: (slots: number) => <A, E, R>(send: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-    /** Sends with no other request in flight. Deadlocks inside `take`. */
-    readonly alone: <A, E, R>(send: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-    /** Whether another refused request may still be sent again alone. Each call uses up one such repeat. */
-    readonly mayRepeat: () => boolean
-    /**
-     * Counts a request as in flight while it is sent. `atOnce` returns the highest number of requests in flight since
-     * this request began, itself included.
-     */
-    readonly counted: <A, E, R>(send: (atOnce: () => number) => Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  }
->()("@doorhook/conformance/execution/Execution/Slots") {
-  static readonly layer: Layer.Layer<Slots> = Layer.effect(
-    Slots,
-    Effect.gen(function* () {
-      const semaphore = yield* Semaphore.make(maxInFlight)
-      // A semaphore prefers calls that take few permits. This queue ensures that a call for all slots gets its turn.
-      const row = yield* Semaphore.make(1)
-      const underWay = new Set<{ atOnce: number }>()
-      let repeats = 0
-      const take: Slots["Service"]["take"] = (slots) => (send) =>
-        Effect.scopedWith((scope) =>
-          Effect.andThen(
-            row.withPermits(1)(
-              semaphore.takeScoped(Math.min(slots, maxInFlight)).pipe(Effect.provideService(Scope.Scope, scope))
-            ),
-            send
-          )
-        )
-      return Slots.of({
-        take,
-        alone: (send) => take(maxInFlight)(send),
-        mayRepeat: () => ++repeats <= mostRepeats,
-        counted: (send) =>
-          Effect.suspend(() => {
-            const own = { atOnce: 0 }
-            underWay.add(own)
-            for (const one of underWay) one.atOnce = Math.max(one.atOnce, underWay.size)
-            return Effect.ensuring(
-              send(() => own.atOnce),
-              Effect.sync(() => underWay.delete(own))
-            )
-          })
-      })
-    })
-  )
 }

@@ -10,9 +10,10 @@ import type { HookFailed } from "../hooks/Hooks.ts"
 import { open } from "../http/Wire.ts"
 import type { Connection } from "../http/Wire.ts"
 import { patienceOf } from "../judgement/Criteria.ts"
-import { noteIntervention, createEvent, maxInFlight } from "./Execution.ts"
+import { noteIntervention, createEvent } from "./Execution.ts"
 import type { Execution } from "./Execution.ts"
 import { sendOnce, TargetUnusable } from "./Send.ts"
+import { maxInFlight } from "./Slots.ts"
 
 const unusable = ({ message }: HookFailed): TargetUnusable => new TargetUnusable({ message })
 
@@ -78,7 +79,7 @@ const start = Effect.fnUntraced(function* (
   { from, what }: Begun,
   seen: Seen
 ) {
-  const { comeback, hooks, startedAfter } = execution.setting
+  const { comeback, hooks, slots, startedAfter } = execution.setting
   const after = by === "kill" ? "killed" : "running"
   const begun = yield* Clock.currentTimeMillis
   const again = Effect.andThen(Effect.uninterruptible(hooks.restart ?? Effect.void), hooks.ready)
@@ -100,6 +101,7 @@ const start = Effect.fnUntraced(function* (
     failed = yield* Effect.flip(again).pipe(Effect.orElseSucceed(() => null))
   }
   if (seen.unended === undefined) startedAfter.add(after)
+  slots.forget()
   noteIntervention(execution, op, what, from, seen)
 })
 

@@ -11,7 +11,7 @@ import type { Variation } from "../history/Variations.ts"
 import { open, plainSending } from "../http/Wire.ts"
 import type { Connection, Exchanged, Sending } from "../http/Wire.ts"
 import { patienceOf, classify } from "../judgement/Criteria.ts"
-import { Slots, stampTime } from "./Execution.ts"
+import { stampTime } from "./Execution.ts"
 import type { Actor, Execution } from "./Execution.ts"
 
 /** The receiver can't be tested. */
@@ -40,7 +40,7 @@ export interface AttemptOptions {
   readonly slot?: "own" | "beyond"
 }
 
-type Sent = Effect.Effect<Exchange, TargetUnusable, Crypto | Slots>
+type Sent = Effect.Effect<Exchange, TargetUnusable, Crypto>
 
 const withHeaders = (headers: HttpRequest["headers"], how: ReadonlyArray<Variation>): HttpRequest["headers"] => {
   const made: Record<string, string> = { ...headers }
@@ -112,7 +112,7 @@ const nowOf = ({ began, setting }: Execution): number => setting.now() - began
 interface Seen {
   readonly started: number
   readonly inFlight: number
-  readonly crowded?: boolean
+  readonly limit?: Attempt["limit"]
   readonly kind?: AttemptKind
 }
 
@@ -122,7 +122,7 @@ const record = Effect.fnUntraced(function* (
   about: AttemptOptions,
   request: HttpRequest,
   { exchange, reused }: Exchanged,
-  { crowded = false, inFlight, kind = about.kind ?? "delivery", started }: Seen
+  { inFlight, kind = about.kind ?? "delivery", limit = null, started }: Seen
 ) {
   const counts = kind === "delivery" || kind === "load" || kind === "cut" || kind === "amid"
   if (kind !== "cut" && counts && classify(exchange, criteria) === "acknowledged") actor.acknowledged = true
@@ -136,7 +136,7 @@ const record = Effect.fnUntraced(function* (
     raced: about.raced ?? false,
     provisional: false,
     inFlight,
-    crowded,
+    limit,
     webhook_id: request.headers[names.id] ?? actor.created.webhook_id,
     endpoint: (about.endpoint ?? urls[0]).href,
     request,
@@ -152,8 +152,8 @@ const record = Effect.fnUntraced(function* (
 /** A request and how it is sent. */
 interface Transmission {
   readonly actor: Actor
-  /** Makes the request. `alone` is true when the attempt is sent again alone. */
-  readonly request: (alone: boolean) => Effect.Effect<HttpRequest, never, Crypto>
+  /** Makes the request. `again` is true when the attempt is sent again after a limit refused it. */
+  readonly request: (again: boolean) => Effect.Effect<HttpRequest, never, Crypto>
   readonly sending: Partial<Sending>
   readonly about: AttemptOptions
   /**
@@ -167,53 +167,57 @@ const sendOver = (
   execution: Execution,
   over: Connection,
   { about, actor, mayBeStale, request, sending }: Transmission,
-  alone: boolean
-) =>
-  Slots.use((slots) =>
-    slots.counted((atOnce) =>
-      Effect.gen(function* () {
-        const { setting } = execution
-        const sent = yield* request(alone)
-        let started = 0
-        const send = Effect.suspend(() => {
-          started = nowOf(execution)
-          return over.send(sent, { ...plainSending(patienceOf(setting.criteria)), ...sending })
-        })
-        let exchanged = yield* send
-        if (mayBeStale && isStale(exchanged)) {
-          yield* record(execution, actor, about, sent, exchanged, { started, inFlight: atOnce(), kind: "cut" })
-          exchanged = yield* send
-        }
-        for (const pause of about.once === true ? [] : [...pauses, null]) {
-          if (!isUnreached(exchanged.exchange)) break
-          if (pause !== null) yield* Effect.sleep(pause)
-          else if (setting.hooks.startsIt) {
-            // If the suite has started the receiver itself, waits until the receiver is ready. Fails if the receiver
-            // has ended.
-            yield* Effect.mapError(setting.hooks.ready, ({ message }) => new TargetUnusable({ message }))
-          } else return yield* unusable(about.endpoint ?? setting.urls[0], exchanged.exchange)
-          exchanged = yield* send
-        }
-        if (isUnreached(exchanged.exchange) && about.once !== true) {
-          return yield* unusable(about.endpoint ?? setting.urls[0], exchanged.exchange)
-        }
-        const mayRepeat = about.slot === undefined && about.raced !== true && about.kind !== "cut"
-        const crowded = isCrowding(exchanged.exchange) && atOnce() > 1 && mayRepeat && execution.beside === 0
-        return yield* record(execution, actor, about, sent, exchanged, { started, inFlight: atOnce(), crowded })
+  again: boolean
+) => {
+  const { hooks, criteria, slots, urls } = execution.setting
+  return slots.counted((flight) =>
+    Effect.gen(function* () {
+      const sent = yield* request(again)
+      let started = 0
+      const send = Effect.suspend(() => {
+        started = nowOf(execution)
+        return over.send(sent, { ...plainSending(patienceOf(criteria)), ...sending })
       })
-    )
+      let exchanged = yield* send
+      if (mayBeStale && isStale(exchanged)) {
+        yield* record(execution, actor, about, sent, exchanged, { started, inFlight: flight.atOnce, kind: "cut" })
+        exchanged = yield* send
+      }
+      for (const pause of about.once === true ? [] : [...pauses, null]) {
+        if (!isUnreached(exchanged.exchange)) break
+        if (pause !== null) yield* Effect.sleep(pause)
+        else if (hooks.startsIt) {
+          // If the suite has started the receiver itself, waits until the receiver is ready. Fails if the receiver
+          // has ended.
+          yield* Effect.mapError(hooks.ready, ({ message }) => new TargetUnusable({ message }))
+        } else return yield* unusable(about.endpoint ?? urls[0], exchanged.exchange)
+        exchanged = yield* send
+      }
+      if (isUnreached(exchanged.exchange) && about.once !== true) {
+        return yield* unusable(about.endpoint ?? urls[0], exchanged.exchange)
+      }
+      const limit = slots.limitIn(flight, exchanged.exchange)
+      // Of several copies at once, some may be refused for whatever reason. They are not sent again.
+      const counted = about.raced === true || about.kind === "cut" ? null : limit
+      const seen = { started, inFlight: flight.atOnce, limit: counted }
+      return { ...(yield* record(execution, actor, about, sent, exchanged, seen)), flight }
+    })
   )
+}
 
-/** Sends with one slot, unless the options say otherwise. */
-const slotted = <A, E, R>({ slot }: AttemptOptions, send: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | Slots> =>
-  slot === undefined ? Slots.use((slots) => slots.take(1)(send)) : send
-
+/**
+ * Sends an attempt when it is its turn. If a limit of the receiver refuses it, sends it again after the pause that the
+ * receiver asked for, with nothing else in flight.
+ */
 const transmit = Effect.fnUntraced(function* (execution: Execution, over: Connection, one: Transmission) {
-  const slots = yield* Slots
-  const { crowded, exchange, first } = yield* slotted(one.about, sendOver(execution, over, one, false))
-  if (!crowded || !slots.mayRepeat()) return exchange
-  const repeat = { ...one, about: { ...one.about, first } }
-  return (yield* slots.alone(sendOver(execution, over, repeat, true))).exchange
+  const { slots } = execution.setting
+  const { slot } = one.about
+  const send = sendOver(execution, over, one, false)
+  const { exchange, first, flight, limit } = yield* slot === undefined ? slots.one(send) : send
+  if (slot !== undefined || limit === null || !slots.adapt(flight, limit)) return exchange
+  const again = sendOver(execution, over, { ...one, about: { ...one.about, first } }, true)
+  // Unfinished requests keep their slots while they run beside the history.
+  return (yield* execution.beside === 0 ? slots.alone(again) : slots.one(again)).exchange
 })
 
 /**
@@ -235,10 +239,9 @@ const untilClosed = 40
 /**
  * Sends an event with variations, by default over the history's own connection.
  *
- * If the event is refused with 429 or 503 while other requests are in flight, it is sent again alone, and only that
- * attempt counts. This does not apply to copies sent at the same time. If a kept connection is reset without an answer,
- * the event is sent again over a new connection, as a sender would do. Then the first request is recorded as `cut`, and
- * only the second counts.
+ * If a limit of the receiver refuses the event, it is sent again after a pause, and only that attempt counts. This does
+ * not apply to copies sent at the same time. If a kept connection is reset without an answer, the event is sent again
+ * over a new connection, as a sender would do. Then the first request is recorded as `cut`, and only the second counts.
  */
 export const send = Effect.fnUntraced(function* (
   execution: Execution,
@@ -246,7 +249,7 @@ export const send = Effect.fnUntraced(function* (
   how: ReadonlyArray<Variation>,
   about: AttemptOptions,
   over = execution.connection
-): Effect.fn.Return<Exchange, TargetUnusable, Crypto | Slots> {
+): Effect.fn.Return<Exchange, TargetUnusable, Crypto> {
   const sending = formOf(how)
   const connections = how.map((one) => variationOf(one).connection)
   if (connections.includes("new")) yield* over.renew
@@ -255,7 +258,7 @@ export const send = Effect.fnUntraced(function* (
   if (kept) yield* Effect.sleep(untilClosed)
   const one: Transmission = {
     actor,
-    request: (alone) => prepare(execution, actor, alone ? [...new Set([...how, ...retry])] : how),
+    request: (again) => prepare(execution, actor, again ? [...new Set([...how, ...retry])] : how),
     sending,
     about,
     mayBeStale: !kept
@@ -288,23 +291,20 @@ export const sendOnce = (
   actor: Actor,
   over: Connection,
   about: AttemptOptions
-): Effect.Effect<Exchange | null, never, Crypto | Slots> =>
-  slotted(
-    about,
-    Slots.use((slots) =>
-      slots.counted((atOnce) =>
-        Effect.gen(function* () {
-          const request = yield* prepare(execution, actor)
-          const started = nowOf(execution)
-          const exchanged = yield* over.send(request, plainSending(patienceOf(execution.setting.criteria)))
-          if (isUnreached(exchanged.exchange)) {
-            actor.sent -= 1
-            return null
-          }
-          yield* record(execution, actor, about, request, exchanged, { started, inFlight: atOnce() })
-          return exchanged.exchange
-        })
-      )
+): Effect.Effect<Exchange | null, never, Crypto> =>
+  execution.setting.slots.one(
+    execution.setting.slots.counted((flight) =>
+      Effect.gen(function* () {
+        const request = yield* prepare(execution, actor)
+        const started = nowOf(execution)
+        const exchanged = yield* over.send(request, plainSending(patienceOf(execution.setting.criteria)))
+        if (isUnreached(exchanged.exchange)) {
+          actor.sent -= 1
+          return null
+        }
+        yield* record(execution, actor, about, request, exchanged, { started, inFlight: flight.atOnce })
+        return exchanged.exchange
+      })
     )
   )
 
@@ -334,10 +334,6 @@ const isUnreached = (exchange: Exchange): boolean => exchange._tag === "Failed" 
 /** Whether the server closed an idle connection, as it may at any time (RFC 9112 section 9.3.1). */
 const isStale = ({ exchange, reused }: Exchanged): boolean =>
   reused && exchange._tag === "Failed" && exchange.outcome === "connection_reset"
-
-/** Whether a receiver refused the request for exceeding its own limit (RFC 6585 section 4, RFC 9110 section 15.6.4). */
-const isCrowding = (exchange: Exchange): boolean =>
-  exchange._tag === "Answered" && (exchange.status === 429 || exchange.status === 503)
 
 /** Returns advice on a connection that failed. */
 const adviceFor = ({ protocol }: URL, exchange: Exchange): string => {

@@ -217,7 +217,7 @@ export class EventFactory extends Context.Service<
   )
 }
 
-interface Identity {
+export interface Identity {
   readonly webhookId: string
   readonly dataId: string
   /** Set for the twin that has the other resource type. */
@@ -225,11 +225,11 @@ interface Identity {
 }
 
 /** The ids from which twins are made, and one more new webhook-id. */
-interface Fresh extends Identity {
+export interface Fresh extends Identity {
   readonly other: string
 }
 
-interface TwinKindRow {
+export interface TwinKindRow {
   readonly words: string
   readonly count: number
   /** Makes the ids of a pair; null if `createTwins` has to search for ids. */

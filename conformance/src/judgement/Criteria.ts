@@ -5,6 +5,7 @@
 import { Acknowledgement, DurationText } from "@doorhook/core"
 import { Schema } from "effect"
 import type { Exchange } from "../evidence/Exchange.ts"
+import type { Limit } from "../evidence/Trace.ts"
 
 export const DedupKey = Schema.Literals(["both", "header", "body"])
 export type DedupKey = typeof DedupKey.Type
@@ -117,8 +118,9 @@ const plainlyInWords = (exchange: Exchange): string => {
     if (exchange.outcome === "timeout") return `no answer within ${millis(exchange.elapsed)}`
     return `${failures[exchange.outcome] ?? exchange.outcome} after ${millis(exchange.elapsed)} (${exchange.detail})`
   }
-  const { bytes, detail, elapsed, ending, headers_elapsed, location, status } = exchange
-  const head = `${status} after ${millis(headers_elapsed)}${location === null ? "" : `, redirecting to ${location}`}`
+  const { bytes, detail, elapsed, ending, headers_elapsed, location, retry_after, status } = exchange
+  const pause = retry_after === null ? "" : `, retry-after: ${retry_after}`
+  const head = `${status} after ${millis(headers_elapsed)}${location === null ? "" : `, redirecting to ${location}`}${pause}`
   switch (ending) {
     case "complete":
       return head
@@ -130,6 +132,13 @@ const plainlyInWords = (exchange: Exchange): string => {
       return `${head}, but the body breaks HTTP after ${bytes} bytes (${detail ?? "malformed"})`
   }
 }
+
+/** Describes how many requests the receiver got when its limit refused one. */
+export const crowdInWords = ({ before }: Limit, inFlight: number): string =>
+  [
+    ...(inFlight > 1 ? [`with ${inFlight} requests in flight`] : []),
+    `after ${before} ${before === 1 ? "request" : "requests"} in the last second`
+  ].join(" and ")
 
 /** Describes an exchange, like `409 after 3 ms`. */
 export const exchangeInWords = (exchange: Exchange): string =>

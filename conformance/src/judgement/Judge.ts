@@ -7,7 +7,7 @@ import type { Attempt, Effects, SentEvent, Trace } from "../evidence/Trace.ts"
 import { bindingOf, templates } from "../history/Events.ts"
 import type { History } from "../history/History.ts"
 import { nearestDouble, numbersOf } from "../history/Json.ts"
-import { bodyTime, exchangeInWords, restsOnTime, classify, statusTime } from "./Criteria.ts"
+import { bodyTime, crowdInWords, exchangeInWords, restsOnTime, classify, statusTime } from "./Criteria.ts"
 import type { AnswerKind, Criteria, Timeliness } from "./Criteria.ts"
 import { both, fail, inconclusive, nothing, pass } from "./Verdict.ts"
 import type { Finding, Symptom } from "./Verdict.ts"
@@ -27,15 +27,15 @@ type JudgeAttempt = (attempt: Attempt, index: number) => Finding | "good" | null
 
 /**
  * Judges attempt by attempt. One breach breaks the requirement for the trace; otherwise one undecided attempt leaves it
- * undecided. A wrong answer takes precedence over a late answer, which may be an accident. If an attempt is marked as
- * `crowded`, only its repeat is judged.
+ * undecided. A wrong answer takes precedence over a late answer, which may be an accident. If a limit of the receiver
+ * refused an attempt, only its repeat is judged.
  */
 export const eachAttempt = (trace: Trace, none: string, judge: JudgeAttempt): Finding => {
   const good: Array<number> = []
   let late: Finding | null = null
   let open: Finding | null = null
   for (const [index, attempt] of trace.attempts.entries()) {
-    if (attempt.crowded) continue
+    if (attempt.limit !== null) continue
     const found = judge(attempt, index)
     if (found === null) continue
     if (found === "good") good.push(index)
@@ -48,7 +48,7 @@ export const eachAttempt = (trace: Trace, none: string, judge: JudgeAttempt): Fi
 
 /** Returns the earlier attempts of the same event. */
 const earlierThan = (attempt: Attempt, { attempts }: Trace): ReadonlyArray<Attempt> =>
-  attempts.filter(({ crowded, event, op }) => event === attempt.event && op < attempt.op && !crowded)
+  attempts.filter(({ event, limit, op }) => event === attempt.event && op < attempt.op && limit === null)
 
 /**
  * Returns the symptom of an attempt that was not acknowledged, which depends on whether the whole event was sent
@@ -92,22 +92,26 @@ export const firstAttempts = acknowledged(
   ({ first, kind, raced }) => first && kind === "delivery" && !raced
 )
 
-/** Requires that no attempt is refused because of other requests in flight. doorhook sends up to ten at a time. */
-export const uncrowded: Judge = (trace) => {
-  const index = trace.attempts.findIndex(({ crowded }) => crowded)
-  const attempt = trace.attempts[index]
-  return attempt === undefined
-    ? nothing("nothing was refused because of other requests in flight")
-    : fail(
-        index,
-        `${exchangeInWords(attempt.exchange)} with ${attempt.inFlight} requests in flight; acknowledged when it was sent again alone`,
-        {
-          strength: "SHOULD",
-          because:
-            "The sender has up to ten requests in flight to a receiver. A request that is refused for this reason is sent again later, so events arrive late in a busy hour."
-        }
-      )
+/** Whether a limit of the receiver refused an attempt. */
+export const isLimited = ({ limit }: Attempt): boolean => limit !== null
+
+/** Describes the limit of a receiver from all attempts that it may have refused. */
+export const limitInWords = (attempts: ReadonlyArray<Attempt>): string => {
+  const refused = attempts.flatMap(({ exchange, inFlight, limit }) =>
+    limit === null ? [] : [{ exchange, inFlight, limit }]
+  )
+  const rates = refused.map(({ limit }) => limit.before).toSorted((a, b) => a - b)
+  const [first] = refused
+  if (first === undefined) return ""
+  const rate = Math.max(1, rates[rates.length >> 1] ?? 0)
+  const pause = Math.max(-1, ...refused.map(({ limit }) => limit.asked ?? -1))
+  const asked = pause === -1 ? "asked for no pause" : `asked for a pause of ${pause / 1_000} s`
+  return `limits to about ${rate} ${rate === 1 ? "request" : "requests"} a second, ${asked}: ${exchangeInWords(first.exchange)}, ${crowdInWords(first.limit, first.inFlight)}`
 }
+
+/** The consequence of a limit. */
+export const limitBecause =
+  "doorhook has up to ten requests in flight to a receiver. It respects the pause and sends the refused events again later, so events arrive late in a busy hour. With --max-rate, the suite stays within the limit."
 
 /** Requires that every answer has a status that acknowledges. Redirects are judged like other answers. */
 export const exactStatus: Judge = (trace, { rule }) =>
@@ -364,8 +368,8 @@ export const everyDuplicate: Judge = (trace, criteria) =>
 /** Requires that the last attempt of each event is acknowledged. */
 export const lastAttempts: Judge = (trace, criteria) => {
   const last = new Map<number, number>()
-  for (const [index, { crowded, event, kind, provisional, raced }] of trace.attempts.entries()) {
-    if (kind === "delivery" && !provisional && !raced && !crowded) last.set(event, index)
+  for (const [index, { event, kind, limit, provisional, raced }] of trace.attempts.entries()) {
+    if (kind === "delivery" && !provisional && !raced && limit === null) last.set(event, index)
   }
   return eachAttempt(trace, "no event was retried", (attempt, index) =>
     last.get(attempt.event) === index ? answeredWell(attempt, index, trace, criteria, "the last attempt: ") : null
@@ -428,11 +432,11 @@ const hasUnknown = ({ ops }: History): boolean =>
     return op.event.data.some(([name]) => !documented.includes(name))
   })
 
-/** Whether a number that is not a double was stored as the nearest double. */
+/** Whether the stored data shows the nearest double in place of a number that is not a double. */
 const isRounded = ({ data, digest }: Effects, sent: SentEvent, body: string): boolean => {
-  if (sent.exactDigest === undefined || digest === sent.exactDigest) return false
-  if (digest === sent.digest) return true
-  const stored = new Set(data === undefined ? [] : numbersOf(data))
+  // The digest of RFC 8785 is over rounded numbers, whatever is stored.
+  if (sent.exactDigest === undefined || digest === sent.exactDigest || data === undefined) return false
+  const stored = new Set(numbersOf(data))
   return numbersOf(body).some((number) => !stored.has(number) && stored.has(nearestDouble(number)))
 }
 
@@ -447,7 +451,7 @@ export const storedAsSent: Judge = (trace, criteria) => {
   const found = eachEvent(trace, criteria, "nothing showed what was stored", (story) => {
     const { attempts, event, last, sent } = story
     const effects = trace.effects[event] ?? null
-    const [, first] = attempts.find(([, { crowded, kind }]) => kind === "delivery" && !crowded) ?? []
+    const [, first] = attempts.find(([, { kind, limit }]) => kind === "delivery" && limit === null) ?? []
     if (effects === null || last === null || last < 1) return null
     if (first === undefined || classify(first.exchange, criteria) !== "acknowledged") return null
     const isWhole = effects.digest === sent.digest || effects.digest === sent.exactDigest

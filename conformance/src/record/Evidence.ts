@@ -30,6 +30,9 @@ export const CaseRun = Schema.Struct({
 })
 export type CaseRun = typeof CaseRun.Type
 
+/** Returns the traces of a case: of its first execution and of its repeats. */
+export const tracesOf = ({ repeats, trace }: CaseRun): ReadonlyArray<Trace> => [trace, ...repeats]
+
 /** A reading of the probe during calibration. */
 export const Control = Schema.Struct({ expected: Schema.Int, observed: Schema.Int })
 

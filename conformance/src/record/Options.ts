@@ -108,6 +108,7 @@ export const rows = {
   ),
   only: texts("only", "IDS", "Tests only these requirements: ids, or patterns like R-DUP-*", false),
   skip: texts("skip", "IDS", "Leaves out these requirements", false),
+  rules: text("rules", "FILE", "Adds requirements of your own: a JavaScript module that makes them"),
   /** Ids of requirements that are known to fail. */
   baseline: setting(
     "baseline",
@@ -116,11 +117,12 @@ export const rows = {
     "Ids of requirements that are known to fail, one per line, or an earlier JSON report",
     { metavar: "FILE", repeats: false }
   ),
+  strict: setting("strict", Schema.Boolean, false, "Makes every WARN fail the run", { repeats: false }),
   seed: setting("seed", Schema.Int, 0, "The seed of random histories; the same seed gives the same histories"),
   maxTime: duration(
     "max-time",
     defaultMaxTime,
-    "How long the whole run may take; 2m by default. In a shorter run, waits are shorter"
+    "How long the whole run may take; by default 2m, and up to 8m for a receiver that limits requests. In a shorter run, waits are shorter"
   ),
   /** Events a second. */
   peakRate: setting(
@@ -128,6 +130,14 @@ export const rows = {
     Schema.NullOr(Schema.Finite),
     null,
     "The load that the receiver is made for, for --profile load: 50/s or 3000/m",
+    { metavar: "RATE", unit: "rate" }
+  ),
+  /** Requests a second. */
+  maxRate: setting(
+    "max-rate",
+    Schema.NullOr(Schema.Finite),
+    null,
+    "The highest rate at which the suite may send, such as the receiver's limit: 40/s or 2400/m",
     { metavar: "RATE", unit: "rate" }
   ),
   ack: setting(
@@ -217,6 +227,8 @@ export interface Means {
   readonly pace: number | null
   /** Whether a command can repeat the run. False for a run inside a test. */
   readonly repeatable: boolean
+  /** Whether the run may take longer than `maxTime` if the receiver limits requests. */
+  readonly mayExtend: boolean
 }
 
 export const noMeans = {
@@ -226,7 +238,8 @@ export const noMeans = {
   progress: () => Effect.void,
   comeback: 30_000,
   pace: null,
-  repeatable: true
+  repeatable: true,
+  mayExtend: false
 } as const
 
 /** Name of the environment variable with the secret of a receiver that checks signatures. */

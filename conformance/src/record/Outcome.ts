@@ -8,6 +8,7 @@ import type { Case, History } from "../history/History.ts"
 import { isPlain, isRace, strengthOf } from "../history/Operations.ts"
 import { draw } from "../history/Samples.ts"
 import type { Strength } from "../history/Variations.ts"
+import { isLimited, limitBecause, limitInWords } from "../judgement/Judge.ts"
 import type { Judge } from "../judgement/Judge.ts"
 import { millis, classify } from "../judgement/Criteria.ts"
 import type { Criteria } from "../judgement/Criteria.ts"
@@ -16,7 +17,7 @@ import type { Finding, Symptom, Verdict } from "../judgement/Verdict.ts"
 import { select } from "../requirements/Catalogue.ts"
 import { allNeeds, casesOf, needs } from "../requirements/Requirement.ts"
 import type { Need, Requirement } from "../requirements/Requirement.ts"
-import { failureRate, memoryInWords, memoryOf, reproductionOf } from "./Evidence.ts"
+import { failureRate, memoryInWords, memoryOf, reproductionOf, tracesOf } from "./Evidence.ts"
 import type { CaseRun, Confirmed, Ended, Evidence, Reproduction } from "./Evidence.ts"
 import type { Options } from "./Options.ts"
 
@@ -57,7 +58,7 @@ const planOf = (
     return [...new Map(own)].flatMap(([key, one]) => (known.has(key) ? [] : [one]))
   }
   const isTested = missing === null
-  const given = isTested ? adapt(casesOf(requirement, dedupKey, sight.has("effects"))) : []
+  const given = isTested ? adapt(casesOf(requirement, dedupKey, sight)) : []
   const further = isTested ? adapt(requirement.further, ...given) : []
   const sampled = isTested ? adapt(draw(requirement.sampled, seed), ...given, ...further) : []
   return {
@@ -187,6 +188,10 @@ export const assess = (plan: Plan, run: CaseRun, others: ReadonlyArray<CaseRun>,
   return { ...proven, finding: inconclusive(finding.attempt, observed) }
 }
 
+/** Where a case comes from. */
+export const origins = ["fixed", "seed", "other"] as const
+type Origin = (typeof origins)[number]
+
 export interface Outcome {
   readonly requirement: Requirement
   readonly verdict: Verdict
@@ -202,6 +207,8 @@ export interface Outcome {
     readonly isOrdinary: boolean
     readonly because: string
     readonly criteria: Criteria
+    /** Where the case comes from: the requirement's fixed cases, the seed, or another requirement. */
+    readonly origin: Origin
   } | null
   readonly confirmed: Confirmed | null
   readonly cases: { readonly directed: number; readonly directedDone: number; readonly randomDone: number }
@@ -209,6 +216,10 @@ export interface Outcome {
   readonly cutShort: ReadonlyArray<string>
   /** Whether the requirement is undecided only for lack of time. */
   readonly lacksTime: boolean
+  /** Duration of the cases of the requirement, in milliseconds. */
+  readonly durationMs: number
+  /** Whether it passed, and the WARN only says that the receiver limits its requests. */
+  readonly isLimit: boolean
 }
 
 /** Whether the receiver has acknowledged anything. */
@@ -225,6 +236,8 @@ const shortfallInWords = ({ done, of, what }: Shortfall): string => {
       return `${seconds(done)} of ${seconds(of)} waited`
     case "load":
       return `${seconds(done)} of ${seconds(of)} of load`
+    case "rate":
+      return `${Math.round(done)} of ${Math.round(of)} events a second (--max-rate)`
     case "connections":
       return `${of - done} of ${of} events late because all connections of the suite were busy`
     case "steps":
@@ -366,7 +379,9 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   const done = new Set(concerned.filter((run) => isDone(run, plan)).map(({ trace }) => keyOf(trace.history)))
   const doneOf = (cases: ReadonlyArray<Case>): number => cases.filter(({ history }) => done.has(keyOf(history))).length
   const directedDone = doneOf(given)
-  const cutShort = shortfallsOf(concerned.filter(({ trace }) => plan.strengths.has(keyOf(trace.history))))
+  const own = concerned.filter(({ trace }) => plan.strengths.has(keyOf(trace.history)))
+  const cutShort = shortfallsOf(own)
+  const durationMs = own.flatMap(tracesOf).reduce((sum, { began, ended: over }) => sum + over - began, 0)
   const wayToSee = (need: Need): string => needs[need][repeatable ? "toGive" : "inTest"]
   const outcome = (verdict: Verdict, observed: string, more: Partial<Outcome> = {}): Outcome => ({
     requirement,
@@ -377,6 +392,8 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
     cases: { directed: given.length, directedDone, randomDone: doneOf(sampled) },
     cutShort,
     lacksTime: false,
+    durationMs,
+    isLimit: false,
     ...more
   })
   if (plan.missing !== null) return outcome("NOT_OBSERVABLE", `not seen: ${wayToSee(plan.missing)}`)
@@ -426,7 +443,8 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
         symptom,
         isOrdinary: isOrdinary(trace) || alike.some((each) => isOrdinary(each.trace)),
         because: becauseOf(finding, requirement, listed),
-        criteria
+        criteria,
+        origin: listed === undefined ? "other" : sampled.includes(listed) ? "seed" : "fixed"
       }
     })
   }
@@ -467,4 +485,37 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
 
 /** Returns the verdicts of a run. */
 export const outcomesOf = (evidence: Evidence): ReadonlyArray<Outcome> =>
-  plansOf(evidence.options, sightOf(evidence)).map((plan) => judge(plan, evidence, evidence.ended))
+  withLimit(
+    plansOf(evidence.options, sightOf(evidence)).map((plan) => judge(plan, evidence, evidence.ended)),
+    evidence
+  )
+
+/**
+ * Makes a limit of the receiver that was seen anywhere in the run a WARN of one requirement that passed: of R-ACK-01, or
+ * if that was not tested, of the first one. Which cases meet the limit depends on the speed of the machine.
+ */
+const withLimit = (
+  outcomes: ReadonlyArray<Outcome>,
+  { criteria, runs }: Pick<Evidence, "criteria" | "runs">
+): ReadonlyArray<Outcome> => {
+  const limited = runs.flatMap((run) => {
+    const seen = tracesOf(run).map((trace) => ({ run, trace, attempt: trace.attempts.findIndex(isLimited) }))
+    return seen.filter(({ attempt }) => attempt !== -1)
+  })
+  const [first] = limited
+  const carrier =
+    outcomes.find(({ requirement }) => requirement.id === "R-ACK-01") ??
+    outcomes.find(({ verdict }) => verdict === "PASS")
+  if (first === undefined || carrier?.verdict !== "PASS") return outcomes
+  const decisive = {
+    ...first,
+    event: null,
+    symptom: null,
+    isOrdinary: false,
+    because: limitBecause,
+    criteria,
+    origin: "other"
+  } as const
+  const observed = limitInWords(limited.flatMap(({ trace }) => trace.attempts))
+  return outcomes.map((one) => (one === carrier ? { ...one, verdict: "WARN", observed, decisive, isLimit: true } : one))
+}

@@ -131,9 +131,18 @@ const curlBlock = (curl: string): Block =>
     ? block("By hand", "the request is long: see `curl` in the JSON report (--report json=FILE)")
     : block("By hand", ...safeText(curl).split("\n"))
 
+const originInWords = {
+  fixed: "a fixed case",
+  seed: "drawn from the seed",
+  other: "a case of another requirement"
+} as const
+
+const caseInWords = ({ isShortened, origin, title }: NonNullable<ReportedRequirement["case"]>): string =>
+  `${title} (${originInWords[origin]}${isShortened ? "; the history is shortened" : ""})`
+
 /** Returns the blocks about a requirement, in display order. */
 export const blocksOf = (requirement: ReportedRequirement): ReadonlyArray<Block> => {
-  const { because, confirmed, curl, cutShort, expected, follows = [], history, known } = requirement
+  const { because, case: found, confirmed, curl, cutShort, expected, follows = [], history, known } = requirement
   const { observed, replay, source, strength, verdict } = requirement
   const again = block("Again", safeText(replay))
   const seen = observed === "" ? [] : [observedBlock(observed)]
@@ -149,6 +158,7 @@ export const blocksOf = (requirement: ReportedRequirement): ReadonlyArray<Block>
       ? [block("Only WARN", "this part of the requirement is a SHOULD and does not change the exit code")]
       : []),
     ...(follows.length === 0 ? [] : [block("Follows", `probably from ${listed(follows)}: correct that first`)]),
+    ...(found === null ? [] : [block("Case", caseInWords(found))]),
     ...(history.length === 0 ? [] : [block("History", ...historyLines(requirement))]),
     ...effectBlocks(requirement),
     ...(confirmed === null ? [] : [block("Repeated", confirmedInWords(confirmed))]),

@@ -44,9 +44,8 @@ export const verdictOf = (
 /** Whether nothing could be sent. One reason then explains every untested requirement. */
 export const neverBegan = (report: Report): boolean => report.attempts === 0 && isUnusable(report)
 
-/** Whether a requirement fails the run. Failures in the baseline do not. */
-export const isFailure = ({ known, verdict }: Pick<ReportedRequirement, "known" | "verdict">): boolean =>
-  verdict === "FAIL" && !known
+/** Whether a requirement fails the run. */
+export const isFailure = ({ fails }: Pick<ReportedRequirement, "fails">): boolean => fails
 
 /** Whether a requirement makes the run inconclusive. */
 export const isUndecided = ({ strength, verdict }: Pick<ReportedRequirement, "strength" | "verdict">): boolean =>
@@ -183,29 +182,6 @@ export const explainRequirement = (requirement: ReportedRequirement): Explained 
 
 const order: ReadonlyArray<Verdict> = ["FAIL", "ERROR", "WARN", "INCONCLUSIVE", "NOT_OBSERVABLE"]
 
-/**
- * Maps the id of a requirement to the id of the cause under which it is shown. The verdict of a cause is at least as
- * severe. There are no cycles.
- */
-const parentsOf = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyMap<string, string> => {
-  const byId = new Map(requirements.map((one) => [one.id, one]))
-  const parents = new Map<string, string>()
-  const isUnder = (id: string, other: string): boolean => {
-    for (let at: string | undefined = id; at !== undefined; at = parents.get(at)) if (at === other) return true
-    return false
-  }
-  for (const { follows = [], id, known, verdict } of requirements) {
-    const parent = follows.find((cause) => {
-      const one = byId.get(cause)
-      return one !== undefined && (one.verdict === "FAIL" || one.verdict === verdict) && (known || !one.known)
-        ? !isUnder(cause, id)
-        : false
-    })
-    if (parent !== undefined) parents.set(id, parent)
-  }
-  return parents
-}
-
 /** Returns why a requirement is open, without the number of cases done, which differs between requirements. */
 const reasonOf = ({ observed }: ReportedRequirement): string =>
   observed.replace(/[:,]? (?:with )?\d+ of \d+ cases done$/, "")
@@ -232,13 +208,12 @@ const together = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyArr
 const explainedOf = (report: Report): ReadonlyArray<Explained> => {
   if (neverBegan(report)) return []
   const open = report.requirements.filter(isOpen)
-  const parents = parentsOf(open)
   const explain = (one: ReportedRequirement): Explained => ({
     ...explainRequirement(one),
-    followers: open.filter(({ id }) => parents.get(id) === one.id).map(explain)
+    followers: open.filter(({ under }) => under === one.id).map(explain)
   })
   return order.flatMap((verdict) => {
-    const roots = open.filter((one) => one.verdict === verdict && !parents.has(one.id))
+    const roots = open.filter((one) => one.verdict === verdict && one.under === null)
     if (verdict === "INCONCLUSIVE" || verdict === "NOT_OBSERVABLE") return together(roots)
     return roots.map(explain).toSorted((a, b) => b.followers.length - a.followers.length)
   })
@@ -266,12 +241,22 @@ const summaryOf = ({ requirements }: Report): ReadonlyArray<Summary> =>
     lines: members.map(lineOf)
   }))
 
-/** Counts the requirements by verdict, without verdicts that do not occur. */
-export const countsOf = ({ requirements }: Report): ReadonlyArray<readonly [verdict: Verdict, count: number]> =>
+/** Counts the requirements by verdict, without folded ones and verdicts that do not occur. */
+export const countsOf = (
+  requirements: ReadonlyArray<ReportedRequirement>
+): ReadonlyArray<readonly [verdict: Verdict, count: number]> =>
   verdicts.flatMap((verdict) => {
-    const count = requirements.filter((one) => one.verdict === verdict).length
+    const count = requirements.filter((one) => one.verdict === verdict && one.under === null).length
     return count === 0 ? [] : [[verdict, count] as const]
   })
+
+const countsInWords = ({ requirements }: Report): string => {
+  const folded = requirements.filter(({ under }) => under !== null).length
+  return [
+    ...countsOf(requirements).map(([verdict, count]) => `${count} ${verdict}`),
+    ...(folded === 0 ? [] : [`${folded} that ${folded === 1 ? "follows" : "follow"} from these`])
+  ].join(", ")
+}
 
 const notesOf = ({ baseline, notes }: Report): ReadonlyArray<string> =>
   [
@@ -284,9 +269,7 @@ const notesOf = ({ baseline, notes }: Report): ReadonlyArray<string> =>
 export const explanationOf = (report: Report): Explanation => ({
   headline: headlineOf(report),
   claim: claimWithHorizon(report),
-  counts: countsOf(report)
-    .map(([verdict, count]) => `${count} ${verdict}`)
-    .join(", "),
+  counts: countsInWords(report),
   ending: oneLine(`${endingOf(report)}${report.endedBecause}`, 1_000),
   explained: explainedOf(report),
   summary: summaryOf(report),

@@ -6,7 +6,7 @@ import { Html } from "@doorhook/core"
 import { verdicts } from "../judgement/Verdict.ts"
 import type { Verdict } from "../judgement/Verdict.ts"
 import type { Block } from "./Blocks.ts"
-import { countsOf, explanationOf } from "./Explanation.ts"
+import { explanationOf } from "./Explanation.ts"
 import type { Explained, Explanation, Summary } from "./Explanation.ts"
 import { deadlineInWords, safeText } from "./Report.ts"
 import type { Report } from "./Report.ts"
@@ -60,6 +60,9 @@ dl.line { display: grid; grid-template-columns: 6.5rem 1fr; gap: .3rem .75rem; m
 dl.line dt { color: var(--soft) } dl.line dd { margin: 0; min-width: 0 }
 .followers { margin: 1rem 0 0 } .followers > summary { color: var(--soft) }
 pre { background: var(--code); border-radius: .4rem; padding: .6rem .75rem; margin: .3rem 0; white-space: pre-wrap; font: .85rem/1.45 ui-monospace, monospace }
+figure { margin: 1rem 0 } svg { width: 100%; height: 6rem; background: var(--code); border-radius: .4rem }
+.rate { fill: var(--soft); opacity: .45 } .limited { fill: var(--WARN) } .mark { stroke: var(--FAIL); stroke-width: 2 }
+.times { fill: none; stroke: var(--link); stroke-width: 1.5 }
 @media (max-width: 34rem) {
   body { font-size: 15px } dl.line { grid-template-columns: 1fr } dl.line dt { margin-top: .35rem }
   .facts { grid-template-columns: 1fr 1fr } td.v { width: 6.5rem; font-size: .85rem; white-space: normal }
@@ -119,7 +122,45 @@ const headOf = (report: Report, { claim, counts, ending, headline, notes }: Expl
       <p>${claim}: ${counts}.</p>
       <dl class="facts">${Object.entries(facts).map(fact)}</dl>
     </header>
+    ${when(report.timeline.length > 0, () => graphOf(report, null))}
     ${[...(ending === "" ? [] : [ending]), ...notes].map((note) => html`<p class="note">${note}</p>`)}`
+}
+
+const graph = { width: 600, height: 90 } as const
+
+/** Draws the requests of each second as bars and the longest answers as a line. `at` marks a time of the run. */
+const graphOf = ({ durationMs, timeline }: Report, at: number | null): Html.Html => {
+  const seconds = Math.max(1, Math.ceil(durationMs / 1_000), ...timeline.map((one) => one.at + 1))
+  const most = Math.max(1, ...timeline.map(({ requests }) => requests))
+  const slowest = Math.max(1, ...timeline.map(({ maxMs }) => maxMs))
+  const x = (second: number): number => Math.round((second / seconds) * graph.width * 10) / 10
+  const up = (share: number): number => Math.round(share * (graph.height - 10) * 10) / 10
+  const bars = timeline.map(({ at: second, limited, requests }) => {
+    const height = up(requests / most)
+    return html`<rect
+      x="${x(second)}"
+      y="${graph.height - height}"
+      width="${Math.max(0.5, x(1) - 0.5)}"
+      height="${height}"
+      class="${limited > 0 ? "limited" : "rate"}"
+    />`
+  })
+  const line = timeline
+    .map(({ at: second, maxMs }) => `${x(second + 0.5)},${graph.height - up(maxMs / slowest)}`)
+    .join(" ")
+  const mark =
+    at === null
+      ? Html.nothing
+      : html`<line x1="${x(at / 1_000)}" x2="${x(at / 1_000)}" y1="0" y2="${graph.height}" class="mark" />`
+  const said = `Requests a second (bars, at most ${most}) and longest answers (line, at most ${inUnits(slowest)}) over ${seconds} s${at === null ? "" : `; the mark is at ${(at / 1_000).toFixed(1)} s`}`
+  return html`<figure>
+    <svg viewBox="0 0 ${graph.width} ${graph.height}" role="img" aria-label="${said}" preserveAspectRatio="none">
+      ${bars}
+      <polyline points="${line}" class="times" />
+      ${mark}
+    </svg>
+    <figcaption class="soft small">${said}.</figcaption>
+  </figure>`
 }
 
 const blockOf = ({ isImportant, label, lines: [line = "", ...others] }: Block): Html.Html =>
@@ -131,7 +172,12 @@ const blockOf = ({ isImportant, label, lines: [line = "", ...others] }: Block): 
     : html`<h3>${label}</h3>
         <pre>${[line, ...others].join("\n")}</pre>`
 
-const cardOf = ({ blocks, followers, headline, ids, verdict }: Explained, isFolded: boolean): Html.Html => {
+const cardOf = (
+  report: Report,
+  { blocks, followers, headline, ids, verdict }: Explained,
+  isFolded: boolean
+): Html.Html => {
+  const found = report.requirements.find(({ id }) => id === ids[0])?.case ?? null
   const isOpen = !isFolded && (verdict === "FAIL" || verdict === "WARN" || verdict === "ERROR")
   const links = ids.map((id, place) => html`${place === 0 ? "" : ", "}<span class="id" id="${id}">${id}</span>`)
   return html`<details
@@ -141,13 +187,13 @@ const cardOf = ({ blocks, followers, headline, ids, verdict }: Explained, isFold
     ${Html.trusted(isOpen ? "open" : "")}
   >
     <summary><span class="v">${named(verdict)}</span> ${links} ${headline}</summary>
-    ${blocks.map(blockOf)}
+    ${blocks.map(blockOf)} ${when(!isFolded && found !== null, () => graphOf(report, found?.atMs ?? 0))}
     ${when(
       followers.length > 0,
       () =>
         html`<details class="followers">
           <summary>Probably caused by this: ${followers.flatMap((one) => one.ids).join(", ")}</summary>
-          ${followers.map((one) => cardOf(one, true))}
+          ${followers.map((one) => cardOf(report, one, true))}
         </details>`
     )}
   </details>`
@@ -159,6 +205,10 @@ const idsIn = (explained: ReadonlyArray<Explained>): ReadonlyArray<string> =>
 /** Lists every requirement with its verdict, with check boxes to show or hide verdicts. */
 const requirementsOf = (report: Report, { explained, summary }: Explanation): Html.Html => {
   const linked = new Set(idsIn(explained))
+  const boxes = verdicts.flatMap((verdict) => {
+    const count = report.requirements.filter((one) => one.verdict === verdict).length
+    return count === 0 ? [] : [[verdict, count] as const]
+  })
   const box = ([verdict, count]: readonly [Verdict, number]): Html.Html =>
     html`<label style="${colour(verdict)}"
       ><input type="checkbox" id="show-${verdict}" checked autocomplete="off" /><span
@@ -177,7 +227,7 @@ const requirementsOf = (report: Report, { explained, summary }: Explanation): Ht
   return html`<h2 id="requirements">Requirements</h2>
     <fieldset>
       <legend>Show</legend>
-      ${countsOf(report).map(box)}
+      ${boxes.map(box)}
     </fieldset>
     <table>
       ${summary.map(
@@ -210,7 +260,7 @@ export const toHtml = (report: Report): string => {
         explained.length > 0,
         () =>
           html`<h2 id="open">What did not pass</h2>
-            ${explained.map((one) => cardOf(one, false))}`
+            ${explained.map((one) => cardOf(report, one, false))}`
       )}
       ${requirementsOf(report, explanation)}
       <p class="soft">Times in a history count from its start. Signatures and other secrets are left out.</p>

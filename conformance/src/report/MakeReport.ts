@@ -2,11 +2,14 @@
  * Makes a report from the evidence and the verdicts of a run. Adds notes, and the likely cause of each failure.
  */
 import { DurationText, UrlPolicy } from "@doorhook/core"
+import { Array as Arrays } from "effect"
 import { keyOf } from "../history/History.ts"
 import { endsReceiver, isPlain } from "../history/Operations.ts"
+import { classify, millis, restsOnTime } from "../judgement/Criteria.ts"
+import { isLimited } from "../judgement/Judge.ts"
 import type { Symptom } from "../judgement/Verdict.ts"
 import { probeKinds } from "../probes/Probe.ts"
-import { countsPastOne, memoryInWords, memoryOf, suite } from "../record/Evidence.ts"
+import { countsPastOne, memoryInWords, memoryOf, suite, tracesOf } from "../record/Evidence.ts"
 import type { CaseRun, Evidence } from "../record/Evidence.ts"
 import { repeatCommand, secretVariable } from "../record/Options.ts"
 import type { Options } from "../record/Options.ts"
@@ -15,7 +18,7 @@ import type { Outcome } from "../record/Outcome.ts"
 import { outOfReach, select } from "../requirements/Catalogue.ts"
 import { allNeeds, needs } from "../requirements/Requirement.ts"
 import type { Need, Requirement } from "../requirements/Requirement.ts"
-import { verdictOf } from "./Explanation.ts"
+import { countsOf, verdictOf } from "./Explanation.ts"
 import type { Calibration, Report, ReportedRequirement, TimingLane } from "./Report.ts"
 import { curlCommand, decidedBy, effectsOf, round, stepsOf } from "./Steps.ts"
 
@@ -39,7 +42,9 @@ const noOutcome = (requirement: Requirement): Outcome => ({
   confirmed: null,
   cases: { directed: requirement.given.length, directedDone: 0, randomDone: 0 },
   cutShort: [],
-  lacksTime: false
+  lacksTime: false,
+  durationMs: 0,
+  isLimit: false
 })
 
 const reportRequirement = (
@@ -48,10 +53,11 @@ const reportRequirement = (
   all: ReadonlyArray<Outcome>,
   { files }: StoredFiles
 ): ReportedRequirement => {
-  const { cases, confirmed, cutShort, decisive, observed, requirement, verdict } = outcome
+  const { cases, confirmed, cutShort, decisive, durationMs, observed, requirement, verdict } = outcome
   const { options, criteria } = evidence
   const file = files.get(requirement.id) ?? null
   const follows = causesOf(outcome, all)
+  const known = options.baseline?.includes(requirement.id) ?? false
   return {
     id: requirement.id,
     level: requirement.level,
@@ -64,19 +70,28 @@ const reportRequirement = (
     expected: requirement.expected(criteria),
     observed,
     ...(decisive === null
-      ? { history: [], effects: [], decidedBy: null, curl: null }
+      ? { history: [], case: null, effects: [], decidedBy: null, curl: null }
       : {
           history: stepsOf(decisive, follows.length > 0),
+          case: {
+            title: decisive.run.title,
+            origin: decisive.origin,
+            isShortened: keyOf(decisive.trace.history) !== keyOf(decisive.run.trace.history),
+            atMs: round(decisive.trace.began + (decisive.trace.attempts[decisive.attempt ?? -1]?.started ?? 0))
+          },
           effects: effectsOf(decisive),
           decidedBy: decidedBy(decisive),
           curl: curlCommand(decisive)
         }),
+    durationMs: round(durationMs),
     confirmed,
     cases,
     cutShort,
     stored: file,
     ...(follows.length > 0 && { follows }),
-    known: options.baseline?.includes(requirement.id) ?? false,
+    under: null,
+    known,
+    fails: !known && (verdict === "FAIL" || (options.strict && verdict === "WARN")),
     replay: replayOf(evidence, file ?? requirement.id)
   }
 }
@@ -140,9 +155,11 @@ export const observabilityOf = (evidence: Seen): Report["observability"] => {
 
 export const makeReport = (evidence: Evidence, outcomes: ReadonlyArray<Outcome>, stored: StoredFiles): Report => {
   const { durationMs, echo, ended, options, runs, startedAt, criteria } = evidence
-  const requirements = [...outcomes, ...select(options).skipped.map(noOutcome)]
-    .map((outcome) => reportRequirement(outcome, evidence, outcomes, stored))
-    .toSorted((a, b) => a.id.localeCompare(b.id, "en"))
+  const requirements = folded(
+    [...outcomes, ...select(options).skipped.map(noOutcome)]
+      .map((outcome) => reportRequirement(outcome, evidence, outcomes, stored))
+      .toSorted((a, b) => a.id.localeCompare(b.id, "en"))
+  )
   const stale = (options.baseline ?? []).filter((id) =>
     requirements.some((one) => one.id === id && one.verdict === "PASS")
   )
@@ -167,16 +184,18 @@ export const makeReport = (evidence: Evidence, outcomes: ReadonlyArray<Outcome>,
     },
     observability: observabilityOf(evidence),
     timing: timingOf(runs),
+    timeline: timelineOf(runs),
     ...(memory !== null && { memory }),
     baseline: options.baseline === null ? null : { known: options.baseline, stale },
     notes: notesOf(evidence, outcomes, stored.problem),
     verdict: verdictOf(requirements, ended.how, stale),
+    counts: Object.fromEntries(countsOf(requirements)),
     ended: ended.how,
     endedBecause: ended.message,
     ack: criteria.rule,
     deadlineMs: criteria.deadline,
     guardMs: criteria.guard,
-    attempts: runs.flatMap(({ repeats, trace }) => [trace, ...repeats]).flatMap(({ attempts }) => attempts).length,
+    attempts: runs.flatMap(tracesOf).flatMap(({ attempts }) => attempts).length,
     requirements
   }
 }
@@ -266,19 +285,48 @@ const isPresupposed = ({ decisive, requirement }: Outcome, cause: Outcome): bool
  * history breaks. The result affects the order in reports, not the verdicts.
  */
 export const causesOf = (outcome: Outcome, all: ReadonlyArray<Outcome>): ReadonlyArray<Requirement["id"]> => {
-  if (!isBroken(outcome)) return []
-  const others = all.filter((one) => one !== outcome && isBroken(one))
+  if (!isBroken(outcome) || outcome.isLimit) return []
+  const others = all.filter((one) => one !== outcome && isBroken(one) && !one.isLimit)
   const basic = others.filter((one) => isSymptomOf(outcome, one))
   const causes =
     basic.length > 0 ? basic.slice(0, 1) : others.filter((one) => isPresupposed(outcome, one) || isOfKind(outcome, one))
   return causes.map(({ requirement: { id } }) => id)
 }
 
+/**
+ * Maps the id of a requirement to the id of the cause under which it is shown. The verdict of a cause is at least as
+ * severe. There are no cycles.
+ */
+const parentsOf = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyMap<string, string> => {
+  const byId = new Map(requirements.map((one) => [one.id, one]))
+  const parents = new Map<string, string>()
+  const isUnder = (id: string, other: string): boolean => {
+    for (let at: string | undefined = id; at !== undefined; at = parents.get(at)) if (at === other) return true
+    return false
+  }
+  for (const { follows = [], id, known, verdict } of requirements) {
+    const parent = follows.find((cause) => {
+      const one = byId.get(cause)
+      return one !== undefined && (one.verdict === "FAIL" || one.verdict === verdict) && (known || !one.known)
+        ? !isUnder(cause, id)
+        : false
+    })
+    if (parent !== undefined) parents.set(id, parent)
+  }
+  return parents
+}
+
+/** Folds each failure under its cause. */
+export const folded = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyArray<ReportedRequirement> => {
+  const parents = parentsOf(requirements)
+  return requirements.map((one) => ({ ...one, under: parents.get(one.id) ?? null }))
+}
+
 /** Measures the answers to single requests while nothing else ran. */
 const timingOf = (runs: ReadonlyArray<CaseRun>): TimingLane => {
   const times = runs
     .filter(({ alone, lane }) => alone && lane === "timing")
-    .flatMap(({ repeats, trace }) => [trace, ...repeats])
+    .flatMap(tracesOf)
     .flatMap(({ attempts }) => attempts)
     .filter(({ exchange, kind }) => kind === "delivery" && exchange._tag === "Answered")
     .map(({ exchange }) => exchange.elapsed)
@@ -287,15 +335,75 @@ const timingOf = (runs: ReadonlyArray<CaseRun>): TimingLane => {
   return { attempts: times.length, p50Ms: at(0.5), p90Ms: at(0.9), p99Ms: at(0.99), maxMs: at(1) }
 }
 
+const median = (values: ReadonlyArray<number>): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
+
+/** Counts and times the requests of each second of the run. */
+const timelineOf = (runs: ReadonlyArray<CaseRun>): Report["timeline"] => {
+  const attempts = runs
+    .flatMap(tracesOf)
+    .flatMap(({ attempts, began }) =>
+      attempts.map((one) => ({ ...one, at: Math.floor((began + one.started) / 1_000) }))
+    )
+  return Object.values(Arrays.groupBy(attempts, ({ at }) => String(at)))
+    .map((all) => {
+      const times = all.map(({ exchange }) => exchange.elapsed)
+      return {
+        at: all[0].at,
+        requests: all.length,
+        limited: all.filter(isLimited).length,
+        p50Ms: round(median(times)),
+        maxMs: round(Math.max(...times))
+      }
+    })
+    .toSorted((a, b) => a.at - b.at)
+}
+
+/** Number of answers, and their time and growth, from which a growth is noted. Times in milliseconds. */
+const leastAnswers = 50
+const leastSlow = 200
+const leastGrowth = 3
+
+/**
+ * Notes that answers take longer for each event that the receiver has stored, as with a search in a growing table. The
+ * medians of the first, the middle and the last fifth of the run's answers must grow.
+ */
+const onGrowth = ({ criteria, runs }: Evidence): ReadonlyArray<string> => {
+  const answers = runs
+    .flatMap(tracesOf)
+    .flatMap(({ attempts, began }) => attempts.map((one) => ({ ...one, at: began + one.started })))
+    .filter(({ exchange, kind }) => {
+      const answer = classify(exchange, criteria)
+      return (kind === "delivery" || kind === "load") && (answer === "acknowledged" || restsOnTime(answer))
+    })
+    .toSorted((a, b) => a.at - b.at)
+  if (answers.length < leastAnswers) return []
+  const size = Math.floor(answers.length / 5)
+  const fifth = (from: number): number =>
+    median(answers.slice(from, from + size).map(({ exchange }) => exchange.elapsed))
+  const [first, middle, last] = [fifth(0), fifth(2 * size), fifth(answers.length - size)]
+  if (last < leastSlow || last < leastGrowth * first || middle <= first || last <= middle) return []
+  const slope = (last - first) / (answers.length - size)
+  return [
+    `Answers grow by ${millis(slope)} per stored event, from ${millis(first)} to ${millis(last)} in ${answers.length} answers: does the receiver search all events for each new one?`
+  ]
+}
+
 const unless = (condition: boolean, note: string): ReadonlyArray<string> => (condition ? [] : [note])
 
 const idsOf = (outcomes: ReadonlyArray<Outcome>): string => outcomes.map(({ requirement }) => requirement.id).join(", ")
 
-const onTime = (outcomes: ReadonlyArray<Outcome>, { maxTime }: Options): ReadonlyArray<string> => {
+/** Shortest time beyond `--max-time` that is noted, in milliseconds. */
+const leastExtension = 1_000
+
+const onTime = (outcomes: ReadonlyArray<Outcome>, { maxTime }: Options, durationMs: number): ReadonlyArray<string> => {
   const short = outcomes.filter(({ cutShort, verdict }) => cutShort.length > 0 && verdict === "PASS")
   const open = outcomes.filter(({ lacksTime }) => lacksTime)
   const span = DurationText.format(maxTime)
   return [
+    ...unless(
+      durationMs <= maxTime + leastExtension,
+      `The receiver limits requests, so the run took longer than the usual ${span}. --max-time bounds it.`
+    ),
     ...unless(
       open.length === 0,
       `${idsOf(open)} could not be decided within --max-time ${span}. Give the run more time, such as --max-time ${DurationText.format(2 * maxTime)}.`
@@ -323,7 +431,7 @@ const onSelection = (options: Options): ReadonlyArray<string> => {
 const onSecret = ({ options, runs }: Evidence): ReadonlyArray<string> => {
   const statuses = new Set(
     runs
-      .flatMap(({ repeats, trace }) => [trace, ...repeats])
+      .flatMap(tracesOf)
       .flatMap(({ attempts }) => attempts.filter(({ kind }) => kind === "delivery"))
       .map(({ exchange }) => (exchange._tag === "Answered" ? exchange.status : null))
   )
@@ -374,9 +482,10 @@ const notesOf = (
       options.level > 1,
       "Level 1 judges answers only. Level 2, with --probe, tests whether events take effect once and as they were sent."
     ),
-    ...onTime(outcomes, options),
+    ...onTime(outcomes, options, evidence.durationMs),
     ...onSelection(options),
     ...onMemory(evidence, outcomes),
+    ...onGrowth(evidence),
     ...unless(
       !hidesQuery(options),
       `URL queries may hold secrets and are left out. Before you run a command, replace ${UrlPolicy.hiddenQuery} with the query.`

@@ -9,6 +9,7 @@ import { verdicts } from "../judgement/Verdict.ts"
 import { probeKinds } from "../probes/Probe.ts"
 import { Confirmed, Control, Ended } from "../record/Evidence.ts"
 import { levels } from "../record/Options.ts"
+import { origins } from "../record/Outcome.ts"
 import { profiles } from "../requirements/Requirement.ts"
 
 /** One request and its answer. Times in milliseconds. */
@@ -80,6 +81,21 @@ const ReportedRequirement = Schema.Struct({
   observed: Schema.String,
   /** The steps of the history that decided the verdict; empty if the requirement passed. */
   history: Schema.Array(Step),
+  /**
+   * The case that decided the verdict: its title, whether it is fixed, drawn from the seed or of another requirement, and
+   * whether the history is a shortened one. Null if the requirement passed.
+   */
+  case: Schema.NullOr(
+    Schema.Struct({
+      title: Schema.String,
+      origin: Schema.Literals(origins),
+      isShortened: Schema.Boolean,
+      /** When it was executed, in milliseconds since the run began. */
+      atMs: Schema.Finite
+    })
+  ),
+  /** Duration of all cases of the requirement, in milliseconds. */
+  durationMs: Schema.Finite,
   /** Effects of the events of the history; empty without a probe, or if the requirement passed. */
   effects: Schema.Array(ReportedEffects),
   /** How often the history was repeated to confirm the failure, and how often it failed again; null if not repeated. */
@@ -92,8 +108,12 @@ const ReportedRequirement = Schema.Struct({
   stored: Schema.NullOr(Schema.String),
   /** Ids of broken requirements that probably cause this failure; missing if none. */
   follows: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** The one of these under which the failure is folded: it is not counted, and listed only there. Null if it is not. */
+  under: Schema.NullOr(Schema.String),
   /** Whether the baseline lists the requirement as failing. */
   known: Schema.Boolean,
+  /** Whether the requirement fails the run: a FAIL, or with `--strict` a WARN, that the baseline does not list. */
+  fails: Schema.Boolean,
   /** Indexes, in `history`, of the step and the attempt that decided the verdict; null if no single attempt did. */
   decidedBy: Schema.NullOr(Schema.Struct({ step: Schema.Int, attempt: Schema.Int })),
   /** What was sent, as a curl command; null if one command can't reproduce it. */
@@ -148,6 +168,18 @@ const TimingLane = Schema.Struct({
 })
 export type TimingLane = typeof TimingLane.Type
 
+/** The requests of one second of the run. */
+const Second = Schema.Struct({
+  /** Seconds since the run began. */
+  at: Schema.Int,
+  requests: Schema.Int,
+  /** Requests that a limit of the receiver refused. */
+  limited: Schema.Int,
+  /** Median and longest time of an answer, in milliseconds. */
+  p50Ms: Schema.Finite,
+  maxMs: Schema.Finite
+})
+
 export const Report = Schema.Struct({
   schemaVersion: Schema.Literal(1),
   suite: Schema.String,
@@ -167,6 +199,8 @@ export const Report = Schema.Struct({
   calibration: Calibration,
   observability: Schema.Array(Observation),
   timing: TimingLane,
+  /** The seconds of the run in which something was sent. */
+  timeline: Schema.Array(Second),
   /**
    * Longest time and highest number of other ids after which the receiver still recognised an event; missing if the run
    * did not show it.
@@ -176,6 +210,8 @@ export const Report = Schema.Struct({
   baseline: Schema.NullOr(Schema.Struct({ known: Schema.Array(Schema.String), stale: Schema.Array(Schema.String) })),
   notes: Schema.Array(Schema.String),
   verdict: Schema.Literals(["pass", "fail", "inconclusive"]),
+  /** Number of requirements by verdict, without those that are folded under another. */
+  counts: Schema.Record(Schema.String, Schema.Int),
   /** What ended the run. */
   ended: Ended.fields.how,
   /** Why the target or the probe is unusable, or why nothing was tested; empty otherwise. */

@@ -10,7 +10,7 @@ import type { Operation } from "../history/Operations.ts"
 import { formOf, variationOf } from "../history/Variations.ts"
 import type { Variation } from "../history/Variations.ts"
 import { cased } from "../http/Wire.ts"
-import { exchangeInWords } from "../judgement/Criteria.ts"
+import { crowdInWords, exchangeInWords } from "../judgement/Criteria.ts"
 import { withoutSignature } from "../record/Evidence.ts"
 import type { Outcome } from "../record/Outcome.ts"
 import type { ReportedAttempt, ReportedEffects, ReportedRequirement, Step } from "./Report.ts"
@@ -26,8 +26,8 @@ export const round = (value: number): number => Math.round(value * 1_000) / 1_00
 
 export const times = (count: number): string => (count === 1 ? "once" : `${count.toLocaleString("en-US")} times`)
 
-const gotOf = ({ crowded, exchange, inFlight }: Attempt): string =>
-  `${exchangeInWords(exchange)}${crowded ? `, with ${inFlight - 1} other requests in flight; sent again alone` : ""}`
+const gotOf = ({ exchange, inFlight, limit }: Attempt): string =>
+  `${exchangeInWords(exchange)}${limit === null ? "" : `, ${crowdInWords(limit, inFlight)}; sent again after a pause`}`
 
 const reportAttempt = (attempt: Attempt): ReportedAttempt => {
   const { endpoint, exchange, number, request, reused, started, webhook_id } = attempt

@@ -17,7 +17,7 @@ export const entriesOf = (texts: ReadonlyArray<string>): ReadonlyArray<string> =
     .map((text) => text.trim())
     .filter((text) => text !== "")
 
-/** All requirements, in the order of reports. */
+/** All built-in requirements, in the order of reports. */
 export const requirements: ReadonlyArray<Requirement> = [
   ...ackRequirements,
   ...duplicateRequirements,
@@ -32,9 +32,19 @@ export const requirements: ReadonlyArray<Requirement> = [
   ...methodRequirements
 ]
 
+/** Requirements of the user, which `--rules` adds once, before anything else. */
+const own: Array<Requirement> = []
+
+export const addRequirements = (added: ReadonlyArray<Requirement>): void => {
+  own.splice(0, own.length, ...added)
+}
+
+/** Returns the built-in requirements and those of the user. */
+export const allRequirements = (): ReadonlyArray<Requirement> => [...requirements, ...own]
+
 /** Returns the requirement with an id, in upper or lower case. */
 export const find = (id: string): Requirement | undefined =>
-  requirements.find((requirement) => requirement.id === id.toUpperCase())
+  allRequirements().find((requirement) => requirement.id === id.toUpperCase())
 
 export interface Selection {
   readonly selected: ReadonlyArray<Requirement>
@@ -44,7 +54,7 @@ export interface Selection {
   readonly listed: ReadonlyArray<Requirement>
 }
 
-const allIds: ReadonlyArray<string> = requirements.map(({ id }) => id)
+const allIds = (): ReadonlyArray<string> => allRequirements().map(({ id }) => id)
 
 /** Whether an id matches a pattern with `*` for any text. */
 export const matches = (id: string, pattern: string): boolean => {
@@ -68,7 +78,7 @@ export interface SelectionOptions {
 export const select = ({ level, only, profile: profiles, skip }: SelectionOptions): Selection => {
   const wanted = entriesOf(only)
   const unwanted = entriesOf(skip)
-  const named = requirements
+  const named = allRequirements()
     .filter((requirement) => requirement.level <= level)
     .filter(({ id }) => wanted.length === 0 || wanted.some((pattern) => matches(id, pattern)))
   const hasProfile = ({ profile }: Requirement): boolean => profile === null || profiles.includes(profile)
@@ -88,7 +98,7 @@ export const select = ({ level, only, profile: profiles, skip }: SelectionOption
 const unmatched = (entry: string): string => {
   const meant = /[^\w*-]/.test(entry)
     ? "; only * is a wildcard, as in R-ACK-*, and commas separate ids"
-    : didYouMean(entry, entry.includes("*") ? [] : allIds)
+    : didYouMean(entry, entry.includes("*") ? [] : allIds())
   return `${entry} is no requirement${meant === "" ? `; there are ${ids()}` : meant}`
 }
 
@@ -98,7 +108,7 @@ const unmatched = (entry: string): string => {
  */
 export const selectionFlaw = ({ only, skip }: Pick<SelectionOptions, "only" | "skip">): string | null => {
   const wrongIn = (texts: ReadonlyArray<string>): string | undefined =>
-    entriesOf(texts).find((entry) => !allIds.some((id) => matches(id, entry)))
+    entriesOf(texts).find((entry) => !allIds().some((id) => matches(id, entry)))
   const wanted = wrongIn(only)
   if (wanted !== undefined) return `--only: ${unmatched(wanted)}`
   const unwanted = wrongIn(skip)
@@ -117,7 +127,7 @@ export const outOfReach = (asked: SelectionOptions): ReadonlyArray<string> => {
   const { selected, skipped } = select(asked)
   const has = [...selected, ...skipped]
   const entries = entriesOf(asked.only).filter((entry) => !has.some(({ id }) => matches(id, entry)))
-  return requirements
+  return allRequirements()
     .filter(({ id }) => entries.some((entry) => matches(id, entry)))
     .map((requirement) => `${requirement.id} (${lackingFor(asked, requirement)})`)
 }
@@ -137,4 +147,4 @@ export const whyNothing = (asked: SelectionOptions): string => {
 }
 
 /** Lists every id, for a message about an unknown id. */
-export const ids = (): string => allIds.join(", ")
+export const ids = (): string => allIds().join(", ")

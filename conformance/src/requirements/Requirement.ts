@@ -85,7 +85,8 @@ export const families = {
   FWD: "Unusual and unknown content",
   HTTP: "HTTP",
   SIG: "Signatures",
-  GET: "Other methods"
+  GET: "Other methods",
+  OWN: "Your own rules"
 } as const
 type Family = keyof typeof families
 
@@ -130,10 +131,8 @@ export interface Requirement {
   readonly given: ReadonlyArray<Case>
   /** More fixed cases, executed after the given cases of all requirements. */
   readonly further: ReadonlyArray<Case>
-  /** More given cases, which show nothing without a probe. */
-  readonly givenWithEffects: ReadonlyArray<Case>
-  /** More given cases, by the deduplication key that the run stresses (`--dedup-key`). */
-  readonly givenFor: Partial<Readonly<Record<DedupKey, ReadonlyArray<Case>>>>
+  /** More given cases, for what the run can see and do, and the deduplication key that it stresses (`--dedup-key`). */
+  readonly givenIf: (sight: ReadonlySet<Need>, dedupKey: DedupKey) => ReadonlyArray<Case>
   /** Random cases, drawn from the seed while time allows. */
   readonly sampled: Samples
   readonly judge: Judge
@@ -151,8 +150,7 @@ const usual = {
   provenBy: [],
   examines: "own",
   further: [],
-  givenWithEffects: [],
-  givenFor: {},
+  givenIf: () => [],
   sampled: noSamples
 } satisfies Partial<Requirement>
 
@@ -180,21 +178,18 @@ export const requirement = (
   own: Omit<Requirement, "id" | "level" | keyof typeof usual> & Partial<Requirement>
 ): Requirement => ({ ...usual, ...own, id, level })
 
-/**
- * Returns the cases that a verdict needs, for the deduplication key that the run stresses and with or without a probe.
- */
+/** Returns the cases that a verdict needs. */
 export const casesOf = (
-  { given, givenFor, givenWithEffects }: Requirement,
+  { given, givenIf }: Requirement,
   dedupKey: DedupKey,
-  seesEffects: boolean
-): ReadonlyArray<Case> => [...given, ...(seesEffects ? givenWithEffects : []), ...(givenFor[dedupKey] ?? [])]
+  sight: ReadonlySet<Need>
+): ReadonlyArray<Case> => [...given, ...givenIf(sight, dedupKey)]
 
 /** Returns all fixed cases, for the requirements page and `explain`. */
-export const everyCaseOf = ({ further, given, givenFor, givenWithEffects }: Requirement): ReadonlyArray<Case> => [
-  ...new Map(
-    [...given, ...givenWithEffects, ...Object.values(givenFor).flat(), ...further].map((one) => [
-      keyOf(one.history),
-      one
-    ])
-  ).values()
-]
+export const everyCaseOf = (requirement: Requirement): ReadonlyArray<Case> => {
+  const everySight = [new Set(allNeeds), new Set<Need>(["effects"])]
+  const given = (["both", "header", "body"] as const).flatMap((key) =>
+    everySight.flatMap((sight) => casesOf(requirement, key, sight))
+  )
+  return [...new Map([...given, ...requirement.further].map((one) => [keyOf(one.history), one])).values()]
+}

@@ -9,7 +9,7 @@ import { again, newCall, newEvent, newLog, retryOf, state } from "../history/His
 import type { Case } from "../history/History.ts"
 import { string } from "../history/Json.ts"
 import type { Operation } from "../history/Operations.ts"
-import { everyPlane } from "../history/Samples.ts"
+import { everyPlane } from "../history/Domain.ts"
 import { carriers, forgeries, forgeryInWords } from "../history/Variations.ts"
 import type { Carrier, Forgery, Variation } from "../history/Variations.ts"
 import {

@@ -1,7 +1,7 @@
 /**
  * The suite as a function, from settings to a report.
  */
-import { Clock, Effect, Random, Schema } from "effect"
+import { Effect, Random, Schema } from "effect"
 import { writeFile } from "node:fs/promises"
 import { fileTroubleOf } from "@doorhook/core"
 import { EvidenceLine, shownEvidence } from "../record/Evidence.ts"
@@ -13,7 +13,7 @@ import { makeReport } from "../report/MakeReport.ts"
 import type { Report } from "../report/Report.ts"
 import { select, whyNothing } from "../requirements/Catalogue.ts"
 import { Session } from "./Session.ts"
-import { measureGuard, services } from "./Setup.ts"
+import { services } from "./Setup.ts"
 import { storeCases } from "./StoredCase.ts"
 
 /** Settings that a caller gives. Missing settings get their defaults, and a missing seed is drawn at random. */
@@ -43,14 +43,12 @@ const writeEvidence = (file: string, evidence: typeof EvidenceLine.Type): Effect
 
 /** Prepares a run: measures how accurately this machine can time an answer. Sends nothing yet. */
 export const prepareSuite = Effect.fnUntraced(function* (given: Given, means: Means): Effect.fn.Return<PreparedRun> {
-  const startedAt = yield* Clock.currentTimeMillis
   const seed = given.seed ?? (yield* Random.nextIntBetween(0, seedLimit))
   const options: Options = { ...defaults, ...given, seed }
-  const guard = yield* measureGuard
-  const session = yield* Session.make(options, means, { ...guard, startedAt })
+  const session = yield* Session.make(options, means)
 
   const reportOf = Effect.fnUntraced(function* (ended: Ended) {
-    const evidence = session.evidence(ended, (yield* Clock.currentTimeMillis) - startedAt)
+    const evidence = yield* session.evidence(ended)
     const outcomes = outcomesOf(evidence)
     const stored = yield* storeCases(options.cases, seed, outcomes, evidence.reproductions)
     const unwritten = options.trace === null ? null : yield* writeEvidence(options.trace, evidence)
@@ -63,7 +61,7 @@ export const prepareSuite = Effect.fnUntraced(function* (given: Given, means: Me
       : Effect.provide(session.run, services)
   return {
     options,
-    guard: guard.guard,
+    guard: session.guard.guard,
     run: Effect.flatMap(run, reportOf),
     soFar: reportOf({ how: "interrupted", message: "" })
   }

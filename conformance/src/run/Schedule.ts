@@ -16,11 +16,14 @@ import { leastTimes, timeShares } from "./TimeShares.ts"
 const steps = ["given", "further", "sampled"] as const
 type Step = (typeof steps)[number]
 
-/** Returns when the lane `last` ends if it begins at `now`. Both times are in milliseconds since the run began. */
-export const lastUntil = (now: number, maxTime: number): number =>
+/**
+ * Returns when the lane `last` ends if it begins at `now`. Both times are in milliseconds since the run began. `time` is
+ * how long the run may take, which is longer than `maxTime` if it was extended.
+ */
+export const lastUntil = (now: number, maxTime: number, time = maxTime): number =>
   Math.max(
-    Math.min(maxTime * timeShares.until.last, now + Math.max(leastTimes.last, maxTime * timeShares.last)),
-    Math.min(maxTime * timeShares.until.end, now + maxTime * timeShares.leastLast)
+    Math.min(time * timeShares.until.last, now + Math.max(leastTimes.last, maxTime * timeShares.last)),
+    Math.min(time * timeShares.until.end, now + maxTime * timeShares.leastLast)
   )
 
 /** Number of concurrent histories by lane. Most have one request in flight, and `Slots` allows ten requests in all. */
@@ -77,13 +80,13 @@ const byTurns = (lists: ReadonlyArray<ReadonlyArray<Case>>): ReadonlyArray<Case>
 export const lanesApart: ReadonlySet<Lane> = new Set(["last", "quiet", "aged"])
 
 /**
- * Returns the batches of a run in order: the lane `aged`, the steps, the lanes `quiet` and `last`, and batches that
- * move the clock. Drops repeated histories.
+ * Returns the batches of a run in order: the lane `aged`, the given cases of requested profiles, the steps, the lanes
+ * `quiet` and `last`, and batches that move the clock. Drops repeated histories.
  */
 export const scheduleOf = (plans: ReadonlyArray<Plan>): ReadonlyArray<Batch> => {
   const known = new Set<string>()
-  const batchOf = (step: Step, lane: Lane, isMeant: (one: Case) => boolean): Batch => {
-    const lists = plans.map((plan) =>
+  const batchOf = (step: Step, lane: Lane, isMeant: (one: Case) => boolean, of = plans): Batch => {
+    const lists = of.map((plan) =>
       plan[step].filter((one) => one.lane === lane && isMeant(one) && !known.has(keyOf(one.history)))
     )
     const cases = byTurns(lists)
@@ -98,12 +101,12 @@ export const scheduleOf = (plans: ReadonlyArray<Plan>): ReadonlyArray<Batch> => 
     }
   }
   const stays = (one: Case): boolean => !moves(one)
-  const whole = (step: Step): ReadonlyArray<Batch> =>
+  const whole = (step: Step, of = plans): ReadonlyArray<Batch> =>
     lanes
       .filter((lane) => !lanesApart.has(lane))
       .flatMap((lane) => {
         const [staying, ending] = [false, true].map((ended) =>
-          batchOf(step, lane, (one) => stays(one) && ends(one) === ended)
+          batchOf(step, lane, (one) => stays(one) && ends(one) === ended, of)
         )
         // Kills come before pauses, because a pause takes longer than a deadline.
         return (lane === "operated" ? [ending, staying] : [staying, ending]).flatMap((batch) => batch ?? [])
@@ -111,18 +114,30 @@ export const scheduleOf = (plans: ReadonlyArray<Plan>): ReadonlyArray<Batch> => 
   // A case that is a given case of one requirement runs as given, even if another requirement lists it in a later step.
   const ofLane = (lane: Lane): ReadonlyArray<Batch> => steps.map((step) => batchOf(step, lane, stays))
   const aged = ofLane("aged")
-  const given = whole("given")
+  // A profile is tested on request, so it comes before the time runs out for anything else.
+  const asked = plans.filter(({ missing, requirement }) => requirement.profile !== null && missing === null)
+  const given = [...whole("given", asked), ...whole("given")]
   const end = [...ofLane("quiet"), ...ofLane("last")]
   const clock = steps.flatMap((step) => lanes.map((lane) => batchOf(step, lane, moves)))
   const batches = [...aged, ...given, ...whole("further"), ...whole("sampled"), ...end, ...clock]
   return batches.filter(({ cases }) => cases.length > 0)
 }
 
-/** Returns the minimum duration of a case in milliseconds, if each answer takes `answer` milliseconds. */
-const timeOf = ({ history }: Case, answer: number, pace: number): number =>
+/** What determines how long cases take. */
+export interface Speed {
+  /** Usual time of an answer, in milliseconds. */
+  readonly answer: number
+  /** Time from one request to the next, in milliseconds, where the rate is bounded; else 0. */
+  readonly interval: number
+  /** Factor for waiting times. */
+  readonly pace: number
+}
+
+/** Returns the minimum duration of a case in milliseconds, with the lane's concurrency. */
+const timeOf = ({ history }: Case, lane: Lane, { answer, interval, pace }: Speed): number =>
   history.ops.reduce((sum, operation) => {
     const { answers, ms } = costOf(operation)
-    return sum + answers * answer + ms * pace
+    return sum + Math.max(answers * interval, (answers * answer) / widths[lane]) + (ms * pace) / widths[lane]
   }, 0)
 
 const waitOf = ({ history }: Case): number => history.ops.reduce((sum, operation) => sum + costOf(operation).ms, 0)
@@ -132,17 +147,17 @@ export const longestFirst = (lane: Lane, cases: ReadonlyArray<Case>): ReadonlyAr
   widths[lane] === 1 ? cases : cases.toSorted((a, b) => waitOf(b) - waitOf(a))
 
 /** Returns the minimum duration of cases of a lane in milliseconds, with the lane's concurrency. */
-export const timeOfAll = (lane: Lane, cases: ReadonlyArray<Case>, answer: number, pace: number): number =>
-  cases.reduce((sum, one) => sum + timeOf(one, answer, pace), 0) / widths[lane]
+export const timeOfAll = (lane: Lane, cases: ReadonlyArray<Case>, speed: Speed): number =>
+  cases.reduce((sum, one) => sum + timeOf(one, lane, speed), 0)
 
 /**
  * Returns the cases of a batch that fit into `left` milliseconds, and always the first case of each requirement. The
  * report counts the cases left out.
  */
-export const fitting = (batch: Batch, left: number, answer: number, pace: number): ReadonlyArray<Case> => {
+export const fitting = (batch: Batch, left: number, speed: Speed): ReadonlyArray<Case> => {
   let time = 0
   return batch.cases.filter((one, place) => {
-    time += timeOf(one, answer, pace) / widths[batch.lane]
+    time += timeOf(one, batch.lane, speed)
     return place < batch.firsts || time <= left
   })
 }
@@ -151,7 +166,7 @@ export const fitting = (batch: Batch, left: number, answer: number, pace: number
  * Returns the time to reserve for later batches of a step, in milliseconds: enough for one case of each of their
  * requirements.
  */
-export const reserveOf = (later: ReadonlyArray<Batch>, step: Step, answer: number, pace: number): number =>
+export const reserveOf = (later: ReadonlyArray<Batch>, step: Step, speed: Speed): number =>
   later
     .filter((batch) => batch.step === step && !lanesApart.has(batch.lane))
-    .reduce((sum, { cases, firsts, lane }) => sum + timeOfAll(lane, cases.slice(0, firsts), answer, pace), 0)
+    .reduce((sum, { cases, firsts, lane }) => sum + timeOfAll(lane, cases.slice(0, firsts), speed), 0)

@@ -11,17 +11,18 @@ import type { Crypto } from "@doorhook/core"
 import { Clock, Deferred, Effect, Fiber, Latch, Option } from "effect"
 import { leastElapsed } from "../evidence/Exchange.ts"
 import type { Trace } from "../evidence/Trace.ts"
-import type { CaseContext, Setting, Slots } from "../execution/Execution.ts"
+import type { CaseContext, Setting } from "../execution/Execution.ts"
 import { execute } from "../execution/Perform.ts"
 import type { TargetUnusable } from "../execution/Send.ts"
 import type { EventFactory } from "../history/Events.ts"
-import type { Case } from "../history/History.ts"
+import type { Case, History } from "../history/History.ts"
+import type { Criteria } from "../judgement/Criteria.ts"
 import type { ProbeUnusable } from "../probes/Probe.ts"
-import { nextRepeated, suite } from "../record/Evidence.ts"
+import { nextRepeated, suite, tracesOf } from "../record/Evidence.ts"
 import type { CaseRun, Ended, Evidence, ProbeCalibration, Reproduction } from "../record/Evidence.ts"
 import { shown } from "../record/Options.ts"
 import type { Means, Options } from "../record/Options.ts"
-import { assess, easiestFirst, maxRepeats, plansOf } from "../record/Outcome.ts"
+import { assess, easiestFirst, maxRepeats, plansOf, sightOf } from "../record/Outcome.ts"
 import type { Assessment, Plan } from "../record/Outcome.ts"
 import type { Need } from "../requirements/Requirement.ts"
 import { CaseLog } from "./CaseLog.ts"
@@ -34,23 +35,23 @@ import {
   controlsOf,
   givenBy,
   paceOf,
+  measureGuard,
   readerOf,
   settingOf,
   termsOf,
-  tryOutWith,
   upToNow
 } from "./Setup.ts"
 import type { Guard } from "./Setup.ts"
 import { reproduce } from "./Shrink.ts"
 import { reach } from "./Target.ts"
-import { leastTimes, timeShares } from "./TimeShares.ts"
+import { extension, leastTimes, timeShares } from "./TimeShares.ts"
 
 /** The guard for late answers (see `Setup.ts`), and the start of the run in milliseconds since the epoch. */
 interface Measured extends Guard {
   readonly startedAt: number
 }
 
-type Done<A = void> = Effect.Effect<A, TargetUnusable | ProbeUnusable, EventFactory | Crypto | Slots>
+type Done<A = void> = Effect.Effect<A, TargetUnusable | ProbeUnusable, EventFactory | Crypto>
 
 /** Number of late answers to concurrent histories after which histories run one by one. */
 const lateUntilAlone = 3
@@ -59,9 +60,6 @@ const lateUntilAlone = 3
 const mostRefined = 3
 
 const { until } = timeShares
-
-/** Returns the traces of a case: of its first execution and of its repeats. */
-const tracesOf = ({ repeats, trace }: CaseRun): ReadonlyArray<Trace> => [trace, ...repeats]
 
 /** A proven failure of a requirement. */
 interface Failure extends Pick<Assessment, "finding" | "trace"> {
@@ -102,11 +100,10 @@ export class Session {
     this.#plan()
   }
 
-  static readonly make = Effect.fnUntraced(function* (
-    options: Options,
-    given: Means,
-    measured: Measured
-  ): Effect.fn.Return<Session> {
+  /** Measures how accurately this machine can time an answer. Sends nothing yet. */
+  static readonly make = Effect.fnUntraced(function* (options: Options, given: Means): Effect.fn.Return<Session> {
+    const startedAt = yield* Clock.currentTimeMillis
+    const measured = { ...(yield* measureGuard), startedAt }
     const means: Means = { ...given, probe: options.level >= 2 ? given.probe : null }
     const criteria = termsOf(options, measured)
     const log = new CaseLog(criteria)
@@ -117,16 +114,58 @@ export class Session {
     return new Session(options, means, measured, setting, log)
   })
 
+  get guard(): Guard {
+    return this.#measured
+  }
+
+  get criteria(): Criteria {
+    return this.#setting.criteria
+  }
+
+  /** Null without a probe, and until the receiver has acknowledged an event. */
+  get calibration(): ProbeCalibration | null {
+    return this.#calibration
+  }
+
+  get acknowledges(): boolean {
+    return this.#log.acknowledges
+  }
+
+  /** What the run can see and do. */
+  get sight(): ReadonlySet<Need> {
+    return sightOf({ given: this.#given, calibration: this.#calibration })
+  }
+
+  /** Reaches the receiver, sends the simplest events until one is acknowledged, and calibrates the probe. */
+  get prepare(): Done {
+    return Effect.gen({ self: this }, function* () {
+      yield* reach(this.#means.urls[0], this.#options.deadline)
+      yield* Effect.forEach(this.#controls, (one) => this.#runCase(one, true), { discard: true })
+      yield* this.#calibrate()
+    })
+  }
+
+  /** Executes a history alone and reads its effects, for up to `patience` milliseconds. */
+  tryOut(history: History, context: CaseContext, patience: number): Done<Trace> {
+    return Effect.gen({ self: this }, function* () {
+      const { broke, trace } = yield* execute(history, this.#setting, context)
+      // A receiver that did not start again has no effects to read.
+      if (broke?.stayedDown === true) return trace
+      if (broke !== null) return yield* broke
+      const reader = this.#reader()
+      if (reader === null) return trace
+      const [seen = trace] = (yield* awaitEffects([trace], reader, patience)).traces
+      return upToNow(seen, this.#setting)
+    })
+  }
+
   /** Executes until everything is decided, the time is up or the receiver is gone. */
-  get run(): Effect.Effect<Ended, never, EventFactory | Crypto | Slots> {
+  get run(): Effect.Effect<Ended, never, EventFactory | Crypto> {
     const ended = (how: Ended["how"], message = ""): Ended => ({ how, message })
-    return reach(this.#means.urls[0], this.#options.deadline).pipe(
+    return this.prepare.pipe(
       Effect.andThen(this.#runAll()),
       Effect.as(ended("complete")),
-      Effect.timeoutOrElse({
-        duration: Math.max(1, this.#options.maxTime),
-        orElse: () => Effect.succeed(ended("time_up"))
-      }),
+      Effect.raceFirst(Effect.as(this.#timeIsUp(), ended("time_up"))),
       Effect.catchTags({
         ProbeUnusable: ({ message }) => Effect.succeed(ended("probe_unusable", message)),
         TargetUnusable: ({ message, stayedDown }) =>
@@ -136,29 +175,27 @@ export class Session {
   }
 
   /** Returns the evidence gathered so far. `ended` says how the run ended. */
-  evidence(ended: Ended, durationMs: number): Evidence {
-    return {
+  evidence(ended: Ended): Effect.Effect<Evidence> {
+    return Effect.map(Clock.currentTimeMillis, (now) => ({
       suite,
       options: shown(this.#options),
-      criteria: this.#setting.criteria,
+      criteria: this.criteria,
       given: this.#given,
       hooks: this.#means.hooks.names,
       repeatable: this.#means.repeatable,
       echo: this.#measured.echo,
       startedAt: isoOf(this.#measured.startedAt),
-      durationMs,
+      durationMs: now - this.#measured.startedAt,
       calibration: this.#calibration,
       ended,
       runs: this.#log.runs,
       interventions: this.#setting.interventions,
       reproductions: this.#reproductions
-    }
+    }))
   }
 
   #runAll(): Done {
     return Effect.gen({ self: this }, function* () {
-      yield* Effect.forEach(this.#controls, (one) => this.#runCase(one, true), { discard: true })
-      yield* this.#calibrate()
       const batches = scheduleOf(this.#log.plans)
       const aged = batches.flatMap(({ cases, lane }) => (lane === "aged" ? cases : []))
       const once = batches.filter(({ lane }) => lane !== "aged")
@@ -218,15 +255,15 @@ export class Session {
       const now = yield* Clock.currentTimeMillis
       const isLast = lane === "last"
       const end = isLast
-        ? this.#measured.startedAt + lastUntil(now - this.#measured.startedAt, this.#options.maxTime)
+        ? this.#measured.startedAt + lastUntil(now - this.#measured.startedAt, this.#options.maxTime, this.#time)
         : this.#at(movesClock || lane === "quiet" ? until.end : until[step])
       const asked = batch.cases.filter((one) => this.#isOpen(one))
-      const { typical } = this.#log
-      const { pace } = this.#setting
+      const { pace, slots } = this.#setting
+      const speed = { answer: this.#log.typical, interval: slots.interval, pace }
       const lacksFirst = ({ cases, firsts }: Batch): boolean => cases.slice(0, firsts).some((one) => this.#isOpen(one))
       const isApart = movesClock || isLast
-      const reserved = isApart ? 0 : reserveOf(later.filter(lacksFirst), step, typical, pace)
-      const fitted = isApart ? asked : fitting({ ...batch, cases: asked }, end - reserved - now, typical, pace)
+      const reserved = isApart ? 0 : reserveOf(later.filter(lacksFirst), step, speed)
+      const fitted = isApart ? asked : fitting({ ...batch, cases: asked }, end - reserved - now, speed)
       const cases = longestFirst(lane, fitted)
       let more = true
       while (more) more = yield* this.#runOnce(batch, cases, { end, reserved })
@@ -436,7 +473,7 @@ export class Session {
           bindings: this.#options.binding,
           fails: (again) => assess(plan, { ...run, trace: again, repeats: [] }, [], criteria).finding.verdict === "FAIL"
         },
-        tryOutWith(this.#setting, context, () => this.#reader(), patience),
+        (history) => this.tryOut(history, context, patience),
         {
           shrink: now + (end - now) * timeShares.shortening,
           confirm: now + (end - now) * timeShares.confirming
@@ -468,8 +505,7 @@ export class Session {
 
   /** Plans the requirements for what the run can see. */
   #plan(): void {
-    const digest: ReadonlyArray<Need> = this.#calibration?.digest === true ? ["digest"] : []
-    this.#log.plans = plansOf(this.#options, new Set([...this.#given, ...digest]))
+    this.#log.plans = plansOf(this.#options, this.sight)
   }
 
   #reader(): Reader | null {
@@ -481,9 +517,24 @@ export class Session {
     return { title, allElseDone: Effect.void, fillerTime, ...more }
   }
 
+  /** How long the run may take, in milliseconds. A run whose time was not set takes longer if requests are limited. */
+  get #time(): number {
+    const { maxTime } = this.#options
+    const factor = this.#setting.slots.interval / extension.usualInterval
+    return this.#means.mayExtend ? maxTime * Math.min(extension.most, Math.max(1, factor)) : maxTime
+  }
+
+  #timeIsUp(): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      for (let left = this.#time; left > 0; left = this.#at(1) - (yield* Clock.currentTimeMillis)) {
+        yield* Effect.sleep(left)
+      }
+    })
+  }
+
   /** Returns the time after a share of the run, in milliseconds since the epoch. */
   #at(share: number): number {
-    return this.#measured.startedAt + this.#options.maxTime * share
+    return this.#measured.startedAt + this.#time * share
   }
 
   #isOpen(one: Case): boolean {
@@ -491,10 +542,6 @@ export class Session {
   }
 
   #isNeededControl(one: Case): boolean {
-    return (
-      this.#controls.includes(one) &&
-      !this.#log.acknowledges &&
-      this.#log.plans.some(({ requirement }) => requirement.presumesAcknowledgement)
-    )
+    return this.#controls.includes(one) && !this.#log.acknowledges
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The preparation of a run, a replay and the doctor: measures how accurately this machine can time an answer, reaches
- * the receiver, sends the simplest events and calibrates the probe. Afterwards a history can be executed alone.
+ * The preparation of a run: measures how accurately this machine can time an answer, makes the setting of all histories
+ * and calibrates the probe.
  */
 import { Crypto } from "@doorhook/core"
 import { Clock, Effect, Layer, Struct } from "effect"
@@ -8,13 +8,14 @@ import type { Scope } from "effect"
 import { createServer } from "node:http"
 import type { Server } from "node:http"
 import type { Trace } from "../evidence/Trace.ts"
-import { withInterventions, Slots } from "../execution/Execution.ts"
+import { withInterventions } from "../execution/Execution.ts"
 import type { CaseContext, Setting } from "../execution/Execution.ts"
 import { execute } from "../execution/Perform.ts"
 import { TargetUnusable } from "../execution/Send.ts"
+import { Slots } from "../execution/Slots.ts"
 import { accessLog, call, EventFactory } from "../history/Events.ts"
 import { forBindings, keyOf, makeCase, newEvent } from "../history/History.ts"
-import type { Case, History } from "../history/History.ts"
+import type { Case } from "../history/History.ts"
 import { inOtherCase } from "../history/Json.ts"
 import { open, plainSending } from "../http/Wire.ts"
 import { classify } from "../judgement/Criteria.ts"
@@ -26,14 +27,11 @@ import { defaultMaxTime } from "../record/Options.ts"
 import type { Means, Options } from "../record/Options.ts"
 import { simplestCases } from "../requirements/Acknowledgement.ts"
 import type { Need } from "../requirements/Requirement.ts"
-import { CaseLog } from "./CaseLog.ts"
-import { awaitEffects } from "./EffectReading.ts"
 import type { Reader } from "./EffectReading.ts"
-import { reach } from "./Target.ts"
 import { timeShares } from "./TimeShares.ts"
 
 /** The services that histories are executed with. */
-export const services = Layer.mergeAll(EventFactory.layer, Slots.layer).pipe(Layer.provideMerge(Crypto.layerWebCrypto))
+export const services = EventFactory.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto))
 
 /** Returns the default factor for waiting times in a run of `maxTime` milliseconds. */
 export const paceOf = (maxTime: number): number => Math.min(1, maxTime / defaultMaxTime)
@@ -73,21 +71,24 @@ export const settingOf = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Setting> {
   const clock = yield* Clock.Clock
   const begun = clock.monotonicTimeNanosUnsafe()
+  const now = (): number => Number(clock.monotonicTimeNanosUnsafe() - begun) / 1_000_000
   return {
     urls: means.urls,
     secret: means.secret,
     bindings: options.binding,
     criteria,
     hooks: means.hooks,
+    slots: new Slots(now, options.maxRate, options.maxTime * timeShares.longestPause),
     interventions: [],
     sent: { count: 0 },
-    now: () => Number(clock.monotonicTimeNanosUnsafe() - begun) / 1_000_000,
+    now,
     startedAfter: new Set(),
     clock: { ahead: 0 },
     comeback: means.comeback,
     typical,
     pace,
-    peakRate: options.peakRate ?? 0
+    peakRate: options.peakRate ?? 0,
+    maxRate: options.maxRate
   }
 })
 
@@ -113,74 +114,6 @@ export const readerOf = (
  */
 export const upToNow = (trace: Trace, { interventions, now }: Setting): Trace =>
   withInterventions({ ...trace, ended: now() }, interventions)
-
-/** Executes a history alone and reads its effects. Used to confirm and shrink failures, and by `replay`. */
-export type TryOut = (
-  history: History
-) => Effect.Effect<Trace, TargetUnusable | ProbeUnusable, EventFactory | Crypto | Slots>
-
-export const tryOutWith =
-  (setting: Setting, context: CaseContext, reader: () => Reader | null, patience: number): TryOut =>
-  (history) =>
-    Effect.gen(function* () {
-      const { broke, trace } = yield* execute(history, setting, context)
-      // A receiver that did not start again has no effects to read.
-      if (broke?.stayedDown === true) return trace
-      if (broke !== null) return yield* broke
-      const own = reader()
-      if (own === null) return trace
-      const [seen = trace] = (yield* awaitEffects([trace], own, patience)).traces
-      return upToNow(seen, setting)
-    })
-
-/** A receiver that was reached and measured while nothing else ran. */
-export interface PreparedReceiver {
-  readonly guard: Guard
-  readonly criteria: Criteria
-  /** Null without a probe, or if the receiver acknowledges nothing. */
-  readonly calibration: ProbeCalibration | null
-  /** Whether the receiver acknowledges the simplest events. */
-  readonly acknowledges: boolean
-  readonly tryOut: TryOut
-}
-
-/**
- * Reaches and measures a receiver. `tryOut` can then execute histories on it one at a time, with all waits at full
- * length.
- */
-export const prepareReceiver = Effect.fnUntraced(function* (
-  options: Options,
-  means: Means
-): Effect.fn.Return<PreparedReceiver, TargetUnusable | ProbeUnusable, EventFactory | Crypto | Slots> {
-  const guard = yield* measureGuard
-  const criteria = termsOf(options, guard)
-  yield* reach(means.urls[0], options.deadline)
-  const log = new CaseLog(criteria)
-  const setting = yield* settingOf(options, means, criteria, { pace: 1, typical: () => log.typical })
-  const context: CaseContext = {
-    title: "alone",
-    allElseDone: Effect.void,
-    fillerTime: options.maxTime * timeShares.fillerInReplay
-  }
-  for (const { history, lane, title } of controlsOf(options)) {
-    const { broke, trace } = yield* execute(history, setting, context)
-    if (broke !== null) return yield* broke
-    log.add({ title, lane, alone: true, trace, whole: true, settled: true, repeats: [] })
-  }
-  const { acknowledges } = log
-  const calibration =
-    means.probe === null || !acknowledges
-      ? null
-      : yield* calibrateProbe(means.probe, setting, context, { bindings: options.binding, settle: options.settle })
-  const reader = readerOf(options, means, criteria, calibration)
-  return {
-    guard,
-    criteria,
-    calibration,
-    acknowledges,
-    tryOut: tryOutWith(setting, context, () => reader, options.settle)
-  }
-})
 
 const leastGuard = 50
 const warmUp = 10
@@ -313,7 +246,7 @@ export const calibrateProbe = Effect.fnUntraced(function* (
   setting: Setting,
   context: CaseContext,
   { bindings, settle }: { readonly bindings: ReadonlyArray<string> | null; readonly settle: number }
-): Effect.fn.Return<ProbeCalibration | null, TargetUnusable | ProbeUnusable, EventFactory | Crypto | Slots> {
+): Effect.fn.Return<ProbeCalibration | null, TargetUnusable | ProbeUnusable, EventFactory | Crypto> {
   const factory = yield* EventFactory
   const phantom: Subject = {
     webhookId: yield* factory.webhookId,

@@ -7,6 +7,7 @@
 import { Clock, Data, Effect, Option } from "effect"
 import type { Trace } from "../evidence/Trace.ts"
 import type { Services } from "../execution/Execution.ts"
+import { kindOf } from "../history/Domain.ts"
 import { accessLog, bindingOf, plainEvents, templates } from "../history/Events.ts"
 import type { EventTemplate } from "../history/Events.ts"
 import { keyOf } from "../history/History.ts"
@@ -15,7 +16,8 @@ import { escapedString, string } from "../history/Json.ts"
 import type { Member } from "../history/Json.ts"
 import type { Operation } from "../history/Operations.ts"
 import type { Confirmed, Reproduction } from "../record/Evidence.ts"
-import type { TryOut } from "./Setup.ts"
+import type { TargetUnusable } from "../execution/Send.ts"
+import type { ProbeUnusable } from "../probes/Probe.ts"
 import { repeatsFor } from "./StoredCase.ts"
 
 /** Number of times that a failure is repeated. */
@@ -64,6 +66,9 @@ export const withConditions = (trace: Trace, bindings: ReadonlyArray<string> | n
   ])
   return { v: 1, ops: [...ops, ...at(trace.history.ops.length)] }
 }
+
+/** Executes a history alone and reads its effects. */
+type TryOut = (history: History) => Effect.Effect<Trace, TargetUnusable | ProbeUnusable, Services>
 
 /** When to stop shrinking a failure, and when to stop repeating the shortest history. Milliseconds since the epoch. */
 interface Limits {
@@ -243,7 +248,29 @@ const nearer = (event: EventTemplate, plain: EventTemplate): ReadonlyArray<Event
   ]
 }
 
-/** Returns the failing event that is closest to the plain event of its kind. */
+/** Returns the simplest failing value of the same kind. A receiver would rightly refuse a value of another kind. */
+const simplestValue = Effect.fnUntraced(function* <E, R>(
+  value: string,
+  simpler: (json: string) => ReadonlyArray<string>,
+  fails: (json: string) => Effect.Effect<boolean, E, R>
+): Effect.fn.Return<string, E, R> {
+  let best = value
+  for (let isSimpler = true; isSimpler;) {
+    isSimpler = false
+    for (const json of simpler(best)) {
+      if (json === best || !(yield* fails(json))) continue
+      best = json
+      isSimpler = true
+      break
+    }
+  }
+  return best
+})
+
+/**
+ * Returns the failing event that is closest to the plain event of its kind. All events that are tried are in the domain
+ * of what doorhook may send.
+ */
 export const simplerEvent = Effect.fnUntraced(function* <E, R>(
   event: EventTemplate,
   fails: (event: EventTemplate) => Effect.Effect<boolean, E, R>
@@ -264,6 +291,12 @@ export const simplerEvent = Effect.fnUntraced(function* <E, R>(
   }
   for (const [at, [name, value]] of best.data.entries()) {
     if (plain.data.some((member) => member[0] === name && member[1] === value)) continue
+    const simpler = kindOf(event, name)?.simpler ?? null
+    if (simpler !== null) {
+      const withValue = (json: string): EventTemplate => renamed({ ...best, data: best.data.with(at, [name, json]) })
+      best = withValue(yield* simplestValue(value, simpler, (json) => fails(withValue(json))))
+      continue
+    }
     for (const [nth, raw] of textsOf(value).entries()) {
       const withLetters = (letters: ReadonlyArray<string>): EventTemplate =>
         renamed({ ...best, data: best.data.with(at, [name, withText(best.data[at]?.[1] ?? value, nth, letters)]) })

@@ -4,7 +4,7 @@
  */
 import { CommandFailure, eventIdPrefix, fileTroubleOf } from "@doorhook/core"
 import { Effect, Option, Schema } from "effect"
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { codeOf } from "../evidence/Exchange.ts"
 import { keyOf, lanes } from "../history/History.ts"
@@ -13,6 +13,7 @@ import { Operation } from "../history/Operations.ts"
 import { Confirmed, failureRate, reproductionOf, suite } from "../record/Evidence.ts"
 import type { CaseRun, Reproduction } from "../record/Evidence.ts"
 import type { Outcome } from "../record/Outcome.ts"
+import { Report } from "../report/Report.ts"
 
 export const StoredCase = Schema.Struct({
   v: Schema.Literal(2),
@@ -34,7 +35,7 @@ export const StoredCase = Schema.Struct({
 export type StoredCase = typeof StoredCase.Type
 
 /** The result of a replay. */
-export type Replayed = "FAILS" | "FIXED" | "OPEN"
+export type Replayed = "STILL FAILS" | "FIXED" | "OPEN"
 
 /**
  * Returns how often a history must pass to count as fixed, ten times at most. Up to that limit, the chance that a fault
@@ -44,7 +45,7 @@ export const repeatsFor = (confirmed: Confirmed): number =>
   Math.min(10, Math.ceil(Math.log(0.05) / Math.log(1 - failureRate(confirmed))))
 
 /**
- * Returns FAILS if the replay failed, FIXED if these operations failed alone before and passed often enough now, and
+ * Returns STILL FAILS if the replay failed, FIXED if these operations failed alone before and passed often enough now, and
  * OPEN otherwise. The file of an OPEN history is kept.
  */
 export const replayedOf = (
@@ -53,7 +54,7 @@ export const replayedOf = (
   hasFailed: boolean
 ): Replayed =>
   hasFailed
-    ? "FAILS"
+    ? "STILL FAILS"
     : reproduced !== null && reproduced.failed > 0 && passed >= repeatsFor(reproduced)
       ? "FIXED"
       : "OPEN"
@@ -95,8 +96,8 @@ export const storeCases = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Stored> {
   const files = new Map<string, string>()
   let problem: string | null = null
-  for (const { decisive, observed, requirement, verdict } of outcomes) {
-    if (folder === null || decisive === null || (verdict !== "FAIL" && verdict !== "WARN")) continue
+  for (const { decisive, isLimit, observed, requirement, verdict } of outcomes) {
+    if (folder === null || decisive === null || isLimit || (verdict !== "FAIL" && verdict !== "WARN")) continue
     const { history } = decisive.trace
     const { lane, title, trace } = decisive.run
     const reproduction = reproductionOf(reproductions, requirement.id, trace.history)
@@ -135,12 +136,15 @@ const decodeVersion = Schema.decodeOption(
 const onDisk = <A>(act: () => Promise<A>, wrong: (trouble: string) => string): Effect.Effect<A, CommandFailure> =>
   Effect.tryPromise({ try: act, catch: (error) => CommandFailure.usage(wrong(fileTroubleOf(error))) })
 
-/** Reads a stored history. */
-export const readCase = Effect.fnUntraced(function* (file: string): Effect.fn.Return<StoredCase, CommandFailure> {
-  const text = yield* onDisk(
+const readText = (file: string): Effect.Effect<string, CommandFailure> =>
+  onDisk(
     () => readFile(file, "utf8"),
-    (trouble) => `${file} can't be read: ${trouble}. Name a stored history; the report of a run lists its files.`
+    (trouble) => `${file} can't be read: ${trouble}. Name a stored history, a folder of them, or a JSON report.`
   )
+
+/** Reads a stored history. */
+const readCase = Effect.fnUntraced(function* (file: string): Effect.fn.Return<StoredCase, CommandFailure> {
+  const text = yield* readText(file)
   const stored = decode(text)
   if (Option.isSome(stored)) return stored.value
   const version = decodeVersion(text)
@@ -155,6 +159,54 @@ export const readCase = Effect.fnUntraced(function* (file: string): Effect.fn.Re
       ? "has operations that this version does not support"
       : `was stored by another version of the suite (v ${v})`
   return yield* CommandFailure.usage(`${file} ${why}. Run again: run --only ${violates}`)
+})
+
+/** A stored history and its file; null if it is only in a report. */
+export interface Found {
+  readonly stored: StoredCase
+  readonly file: string | null
+}
+
+const decodeReport = Schema.decodeOption(Schema.fromJsonString(Report))
+
+/** Returns the failures of a report, from their files where these still exist. */
+const failuresIn = Effect.fnUntraced(function* ({ requirements, seed, suite: by }: Report) {
+  return yield* Effect.forEach(
+    requirements.filter(({ history, stored, verdict }) =>
+      verdict === "FAIL" ? history.length > 0 : verdict === "WARN" && stored !== null
+    ),
+    Effect.fnUntraced(function* ({ case: one, confirmed, history, id, observed, stored: file }) {
+      const known = file === null ? Option.none() : yield* Effect.option(readCase(file))
+      if (Option.isSome(known)) return { stored: known.value, file }
+      const stored: StoredCase = {
+        v: 2,
+        suite: by,
+        seed,
+        violates: id,
+        title: one?.title ?? id,
+        lane: "state",
+        ops: history.map(({ op }) => op),
+        observed,
+        reproduced: confirmed
+      }
+      return { stored, file: null }
+    })
+  )
+})
+
+/** Returns the stored histories that a file, a folder or a JSON report has; null if there is no such file or folder. */
+export const storedAt = Effect.fnUntraced(function* (
+  path: string
+): Effect.fn.Return<ReadonlyArray<Found> | null, CommandFailure> {
+  const kind = yield* Effect.promise(() => stat(path).catch(() => null))
+  if (kind === null) return null
+  if (kind.isDirectory()) {
+    return yield* Effect.forEach(yield* storedIn(path), (file) =>
+      Effect.map(readCase(file), (stored): Found => ({ stored, file }))
+    )
+  }
+  const report = decodeReport(yield* readText(path))
+  return Option.isSome(report) ? yield* failuresIn(report.value) : [{ stored: yield* readCase(path), file: path }]
 })
 
 /** Returns the files with stored histories in a folder; none if the folder does not exist yet. */

@@ -22,6 +22,9 @@ export const timeShares = {
   /** The same in a replay and in `doctor`, where nothing else needs the time. */
   fillerInReplay: 0.25,
 
+  /** Longest pause that a receiver may ask for with `retry-after`. */
+  longestPause: 0.25,
+
   /** Waiting for second effects at the end of a run. Other cases usually fill the settling time. */
   lateEffects: 0.1,
   /** Reading all effects once more for that, because a reading may be a slow command. */
@@ -37,6 +40,12 @@ export const timeShares = {
   /** Of a wait for effects: how long later waits last once effects were missing after a full wait. */
   impatience: 0.3
 } as const
+
+/**
+ * How a run whose time was not set is extended for a receiver that limits requests: in proportion to the time from one
+ * request to the next, from `usualInterval` milliseconds on.
+ */
+export const extension = { usualInterval: 25, most: 4 } as const
 
 /** Usual time for the lane `last`, and shortest wait for effects, in milliseconds. */
 export const leastTimes = { last: 12_000, settle: 2_000 } as const

@@ -16,6 +16,8 @@ import { exitCodeOf, exitCodes, explainRequirement, isFailure, isUndecided } fro
 import type { Report } from "../report/Report.ts"
 import { linesOf } from "../report/Text.ts"
 import { selectionFlaw, select } from "../requirements/Catalogue.ts"
+import { addRules } from "../requirements/OwnRules.ts"
+import type { Rules } from "../requirements/OwnRules.ts"
 import type { Level, Profile } from "../requirements/Requirement.ts"
 import { runSuite } from "../run/RunSuite.ts"
 import type { Given } from "../run/RunSuite.ts"
@@ -89,6 +91,8 @@ export interface ReceiverSuiteOptions {
   /** Ids or patterns like `R-DUP-*`. */
   readonly only?: ReadonlyArray<string>
   readonly skip?: ReadonlyArray<string>
+  /** Makes requirements of your own, with ids like `R-OWN-01`. */
+  readonly rules?: Rules
   /** Called with the report, for example to write it to a file. */
   readonly onReport?: (report: Report) => void | Promise<void>
 }
@@ -207,7 +211,11 @@ const tested = (options: ReceiverSuiteOptions, started: StartedReceiver): Effect
 /** Registers `describe` with one test for each requirement of the level and the profiles. */
 export const receiverSuite = (options: ReceiverSuiteOptions): void => {
   const { level = 1, maxTime = 60_000, only = [], profiles = [], skip = [] } = options
-  const wrong = lackingOptions(options) ?? selectionFlaw({ only, skip })?.replace(/^--/, "") ?? null
+  const wrong =
+    (options.rules === undefined ? null : addRules(options.rules)) ??
+    lackingOptions(options) ??
+    selectionFlaw({ only, skip })?.replace(/^--/, "") ??
+    null
   if (wrong !== null) throw new Error(wrong)
   const { selected } = select({ level, only, skip, profile: profiles })
   describe(`doorhook receiver conformance, level ${level}`, () => {
@@ -235,7 +243,8 @@ export const receiverSuite = (options: ReceiverSuiteOptions): void => {
         const found = report?.requirements.find((requirement) => requirement.id === id)
         if (report === undefined || found === undefined) throw new Error(`the suite's report does not contain ${id}`)
         if (exitCodeOf(report) === exitCodes.unusable) throw new Error(report.endedBecause)
-        const { observed, verdict } = found
+        const { observed, under, verdict } = found
+        if (under !== null) skip(`${verdict}, probably caused by ${under}: ${observed}`)
         // As for the command, only a failed or undecided MUST fails a build; `onReport` shows the others.
         if (verdict !== "PASS" && !isFailure(found) && !isUndecided(found)) skip(`${verdict}: ${observed}`)
         // vitest shows the explanation as the difference between the two texts.

@@ -20,6 +20,7 @@ import type { ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { DatabaseSync } from "node:sqlite"
 import { canonical } from "../../src/history/Json.ts"
+import { dataOf } from "../../src/report/Blocks.ts"
 import type { Level, Profile, Requirement } from "../../src/requirements/Requirement.ts"
 
 /** The sender's deadline, in milliseconds. */
@@ -255,6 +256,39 @@ export const turnsAway =
 
 export const unavailable = (): Refusal => new Refusal(503, "busy", { headers: { "retry-after": "1" } })
 
+/** A limit of requests a second. */
+interface RateLimit {
+  readonly rate: number
+  readonly status?: number
+  /** The `retry-after` header; null for none. */
+  readonly asks?: string | null
+  /** Whether refused requests count too. */
+  readonly countsRefused?: boolean
+  /** What is limited; by default everything together. */
+  readonly of?: (request: ReceivedRequest) => unknown
+}
+
+/** Refuses requests beyond a rate before it reads them, over a sliding second. */
+export const limitsTo =
+  ({ asks = "1", countsRefused = false, of = () => null, rate, status = 429 }: RateLimit): Change =>
+  (correct) => {
+    const taken = new Map<unknown, Array<number>>()
+    return {
+      admit: (request) => {
+        const key = of(request)
+        const now = performance.now()
+        const recent = (taken.get(key) ?? []).filter((at) => at > now - 1_000)
+        taken.set(key, recent)
+        const isRefused = recent.length >= rate
+        if (!isRefused || countsRefused) recent.push(now)
+        if (isRefused) {
+          throw new Refusal(status, "slow down", { headers: asks === null ? {} : { "retry-after": asks } })
+        }
+        correct.admit(request)
+      }
+    }
+  }
+
 /**
  * Calls `otherwise` for an event that arrives while `most` others are being processed. Processing an event takes some
  * milliseconds.
@@ -384,5 +418,5 @@ const shownOf = (stored: string): { readonly data: unknown; readonly digest: str
   const read = parseEvent(Buffer.from(stored))
   if ("wrong" in read) return null
   const { data } = read.event
-  return { data, digest: `sha256:${createHash("sha256").update(canonical(data)).digest("hex")}` }
+  return { data: dataOf(stored), digest: `sha256:${createHash("sha256").update(canonical(data)).digest("hex")}` }
 }

@@ -143,7 +143,8 @@ const repeated: WrongReceivers = {
   "R-DUP-05": {
     "last-30": ["Remembers only the last 30 ids.", remembers(30)],
     "last-5000": ["Remembers only the last 5,000 ids.", remembers(5_000)],
-    "half-a-minute": ["Remembers ids for half a minute.", forgetsAfter(minute / 2)]
+    "half-a-minute": ["Remembers ids for half a minute.", forgetsAfter(minute / 2)],
+    "one-minute": ["Remembers ids for a minute.", forgetsAfter(minute)]
   },
   "R-DUP-06": {
     "ttl-db-60s": ["Remembers ids for a minute, in its database.", forgetsAfter(minute)],

@@ -199,6 +199,20 @@ export const answerRows: WrongReceivers = {
       "Parses times with a pattern that requires milliseconds.",
       refuses(422, ({ event }) => !/\.\d{3}Z$/.test(String(event.data["logged_at"])))
     ],
+    "first-calls-refused": [
+      "Answers 503 with Retry-After to the first attempt of every call, even if nothing else is sent.",
+      () => {
+        const seen = new Set<string>()
+        return {
+          acknowledge: (_, delivery) => {
+            const isFirst = !seen.has(delivery.id)
+            seen.add(delivery.id)
+            return isFirst && isCall(delivery) ? plain(503, "not yet", { "retry-after": "1" }) : acknowledged
+          }
+        }
+      }
+    ],
+    "always-429": ["Answers 429 with Retry-After to everything.", refuses(429)],
     "one-in-twenty": [
       "Answers 500 to every twentieth event.",
       () => {
@@ -306,6 +320,14 @@ export const answerRows: WrongReceivers = {
             return times.push(now) > 15 ? plain(429, "slow down", { "retry-after": "1" }) : acknowledged
           }
         }
+      },
+      { found: "WARN" }
+    ],
+    "ever-slower": [
+      "Takes 25 ms longer for each event that it has stored.",
+      () => {
+        let stored = 0
+        return { acknowledge: () => pause(25 * stored++).then(() => acknowledged) }
       }
     ],
     "one-at-a-time": [

@@ -42,6 +42,32 @@ export const lossRows: WrongReceivers = {
       }
     ],
     "long-bodies-lost": ["Loses events with long bodies.", drops(({ body }) => body.length > 1_500)],
+    "limited-and-marked": [
+      "Marks the id before its limit of 10 events a second refuses the event, and drops the retry as a duplicate.",
+      (correct, box) => {
+        const times: Array<number> = []
+        return {
+          keep: async (key, ...given) => {
+            const now = performance.now()
+            while ((times[0] ?? now) < now - 1_000) times.shift()
+            if (times.push(now) <= 10 || !box.mark(key)) return correct.keep(key, ...given)
+            throw new Refusal(429, "slow down", { headers: { "retry-after": "1" } })
+          }
+        }
+      }
+    ],
+    "offsets-dropped": [
+      "Answers 200, and drops events whose time has an offset other than UTC.",
+      drops(({ event }) => !/(?:Z|\+00:00)$/.test(String(event.data["logged_at"])))
+    ],
+    "leap-days-dropped": [
+      "Answers 200, and drops events on a leap day.",
+      drops(({ event }) => String(event.data["logged_at"]).includes("-02-29T"))
+    ],
+    "nanoseconds-dropped": [
+      "Answers 200, and drops events whose time has more than six digits of a fraction.",
+      drops(({ event }) => /\.\d{7}/.test(String(event.data["logged_at"])))
+    ],
     "mark-stays": [
       "Marks the id before it acts. If the work fails under load, it drops the retry as a duplicate.",
       besideOthers(3, ({ mark }, key) => {

@@ -5,7 +5,19 @@ import { Refusal } from "@doorhook/receiver"
 import type { Delivery } from "@doorhook/receiver"
 import type { Options } from "../../src/record/Options.ts"
 import type { Profile, Requirement } from "../../src/requirements/Requirement.ts"
-import { acknowledged, besideOthers, drops, incoming, isCall, isEvent, pause, scopeOf, unavailable } from "./Base.ts"
+import {
+  acknowledged,
+  besideOthers,
+  drops,
+  incoming,
+  isCall,
+  isEvent,
+  limitsTo,
+  pause,
+  scopeOf,
+  socketOf,
+  unavailable
+} from "./Base.ts"
 import type { Change } from "./Base.ts"
 import { firstValue } from "./Losses.ts"
 import { checks, isSigned } from "./Signatures.ts"
@@ -79,6 +91,41 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
       throw unavailable()
     }),
     { warned: ["R-ACK-01"] }
+  ),
+  right(
+    "five-a-second",
+    "Limits to 5 requests a second, with 429 and Retry-After.",
+    ["R-ACK-0*", "R-DUP-01", "R-HTTP-06"],
+    limitsTo({ rate: 5 }),
+    { warned: ["R-ACK-01"] }
+  ),
+  right(
+    "forty-a-second",
+    "Limits to 40 requests a second, with 429 and Retry-After.",
+    ["R-ACK-0*", ...duplicates, "R-NEW-01", "R-ORD-01", "R-HTTP-0*"],
+    limitsTo({ rate: 40 }),
+    { warned: ["R-ACK-01"] }
+  ),
+  right(
+    "ten-a-connection",
+    "Limits to 10 requests a second over each connection, with 503 and without Retry-After.",
+    ["R-ACK-0*", "R-DUP-01", "R-HTTP-06"],
+    limitsTo({ rate: 10, status: 503, asks: null, of: socketOf }),
+    { warned: ["R-ACK-01"] }
+  ),
+  right(
+    "counts-refused-requests",
+    "Limits each address to 30 requests a second, refused ones included.",
+    ["R-ACK-0*", ...duplicates],
+    limitsTo({ rate: 30, countsRefused: true, of: (request) => socketOf(request).remoteAddress }),
+    { warned: ["R-ACK-01"] }
+  ),
+  right(
+    "limited-under-load",
+    "Is made for 20 events a second and limits to 40, so that bursts are refused with 429.",
+    ["R-ACK-05"],
+    limitsTo({ rate: 40 }),
+    { profile: "load", warned: ["R-ACK-05"] }
   ),
   right(
     "first-value",

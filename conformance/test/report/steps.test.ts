@@ -37,7 +37,15 @@ const textsOf = (
   const attempts = [attemptOf({ op: 0, started: 0 }), attemptOf({ op: 2, started: 42_000, number: 2 })]
   const trace = traceOf(attempts, { ops: long, began: 1_000, ended: 50_000, interventions, otherEvents })
   const run = { title: "", lane: "aged", alone: false, trace, whole: true, settled: true, repeats: [] } as const
-  const more = { attempt: 1, event: 0, because: "", criteria: defaultCriteria, symptom, isOrdinary: false }
+  const more = {
+    attempt: 1,
+    event: 0,
+    because: "",
+    criteria: defaultCriteria,
+    origin: "fixed",
+    symptom,
+    isOrdinary: false
+  } as const
   return stepsOf({ run, trace, ...more }, follows).map(({ did }) => did)
 }
 
@@ -66,15 +74,28 @@ describe("steps", () => {
     assert.deepStrictEqual(textsOf(killed, 0, { follows: true }), [first, wait, last], "ordinary events show it too")
   })
 
-  it("say that an event was sent again alone if it was refused with others in flight", () => {
-    const attempts = [attemptOf({ exchange: answered(503), crowded: true, inFlight: 10 })]
+  it("say that an event was sent again after a pause if a limit of the receiver refused it", () => {
+    const attempts = [attemptOf({ exchange: answered(503), limit: { asked: null, before: 9 }, inFlight: 10 })]
     const trace = traceOf(attempts, { ops: [newEvent(accessLog)] })
     const run = { title: "", lane: "state", alone: false, trace, whole: true, settled: true, repeats: [] } as const
     const [step] = stepsOf(
-      { run, trace, attempt: 0, event: 0, symptom: null, isOrdinary: true, because: "", criteria: defaultCriteria },
+      {
+        run,
+        trace,
+        attempt: 0,
+        event: 0,
+        symptom: null,
+        isOrdinary: true,
+        because: "",
+        criteria: defaultCriteria,
+        origin: "fixed"
+      },
       false
     )
-    assert.match(step?.attempts[0]?.got ?? "", /^503 after 5 ms, with 9 other requests in flight; sent again alone$/)
+    assert.match(
+      step?.attempts[0]?.got ?? "",
+      /^503 after 5 ms, with 10 requests in flight and after 9 requests in the last second; sent again after a pause$/
+    )
   })
 })
 

@@ -2,6 +2,7 @@
  * A report with a requirement of every verdict, and with the most hostile text that a receiver can send.
  */
 import type { Verdict } from "../../src/judgement/Verdict.ts"
+import { folded } from "../../src/report/MakeReport.ts"
 import type { Report, ReportedAttempt, ReportedRequirement } from "../../src/report/Report.ts"
 
 export const signature = "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="
@@ -44,12 +45,16 @@ const requirement = (id: string, verdict: Verdict, over: Partial<ReportedRequire
   expected: "every repeated attempt is answered with status 200 within 5s",
   observed: verdict === "PASS" ? "12 attempts" : "sent again (attempt 2): 409 after 3 ms",
   history: [],
+  case: null,
+  durationMs: 40,
   effects: [],
   confirmed: null,
   cases: { directed: 7, directedDone: 7, randomDone: 6 },
   cutShort: [],
   stored: null,
+  under: null,
   known: false,
+  fails: verdict === "FAIL" && over.known !== true,
   decidedBy: null,
   curl: null,
   replay: `npx doorhook conformance run --url http://127.0.0.1:9000/hook --only ${id} --seed 7`,
@@ -66,6 +71,7 @@ const event = {
 } as const
 
 const failed = requirement("R-DUP-01", "FAIL", {
+  case: { title: "two retries", origin: "fixed", isShortened: true, atMs: 1_412 },
   history: [
     { did: "a new call event", op: { k: "new", event, how: [] }, attempts: [attempt({})], moreAttempts: 0 },
     { did: "the receiver is restarted", op: { k: "restart" }, attempts: [], moreAttempts: 0 },
@@ -160,6 +166,11 @@ export const sampleReport: Report = {
   },
   baseline: { known: ["R-ACK-03"], stale: ["R-ACK-04"] },
   notes: ["The probe's upper range is unverified."],
+  counts: { PASS: 1, FAIL: 1 },
+  timeline: [
+    { at: 0, requests: 40, limited: 0, p50Ms: 3, maxMs: 12 },
+    { at: 1, requests: 12, limited: 2, p50Ms: 4, maxMs: 80 }
+  ],
   verdict: "fail",
   ended: "complete",
   endedBecause: "",
@@ -167,7 +178,7 @@ export const sampleReport: Report = {
   deadlineMs: 5_000,
   guardMs: 50,
   attempts: 312,
-  requirements: [
+  requirements: folded([
     requirement("R-ACK-01", "PASS", { statement: "Every valid event is acknowledged at its first attempt." }),
     requirement("R-ACK-02", "PASS", { statement: "The status of the answer is exactly 200." }),
     requirement("R-ACK-03", "FAIL", {
@@ -208,5 +219,5 @@ export const sampleReport: Report = {
       statement: "A missing signature is refused.",
       observed: "left out by --skip"
     })
-  ]
+  ])
 }

@@ -4,6 +4,7 @@
 import { Effect, Redacted } from "effect"
 import type { Setting } from "../../src/execution/Execution.ts"
 import { execute } from "../../src/execution/Perform.ts"
+import { Slots } from "../../src/execution/Slots.ts"
 import type { History } from "../../src/history/History.ts"
 import type { Operation } from "../../src/history/Operations.ts"
 import { noHooks } from "../../src/hooks/Hooks.ts"
@@ -25,6 +26,7 @@ export const settingOf = (url: URL, others: Partial<Omit<Setting, "urls">> = {})
     bindings: null,
     criteria,
     hooks: noHooks,
+    slots: new Slots(() => performance.now() - startedAt, others.maxRate ?? null, 30_000),
     interventions: [],
     sent: { count: 0 },
     now: () => performance.now() - startedAt,
@@ -34,6 +36,7 @@ export const settingOf = (url: URL, others: Partial<Omit<Setting, "urls">> = {})
     typical: () => 0,
     pace: 1,
     peakRate: 0,
+    maxRate: null,
     ...others
   }
 }

@@ -31,7 +31,7 @@ export const attemptOf = (over: Partial<Attempt> = {}): Attempt => ({
   raced: false,
   provisional: false,
   inFlight: 1,
-  crowded: false,
+  limit: null,
   webhook_id: "evt_1",
   endpoint: "http://127.0.0.1:1/hook",
   request: { method: "POST", headers: {}, body: "{}" },
