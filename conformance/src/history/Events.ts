@@ -217,7 +217,7 @@ export class EventFactory extends Context.Service<
   )
 }
 
-export interface Identity {
+interface Identity {
   readonly webhookId: string
   readonly dataId: string
   /** Set for the twin that has the other resource type. */
@@ -225,7 +225,7 @@ export interface Identity {
 }
 
 /** The ids from which twins are made, and one more new webhook-id. */
-export interface Fresh extends Identity {
+interface Fresh extends Identity {
   readonly other: string
 }
 
