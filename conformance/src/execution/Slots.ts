@@ -18,6 +18,8 @@ export interface Flight {
   atOnce: number
   /** When the request began, in milliseconds since the run began. */
   readonly began: number
+  /** Whether a limit of the receiver refused it. */
+  refused: boolean
 }
 
 /** Pause after a refusal that asks for none, in milliseconds. */
@@ -31,7 +33,7 @@ const prudence = 0.9
 
 const second = 1_000
 
-/** Accepted requests are remembered for this many milliseconds. */
+/** Requests are remembered for this many milliseconds. */
 const remembered = 60_000
 
 /**
@@ -53,8 +55,8 @@ export class Slots {
   /** A semaphore prefers callers that take few permits. This queue ensures that a call for all permits gets its turn. */
   readonly #queue = Semaphore.makeUnsafe(1)
   readonly #underWay = new Set<Flight>()
-  /** Accepted requests and requests in flight, by when they began. */
-  readonly #accepted: Array<Flight> = []
+  /** Requests by when they began. */
+  readonly #sent: Array<Flight> = []
   /** Highest number of accepted requests in a second. */
   #most = 0
   /** Index in `weights`. */
@@ -99,9 +101,9 @@ export class Slots {
   /** Counts a request as in flight while it is sent. */
   counted<A, E, R>(send: (flight: Flight) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
     return Effect.suspend(() => {
-      const flight: Flight = { atOnce: 0, began: this.#now() }
+      const flight: Flight = { atOnce: 0, began: this.#now(), refused: false }
       this.#underWay.add(flight)
-      this.#accepted.push(flight)
+      this.#sent.push(flight)
       for (const one of this.#underWay) one.atOnce = Math.max(one.atOnce, this.#underWay.size)
       return Effect.ensuring(
         send(flight),
@@ -115,13 +117,16 @@ export class Slots {
    * flight or came shortly before: a receiver that refuses a single request has another reason.
    */
   limitIn(flight: Flight, exchange: Exchange): Limit | null {
-    const before = this.#acceptedIn(flight.began - second, flight.began) - 1
+    const from = flight.began - second
     if (exchange._tag !== "Answered" || (exchange.status !== 429 && exchange.status !== 503)) {
-      this.#most = Math.max(this.#most, before + 1)
+      this.#most = Math.max(this.#most, this.#acceptedIn(from, flight.began))
       return null
     }
-    this.#accepted.splice(this.#accepted.lastIndexOf(flight), 1)
-    if (flight.atOnce === 1 && before < Math.max(1, Math.min(leastBefore, this.#most))) return null
+    flight.refused = true
+    // Some receivers count refused requests, too.
+    const others = this.#sentIn(from, flight.began).length - 1
+    if (flight.atOnce === 1 && others < Math.max(1, Math.min(leastBefore, this.#most))) return null
+    const before = this.#acceptedIn(from, flight.began)
     const asked = RetryPolicy.parseRetryAfter(exchange.retry_after, Date.now())
     return { asked, before }
   }
@@ -146,7 +151,7 @@ export class Slots {
 
   /** Forgets the requests so far, because the receiver has restarted. */
   forget(): void {
-    this.#accepted.length = 0
+    this.#sent.length = 0
   }
 
   /** Bounds the rate by what the receiver accepted within `span` milliseconds. */
@@ -156,13 +161,12 @@ export class Slots {
   }
 
   #acceptedIn(from: number, to: number): number {
-    let count = 0
-    for (let at = this.#accepted.length - 1; at >= 0; at--) {
-      const { began } = this.#accepted[at] ?? { began: 0 }
-      if (began < from) break
-      if (began <= to) count += 1
-    }
-    return count
+    return this.#sentIn(from, to).filter(({ refused }) => !refused).length
+  }
+
+  #sentIn(from: number, to: number): ReadonlyArray<Flight> {
+    const first = this.#sent.findLastIndex(({ began }) => began < from) + 1
+    return this.#sent.slice(first).filter(({ began }) => began <= to)
   }
 
   #take<A, E, R>(permits: () => number, count: number, send: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
@@ -182,13 +186,10 @@ export class Slots {
   /** Waits until `count` requests may be sent. */
   #turn(count: number): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
-      const oldest = this.#accepted[0]?.began ?? 0
+      const oldest = this.#sent[0]?.began ?? 0
       if (oldest < this.#now() - 2 * remembered) {
         const since = this.#now() - remembered
-        this.#accepted.splice(
-          0,
-          this.#accepted.findIndex(({ began }) => began >= since)
-        )
+        this.#sent.splice(0, this.#sent.findLastIndex(({ began }) => began < since) + 1)
       }
       for (let wait = this.#wait(); wait > 0; wait = this.#wait()) yield* Effect.sleep(wait)
       this.#nextTurn = this.#now() + count * this.interval

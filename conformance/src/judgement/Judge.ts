@@ -100,10 +100,9 @@ export const limitInWords = (attempts: ReadonlyArray<Attempt>): string => {
   const refused = attempts.flatMap(({ exchange, inFlight, limit }) =>
     limit === null ? [] : [{ exchange, inFlight, limit }]
   )
-  const rates = refused.map(({ limit }) => limit.before).toSorted((a, b) => a - b)
   const [first] = refused
   if (first === undefined) return ""
-  const rate = Math.max(1, rates[rates.length >> 1] ?? 0)
+  const rate = Math.max(1, first.limit.before)
   const pause = Math.max(-1, ...refused.map(({ limit }) => limit.asked ?? -1))
   const asked = pause === -1 ? "asked for no pause" : `asked for a pause of ${pause / 1_000} s`
   return `limits to about ${rate} ${rate === 1 ? "request" : "requests"} a second, ${asked}: ${exchangeInWords(first.exchange)}, ${crowdInWords(first.limit, first.inFlight)}`

@@ -76,7 +76,7 @@ const slowerCases: ReadonlyArray<Case> = [
 ]
 
 /** Events at times of every form, as hosts in other zones and controllers with a wrong clock send them. */
-const timeCases: ReadonlyArray<Case> = unusualEvents(false).flatMap(({ events, kind, member, plain }) =>
+export const timeCases: ReadonlyArray<Case> = unusualEvents(false).flatMap(({ events, kind, member, plain }) =>
   member === "logged_at"
     ? [
         {

@@ -32,7 +32,7 @@ import { acknowledgedHasEffect, all, everyAttempt, exactlyOnce, lastAttempts, no
 import { inWords } from "../judgement/Criteria.ts"
 import type { Criteria } from "../judgement/Criteria.ts"
 import type { Finding } from "../judgement/Verdict.ts"
-import { largeEvent, manyEvents, ordinaryCases } from "./Acknowledgement.ts"
+import { largeEvent, manyEvents, ordinaryCases, timeCases } from "./Acknowledgement.ts"
 import { requirement, symptoms, unrecorded } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
@@ -65,7 +65,7 @@ export const lossRequirements: ReadonlyArray<Requirement> = [
     expected: () => "one effect for every acknowledged event of a documented kind, within the settling time",
     needs: ["effects"],
     examines: "all",
-    given: [...ordinaryCases, largeEvent, manyEvents],
+    given: [...ordinaryCases, largeEvent, manyEvents, ...timeCases],
     judge: acknowledgedHasEffect
   }),
   requirement("R-LOS-02", 2, {
